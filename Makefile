@@ -1,0 +1,75 @@
+# The tasks of this project; CI calls the very same targets (.ci/run).
+
+PYTHON ?= python3
+BIN := .venv/bin
+VENV := .venv/.stamp
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+.PHONY: help setup serve check format contracts test cover fuzz docs api changelog bench bench-setup clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+setup: $(VENV) ## create .venv with everything that development needs
+
+$(VENV): pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/pip install -qq --upgrade 'pip>=25.1'
+	@$(BIN)/pip install -qq --editable . --group dev --group peers
+	@touch $@
+
+serve: $(VENV) ## run the example server
+	@$(BIN)/dovetail run examples/weather.py
+
+check: $(VENV) ## format, lint, types, contracts
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy --no-error-summary
+	@$(MAKE) contracts
+
+format: $(VENV) ## let ruff format and mend what it can
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/ruff check --quiet --fix .
+
+contracts: $(VENV) ## the rules of the house: layers, names, public API, docs
+	@$(BIN)/pytest --quiet tests/contracts
+
+test: $(VENV) ## the whole suite, then the branch coverage gate
+	@$(BIN)/pytest --quiet --cov --cov-report=
+	@$(BIN)/coverage json --quiet -o coverage.json
+	@$(BIN)/python -m tools.coverage_gate coverage.json
+
+cover: test ## the coverage of the last test run, line by line (htmlcov/)
+	@$(BIN)/coverage html --quiet
+	@$(BIN)/coverage report
+
+fuzz: $(VENV) ## the property tests with many more examples
+	@$(BIN)/pytest --quiet -m hypothesis --hypothesis-profile=fuzz --timeout=0
+
+docs: $(VENV) ## run every example of README.md and docs/
+	@$(BIN)/pytest --quiet tests/contracts/test_docs_examples.py
+
+api: $(VENV) ## write the public API down again after a wanted change
+	@$(BIN)/python -m tools.public_api --write
+
+changelog: $(VENV) ## fold changes/ into CHANGELOG.md: make changelog VERSION=1.2.0
+	@$(BIN)/python -m tools.changelog $(VERSION)
+
+bench: bench-setup ## measure against the peers
+	@$(BIN)/python bench/run.py
+
+bench-setup: $(VENV) .venv-minimcp/.stamp ## the environment of the peer that needs mcp 1
+
+.venv-minimcp/.stamp: pyproject.toml
+	@test -x .venv-minimcp/bin/python || $(PYTHON) -m venv .venv-minimcp
+	@.venv-minimcp/bin/pip install -qq --upgrade 'pip>=25.1'
+	@.venv-minimcp/bin/pip install -qq --group minimcp
+	@touch $@
+
+clean: ## remove what the tools leave behind; the environments stay
+	@rm -rf build dist htmlcov coverage.json .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@find src tests tools examples bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

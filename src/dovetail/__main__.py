@@ -1,0 +1,8 @@
+"""`python -m dovetail` is the `dovetail` command."""
+
+from __future__ import annotations
+
+from dovetail.cli import main
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,164 @@
+"""`key=value` from a shell to the arguments of a tool, as its input schema wants them.
+
+    key=value    text stays text; numbers, booleans and JSON where the schema asks for them
+    key:=JSON    JSON, whatever the schema says
+    key=@file    the text of a file, treated like any other value
+
+A key that comes several times makes a list where the schema wants one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dovetail.errors import UsageError
+from dovetail.wire import codec
+
+__all__ = ["allowed_types", "parse_arguments", "parse_object", "resolve_ref"]
+
+_PAIR = re.compile(r"(?P<key>[^=:]+)(?P<sign>:=|=)(?P<value>.*)", re.DOTALL)
+_BOOLEANS = {"true": True, "false": False}
+_SCALARS = ("integer", "number", "boolean", "null")
+
+
+def parse_arguments(pairs: Sequence[str], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that the pairs spell; raises UsageError naming the bad one."""
+    arguments: dict[str, Any] = {}
+    for pair in pairs:
+        match = _PAIR.fullmatch(pair)
+        if match is None:
+            raise UsageError(f"{pair!r} is no argument; expected key=value or key:=JSON")
+        key = match["key"]
+        wanted = _find_property(key, schema)
+        if match["sign"] == ":=":
+            value = _parse_json(match["value"], key)
+        else:
+            value = _parse_value(_read_text(match["value"], key), key, wanted, schema)
+        if key in arguments:
+            value = _extend(arguments[key], value, key, wanted, schema)
+        arguments[key] = value
+    return arguments
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """The value of --args; raises UsageError where it is no JSON object."""
+    value = _parse_json(text, "--args")
+    if not isinstance(value, dict):
+        raise UsageError(f"--args must be a JSON object, got {text}")
+    return value
+
+
+def _find_property(key: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    properties = schema.get("properties") or {}
+    if key in properties:
+        found = properties[key]
+        return found if isinstance(found, Mapping) else {}
+    if schema.get("additionalProperties") is False:
+        close = difflib.get_close_matches(key, properties, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        known = ", ".join(properties) or "none"
+        raise UsageError(f"The tool has no argument {key!r}{hint} It has: {known}")
+    return {}
+
+
+def _read_text(value: str, key: str) -> str:
+    if not value.startswith("@"):
+        return value
+    try:
+        return Path(value[1:]).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{key}: cannot read {value[1:]!r}: {error}") from None
+
+
+def _parse_value(text: str, key: str, wanted: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
+    types = allowed_types(wanted, schema)
+    if not types or "string" in types:
+        return text
+    for kind in (kind for kind in _SCALARS if kind in types):
+        value = _parse_scalar(text, kind)
+        if value is not _NOT_THAT:
+            return value
+    if "array" in types or "object" in types:
+        try:
+            return codec.decode_json(text.encode())
+        except msgspec.ValidationError:
+            # A list of texts may be spelled one item at a time.
+            if "array" in types:
+                items = resolve_ref(wanted, schema).get("items") or {}
+                return [_parse_value(text, key, items, schema)]
+    raise UsageError(f"{key}: expected {' or '.join(sorted(types))}, got {text!r}")
+
+
+_NOT_THAT: Any = object()
+
+
+def _parse_scalar(text: str, kind: str) -> Any:
+    if kind == "null":
+        return None if text == "null" else _NOT_THAT
+    if kind == "boolean":
+        return _BOOLEANS.get(text.lower(), _NOT_THAT)
+    try:
+        return int(text) if kind == "integer" else _plain(float(text))
+    except (ValueError, OverflowError):
+        return _NOT_THAT
+
+
+def _plain(number: float) -> float | int:
+    """3 rather than 3.0 where that is the same: what the user typed is what is sent."""
+    if number in (float("inf"), float("-inf")) or number != number:
+        raise ValueError("JSON has no such number")
+    return int(number) if number.is_integer() else number
+
+
+def _parse_json(text: str, key: str) -> Any:
+    try:
+        return codec.decode_json(text.encode())
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{key}: {text!r} is no JSON: {error}") from None
+
+
+def _extend(
+    before: Any, value: Any, key: str, wanted: Mapping[str, Any], schema: Mapping[str, Any]
+) -> Any:
+    if "array" not in allowed_types(wanted, schema):
+        raise UsageError(f"{key}: given twice, and the tool wants no list there")
+    return [*before, *value] if isinstance(value, list) else [*before, value]
+
+
+def allowed_types(wanted: Mapping[str, Any], schema: Mapping[str, Any]) -> set[str]:
+    """The JSON types a schema lets through; empty where it does not say."""
+    wanted = resolve_ref(wanted, schema)
+    given = wanted.get("type")
+    if isinstance(given, str):
+        return {given}
+    if isinstance(given, list):
+        return {str(kind) for kind in given}
+    values = wanted["enum"] if "enum" in wanted else [wanted["const"]] if "const" in wanted else []
+    types = {_type_of(value) for value in values}
+    for branch in (*wanted.get("anyOf", ()), *wanted.get("oneOf", ())):
+        types |= allowed_types(branch, schema)
+    return types
+
+
+def _type_of(value: Any) -> str:
+    names = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+    return names.get(type(value), "object" if isinstance(value, dict) else "array")
+
+
+def resolve_ref(wanted: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema a local `$ref` points to; anything else as it is."""
+    for _ in range(10):
+        ref = wanted.get("$ref")
+        if not isinstance(ref, str) or not ref.startswith("#/"):
+            return wanted
+        found: Any = schema
+        for step in ref[2:].split("/"):
+            found = found.get(step.replace("~1", "/").replace("~0", "~"), {})
+        wanted = found
+    return {}

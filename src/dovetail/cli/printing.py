@@ -1,0 +1,176 @@
+"""Answers for people: tables, text as it is, and sizes instead of bytes.
+
+What a server says is foreign: on a terminal its control characters are made visible,
+so that a tool's answer cannot repaint the screen or hide what it says.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+import msgspec
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dovetail.cli.signatures import describe_prompt, describe_tool
+from dovetail.client import CallResult
+from dovetail.spec.models import (
+    AudioContent,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    Prompt,
+    Resource,
+    ResourceLink,
+    ResourceTemplate,
+    TextContent,
+    TextContents,
+    Tool,
+)
+from dovetail.wire import codec
+
+__all__ = ["Listing", "print_json", "print_listing", "print_pairs", "print_result"]
+
+# Everything that moves a cursor or starts an escape sequence; tabs and newlines may pass.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_PLAIN_WIDTH = 120
+
+
+class Listing(msgspec.Struct, kw_only=True):
+    """Everything a server offers."""
+
+    capabilities: Mapping[str, Any]
+    tools: list[Tool]
+    prompts: list[Prompt]
+    resources: list[Resource]
+    templates: list[ResourceTemplate]
+
+
+def print_json(value: Any) -> None:
+    """Any value, two spaces deep."""
+    click.echo(msgspec.json.format(codec.encode(value), indent=2).decode())
+
+
+def print_listing(listing: Listing) -> None:
+    """One table for each kind of thing there is."""
+    _print_table("Tools", ((describe_tool(t), t.description or t.title) for t in listing.tools))
+    _print_table(
+        "Prompts", ((describe_prompt(p), p.description or p.title) for p in listing.prompts)
+    )
+    _print_table("Resources", ((r.uri, r.description or r.name) for r in listing.resources))
+    _print_table(
+        "Templates", ((t.uri_template, t.description or t.name) for t in listing.templates)
+    )
+    print_pairs([("Capabilities", describe_capabilities(listing.capabilities))])
+
+
+def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
+    """Names in one column, values in the other."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in pairs:
+        table.add_row(name, Text(_clean(value)))
+    _console().print(table)
+
+
+def describe_capabilities(capabilities: Mapping[str, Any]) -> str:
+    """Their names, with the options that are on."""
+    parts = []
+    for name, options in capabilities.items():
+        chosen = [key for key, value in options.items() if value is not False] if options else []
+        parts.append(f"{name} ({', '.join(chosen)})" if chosen else name)
+    return ", ".join(parts) or "none"
+
+
+def _print_table(title: str, rows: Iterable[tuple[str, str | None]]) -> None:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    count = 0
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold")
+    for left, right in rows:
+        first_line = (right or "").strip().partition("\n")[0]
+        table.add_row(Text(_clean(left)), Text(_clean(first_line)))
+        count += 1
+    if count:
+        table.columns[0].header = f"{title} ({count})"
+        _console().print(table)
+        click.echo()
+
+
+def _console() -> Console:
+    # A pipe has no width; eighty columns would cut signatures in two.
+    width = None if sys.stdout.isatty() else _PLAIN_WIDTH
+    return Console(file=sys.stdout, width=width, highlight=False, markup=False)
+
+
+def print_result(result: CallResult) -> None:
+    """What a tool answered; what is structured is shown once, not as text as well."""
+    lines = list(_describe_result(result))
+    for line in lines:
+        click.echo(_clean(line) if sys.stdout.isatty() else line)
+
+
+def _describe_result(result: CallResult) -> Iterator[str]:
+    wrapped = result.has_structured and _is_wrapped(result.structured)
+    repeated = result.structured["result"] if wrapped else result.structured
+    showed_it = False
+    for block in result.content:
+        repeats = result.has_structured and _repeats(block, repeated)
+        showed_it = showed_it or repeats
+        yield _pretty(result.structured) if repeats and not wrapped else describe_block(block)
+    if result.has_structured and not showed_it:
+        yield _pretty(result.structured)
+
+
+def _is_wrapped(structured: Any) -> bool:
+    return isinstance(structured, dict) and list(structured) == ["result"]
+
+
+def _repeats(block: ContentBlock, value: Any) -> bool:
+    """Whether a text block says what is structured once more."""
+    if not isinstance(block, TextContent):
+        return False
+    if block.text == value:
+        return True
+    try:
+        return bool(codec.decode_json(block.text.encode()) == value)
+    except msgspec.ValidationError:
+        return False
+
+
+def _pretty(value: Any) -> str:
+    return msgspec.json.format(codec.encode(value), indent=2).decode()
+
+
+def describe_block(block: ContentBlock) -> str:
+    """Text as it is; anything else as what it is and how large."""
+    match block:
+        case TextContent(text=text):
+            return text
+        case ImageContent() | AudioContent():
+            return f"[{block.mime_type}, {_describe_size(block.data)}]"
+        case ResourceLink():
+            return f"[link {block.uri} {block.title or block.name}]"
+        case EmbeddedResource(resource=TextContents(text=text)):
+            return text
+        case EmbeddedResource(resource=contents):
+            kind = contents.mime_type or "bytes"
+            return f"[{kind}, {_describe_size(contents.blob)}, {contents.uri}]"
+
+
+def _describe_size(base64_text: str) -> str:
+    size = len(base64_text) * 3 // 4 - base64_text.count("=", -2)
+    if size < 1000:
+        return f"{size} B"
+    return f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
+
+
+def _clean(text: str) -> str:
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)

@@ -1,0 +1,29 @@
+"""`dovetail run FILE`: a server on stdio, with as little in the way as possible."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from dovetail.cli.loading import load_server
+from dovetail.errors import TransportError, UsageError
+from dovetail.transports.stdio import serve_stdio
+
+__all__ = ["run_file"]
+
+
+def run_file(text: str) -> int:
+    """Serve until stdin ends; 2 for a file that names no server, 4 for one that cannot run."""
+    try:
+        server = load_server(text)
+    except UsageError as error:
+        return _complain(error, 2)
+    except TransportError as error:
+        return _complain(error, 4)
+    asyncio.run(serve_stdio(server))
+    return 0
+
+
+def _complain(error: Exception, code: int) -> int:
+    sys.stderr.write(f"dovetail: {error}\n")
+    return code

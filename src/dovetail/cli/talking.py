@@ -1,0 +1,118 @@
+"""What `list`, `call` and `inspect` share: a target, a client for it, and the exit codes.
+
+    0  done    1  the call failed    2  the command line is wrong    4  could not start
+
+A Python file is imported and talked to in this process, which saves starting another
+one; what it prints goes to stderr, because stdout belongs to the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import click
+
+from dovetail.cli.loading import load_server, split_spec
+from dovetail.client import Client
+from dovetail.client.targets import Target
+from dovetail.errors import DovetailError, TransportError, UsageError
+from dovetail.spec.models import LogParams
+
+__all__ = ["Failure", "Target", "TargetOptions", "find_target", "make_client", "talk"]
+
+T = TypeVar("T")
+
+FAILED_CALL, WRONG_USAGE, COULD_NOT_START = 1, 2, 4
+
+
+class Failure(click.ClickException):
+    """Ends the command with a message and an exit code."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+    def show(self, file: object = None) -> None:
+        """One line on stderr, or as many as the message has."""
+        click.echo(f"dovetail: {self.message}", err=True)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetOptions:
+    """The options that say how to reach a server."""
+
+    mode: str = "auto"
+    timeout: float = 30.0
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+    stdio: bool = False
+
+
+def find_target(text: str | None, command: Sequence[str], options: TargetOptions) -> Target:
+    """The server that a command line names; raises Failure."""
+    if command:
+        return list(command)
+    if text is None:
+        raise Failure("No server named; give FILE.py or -- command args...", WRONG_USAGE)
+    file = split_spec(text)
+    if file is None or options.stdio:
+        return text
+    os.environ.update(options.env)
+    try:
+        if options.cwd is not None:
+            # The file stays where it was named, wherever the server is to run.
+            text = os.path.abspath(text)
+            os.chdir(options.cwd)
+        with contextlib.redirect_stdout(sys.stderr):
+            return load_server(text)
+    except UsageError as error:
+        raise Failure(str(error), WRONG_USAGE) from None
+    except (TransportError, OSError) as error:
+        raise Failure(str(error), COULD_NOT_START) from None
+
+
+def make_client(target: Target, options: TargetOptions, mode: str | None = None) -> Client:
+    """A client, not opened yet; raises Failure for options that make no sense."""
+    try:
+        return Client(
+            target,
+            mode=mode or options.mode,
+            name="dovetail-cli",
+            on_log=_show_log,
+            timeout=options.timeout,
+            env=options.env,
+            cwd=options.cwd,
+        )
+    except UsageError as error:
+        raise Failure(str(error), WRONG_USAGE) from None
+
+
+def talk(client: Client, work: Callable[[Client], Awaitable[T]]) -> T:
+    """Open the client, do the work, close it; raises Failure with the exit code."""
+    is_open = False
+
+    async def open_and_work() -> T:
+        nonlocal is_open
+        async with client:
+            is_open = True
+            return await work(client)
+
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            return asyncio.run(open_and_work())
+    except UsageError as error:
+        raise Failure(str(error), WRONG_USAGE) from None
+    except (DovetailError, TimeoutError) as error:
+        raise Failure(str(error), FAILED_CALL if is_open else COULD_NOT_START) from None
+
+
+def _show_log(message: LogParams) -> None:
+    logger = f" {message.logger}" if message.logger else ""
+    data = message.data if isinstance(message.data, str) else repr(message.data)
+    click.echo(f"[{message.level}{logger}] {data}", err=True)

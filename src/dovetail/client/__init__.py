@@ -1,0 +1,35 @@
+"""A client for MCP servers of both eras, over memory and stdio.
+
+`Client` is the face; the rest are the shapes its callbacks get and its methods return.
+"""
+
+from __future__ import annotations
+
+from dovetail.client.channel import Channel, Connectable
+from dovetail.client.client import Client
+from dovetail.client.inputs import (
+    ElicitRequest,
+    ElicitResponse,
+    SamplingMessage,
+    SamplingRequest,
+    SamplingResponse,
+)
+from dovetail.client.results import CallResult, Page, ReadResult
+from dovetail.client.subscriptions import Change, Interest, Subscription
+
+__all__ = [
+    "CallResult",
+    "Change",
+    "Channel",
+    "Client",
+    "Connectable",
+    "ElicitRequest",
+    "ElicitResponse",
+    "Interest",
+    "Page",
+    "ReadResult",
+    "SamplingMessage",
+    "SamplingRequest",
+    "SamplingResponse",
+    "Subscription",
+]

@@ -1,0 +1,189 @@
+"""A channel to a server that runs as a child process and talks over its standard streams.
+
+The child gets a process group of its own, so that launchers such as `npx` or `uv` go
+down together with what they launched, and so that Ctrl-C in a terminal reaches us
+first. Its stderr is kept in a short ring: the last lines explain why it died.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dovetail.client.channel import Channel, OnClosed, OnMessage
+from dovetail.errors import TransportError
+from dovetail.wire.framing import LineBuffer, Oversized
+
+__all__ = ["Command", "StdioChannel"]
+
+_CHUNK = 65536
+_KEPT_LINES = 20
+# A screenshot in base64 is a few MiB; a line beyond this is no message but a runaway.
+_MAX_LINE = 64 * 1024 * 1024
+# What the official SDKs wait after closing stdin and after SIGTERM.
+_GRACE_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """How to start a server."""
+
+    argv: Sequence[str]
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | os.PathLike[str] | None = None
+
+    def __str__(self) -> str:
+        return " ".join(self.argv)
+
+
+class StdioChannel(Channel):
+    """One message per line, over stdin and stdout of a child process."""
+
+    def __init__(
+        self, command: Command, *, grace: float = _GRACE_SECONDS, echo_stderr: bool = False
+    ) -> None:
+        self._command = command
+        self._grace = grace
+        self._echo_stderr = echo_stderr
+        self._process: asyncio.subprocess.Process | None = None
+        self._readers: list[asyncio.Task[None]] = []
+        self._stderr: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._closing = False
+
+    async def open(self, on_message: OnMessage, on_closed: OnClosed) -> None:
+        """Start the process and read what it writes."""
+        command = self._command
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *command.argv,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env={**os.environ, **command.env},
+                cwd=command.cwd,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise TransportError(f"Could not start {str(command)!r}: {_why(error)}") from None
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        stderr = asyncio.create_task(self._read_stderr(self._process.stderr))
+        stdout = asyncio.create_task(
+            self._read_stdout(self._process.stdout, stderr, on_message, on_closed)
+        )
+        self._readers = [stderr, stdout]
+
+    async def send(self, data: bytes) -> None:
+        """Write one line."""
+        process = self._process
+        if process is None or process.stdin is None or self._closing:
+            raise TransportError("The connection to the server is closed")
+        try:
+            process.stdin.write(data + b"\n")
+            await process.stdin.drain()
+        except ConnectionError:
+            # The reader sees the end too, and knows the exit code: let it tell the story.
+            await asyncio.wait(self._readers, timeout=self._grace)
+            raise TransportError(self._describe_end(process)) from None
+
+    async def close(self) -> None:
+        """Shut the process down: close stdin, wait, SIGTERM, wait, SIGKILL."""
+        process, self._process = self._process, None
+        self._closing = True
+        if process is None:
+            return
+        # lifecycle.shutdown.stdin-eof (2025-11-25 basic/lifecycle): first the input is closed.
+        if process.stdin is not None:
+            process.stdin.close()
+        for signal_number in (signal.SIGTERM, signal.SIGKILL):
+            if await self._has_ended(process):
+                break
+            _signal_group(process, signal_number)
+        await process.wait()
+        # A grandchild may have outlived its parent with our pipes in its hands.
+        _, unfinished = await asyncio.wait(self._readers, timeout=self._grace)
+        if unfinished:
+            _signal_group(process, signal.SIGKILL)
+            await asyncio.wait(unfinished, timeout=self._grace)
+        for reader in self._readers:
+            reader.cancel()
+        await asyncio.gather(*self._readers, return_exceptions=True)
+
+    async def _has_ended(self, process: asyncio.subprocess.Process) -> bool:
+        try:
+            async with asyncio.timeout(self._grace):
+                await process.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def _read_stdout(
+        self,
+        stdout: asyncio.StreamReader,
+        stderr: asyncio.Task[None],
+        on_message: OnMessage,
+        on_closed: OnClosed,
+    ) -> None:
+        lines = LineBuffer(_MAX_LINE)
+        while chunk := await stdout.read(_CHUNK):
+            for line in lines.feed(chunk):
+                # A line beyond the limit is dropped; the request it answers times out.
+                if not isinstance(line, Oversized):
+                    on_message(line)
+        process = self._process
+        if process is not None and not self._closing:
+            await asyncio.wait([stderr], timeout=self._grace)
+            await self._has_ended(process)
+            if not self._closing:
+                on_closed(TransportError(self._describe_end(process)))
+
+    async def _read_stderr(self, stderr: asyncio.StreamReader) -> None:
+        unfinished = b""
+        while chunk := await stderr.read(_CHUNK):
+            if self._echo_stderr:
+                sys.stderr.write(chunk.decode(errors="replace"))
+                sys.stderr.flush()
+            *complete, unfinished = (unfinished + chunk).split(b"\n")
+            unfinished = unfinished[-_CHUNK:]
+            self._stderr.extend(line.decode(errors="replace").rstrip() for line in complete)
+        if unfinished:
+            self._stderr.append(unfinished.decode(errors="replace"))
+
+    def _describe_end(self, process: asyncio.subprocess.Process) -> str:
+        code = process.returncode
+        if code is None:
+            text = f"The server {str(self._command)!r} closed its output"
+        elif code < 0:
+            text = f"The server {str(self._command)!r} was killed by {_signal_name(-code)}"
+        else:
+            text = f"The server {str(self._command)!r} ended with exit code {code}"
+        last_lines = [line for line in self._stderr if line]
+        if last_lines:
+            text += "; the last lines of its stderr:\n" + "\n".join(last_lines)
+        return text
+
+
+def _why(error: OSError | ValueError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"{error.filename!r} does not exist or is not on the PATH"
+    if isinstance(error, PermissionError):
+        return f"{error.filename!r} may not be executed"
+    return str(error)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)

@@ -1,0 +1,210 @@
+"""One request in flight: what was asked, by whom, and how to reach them meanwhile.
+
+A call knows no event loop. Its `Outbox` takes messages from any thread, its
+`Runner` runs the author's function, its `Era` does what differs between eras.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+from msgspec import UNSET, Raw
+
+from dovetail.core.era import Era
+from dovetail.errors import UsageError
+from dovetail.spec.keys import PROGRESS_TOKEN
+from dovetail.spec.models import ClientInfo, Params, ResourceContents
+from dovetail.wire import codec
+
+if TYPE_CHECKING:
+    from dovetail.core.handler import Handler
+
+__all__ = ["Ask", "Call", "Host", "Outbox", "Peer", "Record", "Runner", "Sent"]
+
+
+T = TypeVar("T")
+
+
+class Ask(NamedTuple):
+    """Something a handler needs from the client: elicitation, sampling or roots."""
+
+    key: str
+    method: str
+    params: bytes | None
+
+
+class Outbox(Protocol):
+    """Where messages to the client go, in order; safe from any thread."""
+
+    def send(self, message: bytes) -> None:
+        """Queue one encoded message."""
+
+    async def drain(self) -> None:
+        """Wait until a slow reader has caught up enough."""
+
+
+class Runner(Protocol):
+    """Runs an author's function under the server's limits."""
+
+    async def run(self, call: Call, handler: Handler, arguments: dict[str, Any]) -> Any:
+        """The function's return value; raises what it raises, or LimitError."""
+
+
+class Host(Protocol):
+    """The server, as far as a running handler may reach it."""
+
+    def resource_updated(self, uri: str) -> None:
+        """Tell whoever watches this resource."""
+
+    async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:
+        """What resources/read would answer."""
+
+
+class Peer(NamedTuple):
+    """The client as far as this request knows it."""
+
+    info: ClientInfo | None
+    capabilities: dict[str, Any]
+    # The rank of the mildest log message the client wants; None: it wants none.
+    log_rank: int | None
+
+
+class Record:
+    """What a handler has been told and has done so far, across the runs of one request.
+
+    Answers are the raw results of asks by key, results are the raw values of `once` by
+    key. In the legacy era a request runs once and the record only guards the keys.
+    """
+
+    __slots__ = ("answers", "asked", "busy", "ordinals", "results")
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Raw] = {}
+        self.results: dict[str, Raw] = {}
+        self.asked: set[str] = set()
+        self.ordinals: dict[str, int] = {}
+        # How many `once` functions run right now: their effects must be recorded before
+        # the handler may be interrupted.
+        self.busy = 0
+
+    def claim(self, key: str | None, kind: str) -> str:
+        """The key of the next ask: the author's, or one counted per kind."""
+        if key is None:
+            self.ordinals[kind] = self.ordinals.get(kind, 0) + 1
+            key = f"{kind}-{self.ordinals[kind]}"
+        if key in self.asked:
+            raise UsageError(
+                f"the key {key!r} is used for two questions of one call; give each its own key"
+            )
+        self.asked.add(key)
+        return key
+
+
+class Sent:
+    """Something that has been sent already; awaiting it waits for a slow reader.
+
+    So `ctx.progress(...)` and `ctx.log.info(...)` work in a plain `def`, and in an
+    `async def` may be awaited to keep pace with the client.
+    """
+
+    __slots__ = ("_outbox",)
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return self._outbox.drain().__await__()
+
+
+class Call:
+    """A request in flight."""
+
+    __slots__ = (
+        "cancelled",
+        "era",
+        "host",
+        "id",
+        "hold",
+        "interruption",
+        "link",
+        "method",
+        "on_activity",
+        "outbox",
+        "over",
+        "params",
+        "peer",
+        "principal",
+        "record",
+        "runner",
+        "scope",
+        "session",
+        "state",
+        "_meta",
+    )
+
+    def __init__(
+        self,
+        id: bytes,
+        method: str,
+        params: Params,
+        era: Era,
+        peer: Peer,
+    ) -> None:
+        self.id = id
+        self.method = method
+        self.params = params
+        self.era = era
+        self.peer = peer
+        self.record = Record()
+        self.outbox: Outbox
+        self.runner: Runner
+        self.host: Host
+        self.scope: Any = None
+        self.principal: str | None = None
+        # What the lifespan of the server yielded.
+        self.state: Any = None
+        # The legacy session the request belongs to, if any; opaque to everyone but its era.
+        self.session: Any = None
+        # What carries the request: keeps sessions and streams; opaque likewise.
+        self.link: Any = None
+        self.cancelled = False
+        # The call has been answered: nothing more may be sent for it.
+        self.over = False
+        # Set while the handler runs: stops it for good; the outcome becomes the answer.
+        self.interruption: Callable[[Any], None] | None = None
+        # Called on any sign of life, so that an idle deadline can move.
+        self.on_activity: Callable[[], None] | None = None
+        # Stops the clock while the client is asked something, and starts it again.
+        self.hold: Callable[[bool], None] | None = None
+        self._meta: dict[str, Any] | None = None
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The `_meta` of the request."""
+        if self._meta is None:
+            raw = self.params.meta
+            self._meta = {} if raw is UNSET else codec.decode_json(raw)
+        return self._meta
+
+    @property
+    def progress_token(self) -> str | int | None:
+        """The token under which the client wants to hear of progress."""
+        token = self.meta.get(PROGRESS_TOKEN)
+        # progress.token-type: a string or an integer; anything else is as good as none.
+        return token if isinstance(token, str | int) and not isinstance(token, bool) else None
+
+    async def waiting(self, answer: Awaitable[T]) -> T:
+        """Await something that the client owes; its time does not count as the handler's."""
+        if self.hold is None:
+            return await answer
+        self.hold(True)
+        try:
+            return await answer
+        finally:
+            self.hold(False)
+
+    def notify(self, method: str, params: bytes) -> None:
+        """Send a notification that belongs to this request, unless the request is over."""
+        if not self.over and not self.cancelled:
+            self.outbox.send(codec.encode_notification(method, params))

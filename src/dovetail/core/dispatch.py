@@ -1,0 +1,157 @@
+"""Look up, gate, call, shape: the one path of every request.
+
+This is also the one place that catches whatever a handler raises. The traceback
+goes to the log under a reference, the client gets the reference: neither silence
+nor a leak. Requests that need no waiting are answered without a coroutine.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import secrets
+import traceback
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from msgspec import Struct
+
+from dovetail.core.call import Call
+from dovetail.core.era import CacheHint, Encoded
+from dovetail.errors import (
+    InternalError,
+    LimitError,
+    MethodNotFoundError,
+    ResourceNotFoundError,
+    RpcError,
+    ToolError,
+)
+from dovetail.wire import codec
+
+__all__ = ["Dispatcher", "Interim", "MethodHandler", "Shaped"]
+
+logger = logging.getLogger("dovetail")
+
+
+class Shaped(NamedTuple):
+    """A result with a cache hint."""
+
+    result: Struct
+    hint: CacheHint
+
+
+class Interim(Exception):  # noqa: N818 - an outcome that must unwind the handler, not an error
+    """Not an error: the request ends with this body, and the client will come back."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__()
+        self.body = body
+
+
+Outcome: TypeAlias = Struct | dict[str, Any] | Shaped | Encoded
+
+
+class MethodHandler(NamedTuple):
+    """How a feature serves a method.
+
+    `fault` turns a failure into a result where the protocol wants one (tools), given the
+    text that the client may read.
+    """
+
+    run: Callable[[Call], Outcome | Coroutine[Any, Any, Outcome]]
+    fault: Callable[[str], Struct] | None = None
+
+
+class Dispatcher:
+    """Answers requests from a table of method handlers."""
+
+    def __init__(
+        self,
+        handlers: Mapping[str, MethodHandler],
+        capabilities: Callable[[], Mapping[str, Any]],
+        *,
+        expose_tracebacks: bool = False,
+        max_result_bytes: int | None = None,
+    ) -> None:
+        self._handlers = handlers
+        self._capabilities = capabilities
+        self._expose_tracebacks = expose_tracebacks
+        self._max_result_bytes = max_result_bytes
+
+    def answer(self, call: Call) -> bytes | Coroutine[Any, Any, bytes]:
+        """The encoded response, at once or to be awaited."""
+        handler = self._handlers.get(call.method)
+        spec = call.era.methods.get(call.method)
+        if handler is None or spec is None:
+            return self._failed(call, self._unknown(call))
+        if spec.capability is not None and spec.capability not in self._capabilities():
+            return self._failed(call, self._undeclared(call, spec.capability))
+        try:
+            outcome = handler.run(call)
+            if inspect.iscoroutine(outcome):
+                return self._await(call, handler, outcome)
+            return self._completed(call, handler, outcome)  # type: ignore[arg-type]
+        except Exception as error:  # noqa: BLE001 - the boundary
+            return self._fault(call, handler, error)
+
+    async def _await(
+        self, call: Call, handler: MethodHandler, outcome: Coroutine[Any, Any, Outcome]
+    ) -> bytes:
+        try:
+            return self._completed(call, handler, await outcome)
+        except Exception as error:  # noqa: BLE001 - the boundary
+            return self._fault(call, handler, error)
+
+    def _completed(self, call: Call, handler: MethodHandler, outcome: Outcome) -> bytes:
+        if isinstance(outcome, Encoded):
+            body = outcome.body
+        elif isinstance(outcome, Shaped):
+            body = call.era.complete(outcome.result, outcome.hint)
+        else:
+            body = call.era.complete(outcome)
+        limit = self._max_result_bytes
+        if limit is not None and len(body) > limit:
+            raise LimitError(
+                f"The result is too large: {len(body):,} bytes, the limit is {limit:,}. "
+                "Ask for less."
+            )
+        return codec.encode_result(call.id, body)
+
+    def _fault(self, call: Call, handler: MethodHandler, error: Exception) -> bytes:
+        if isinstance(error, Interim):
+            return codec.encode_result(call.id, error.body)
+        if isinstance(error, RpcError):
+            return self._failed(call, error)
+        if isinstance(error, ToolError | LimitError):
+            text = str(error)
+        else:
+            text = self._log_crash(call, error)
+        if handler.fault is None:
+            return self._failed(call, InternalError(text))
+        return codec.encode_result(call.id, call.era.complete(handler.fault(text)))
+
+    def _log_crash(self, call: Call, error: Exception) -> str:
+        reference = secrets.token_hex(4)
+        logger.error("%s failed, reference %s", call.method, reference, exc_info=error)
+        if self._expose_tracebacks:
+            return "".join(traceback.format_exception(error))
+        return f"Internal error, reference {reference}; the server's log has the details."
+
+    def _failed(self, call: Call, error: RpcError) -> bytes:
+        if isinstance(error, ResourceNotFoundError):
+            # resources.notfound.32602 (2026-07-28 server/resources) and its forerunner -32002
+            code = call.era.revision.resource_not_found
+            error = RpcError(error.message, error.data, code=code)
+        return codec.encode_error(call.id, error)
+
+    def _unknown(self, call: Call) -> RpcError:
+        # base.error.method-not-found: absent from the table at this revision is the gate
+        return MethodNotFoundError(
+            f"Method not found: {call.method[:100]!r} does not exist at {call.era.revision}"
+        )
+
+    def _undeclared(self, call: Call, capability: str) -> RpcError:
+        return MethodNotFoundError(
+            f"Method not found: {call.method!r} needs the capability {capability!r}, which this "
+            "server has not declared"
+        )

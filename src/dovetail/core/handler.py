@@ -1,0 +1,29 @@
+"""What the framework needs to know of an author's function to run it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+__all__ = ["Handler", "Style"]
+
+
+class Style(Enum):
+    """Where a function runs."""
+
+    ASYNC = "on the event loop, awaited"
+    THREAD = "in a worker thread, because it may block"
+    INLINE = "on the event loop, at once: the author promises that it does not block"
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """A function and how to run it. `None` for a limit means the server's own."""
+
+    function: Callable[..., Any]
+    style: Style
+    label: str
+    timeout: float | None = None
+    idle_timeout: float | None = None

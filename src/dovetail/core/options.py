@@ -1,0 +1,74 @@
+"""What an operator can set, in one frozen place. What a limit does is an error the client reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dovetail.errors import UsageError
+from dovetail.spec.keys import LOG_LEVELS, LogLevel
+
+__all__ = ["Options"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Limits and habits of a server; the defaults suit a server behind one assistant."""
+
+    # -- limits -----------------------------------------------------------------------
+    # Handlers that run at the same time; more wait their turn, up to `queue`.
+    concurrency: int = 100
+    queue: int = 10_000
+    # Seconds a handler may take in all, and without any sign of progress.
+    timeout: float | None = 300.0
+    idle_timeout: float | None = None
+    # Seconds the client has to answer when it is asked something (its user may be thinking).
+    ask_timeout: float | None = 600.0
+    # Threads for plain `def` handlers. asyncio's own default is min(32, cores + 4).
+    worker_threads: int = 32
+    # Entries per page of a list; None sends each list whole.
+    page_size: int | None = None
+    # Bytes of one message in (4 MiB in the official SDK is too small for images in base64)
+    # and of one result out.
+    max_message_bytes: int = 16 * 1024 * 1024
+    max_result_bytes: int = 64 * 1024 * 1024
+    # Seconds that running calls get to finish when the client closes the stream.
+    grace: float = 2.0
+
+    # -- what clients are told ---------------------------------------------------------
+    expose_tracebacks: bool = False
+    # The mildest log message sent to a legacy client that never called logging/setLevel.
+    log_level: LogLevel = "info"
+    # How long clients may keep lists (modern era), and whether users may share them.
+    list_ttl_ms: int = 0
+    list_scope: Literal["public", "private"] = "public"
+
+    # -- schemas ----------------------------------------------------------------------
+    # Put definitions in place of $ref, for clients that cannot follow references.
+    inline_refs: bool = False
+    # Take arguments that arrive as JSON inside a string, for clients that send them so.
+    accept_json_strings: bool = False
+
+    # -- asking the user in the modern era -----------------------------------------------
+    # Keys of 32 bytes or more that seal what travels through the client between the runs
+    # of a request: the first seals, all open. None given: a random one per process.
+    state_keys: Sequence[bytes] = ()
+    state_lifetime: float = 900.0
+
+    def __post_init__(self) -> None:
+        for name in ("concurrency", "worker_threads", "max_message_bytes", "max_result_bytes"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"Options.{name} must be at least 1, got {getattr(self, name)}")
+        if self.page_size is not None and self.page_size < 1:
+            raise UsageError(f"Options.page_size must be at least 1 or None, got {self.page_size}")
+        for name in ("timeout", "idle_timeout", "ask_timeout"):
+            seconds = getattr(self, name)
+            if seconds is not None and seconds <= 0:
+                raise UsageError(f"Options.{name} must be above 0 or None, got {seconds}")
+        if self.queue < 0 or self.grace < 0 or self.list_ttl_ms < 0:
+            raise UsageError("Options.queue, grace and list_ttl_ms cannot be negative")
+        if self.log_level not in LOG_LEVELS:
+            raise UsageError(
+                f"Options.log_level must be one of {', '.join(LOG_LEVELS)}, got {self.log_level!r}"
+            )

@@ -1,0 +1,25 @@
+"""Python annotations as JSON Schema and as compiled decoders, from one object.
+
+What is advertised and what is enforced cannot drift apart, because nothing else in the
+package writes a schema or judges a value. A value that an independent JSON Schema validator
+accepts (2020-12, asserting the formats `date`, `date-time` and `uuid`) is accepted here, one
+that it refuses is refused; the exceptions are named in `json_values.py`.
+"""
+
+from .annotations import return_annotation
+from .arguments import ArgumentsSchema, arguments_schema
+from .docstrings import Description, parse_docstring
+from .results import ResultSchema, result_schema
+from .typed import TypeSchema, type_schema
+
+__all__ = [
+    "ArgumentsSchema",
+    "Description",
+    "ResultSchema",
+    "TypeSchema",
+    "arguments_schema",
+    "parse_docstring",
+    "result_schema",
+    "return_annotation",
+    "type_schema",
+]

@@ -1,0 +1,213 @@
+"""The parameters of a function as one JSON object: advertised, decoded, refused in words.
+
+All parameters become one msgspec struct, decoded in one go. A schema written by hand is
+advertised as it stands instead, and enforced by the compiled JSON Schema alone; the values
+then reach the function as plain JSON values.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Collection
+from typing import Any
+
+import msgspec
+
+from dovetail.errors import InvalidValueError, UsageError
+
+from .annotations import (
+    Parameter,
+    name_of_function,
+    read_parameters,
+    takes_any_keyword,
+    text_in,
+)
+from .docstrings import parse_docstring
+from .json_schema import SchemaWriter, default_json
+from .json_values import read_json
+from .problems import missing_value, unknown_key
+from .references import Schema, assemble
+from .typed import TypeSchema, write_type
+from .validator import SchemaValidator
+
+__all__ = ["ArgumentsSchema", "arguments_schema"]
+
+NO_ARGUMENTS = b"{}"
+NOUN = "argument"
+PLAIN_DEFAULTS = (bool, int, float, str, bytes, type(None))
+
+DecodeArguments = Callable[[bytes], dict[str, Any]]
+
+
+class ArgumentsSchema:
+    """The arguments of one function: their schema, and the way from JSON to keyword arguments."""
+
+    def __init__(
+        self,
+        json_schema: Schema,
+        parameters: list[Parameter],
+        names: tuple[str, ...],
+        required: frozenset[str],
+        decode: DecodeArguments,
+    ) -> None:
+        self.json_schema = json_schema
+        self.names = names
+        self.required = required
+        self.positional_only = tuple(each.name for each in parameters if each.is_positional_only)
+        self._decode = decode
+
+    def decode(self, raw: bytes | None) -> dict[str, Any]:
+        """The keyword arguments for the function, defaults filled in; raises InvalidValueError."""
+        return self._decode(NO_ARGUMENTS if raw is None else raw)
+
+
+def arguments_schema(
+    fn: Callable[..., Any],
+    *,
+    skip: Collection[str] = (),
+    json_schema: dict[str, Any] | None = None,
+    inline_refs: bool = False,
+    accept_json_strings: bool = False,
+) -> ArgumentsSchema:
+    """The schema of a function's parameters; raises UsageError for what cannot be described."""
+    repair = unwrap_json_strings if accept_json_strings else None
+    if json_schema is not None:
+        return _by_hand(fn, skip, json_schema, repair)
+    parameters = read_parameters(fn, skip)
+    writer = SchemaWriter(is_result=False)
+    where = name_of_function(fn)
+    texts = parse_docstring(fn.__doc__).parameters
+    decoded_types: list[Any] = []
+    properties: dict[str, Schema] = {}
+    for each in parameters:
+        decoded_type, schema = write_type(
+            each.annotation, writer, f"{where}: parameter {each.name!r}"
+        )
+        text = text_in(each.annotation) or texts.get(each.name)
+        if text:
+            schema = {**schema, "description": text}
+        if not each.is_required:
+            schema = {**schema, **default_json(each.default, schema)}
+        decoded_types.append(decoded_type)
+        properties[each.name] = schema
+    required = [each.name for each in parameters if each.is_required]
+    root: Schema = {"type": "object", "properties": properties}
+    if required:
+        root["required"] = required
+    root["additionalProperties"] = False
+    root = assemble(root, writer.definitions, inline_refs=inline_refs)
+    struct = _struct(parameters, decoded_types)
+    typed = TypeSchema(struct, root, differs=writer.differs, noun=NOUN, repair=repair)
+    if writer.has_foreign_parts:
+        typed.validator.compile(where)
+    names = tuple(properties)
+    decode = _struct_to_dict(typed.decode, struct, names)
+    return ArgumentsSchema(root, parameters, names, frozenset(required), decode)
+
+
+def _struct(parameters: list[Parameter], decoded_types: list[Any]) -> type[msgspec.Struct]:
+    # A Struct cannot hold every name (`__x`, `__dict__`); then all fields get names of ours.
+    is_plain = not any(each.name.startswith("_") for each in parameters)
+    fields = [
+        (each.name if is_plain else f"p{index}", decoded_type, _default(each))
+        for index, (each, decoded_type) in enumerate(zip(parameters, decoded_types, strict=True))
+    ]
+    wire_names = {field[0]: each.name for field, each in zip(fields, parameters, strict=True)}
+    return msgspec.defstruct(
+        "Arguments", fields, rename=wire_names, forbid_unknown_fields=True, kw_only=True
+    )
+
+
+def _default(parameter: Parameter) -> Any:
+    if parameter.is_required:
+        return msgspec.field()
+    if parameter.make_default is not None:
+        return msgspec.field(default_factory=parameter.make_default)
+    if isinstance(parameter.default, PLAIN_DEFAULTS):
+        return msgspec.field(default=parameter.default)
+    # The very object, as a Python call would pass it; msgspec would copy or refuse it.
+    return msgspec.field(default_factory=lambda: parameter.default)
+
+
+def _struct_to_dict(
+    decode: Callable[[bytes], Any], struct: type[msgspec.Struct], names: tuple[str, ...]
+) -> DecodeArguments:
+    if set(struct.__struct_fields__) == set(names):
+        as_dict = msgspec.structs.asdict
+        return lambda raw: as_dict(decode(raw))
+    as_tuple = msgspec.structs.astuple
+    wire_names = struct.__struct_encode_fields__
+    return lambda raw: dict(zip(wire_names, as_tuple(decode(raw)), strict=True))
+
+
+def _by_hand(
+    fn: Callable[..., Any],
+    skip: Collection[str],
+    json_schema: dict[str, Any],
+    repair: Callable[[Any, SchemaValidator], Any] | None,
+) -> ArgumentsSchema:
+    where = name_of_function(fn)
+    if json_schema.get("type") != "object":
+        raise UsageError(
+            f'{where}: json_schema must be an object with "type": "object" at its root'
+        )
+    schema = copy.deepcopy(json_schema)  # what is advertised must not change behind our back
+    validator = SchemaValidator(schema, asserts_formats=False)
+    validator.compile(where)
+    parameters = read_parameters(fn, skip, any_keywords=True)
+    takes_any = takes_any_keyword(fn)
+    own_names = [each.name for each in parameters]
+    described = list(schema.get("properties", {}))
+    unknown = [name for name in described if name not in own_names]
+    if unknown and not takes_any:
+        raise UsageError(
+            f"{where}: json_schema describes {', '.join(unknown)}, which the function does not "
+            "take; add the parameter or **kwargs"
+        )
+    names = tuple(own_names + unknown)
+    needed = {each.name for each in parameters if each.is_required}
+    required = frozenset(needed | set(schema.get("required", ())))
+
+    def decode(raw: bytes) -> dict[str, Any]:
+        value = read_json(raw)
+        if not validator.is_valid(value):
+            if repair is not None:
+                value = repair(value, validator)
+            validator.check(value, NOUN)
+        problems = [missing_value([name]) for name in own_names if name in needed - value.keys()]
+        if not takes_any:
+            # The schema may leave additional properties open; the function cannot take them.
+            problems += [
+                unknown_key([key], value[key], own_names, NOUN)
+                for key in value
+                if key not in own_names
+            ]
+        if problems:
+            raise InvalidValueError(problems)
+        fields = (each for each in parameters if each.make_default and each.name not in value)
+        return {**value, **{each.name: each.make_default() for each in fields if each.make_default}}
+
+    return ArgumentsSchema(schema, parameters, names, required, decode)
+
+
+def unwrap_json_strings(value: Any, validator: SchemaValidator) -> Any:
+    """Arguments that fail as text and fit once the JSON in the text is read are replaced by it."""
+    if not isinstance(value, dict):
+        return value
+    unwrapped = dict(value)
+    for name in validator.failing_keys(value):
+        text = value.get(name)
+        if isinstance(text, str):
+            unwrapped[name] = _json_in(text)
+    for name in validator.failing_keys(unwrapped):
+        if name in value:
+            unwrapped[name] = value[name]
+    return unwrapped
+
+
+def _json_in(text: str) -> Any:
+    try:
+        inner = read_json(text.encode())
+    except InvalidValueError:
+        return text
+    return text if isinstance(inner, str) else inner

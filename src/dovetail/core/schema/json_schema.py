@@ -1,0 +1,327 @@
+"""Types as JSON Schema 2020-12, written from the same type tree that msgspec decodes by.
+
+msgspec can write schemas itself; its own are not used because they do not say what its
+decoders do (a naive `datetime`, the digits of a `Decimal`, the keys of `dict[int, ...]`).
+Where the decoder still takes more than the schema says, the writer notes that the schema has
+to be asked as well: `differs`. Where it takes less (3.0 for an integer), the slow path of
+`typed.py` makes up for it.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import re
+import typing
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import inspect as mi
+
+from . import text_formats
+from .annotations import text_in
+from .docstrings import parse_docstring
+from .pydantic_types import encode_model, model_schema
+from .references import Definitions, Schema, reference_to, rename_references
+
+__all__ = ["SchemaWriter", "default_json"]
+
+# Keywords of Meta(extra_json_schema=...) that only inform; any other one restricts.
+NOTES = {"$comment", "default", "deprecated", "description", "examples", "title"}
+FieldsType = mi.StructType | mi.DataclassType | mi.TypedDictType | mi.NamedTupleType
+NUMBER_LIMITS = {
+    "ge": "minimum",
+    "gt": "exclusiveMinimum",
+    "le": "maximum",
+    "lt": "exclusiveMaximum",
+    "multiple_of": "multipleOf",
+}
+
+
+class SchemaWriter:
+    """Writes the schemas of some types that share their definitions."""
+
+    def __init__(self, *, is_result: bool) -> None:
+        self.definitions: Definitions = {}
+        self.differs = False
+        # A pattern or a schema that the author wrote: it may not compile.
+        self.has_foreign_parts = False
+        # Decoding runs code of the author's; a result must not do that a second time.
+        self.runs_own_code = False
+        self._is_result = is_result
+        self._names: dict[Any, str] = {}
+        self._writers: dict[type, Callable[[Any], Schema]] = {
+            mi.AnyType: lambda t: {},
+            mi.RawType: lambda t: {},
+            mi.NoneType: lambda t: {"type": "null"},
+            mi.BoolType: lambda t: {"type": "boolean"},
+            mi.IntType: self._number,
+            mi.FloatType: self._number,
+            mi.StrType: self._text,
+            mi.BytesType: self._bytes,
+            mi.ByteArrayType: self._bytes,
+            mi.MemoryViewType: self._bytes,
+            mi.DateTimeType: self._date_time,
+            mi.TimeType: lambda t: self._stricter(text_formats.time_text(offset=t.tz)),
+            mi.DateType: lambda t: {"type": "string", "format": "date"},
+            mi.TimeDeltaType: lambda t: self._stricter(text_formats.duration_text()),
+            mi.UUIDType: lambda t: self._stricter({"type": "string", "format": "uuid"}),
+            mi.DecimalType: lambda t: self._stricter(text_formats.decimal_text()),
+            mi.ListType: self._array,
+            mi.VarTupleType: self._array,
+            mi.SetType: self._set,
+            mi.FrozenSetType: self._set,
+            mi.TupleType: self._tuple,
+            mi.DictType: self._dict,
+            mi.UnionType: lambda t: {"anyOf": [self._write(part) for part in t.types]},
+            mi.LiteralType: lambda t: _enumeration(list(t.values)),
+            mi.EnumType: self._enum,
+            mi.StructType: self._defined,
+            mi.DataclassType: self._defined,
+            mi.TypedDictType: self._defined,
+            mi.NamedTupleType: self._defined,
+            mi.CustomType: self._custom,
+        }
+
+    def write(self, annotation: Any) -> Schema:
+        """The schema of a type; raises TypeError or NameError for one that cannot be described."""
+        try:
+            return self._write(mi.type_info(annotation))
+        except (AttributeError, NotImplementedError, RecursionError) as error:
+            # What msgspec lets through when an annotation is no type at all.
+            raise TypeError(str(error)) from None
+
+    def _write(self, t: mi.Type) -> Schema:
+        notes: Schema = {}
+        while isinstance(t, mi.Metadata):
+            notes = {**notes, **(t.extra_json_schema or {})}
+            t = t.type
+        if notes.keys() - NOTES:
+            self.differs = self.has_foreign_parts = True
+        writer = self._writers.get(type(t))
+        if writer is None:
+            raise TypeError(f"{type(t).__name__} has no form in JSON")
+        return {**writer(t), **notes}
+
+    def _stricter(self, schema: Schema) -> Schema:
+        self.differs = True
+        return schema
+
+    def _number(self, t: mi.IntType | mi.FloatType) -> Schema:
+        schema: Schema = {"type": "integer" if isinstance(t, mi.IntType) else "number"}
+        for attribute, keyword in NUMBER_LIMITS.items():
+            limit = getattr(t, attribute)
+            if limit is not None:
+                schema[keyword] = limit
+        if t.multiple_of is not None:
+            self.differs = True  # the decoder does not look at integers beyond 64 bits
+        return schema
+
+    def _text(self, t: mi.StrType) -> Schema:
+        schema: Schema = {"type": "string", **_lengths(t, "Length")}
+        if t.pattern is not None:
+            schema["pattern"] = t.pattern
+            # Python's `$` and `\d` take more than ECMA-262's.
+            self.differs = self.has_foreign_parts = True
+        return schema
+
+    def _bytes(self, t: mi.BytesType) -> Schema:
+        return text_formats.base64_text(t.min_length, t.max_length)
+
+    def _date_time(self, t: mi.DateTimeType) -> Schema:
+        return self._stricter(text_formats.date_time_text(offset=t.tz, is_result=self._is_result))
+
+    def _array(self, t: mi.CollectionType) -> Schema:
+        items = self._write(t.item_type)
+        return {"type": "array", **({"items": items} if items else {}), **_lengths(t, "Items")}
+
+    def _set(self, t: mi.CollectionType) -> Schema:
+        # The decoder drops duplicates, and counts the length after that.
+        return self._stricter({**self._array(t), "uniqueItems": True})
+
+    def _tuple(self, t: mi.TupleType) -> Schema:
+        count = len(t.item_types)
+        schema: Schema = {"type": "array", "minItems": count, "maxItems": count}
+        if count:
+            schema["prefixItems"] = [self._write(item) for item in t.item_types]
+        return schema
+
+    def _dict(self, t: mi.DictType) -> Schema:
+        schema: Schema = {"type": "object"}
+        keys = self._keys(t.key_type)
+        if keys:
+            schema["propertyNames"] = keys
+        values = self._write(t.value_type)
+        if values:
+            schema["additionalProperties"] = values
+        return {**schema, **_lengths(t, "Properties")}
+
+    def _keys(self, t: mi.Type) -> Schema:
+        """Keys are text in JSON, whatever type they become."""
+        schema = self._write(t)
+        if schema == {} or schema.get("type") == "string":
+            return {key: item for key, item in schema.items() if key != "type"}
+        if schema == {"type": "integer"}:
+            return {"pattern": text_formats.INTEGER_KEY}
+        raise TypeError(
+            "the keys of a JSON object are text: use str, int, an Enum of texts or a date"
+        )
+
+    def _enum(self, t: mi.EnumType) -> Schema:
+        if issubclass(t.cls, enum.Flag):
+            raise TypeError(f"{t.cls.__name__} is a Flag: use a set of an Enum")
+        if "_missing_" in vars(t.cls):
+            self.differs = True  # the decoder takes what `_missing_` takes
+        return {**_enumeration([member.value for member in t.cls]), **_doc_of(t.cls)}
+
+    def _custom(self, t: mi.CustomType) -> Schema:
+        if t.cls is object:
+            return {}
+        schema = model_schema(t.cls, is_result=self._is_result)
+        if schema is None:
+            raise TypeError(f"{_name_of(t.cls)} is no type that JSON Schema can describe")
+        self.differs = self.has_foreign_parts = self.runs_own_code = True
+        definitions = schema.pop("$defs", {})
+        names = {name: self._free_name(name, definitions[name]) for name in definitions}
+        for name, definition in definitions.items():
+            self.definitions[names[name]] = rename_references(definition, names)
+        return rename_references(schema, names)
+
+    def _free_name(self, wanted: str, definition: Schema | None = None) -> str:
+        """`wanted`, or with a number behind it where another type has that name."""
+        name, number = wanted, 1
+        while name in self.definitions and self.definitions[name] != definition:
+            number += 1
+            name = f"{wanted}_{number}"
+        return name
+
+    def _defined(self, t: FieldsType) -> Schema:
+        """A class with fields becomes a definition, so that it may refer to itself."""
+        if t.cls not in self._names:
+            name = self._names[t.cls] = self._free_name(_name_of(t.cls))
+            self.definitions[name] = {}  # taken: the fields may lead back here
+            self.definitions[name] = self._fields(t)
+        return reference_to(self._names[t.cls])
+
+    def _fields(self, t: FieldsType) -> Schema:
+        cls = typing.get_origin(t.cls) or t.cls
+        self.runs_own_code = self.runs_own_code or _runs_code(cls)
+        hints = _hints(cls)
+        texts = parse_docstring(cls.__doc__).parameters
+        order = {name: index for index, name in enumerate(hints)}
+        fields = sorted(t.fields, key=lambda field: order.get(field.name, 0))
+        if not isinstance(t, mi.TypedDictType):
+            fields = list(t.fields)  # only a TypedDict comes sorted by name
+        properties: dict[str, Schema] = {}
+        tag_field = getattr(t, "tag_field", None)
+        if tag_field is not None:
+            properties[tag_field] = {"const": t.tag}  # type: ignore[union-attr]
+        for field in fields:
+            schema = self._write(field.type)
+            text = text_in(hints.get(field.name)) or texts.get(field.name)
+            if text:
+                schema["description"] = text
+            default = _field_default(field)
+            if default is not msgspec.NODEFAULT:
+                schema.update(default_json(default, schema))
+            properties[field.encode_name] = schema
+        required = [field.encode_name for field in fields if field.required]
+        if tag_field is not None:
+            required.insert(0, tag_field)
+        shape = _array_shape if _is_array_like(t) else _object_shape
+        return {**_doc_of(cls), **shape(t, properties, required)}
+
+
+def _object_shape(t: FieldsType, properties: dict[str, Schema], required: list[str]) -> Schema:
+    schema: Schema = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = required
+    if getattr(t, "forbid_unknown_fields", False):
+        schema["additionalProperties"] = False
+    return schema
+
+
+def _array_shape(t: FieldsType, properties: dict[str, Schema], required: list[str]) -> Schema:
+    schema: Schema = {"type": "array", "prefixItems": list(properties.values())}
+    needed = [index for index, name in enumerate(properties) if name in required]
+    schema["minItems"] = needed[-1] + 1 if needed else 0
+    if isinstance(t, mi.NamedTupleType) or t.forbid_unknown_fields:  # type: ignore[union-attr]
+        schema["maxItems"] = len(properties)
+    return schema
+
+
+def _is_array_like(t: FieldsType) -> bool:
+    return isinstance(t, mi.NamedTupleType) or getattr(t, "array_like", False)
+
+
+def _lengths(t: Any, unit: str) -> Schema:
+    schema: Schema = {}
+    if t.min_length is not None:
+        schema[f"min{unit}"] = t.min_length
+    if t.max_length is not None:
+        schema[f"max{unit}"] = t.max_length
+    return schema
+
+
+def _enumeration(values: list[Any]) -> Schema:
+    kinds = {bool: "boolean", int: "integer", str: "string"}
+    found = {kinds.get(type(value)) for value in values}
+    kind = found.pop() if len(found) == 1 else None
+    return {**({"type": kind} if kind else {}), "enum": values}
+
+
+def _field_default(field: mi.Field) -> Any:
+    if field.default_factory in (list, dict, set, frozenset, tuple):
+        return field.default_factory()
+    return field.default
+
+
+def default_json(default: Any, schema: Schema) -> Schema:
+    """`{"default": ...}` when JSON can show it and the schema allows it."""
+    try:
+        shown = msgspec.to_builtins(default, str_keys=True, enc_hook=encode_model)
+    except (TypeError, ValueError, msgspec.MsgspecError):
+        return {}
+    if shown is None and not _allows_null(schema):
+        return {}  # `x: int = None`: left out means None, but null may not be sent
+    return {"default": shown}
+
+
+def _allows_null(schema: Schema) -> bool:
+    if "anyOf" in schema:
+        return any(_allows_null(part) for part in schema["anyOf"])
+    if "enum" in schema:
+        return None in schema["enum"]
+    return "$ref" not in schema and schema.get("type", "null") == "null"
+
+
+def _hints(cls: Any) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(cls, include_extras=True)
+    except NameError:
+        return {}  # a name that only exists where msgspec looks for it
+
+
+def _runs_code(cls: type) -> bool:
+    return (
+        hasattr(cls, "__post_init__")
+        or hasattr(cls, "__attrs_post_init__")
+        or any(field.validator is not None for field in getattr(cls, "__attrs_attrs__", ()))
+    )
+
+
+def _doc_of(cls: type) -> Schema:
+    """The author's own docstring; not the one that a library wrote or that was inherited."""
+    doc = vars(cls).get("__doc__")
+    if not doc or doc == "An enumeration." or doc.startswith((f"{cls.__name__}(", "Alias for ")):
+        return {}
+    summary = parse_docstring(inspect.cleandoc(doc)).summary
+    return {"description": summary} if summary else {}
+
+
+def _name_of(cls: Any) -> str:
+    args = typing.get_args(cls)
+    name = getattr(typing.get_origin(cls) or cls, "__name__", str(cls))
+    name += "".join(f"_{_name_of(arg)}" for arg in args)
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", name)

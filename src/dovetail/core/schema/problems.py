@@ -1,0 +1,246 @@
+"""What is wrong with a value, in words that a model can act on.
+
+The judges speak three languages: errors of jsonschema-rs, the one-line refusals of msgspec,
+and the error lists of pydantic. Here each becomes `Problem(path, given, expected)`, and of a
+union only the branch that was meant is told.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from dovetail.errors import Problem
+
+from .json_values import PathStep, format_path, real_path, show
+from .text_formats import WORDS_FOR_FORMAT, WORDS_FOR_PATTERN
+
+if TYPE_CHECKING:
+    import jsonschema_rs
+
+__all__ = [
+    "missing_value",
+    "problems_of_details",
+    "problems_of_errors",
+    "problems_of_refusal",
+    "unknown_key",
+]
+
+JSON_STRING_HINT = "; pass the JSON value itself, not a string containing JSON"
+REQUIRED = "a value (required)"
+NOTHING = "nothing"
+ENUM_SHOWN = 20
+
+_read = msgspec.json.Decoder().decode
+
+
+def missing_value(path: Sequence[PathStep]) -> Problem:
+    """A required value is not there."""
+    return Problem(format_path([*path]), NOTHING, REQUIRED)
+
+
+def unknown_key(path: Sequence[PathStep], value: Any, allowed: list[str], noun: str) -> Problem:
+    """A key that the object does not have, with the names that it does, nearest first."""
+    near = difflib.get_close_matches(str(path[-1]), allowed)
+    names = ", ".join([*near, *(name for name in allowed if name not in near)]) or "none"
+    return Problem(format_path([*path]), show(value), f"no such {noun}; allowed: {names}")
+
+
+def problems_of_errors(
+    errors: Sequence[jsonschema_rs.ValidationError], value: Any, schema: dict[str, Any], noun: str
+) -> list[Problem]:
+    """The errors of one validation, without repetitions."""
+    told = _Teller(value, schema, noun)
+    return list(dict.fromkeys(problem for error in errors for problem in told.problems(error)))
+
+
+class _Teller:
+    """Turns errors of one value against one schema into problems."""
+
+    def __init__(self, value: Any, schema: dict[str, Any], noun: str) -> None:
+        self._value = value
+        self._schema = schema
+        self._noun = noun
+
+    def problems(self, error: jsonschema_rs.ValidationError) -> list[Problem]:
+        path = real_path(self._value, error.instance_path)
+        keyword = error.kind.name
+        if keyword == "required":
+            return [missing_value([*path, error.kind.value])]
+        if keyword in ("additionalProperties", "unevaluatedProperties"):
+            return [self._unknown(error, [*path, key]) for key in error.kind.value]
+        if keyword == "propertyNames":
+            inner: jsonschema_rs.ValidationError = getattr(error.kind, "error")  # noqa: B009
+            return [Problem(format_path(path), f"the key {show(inner.instance)}", _expected(inner))]
+        branches = getattr(error.kind, "context", None)
+        if keyword == "anyOf" or (keyword == "oneOf" and all(branches or ())):
+            return self._union(error, branches or [])
+        return [Problem(format_path(path), show(error.instance), _expected(error) + _hint(error))]
+
+    def _unknown(self, error: jsonschema_rs.ValidationError, path: list[PathStep]) -> Problem:
+        owner: Any = self._schema
+        for step in error.schema_path[:-1]:
+            owner = owner[step]
+        noun = self._noun if len(path) == 1 else "key"
+        allowed = list(owner.get("properties", {}))
+        return unknown_key(path, error.instance[path[-1]], allowed, noun)  # type: ignore[index]
+
+    def _union(
+        self,
+        error: jsonschema_rs.ValidationError,
+        branches: list[list[jsonschema_rs.ValidationError]],
+    ) -> list[Problem]:
+        """The branch that was meant, if one was; otherwise what the branches want, joined."""
+        path = list(error.instance_path)
+        meant = [errors for errors in branches if not any(_is_other_kind(e, path) for e in errors)]
+        deep = [
+            errors
+            for errors in meant
+            if any(list(e.instance_path) != path or _names_keys(e) for e in errors)
+        ]
+        if deep:
+            nearest = min(deep, key=len)
+            return [problem for inner in nearest for problem in self.problems(inner)]
+        wanted = [
+            problem.expected
+            for errors in meant or branches
+            for e in errors
+            for problem in self.problems(e)
+        ]
+        expected = " or ".join(
+            dict.fromkeys(text.removesuffix(JSON_STRING_HINT) for text in wanted)
+        )
+        hint = JSON_STRING_HINT if any(text.endswith(JSON_STRING_HINT) for text in wanted) else ""
+        place = format_path(real_path(self._value, path))
+        return [Problem(place, show(error.instance), expected + hint)]
+
+
+def _is_other_kind(error: jsonschema_rs.ValidationError, path: list[PathStep]) -> bool:
+    """The branch is for another type of value, or for another tag."""
+    at = list(error.instance_path)
+    if error.kind.name == "type":
+        return at == path
+    return error.kind.name in ("const", "enum") and len(at) == len(path) + 1
+
+
+def _names_keys(error: jsonschema_rs.ValidationError) -> bool:
+    return error.kind.name in ("required", "additionalProperties")
+
+
+def _expected(error: jsonschema_rs.ValidationError) -> str:
+    keyword, limit = error.kind.name, error.kind.value
+    words = WORDS.get(keyword)
+    return words(limit) if words is not None else error.message
+
+
+def _hint(error: jsonschema_rs.ValidationError) -> str:
+    """Models like to send `"[1, 2]"` for a list: say so."""
+    if error.kind.name != "type" or not isinstance(error.instance, str):
+        return ""
+    try:
+        inner = _read(error.instance)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return ""
+    return JSON_STRING_HINT if _json_types(inner) & set(error.kind.value) else ""
+
+
+def _json_types(value: Any) -> set[str]:
+    if isinstance(value, bool):
+        return {"boolean"}
+    if isinstance(value, int | float):
+        return {"number", "integer"} if float(value).is_integer() else {"number"}
+    return {{dict: "object", list: "array", type(None): "null"}.get(type(value), "string")}
+
+
+def _literal(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _one_of(options: list[Any]) -> str:
+    shown = ", ".join(_literal(option) for option in options[:ENUM_SHOWN])
+    more = len(options) - ENUM_SHOWN
+    return f"one of {shown}" + (f" and {more} more" if more > 0 else "")
+
+
+def _count(words: str, noun: str) -> Callable[[Any], str]:
+    return lambda limit: f"{words} {limit} {noun}{'' if limit == 1 else 's'}"
+
+
+def _matching(pattern: str) -> str:
+    return WORDS_FOR_PATTERN.get(pattern, f"text matching {pattern}")
+
+
+WORDS: dict[str, Callable[[Any], str]] = {
+    "const": lambda value: f"the constant {_literal(value)}",
+    "contains": lambda _: "an item of the kind that must be contained",
+    "enum": _one_of,
+    "exclusiveMaximum": lambda limit: f"less than {limit}",
+    "exclusiveMinimum": lambda limit: f"more than {limit}",
+    "falseSchema": lambda _: "no value here",
+    "format": lambda name: WORDS_FOR_FORMAT.get(name, name),
+    "maxItems": _count("at most", "item"),
+    "maxLength": _count("at most", "character"),
+    "maxProperties": lambda limit: f"at most {limit} keys",
+    "maximum": lambda limit: f"at most {limit}",
+    "minItems": _count("at least", "item"),
+    "minLength": _count("at least", "character"),
+    "minProperties": lambda limit: f"at least {limit} keys",
+    "minimum": lambda limit: f"at least {limit}",
+    "multipleOf": lambda factor: f"a multiple of {factor}",
+    "oneOf": lambda _: "a value that fits exactly one of the alternatives",
+    "pattern": _matching,
+    "type": " or ".join,
+    "uniqueItems": lambda _: "items without duplicates",
+}
+
+PLACE = re.compile(r"^(?P<text>.*?)(?: - at `(?P<key>key` in `)?\$(?P<path>[^`]*)`)?$", re.S)
+STEP = re.compile(r"\.(?P<name>[^.\[]+)|\[(?P<index>\d+)\]|\[\.\.\.\]")
+
+
+def problems_of_refusal(error: msgspec.ValidationError, value: Any) -> list[Problem]:
+    """A typed decoder refuses what the schema allows: a check of the author's own."""
+    match = PLACE.match(str(error))
+    assert match is not None  # every text matches: the place is optional
+    path: list[PathStep] = []
+    for step in STEP.finditer(match["path"] or ""):
+        token = step["name"] or (int(step["index"]) if step["index"] else None)
+        if not _has_step(value, token):
+            break
+        path.append(token)  # type: ignore[arg-type]
+        value = value[token]
+    if details := getattr(error.__cause__, "errors", None):
+        return problems_of_details(details(), value, path)
+    return [_own_check(path, value, match["text"])]
+
+
+def problems_of_details(
+    details: Sequence[Mapping[str, Any]], value: Any, path: Sequence[PathStep] = ()
+) -> list[Problem]:
+    """The errors of a pydantic validation of the JSON value that stands at `path`."""
+    return [_pydantic_problem(detail, [*path], value) for detail in details]
+
+
+def _pydantic_problem(detail: Mapping[str, Any], path: list[PathStep], value: Any) -> Problem:
+    """`loc` also names the branch of a union, which is no step of the value: leave it out."""
+    for step in detail["loc"]:
+        if detail["type"] == "missing" and step == detail["loc"][-1]:
+            return missing_value([*path, step])
+        if _has_step(value, step):
+            path.append(step)
+            value = value[step]
+    return _own_check(path, value, detail["msg"].removeprefix("Value error, "))
+
+
+def _own_check(path: list[PathStep], value: Any, text: str) -> Problem:
+    return Problem(format_path(path), show(value), f"a value that passes its own check ({text})")
+
+
+def _has_step(value: Any, step: PathStep | None) -> bool:
+    if isinstance(value, list):
+        return isinstance(step, int) and step < len(value)
+    return isinstance(value, dict) and step in value

@@ -1,0 +1,136 @@
+"""What a function returns, as JSON that keeps the schema it was announced with.
+
+A result is encoded once and checked: by the typed decoder of its annotation, by the compiled
+JSON Schema where the type takes more than its schema says, where the author's own code would
+run again on decoding, or where pydantic or a hand-written schema is in charge. Text, bytes,
+`None`, `Any` and content classes have no schema: they are shown, not computed with.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import copy
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from .json_schema import SchemaWriter
+from .json_values import encode_json, read_json
+from .pydantic_types import PydanticSlot, dump, encode_model
+from .references import Schema, assemble
+from .typed import TypeSchema, write_type
+from .validator import SchemaValidator
+
+__all__ = ["ResultSchema", "result_schema"]
+
+TEXT_LIKE = {str, bytes, bytearray, memoryview, type(None), None, Any, inspect.Signature.empty}
+SEQUENCES = {list, tuple, collections.abc.Sequence, collections.abc.Iterable}
+
+encode_plainly = functools.partial(
+    encode_json, encode=msgspec.json.Encoder(enc_hook=encode_model).encode
+)
+
+
+class ResultSchema:
+    """The schema of a result, None when it has no structure, and the way from value to JSON."""
+
+    def __init__(self, json_schema: Schema | None, encode: Callable[[Any], bytes]) -> None:
+        self.json_schema = json_schema
+        self.is_object = json_schema is not None and json_schema.get("type") == "object"
+        self._encode = encode
+
+    def encode(self, value: Any) -> bytes:
+        """The JSON of a value that fits the schema; raises InvalidValueError for any other."""
+        return self._encode(value)
+
+
+def result_schema(
+    annotation: Any,
+    *,
+    json_schema: dict[str, Any] | None = None,
+    unstructured: tuple[type, ...] = (),
+    inline_refs: bool = False,
+    where: str = "the result",
+) -> ResultSchema:
+    """The schema of a result; `unstructured` classes are content, alone, in lists and in unions."""
+    if json_schema is not None:
+        return _by_hand(json_schema, where)
+    if _has_no_structure(annotation, unstructured):
+        return ResultSchema(None, encode_plainly)
+    writer = SchemaWriter(is_result=True)
+    decoded_type, schema = write_type(annotation, writer, where)
+    schema = assemble(schema, writer.definitions, inline_refs=inline_refs)
+    if writer.runs_own_code:
+        validator = SchemaValidator(schema, asserts_formats=True)
+        if writer.has_foreign_parts:
+            validator.compile(where)
+        encode = encode_plainly
+        if isinstance(decoded_type, type) and issubclass(decoded_type, PydanticSlot):
+            encode = functools.partial(
+                encode_json, encode=functools.partial(dump, decoded_type.adapter)
+            )
+        return ResultSchema(schema, _checked_by(validator.check, encode))
+    typed = TypeSchema(decoded_type, schema, differs=writer.differs)
+    if writer.has_foreign_parts:
+        typed.validator.compile(where)
+
+    def encode_typed(value: Any) -> bytes:
+        raw = encode_plainly(value)
+        typed.decode(raw)
+        return raw
+
+    return ResultSchema(schema, encode_typed)
+
+
+def _checked_by(
+    check: Callable[[Any], None], encode: Callable[[Any], bytes]
+) -> Callable[[Any], bytes]:
+    def encode_checked(value: Any) -> bytes:
+        raw = encode(value)
+        check(read_json(raw))
+        return raw
+
+    return encode_checked
+
+
+def _by_hand(json_schema: dict[str, Any], where: str) -> ResultSchema:
+    schema = copy.deepcopy(json_schema)
+    validator = SchemaValidator(schema, asserts_formats=False)
+    validator.compile(where)
+    return ResultSchema(schema, _checked_by(validator.check, encode_plainly))
+
+
+def _has_no_structure(annotation: Any, content: tuple[type, ...]) -> bool:
+    """Text and content, and unions of them; a list counts only with content in it."""
+    origin = typing.get_origin(annotation)
+    args = typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return _has_no_structure(args[0], content)
+    if origin in (typing.Union, types.UnionType):
+        return all(_has_no_structure(arg, content) for arg in args)
+    if origin in SEQUENCES:
+        items = [arg for arg in args if arg is not ...]
+        return all(_has_no_structure(arg, content) for arg in items) and any(
+            _mentions(arg, content) for arg in items
+        )
+    if isinstance(annotation, type) and issubclass(annotation, content):
+        return True
+    return _is_text_like(annotation)
+
+
+def _is_text_like(annotation: Any) -> bool:
+    try:
+        return annotation in TEXT_LIKE
+    except TypeError:
+        return False  # an annotation that cannot be hashed
+
+
+def _mentions(annotation: Any, content: tuple[type, ...]) -> bool:
+    if isinstance(annotation, type) and issubclass(annotation, content):
+        return True
+    return any(_mentions(arg, content) for arg in typing.get_args(annotation))

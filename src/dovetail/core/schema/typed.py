@@ -1,0 +1,107 @@
+"""One Python type as a schema and a decoder that keep each other's word.
+
+The typed decoder is the fast path for good input. Two things send a value to the compiled
+JSON Schema: the decoder refuses it, or the type is known to take more than its schema says.
+The schema then decides. What it refuses is told with every problem; what it accepts is
+brought into the form the decoder wants (3.0 becomes 3) and decoded again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from dovetail.errors import InvalidValueError, UsageError
+
+from .json_schema import SchemaWriter
+from .json_values import encode_json, integral_floats_to_ints, read_json
+from .problems import problems_of_refusal
+from .pydantic_types import fill_slot, slot_for
+from .references import Schema, assemble
+from .validator import SchemaValidator
+
+__all__ = ["REFUSALS", "TypeSchema", "type_schema", "write_type"]
+
+# What a typed decoder raises for bytes that it does not take.
+REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+Repair = Callable[[Any, SchemaValidator], Any]
+
+
+class TypeSchema:
+    """A type as JSON Schema, and the decoder that enforces exactly that schema."""
+
+    def __init__(
+        self,
+        decoded_type: Any,
+        json_schema: Schema,
+        *,
+        differs: bool,
+        noun: str = "key",
+        repair: Repair | None = None,
+    ) -> None:
+        self.json_schema = json_schema
+        self.validator = SchemaValidator(json_schema, asserts_formats=True)
+        self._decode = msgspec.json.Decoder(decoded_type, dec_hook=fill_slot).decode
+        self._differs = differs
+        self._noun = noun
+        self._repair = repair
+
+    def decode(self, raw: bytes) -> Any:
+        """JSON bytes as a typed value; raises InvalidValueError."""
+        try:
+            value = self._decode(raw)
+        except REFUSALS:
+            return self._decide(read_json(raw))
+        if self._differs:
+            plain = read_json(raw)
+            if not self.validator.is_valid(plain):
+                return self._decide(plain)
+        return value
+
+    def convert(self, value: Any) -> Any:
+        """A JSON value of dicts, lists and scalars as a typed value; raises InvalidValueError."""
+        return self.decode(encode_json(value))
+
+    def _decide(self, plain: Any) -> Any:
+        problems = self.validator.problems(plain, self._noun)
+        if problems and self._repair is not None:
+            plain = self._repair(plain, self.validator)
+            problems = self.validator.problems(plain, self._noun)
+        if problems:
+            raise InvalidValueError(problems)
+        try:
+            return self._decode(msgspec.json.encode(integral_floats_to_ints(plain)))
+        except msgspec.ValidationError as error:
+            raise InvalidValueError(problems_of_refusal(error, plain)) from None
+
+
+def type_schema(annotation: Any, *, inline_refs: bool = False) -> TypeSchema:
+    """The schema and the decoder of a type; raises UsageError for one that has none."""
+    writer = SchemaWriter(is_result=False)
+    where = f"the type {type_text(annotation)}"
+    decoded_type, schema = write_type(annotation, writer, where)
+    schema = assemble(schema, writer.definitions, inline_refs=inline_refs)
+    typed = TypeSchema(decoded_type, schema, differs=writer.differs)
+    if writer.has_foreign_parts:
+        typed.validator.compile(where)
+    return typed
+
+
+def write_type(annotation: Any, writer: SchemaWriter, where: str) -> tuple[Any, Schema]:
+    """What msgspec shall decode for an annotation, and its schema."""
+    try:
+        decoded_type = slot_for(annotation) or annotation
+        return decoded_type, writer.write(decoded_type)
+    except (TypeError, NameError) as error:
+        raise UsageError(
+            f"{where} has no JSON Schema: {type_text(annotation)}: {error}. Use JSON types, a "
+            "dataclass, TypedDict, msgspec.Struct, attrs class or pydantic model (in unions tagged "
+            "Structs or models), or give json_schema= by hand"
+        ) from None
+
+
+def type_text(annotation: Any) -> str:
+    """An annotation as its author wrote it."""
+    return annotation.__qualname__ if isinstance(annotation, type) else str(annotation)

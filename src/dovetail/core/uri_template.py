@@ -1,0 +1,371 @@
+"""URI templates of resources: the part of RFC 6570 that is used in practice.
+
+`{id}` stands for one path segment, `{path*}` and `{+path}` run over slashes, `{?q,limit}` and
+`{&x}` are query parameters that may be absent, `?q={q}` is one that may not. Literal text is
+compared as written. This module knows strings; it must not know resources, files or handlers.
+
+A URI of another shape does not match (`None`). A URI of the right shape with a dangerous value
+is refused (`UnsafeValue`): a handler that joins the value to a directory must stay inside it.
+Values are percent-decoded exactly once. `%252e%252e` is therefore the plain text `%2e%2e`, which
+climbs nowhere unless the handler decodes it a second time, and is let through.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+from urllib.parse import quote, unquote_to_bytes
+
+from dovetail.errors import UsageError
+
+__all__ = ["UnsafeValue", "UriTemplate", "is_template"]
+
+# Names become parameters of a Python function, so they are narrower than RFC 6570's varname.
+_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
+_VARIABLE: Final = re.compile(rf"\{{(?:\+(?P<over>{_NAME})|(?P<name>{_NAME})(?P<star>\*)?)\}}")
+# RFC 3986 unreserved, reserved without "?", and percent-encoded bytes. Anything else is encoded
+# by some clients and not by others, and comparing it with literal text would be luck.
+_LITERAL: Final = re.compile(r"(?:[A-Za-z0-9\-._~:/#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+")
+_QUERY_LIST: Final = re.compile(rf"\{{(?P<mark>[?&])(?P<names>{_NAME}(?:,{_NAME})*)\}}")
+_QUERY_PAIR: Final = re.compile(
+    r"(?P<mark>[?&])(?P<key>[A-Za-z0-9\-._~]+)="
+    rf"(?:\{{(?P<name>{_NAME})\}}|(?P<fixed>(?:[A-Za-z0-9\-._~:/@!$'()*+,;]|%[0-9A-Fa-f]{{2}})*))"
+)
+_SUPPORTED: Final = "{name}, {name*}, {+name}, {?a,b} at the end and {&c} behind a '?'"
+
+_BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+# A drive letter counts too: on Windows it leaves the directory it is joined to.
+_ABSOLUTE: Final = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
+# RFC 3986 pchar and "/": what may stand unencoded in a path, and stays readable there.
+_PATH_SAFE: Final = "/:@!$&'()*+,;="
+
+
+class UnsafeValue(ValueError):
+    """The URI fits the template, but no handler should see this value."""
+
+    def __init__(self, variable: str, reason: str) -> None:
+        self.variable = variable
+        self.reason = reason
+        super().__init__(f"The value of {variable!r} {reason}")
+
+
+class UriTemplate:
+    """A parsed template: reads the values out of a URI and writes them into one."""
+
+    __slots__ = ("_path", "_places", "_query", "optional", "text", "variables")
+
+    def __init__(self, text: str) -> None:
+        parser = _Parser(text)
+        self._path = _Path(parser.read_path())
+        self._query = _Query(parser.read_query())
+        self._places = parser.places
+        if not self._places:
+            raise UsageError(f"The URI template {text!r} has no variable; register it as a URI")
+        self.text: Final = text
+        self.variables: Final = tuple(self._places)
+        self.optional: Final = self._query.optional
+
+    def __repr__(self) -> str:
+        return f"UriTemplate({self.text!r})"
+
+    def match(self, uri: str) -> dict[str, str] | None:
+        """The decoded values, or None when the URI is not of this shape.
+
+        Query parameters may come in any order; one that the template does not name makes it the
+        URI of something else. Where a segment holds two variables the first takes as little as
+        it can, and a variable over slashes takes as much as it can.
+
+        Raises:
+            UnsafeValue: a value climbs out, is badly encoded or is given twice.
+        """
+        path, mark, query = uri.partition("?")
+        in_path = self._path.match(path)
+        if in_path is None:
+            return None
+        # A bare "?" leaves one empty item, which no template names.
+        in_query = self._query.match(query.split("&") if mark else [])
+        if in_query is None:
+            return None
+        raw = in_path | in_query
+        return {n: _decode(n, raw[n], place) for n, place in self._places.items() if n in raw}
+
+    def expand(self, values: Mapping[str, str]) -> str:
+        """The URI for these values; `match` reads exactly the same values out of it again.
+
+        Raises:
+            UsageError: a name is missing or unknown, or the values could not be told apart again.
+            UnsafeValue: `match` would refuse a value.
+        """
+        self._check_names(values)
+        uri = "".join(self._path.expand(values))
+        if items := list(self._query.expand(values)):
+            uri += "?" + "&".join(items)
+        # Simpler than rules for which text may stand beside which variable.
+        if self.match(uri) != dict(values):
+            raise UsageError(
+                f"{self.text!r} cannot carry {dict(values)!r}: {uri!r} reads otherwise"
+            )
+        return uri
+
+    def _check_names(self, values: Mapping[str, str]) -> None:
+        unknown = [name for name in values if name not in self._places]
+        missing = [n for n in self.variables if n not in values and n not in self.optional]
+        if unknown or missing:
+            raise UsageError(
+                f"{self.text!r} takes {', '.join(self.variables)}; "
+                f"missing: {', '.join(missing) or 'none'}, unknown: {', '.join(unknown) or 'none'}"
+            )
+
+
+def is_template(text: str) -> bool:
+    """Whether the text is meant as a template rather than as the URI of one resource."""
+    return "{" in text
+
+
+class _Place(enum.Enum):
+    """Where a variable stands, which decides what its value may hold."""
+
+    SEGMENT = enum.auto()
+    PATH = enum.auto()
+    QUERY = enum.auto()
+
+
+class _Variable(NamedTuple):
+    name: str
+    place: _Place
+
+
+class _Field(NamedTuple):
+    """One `key=...` of the query: a variable, or text that has to be there as written."""
+
+    key: str
+    variable: str | None
+    fixed: str = ""
+    is_optional: bool = False
+
+    def accepts(self, raw: str | None) -> bool:
+        if raw is None:
+            return self.is_optional
+        return self.variable is not None or raw == self.fixed
+
+
+class _Path:
+    """Everything before the query, matched towards one variable, the pivot, from both ends.
+
+    The pivot is the variable over slashes, else the last one. What stands before it is anchored
+    at the start of the text, what stands after it at the end, and the pivot takes the rest. One
+    regular expression over everything would try all ways of sharing the text between the
+    variables: polynomial time on a hostile URI.
+    """
+
+    __slots__ = ("_after", "_before", "_pieces", "_pivot")
+
+    def __init__(self, pieces: Sequence[str | _Variable]) -> None:
+        self._pieces = pieces
+        variables = [piece for piece in pieces if isinstance(piece, _Variable)]
+        over_slashes = [variable for variable in variables if variable.place is _Place.PATH]
+        self._pivot = next(iter(over_slashes or variables[-1:]), None)
+        split = len(pieces) if self._pivot is None else pieces.index(self._pivot)
+        self._before = _compile_run(pieces[:split])
+        # Read from the end: a run of lazy groups has to start where the text is anchored.
+        self._after = _compile_run([_reversed(piece) for piece in pieces[:split:-1]])
+
+    def match(self, path: str) -> dict[str, str] | None:
+        before = self._before.match(path)
+        if before is None:
+            return None
+        after = self._after.match(path[::-1])
+        if after is None:
+            return None
+        rest = path[before.end() : len(path) - after.end()]
+        if self._pivot is None:
+            return None if rest else {}
+        is_foreign = "#" in rest or (self._pivot.place is _Place.SEGMENT and "/" in rest)
+        if not rest or is_foreign:
+            return None
+        behind = {name: raw[::-1] for name, raw in after.groupdict().items()}
+        return {**before.groupdict(), self._pivot.name: rest, **behind}
+
+    def expand(self, values: Mapping[str, str]) -> Iterator[str]:
+        for piece in self._pieces:
+            if isinstance(piece, str):
+                yield piece
+            else:
+                safe = _PATH_SAFE if piece.place is _Place.PATH else ""
+                yield _encode(piece.name, values[piece.name], safe)
+
+
+class _Query:
+    """The parameters behind the `?`."""
+
+    __slots__ = ("_fields", "optional")
+
+    def __init__(self, fields: Mapping[str, _Field]) -> None:
+        self._fields = fields
+        self.optional = frozenset(
+            f.variable for f in fields.values() if f.variable and f.is_optional
+        )
+
+    def match(self, items: Sequence[str]) -> dict[str, str] | None:
+        raw: dict[str, str] = {}
+        repeated: _Field | None = None
+        for item in items:
+            key, _, value = item.partition("=")
+            if key not in self._fields or "#" in value:
+                return None
+            if key in raw:
+                repeated = self._fields[key]
+            raw[key] = value
+        fields = self._fields.values()
+        if not all(field.accepts(raw.get(field.key)) for field in fields):
+            return None
+        if repeated is not None:
+            # Two readers of one URI (a proxy and a handler) could disagree on which one counts.
+            raise UnsafeValue(repeated.variable or repeated.key, "is given more than once")
+        return {f.variable: raw[f.key] for f in fields if f.variable and f.key in raw}
+
+    def expand(self, values: Mapping[str, str]) -> Iterator[str]:
+        for field in self._fields.values():
+            if field.variable is None:
+                yield f"{field.key}={field.fixed}"
+            elif field.variable in values:
+                yield f"{field.key}={_encode(field.variable, values[field.variable], safe='')}"
+
+
+class _Parser:
+    """Reads a template once from left to right; `places` fills in that order."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._position = 0
+        mark = text.find("?")
+        self._path_end = len(text) if mark < 0 else mark - text[:mark].endswith("{")
+        self.places: dict[str, _Place] = {}
+
+    def read_path(self) -> list[str | _Variable]:
+        pieces: list[str | _Variable] = []
+        while self._position < self._path_end:
+            if found := _LITERAL.match(self._text, self._position, self._path_end):
+                pieces.append(found[0])
+            elif found := _VARIABLE.match(self._text, self._position, self._path_end):
+                if pieces and isinstance(pieces[-1], _Variable):
+                    raise self._malformed("touches the variable before it")
+                pieces.append(self._path_variable(found))
+            else:
+                raise self._malformed(self._what_is_wrong())
+            self._position = found.end()
+        return pieces
+
+    def read_query(self) -> dict[str, _Field]:
+        """The fields by key."""
+        fields: dict[str, _Field] = {}
+        while self._position < len(self._text):
+            found = _QUERY_LIST.match(self._text, self._position) or _QUERY_PAIR.match(
+                self._text, self._position
+            )
+            if found is None:
+                raise self._malformed(self._what_is_wrong())
+            if fields and found["mark"] == "?":
+                raise self._malformed("is a second '?'; go on with '&'")
+            for field in _fields_of(found.groupdict()):
+                if field.key in fields:
+                    raise self._malformed(f"names {field.key!r} a second time")
+                if field.variable:
+                    self._declare(field.variable, _Place.QUERY)
+                fields[field.key] = field
+            self._position = found.end()
+        return fields
+
+    def _path_variable(self, found: re.Match[str]) -> _Variable:
+        place = _Place.PATH if found["over"] or found["star"] else _Place.SEGMENT
+        if place is _Place.PATH and place in self.places.values():
+            raise self._malformed("is a second variable over slashes; one can be told apart")
+        variable = _Variable(found["over"] or found["name"], place)
+        self._declare(*variable)
+        return variable
+
+    def _declare(self, name: str, place: _Place) -> None:
+        if name in self.places:
+            raise self._malformed(f"names {name!r} a second time")
+        self.places[name] = place
+
+    def _what_is_wrong(self) -> str:
+        rest = self._text[self._position :]
+        if rest.startswith("{"):
+            if "}" in rest:
+                return f"is an unsupported expression; there are {_SUPPORTED}"
+            return "is a '{' that is never closed"
+        if self._position < self._path_end:
+            return f"is {rest[0]!r}, which does not belong in a URI; percent-encode it"
+        return "is not a query parameter: '&key=text', '&key={name}' or '{&name}'"
+
+    def _malformed(self, what: str) -> UsageError:
+        return UsageError(f"URI template {self._text!r}: position {self._position} {what}")
+
+
+def _fields_of(groups: Mapping[str, str | None]) -> Iterator[_Field]:
+    if names := groups.get("names"):
+        for name in names.split(","):
+            yield _Field(name, name, is_optional=True)
+    else:
+        yield _Field(groups["key"] or "", groups["name"], groups["fixed"] or "")
+
+
+def _reversed(piece: str | _Variable) -> str | _Variable:
+    return piece[::-1] if isinstance(piece, str) else piece
+
+
+def _compile_run(pieces: Sequence[str | _Variable]) -> re.Pattern[str]:
+    """Literals and segment variables, each variable as short as the literal behind it allows.
+
+    The first place that fits is always the right one: a later one only moves text from one
+    variable to the next. So each group is atomic, as in `fnmatch.translate`, and time is linear.
+    """
+    source = closing = ""
+    for piece in pieces:
+        if isinstance(piece, _Variable):
+            source += f"(?>(?P<{piece.name}>[^/#]+?)"
+            closing = ")"
+        else:
+            source += re.escape(piece) + closing
+            closing = ""
+    return re.compile(source)
+
+
+def _decode(name: str, raw: str, place: _Place) -> str:
+    if _BAD_ESCAPE.search(raw):
+        raise UnsafeValue(name, "has a '%' without two hexadecimal digits")
+    try:
+        value = unquote_to_bytes(raw).decode("utf-8")
+    except UnicodeError:
+        raise UnsafeValue(name, "is not UTF-8") from None
+    if reason := _danger_of(value, place):
+        raise UnsafeValue(name, reason)
+    return value
+
+
+def _danger_of(value: str, place: _Place) -> str | None:
+    """Why a handler must not see the value.
+
+    A backslash counts as a slash, because some file systems read it as one. `..` is refused in
+    queries too, where paths travel as well; other slashes are plain text there.
+    """
+    segments = value.replace("\\", "/").split("/")
+    if "\0" in value:
+        return "holds a NUL character"
+    if ".." in segments:
+        return "climbs out with '..'"
+    if place is _Place.SEGMENT and len(segments) > 1:
+        return "holds an encoded slash, but stands for one segment"
+    if place is _Place.PATH and _ABSOLUTE.match(value):
+        return "is an absolute path"
+    return None
+
+
+def _encode(name: str, value: str, safe: str) -> str:
+    try:
+        return quote(value, safe=safe)
+    except UnicodeError:
+        raise UnsafeValue(name, "is not UTF-8") from None

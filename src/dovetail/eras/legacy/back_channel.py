@@ -1,0 +1,93 @@
+"""Requests from the server to the client: elicitation, sampling, roots.
+
+Only this era has them. Ids count up and never repeat within a session. A request
+whose caller stops waiting is cancelled at the client too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from dovetail.core.call import Ask
+from dovetail.errors import LimitError, RpcError, TransportError
+from dovetail.wire import codec
+from dovetail.wire.messages import Response
+
+__all__ = ["BackChannel"]
+
+logger = logging.getLogger("dovetail")
+
+
+class _Error(Struct):
+    code: int
+    message: str = ""
+    data: Any = None
+
+
+class BackChannel:
+    """Sends requests on one session and matches the answers."""
+
+    def __init__(self, send: Callable[[bytes], None], timeout: float | None) -> None:
+        self._send = send
+        self._timeout = timeout
+        self._waiting: dict[bytes, asyncio.Future[Raw]] = {}
+        self._last_id = 0
+
+    async def request(self, ask: Ask) -> Raw:
+        """Send and wait; raises RpcError for an error answer, LimitError for none in time."""
+        self._last_id += 1
+        id = codec.encode_id(self._last_id)
+        answer: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
+        self._waiting[id] = answer
+        self._send(codec.encode_request(id, ask.method, ask.params))
+        try:
+            # lifecycle.timeouts.set, lifecycle.timeouts.cancel (2025-11-25 basic/lifecycle)
+            async with asyncio.timeout(self._timeout):
+                return await answer
+        except TimeoutError:
+            self._cancel(id, "no answer in time")
+            raise LimitError(
+                f"The client did not answer {ask.method} within {self._timeout:g} seconds."
+            ) from None
+        except asyncio.CancelledError:
+            self._cancel(id, "the answer is not needed any more")
+            raise
+        finally:
+            self._waiting.pop(id, None)
+
+    def resolve(self, response: Response) -> bool:
+        """Hand an answer to whoever waits for it; False if nobody does."""
+        waiting = self._waiting.get(response.id) if response.id is not None else None
+        if waiting is None or waiting.done():
+            return False
+        if response.error is None:
+            assert response.result is not None  # the codec lets only one of the two be absent
+            waiting.set_result(response.result.copy())
+        else:
+            waiting.set_exception(_read_error(response.error))
+        return True
+
+    def close(self) -> None:
+        """Nobody will answer any more."""
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(TransportError("the client is gone"))
+
+    def _cancel(self, id: bytes, reason: str) -> None:
+        # cancel.own-direction (2025-11-25 basic/utilities/cancellation): only what we sent
+        params = codec.encode({"requestId": codec.decode_json(id), "reason": reason})
+        self._send(codec.encode_notification("notifications/cancelled", params))
+
+
+def _read_error(raw: Raw) -> RpcError:
+    try:
+        error = codec.decode_as(_Error, raw)
+    except msgspec.ValidationError as problem:
+        return RpcError(f"the client answered with a malformed error: {problem}", code=-32603)
+    return RpcError.from_wire(error.code, error.message, error.data)

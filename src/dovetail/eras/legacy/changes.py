@@ -1,0 +1,21 @@
+"""Change notifications to a legacy session: lists to all, resources to subscribers."""
+
+from __future__ import annotations
+
+from dovetail.eras.legacy.session import Session
+from dovetail.features.subscriptions import Change, Changed
+from dovetail.wire import codec
+
+__all__ = ["announce"]
+
+
+def announce(change: Change, session: Session) -> bytes | None:
+    """The notification for this session, or None if it should not hear of the change."""
+    if not session.ready:
+        return None
+    if change.what is not Changed.RESOURCE:
+        return codec.encode_notification(change.what.value)
+    # resources.updated-only-subscribed (2025-11-25 server/resources)
+    if change.uri not in session.uris:
+        return None
+    return codec.encode_notification(change.what.value, codec.encode({"uri": change.uri}))

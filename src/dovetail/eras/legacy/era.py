@@ -1,0 +1,53 @@
+"""The legacy era as the features see it: results go out as they are, asks go to the client."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from dovetail.core.call import Ask, Call
+from dovetail.core.era import CacheHint, Era
+from dovetail.errors import DovetailError, RpcError, ToolError, UsageError
+from dovetail.eras.legacy.session import Session
+from dovetail.spec.revisions import Revision
+from dovetail.wire import codec
+
+__all__ = ["LegacyEra", "era_of"]
+
+
+class LegacyEra(Era):
+    """A revision with a handshake and a back channel."""
+
+    def complete(self, result: Struct | dict[str, Any], hint: CacheHint | None = None) -> bytes:
+        """The result as it is; cache hints do not exist here."""
+        return codec.encode(result)
+
+    def undeclared(self, required: dict[str, Any]) -> DovetailError:
+        """A text the model reads: these revisions have no error code for it."""
+        return ToolError(f"This needs a client that supports {_spell(required)}; this one does not.")
+
+    async def ask(self, call: Call, ask: Ask) -> Raw:
+        """Send the request on the back channel and wait."""
+        session: Session | None = call.session
+        if session is None or session.back_channel is None:
+            raise UsageError(f"{ask.method} needs a connection that the server can send requests on")
+        try:
+            answer = await call.waiting(session.back_channel.request(ask))
+        except RpcError as error:
+            # The client refused; that is for the model to read, not an error of its request.
+            raise ToolError(f"The client refused {ask.method}: {error.message}") from None
+        call.record.answers[ask.key] = answer
+        return answer
+
+
+@cache
+def era_of(revision: Revision) -> LegacyEra:
+    """The one era object of a revision."""
+    return LegacyEra(revision)
+
+
+def _spell(required: dict[str, Any]) -> str:
+    [(name, parts)] = required.items()
+    return " ".join([name, *(f"({part})" for part in parts)])

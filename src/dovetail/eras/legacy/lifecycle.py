@@ -1,0 +1,89 @@
+"""initialize, ping, setLevel and subscribe: the methods that only a session has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from dovetail.core.call import Call
+from dovetail.core.dispatch import MethodHandler
+from dovetail.core.identity import Identity
+from dovetail.errors import InvalidRequestError, ResourceNotFoundError
+from dovetail.eras.legacy.session import Session
+from dovetail.features.log_messages import rank_of
+from dovetail.spec.fields import project
+from dovetail.spec.models import InitializeParams, ResourceParams, SetLevelParams
+from dovetail.spec.revisions import LATEST_LEGACY, Family, Revision, find_revision
+
+__all__ = ["Starter", "legacy_methods", "negotiate"]
+
+
+class Starter(Protocol):
+    """Whoever keeps the session that `initialize` starts."""
+
+    def start_session(self, revision: Revision, params: InitializeParams) -> None:
+        """Remember the session."""
+
+
+def negotiate(requested: str) -> Revision:
+    """The revision to answer with."""
+    revision = find_revision(requested)
+    if revision is not None and revision.family is Family.LEGACY:
+        # lifecycle.version.echo (2025-11-25 basic/lifecycle)
+        return revision
+    # lifecycle.version.counter-offer, lifecycle.version.latest
+    return LATEST_LEGACY
+
+
+def legacy_methods(
+    identity: Identity, resource_exists: Callable[[str], bool]
+) -> dict[str, MethodHandler]:
+    """The methods of this era alone."""
+
+    def initialize(call: Call) -> dict[str, Any]:
+        params: InitializeParams = call.params  # type: ignore[assignment]
+        revision = call.era.revision
+        if call.session is not None:
+            raise InvalidRequestError("Invalid request: this session is initialized already")
+        starter: Starter = call.link
+        starter.start_session(revision, params)
+        result = {
+            "protocolVersion": revision.date,
+            "capabilities": identity.capabilities_at(revision),
+            "serverInfo": project(identity.implementation, revision),
+        }
+        if identity.instructions is not None:
+            result["instructions"] = identity.instructions
+        return result
+
+    def ping(call: Call) -> dict[str, Any]:
+        return {}
+
+    def set_level(call: Call) -> dict[str, Any]:
+        params: SetLevelParams = call.params  # type: ignore[assignment]
+        rank = rank_of(params.level)
+        if isinstance(call.session, Session):
+            call.session.log_rank = rank
+        return {}
+
+    def subscribe(call: Call) -> dict[str, Any]:
+        params: ResourceParams = call.params  # type: ignore[assignment]
+        if not resource_exists(params.uri):
+            raise ResourceNotFoundError(params.uri[:2000])
+        if isinstance(call.session, Session):
+            call.session.uris.add(params.uri)
+        return {}
+
+    def unsubscribe(call: Call) -> dict[str, Any]:
+        params: ResourceParams = call.params  # type: ignore[assignment]
+        if isinstance(call.session, Session):
+            call.session.uris.discard(params.uri)
+        return {}
+
+    return {
+        "initialize": MethodHandler(initialize),
+        "ping": MethodHandler(ping),
+        "logging/setLevel": MethodHandler(set_level),
+        "resources/subscribe": MethodHandler(subscribe),
+        "resources/unsubscribe": MethodHandler(unsubscribe),
+    }

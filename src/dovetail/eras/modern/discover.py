@@ -1,0 +1,31 @@
+"""server/discover: what the server speaks and offers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail.core.call import Call
+from dovetail.core.dispatch import MethodHandler, Shaped
+from dovetail.core.era import CacheHint
+from dovetail.core.identity import Identity
+from dovetail.spec.models import DiscoverResult
+from dovetail.spec.revisions import MODERN
+
+__all__ = ["discover_methods"]
+
+
+def discover_methods(identity: Identity, hint: CacheHint) -> dict[str, MethodHandler]:
+    """The method, ready for the dispatcher."""
+
+    def discover(call: Call) -> Shaped:
+        # versioning.supported-honoured: a version that needs a handshake is not in this list,
+        # because a request that names it in `_meta` is not served
+        capabilities: dict[str, Any] = identity.capabilities_at(call.era.revision)
+        result = DiscoverResult(
+            supported_versions=[revision.date for revision in MODERN],
+            capabilities=capabilities,
+            instructions=identity.instructions,
+        )
+        return Shaped(result, hint)
+
+    return {"server/discover": MethodHandler(discover)}

@@ -1,0 +1,59 @@
+"""The modern era as the features see it: results are stamped, asks end the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from dovetail.core.call import Ask, Call
+from dovetail.core.era import CacheHint, Era
+from dovetail.errors import DovetailError, MissingCapabilityError
+from dovetail.eras.modern.mrtr import InputRounds
+from dovetail.spec.keys import SERVER_INFO
+from dovetail.spec.models import Implementation
+from dovetail.spec.revisions import Revision
+from dovetail.wire import codec
+
+__all__ = ["ModernEra"]
+
+
+class ModernEra(Era):
+    """A stateless revision: every request stands alone, every result says who made it."""
+
+    def __init__(
+        self, revision: Revision, implementation: Implementation, rounds: InputRounds
+    ) -> None:
+        super().__init__(revision)
+        self.rounds = rounds
+        self._server_info = msgspec.to_builtins(implementation)
+        # base.result.resulttype (2026-07-28 basic/index), base.resmeta.serverinfo: both are
+        # the same for every result, so they are encoded once and put before its members.
+        self._head = self._stamp({})
+
+    def _stamp(self, meta: dict[str, Any]) -> bytes:
+        stamped = {"resultType": "complete", "_meta": {**meta, SERVER_INFO: self._server_info}}
+        return codec.encode(stamped)[:-1]
+
+    def complete(self, result: Struct | dict[str, Any], hint: CacheHint | None = None) -> bytes:
+        """The result with its type, the server's name and, if it is cacheable, hints."""
+        head = self._head
+        own_meta = getattr(result, "meta", None)
+        if own_meta:
+            assert isinstance(result, Struct)
+            head = self._stamp(own_meta)
+            result = msgspec.structs.replace(result, meta=None)
+        if hint is not None:
+            # caching.* (2026-07-28 server/utilities/caching)
+            head += b',"ttlMs":%d,"cacheScope":"%b"' % (hint.ttl_ms, hint.scope.encode())
+        members = codec.encode(result)
+        return head + (members[1:] if len(members) == 2 else b"," + members[1:])
+
+    def undeclared(self, required: dict[str, Any]) -> DovetailError:
+        """base.reqmeta.missing-capability-32021 (2026-07-28 basic/index)."""
+        return MissingCapabilityError(required)
+
+    async def ask(self, call: Call, ask: Ask) -> Raw:
+        """The recorded answer, or the end of this run."""
+        return await self.rounds.ask(call, ask)

@@ -1,0 +1,157 @@
+"""Multi round-trip requests (basic/patterns/mrtr): asking without a way to ask.
+
+There are no server requests in this era. When a handler asks for something that is
+not recorded yet, its run ends: the questions become an `input_required` result, and
+the client sends the request again with the answers. The handler then runs from its
+start; each `ask` that has been answered returns at once, and `ctx.once` returns what
+it recorded, until the handler gets further than before.
+
+What is recorded travels through the client in `requestState`, sealed: it is bound to
+the principal, the method and the arguments, and it expires (mrtr.state-*). The run is
+ended by cancelling it, which `except Exception` in a handler cannot swallow. Questions
+asked together (`asyncio.gather`) go out together, because the run only ends when the
+event loop has gone round twice since the first of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, Struct
+
+from dovetail.core.call import Ask, Call
+from dovetail.core.dispatch import Interim
+from dovetail.errors import InvalidParamsError, UsageError
+from dovetail.eras.modern.sealing import Sealer, binding_of
+from dovetail.spec.keys import SERVER_INFO
+from dovetail.spec.models import CallToolParams, GetPromptParams, Implementation, InputParams
+from dovetail.spec.models import ReadResourceParams
+from dovetail.wire import codec
+
+__all__ = ["InputRounds"]
+
+
+class _State(Struct):
+    """What travels in requestState."""
+
+    answers: dict[str, Raw]
+    results: dict[str, Raw]
+
+
+class InputRounds:
+    """Restores the record of a request that comes again, and ends runs that ask."""
+
+    def __init__(
+        self, sealer: Sealer, lifetime: float, implementation: Implementation
+    ) -> None:
+        self._sealer = sealer
+        self._lifetime = lifetime
+        self._meta = {SERVER_INFO: msgspec.to_builtins(implementation)}
+        self._pending: dict[int, dict[str, Ask]] = {}
+
+    def restore(self, call: Call) -> None:
+        """Fill the record from requestState and inputResponses; raises InvalidParamsError."""
+        params = call.params
+        if not isinstance(params, InputParams):
+            return
+        record = call.record
+        if params.request_state is not UNSET:
+            payload = self._sealer.open(params.request_state, binding=_binding(call))
+            state = codec.decode_as(_State, payload)
+            record.answers.update(state.answers)
+            record.results.update(state.results)
+        if params.input_responses is not UNSET:
+            for key, answer in _read_responses(params.input_responses).items():
+                # The first answer counts: it may have led the handler to an effect already.
+                record.answers.setdefault(key, answer)
+
+    async def ask(self, call: Call, ask: Ask) -> Raw:
+        """The recorded answer to `ask`, or the end of this run."""
+        answer = call.record.answers.get(ask.key)
+        if answer is not None:
+            return answer
+        spec = call.era.methods[call.method]
+        if not spec.asks_back or call.interruption is None:
+            # mrtr.other-methods (2026-07-28 basic/patterns/mrtr)
+            raise UsageError(f"{call.method} cannot ask the client for anything")
+        pending = self._pending.setdefault(id(call), {})
+        if not pending:
+            asyncio.get_running_loop().call_soon(self._soon, call, 1)
+        pending[ask.key] = ask
+        try:
+            # Nobody will set it: the run is cancelled instead.
+            await asyncio.get_running_loop().create_future()
+        finally:
+            self._pending.pop(id(call), None)
+        raise AssertionError("unreachable")  # pragma: no cover
+
+    def _soon(self, call: Call, turns: int) -> None:
+        pending = self._pending.get(id(call))
+        if pending is None or call.interruption is None:
+            return  # cancelled or timed out meanwhile
+        if turns > 0 or call.record.busy:
+            # A `once` that runs right now must be recorded before the run may end.
+            asyncio.get_running_loop().call_soon(self._soon, call, turns - 1)
+            return
+        call.interruption(Interim(self._interim(call, pending)))
+
+    def _interim(self, call: Call, pending: dict[str, Ask]) -> bytes:
+        requests: dict[str, Any] = {}
+        for key, ask in pending.items():
+            requests[key] = {"method": ask.method}
+            if ask.params is not None:
+                requests[key]["params"] = Raw(ask.params)
+        record = call.record
+        state = _State(
+            # mrtr.ignore-extra: answers to questions nobody asked are not carried on
+            answers={key: record.answers[key] for key in record.asked if key in record.answers},
+            results=record.results,
+        )
+        sealed = self._sealer.seal(
+            codec.encode(state), binding=_binding(call), lifetime=self._lifetime
+        )
+        return codec.encode(
+            {
+                "resultType": "input_required",
+                "_meta": self._meta,
+                "inputRequests": requests,
+                "requestState": sealed,
+            }
+        )
+
+
+def _read_responses(raw: Raw) -> dict[str, Raw]:
+    # mrtr.validate-responses (2026-07-28 basic/patterns/mrtr)
+    try:
+        responses = codec.decode_as(dict[str, Raw], raw)
+    except msgspec.ValidationError as error:
+        raise InvalidParamsError(f"Invalid params: inputResponses: {error}") from None
+    for key, answer in responses.items():
+        if bytes(answer)[:1] != b"{":
+            raise InvalidParamsError(
+                f"Invalid params: inputResponses[{key[:100]!r}] must be an object"
+            )
+    return responses
+
+
+def _binding(call: Call) -> bytes:
+    """What a state belongs to: who asked for what, with which arguments."""
+    params = call.params
+    arguments: Any = None
+    subject = ""
+    if isinstance(params, CallToolParams):
+        subject = params.name
+        arguments = None if params.arguments is UNSET else codec.decode_json(params.arguments)
+    elif isinstance(params, GetPromptParams):
+        subject = params.name
+        arguments = None if params.arguments is UNSET else params.arguments
+    elif isinstance(params, ReadResourceParams):
+        subject = params.uri
+    return binding_of(
+        (call.principal or "").encode(),
+        call.method.encode(),
+        subject.encode(),
+        codec.encode_canonical(arguments or {}),
+    )

@@ -1,0 +1,110 @@
+"""subscriptions/listen: a request whose answer is a stream of changes.
+
+The acknowledgement comes first and says what will be delivered; every message of the
+stream carries the id of the request; the stream ends when the client cancels it, or
+with a result when the server ends it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from msgspec import Struct, field
+
+from dovetail.core.call import Call
+from dovetail.core.dispatch import MethodHandler
+from dovetail.features.subscriptions import Change, Changed
+from dovetail.spec.keys import SUBSCRIPTION_ID
+from dovetail.spec.models import AcknowledgedParams, ListenParams, SubscriptionFilter
+from dovetail.wire import codec
+
+__all__ = ["ListenStream", "Streams", "listen_methods"]
+
+
+class Streams(Protocol):
+    """Whoever delivers changes to the streams of one client."""
+
+    def open_stream(self, stream: ListenStream) -> None:
+        """Deliver from now on."""
+
+    def close_stream(self, stream: ListenStream) -> None:
+        """Deliver no more."""
+
+
+class ListenStream:
+    """One open subscriptions/listen request."""
+
+    def __init__(self, call: Call, wanted: SubscriptionFilter) -> None:
+        self.call = call
+        self.wanted = wanted
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._lists = {
+            Changed.TOOLS: wanted.tools_list_changed,
+            Changed.PROMPTS: wanted.prompts_list_changed,
+            Changed.RESOURCES: wanted.resources_list_changed,
+        }
+        self._uris = frozenset(wanted.resource_subscriptions or ())
+        # subs.id-on-all: the id as the client wrote it, in type and value
+        self.meta = b'{"%b":%b}' % (SUBSCRIPTION_ID.encode(), call.id)
+
+    def announce(self, change: Change) -> bytes | None:
+        """The notification for this stream, or None if it was not asked for."""
+        # subs.only-requested (2026-07-28 basic/patterns/subscriptions)
+        if change.what is Changed.RESOURCE:
+            if change.uri not in self._uris:
+                return None
+            params = b'{"_meta":%b,"uri":%b}' % (self.meta, codec.encode(change.uri))
+        elif self._lists[change.what]:
+            params = b'{"_meta":%b}' % self.meta
+        else:
+            return None
+        return codec.encode_notification(change.what.value, params)
+
+    def end(self) -> None:
+        """End the stream from the server's side."""
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+
+class _ListenResult(Struct, omit_defaults=True):
+    meta: dict[str, Any] | None = field(default=None, name="_meta")
+
+
+def listen_methods(
+    capabilities: Callable[[], dict[str, Any]],
+) -> dict[str, MethodHandler]:
+    """The method, ready for the dispatcher."""
+
+    async def listen(call: Call) -> _ListenResult:
+        params: ListenParams = call.params  # type: ignore[assignment]
+        streams: Streams = call.link
+        stream = ListenStream(call, honoured(params.notifications, capabilities()))
+        acknowledged = AcknowledgedParams(
+            meta=codec.decode_json(stream.meta), notifications=stream.wanted
+        )
+        # subs.ack-first: nothing is delivered before this
+        call.notify("notifications/subscriptions/acknowledged", codec.encode(acknowledged))
+        streams.open_stream(stream)
+        try:
+            await stream.ended
+        finally:
+            streams.close_stream(stream)
+        return _ListenResult(codec.decode_json(stream.meta))
+
+    return {"subscriptions/listen": MethodHandler(listen)}
+
+
+def honoured(wanted: SubscriptionFilter, capabilities: dict[str, Any]) -> SubscriptionFilter:
+    """The part of a filter that this server can deliver (subs.ack-subset)."""
+    resources = capabilities.get("resources", {})
+    return SubscriptionFilter(
+        tools_list_changed=wanted.tools_list_changed
+        and bool(capabilities.get("tools", {}).get("listChanged")),
+        prompts_list_changed=wanted.prompts_list_changed
+        and bool(capabilities.get("prompts", {}).get("listChanged")),
+        resources_list_changed=wanted.resources_list_changed
+        and bool(resources.get("listChanged")),
+        resource_subscriptions=wanted.resource_subscriptions if resources.get("subscribe") else None,
+    )

@@ -1,0 +1,153 @@
+"""Which era a request belongs to, decided from how the client opens.
+
+    carries modern `_meta`, or is server/discover   -> modern, this request alone
+    initialize                                      -> legacy, for the whole connection
+    anything else after initialize                  -> legacy, at the negotiated revision
+    ping before initialize                          -> legacy: it is allowed there
+    anything else before initialize                 -> refused as a modern request without `_meta`
+
+The only file that imports both eras; a server may serve both on one connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from dovetail.core.call import Call, Peer
+from dovetail.core.dispatch import MethodHandler
+from dovetail.core.era import CacheHint
+from dovetail.core.identity import Identity
+from dovetail.core.options import Options
+from dovetail.eras.legacy.back_channel import BackChannel
+from dovetail.eras.legacy.changes import announce
+from dovetail.eras.legacy.era import era_of
+from dovetail.eras.legacy.lifecycle import legacy_methods, negotiate
+from dovetail.eras.legacy.session import Session
+from dovetail.eras.modern.discover import discover_methods
+from dovetail.eras.modern.envelope import admit, is_modern
+from dovetail.eras.modern.era import ModernEra
+from dovetail.eras.modern.mrtr import InputRounds
+from dovetail.eras.modern.sealing import Sealer
+from dovetail.eras.modern.subscriptions import ListenStream, listen_methods
+from dovetail.errors import InvalidParamsError, InvalidRequestError, RpcError
+from dovetail.spec.keys import LOG_LEVELS
+from dovetail.spec.methods import METHODS
+from dovetail.spec.models import InitializeParams, Params
+from dovetail.spec.revisions import LATEST_LEGACY, MODERN, REVISIONS, Revision
+from dovetail.wire import codec
+from dovetail.wire.messages import Request
+
+__all__ = ["Eras", "ListenStream", "Session", "announce", "no_batches"]
+
+_PARAMS: dict[str, type[Params]] = {method.name: method.params for method in METHODS}  # type: ignore[misc]
+
+_NOBODY = Peer(None, {}, None)
+
+
+def no_batches() -> InvalidRequestError:
+    """The refusal of an array where only one message may stand."""
+    return InvalidRequestError(
+        f"Invalid request: one message at a time; batches exist at "
+        f"{' and '.join(r.date for r in REVISIONS if r.batching)} only"
+    )
+
+
+class Eras:
+    """Opens calls in the era they belong to."""
+
+    def __init__(
+        self, identity: Identity, options: Options, resource_exists: Callable[[str], bool]
+    ) -> None:
+        rounds = InputRounds(
+            Sealer(options.state_keys), options.state_lifetime, identity.implementation
+        )
+        self._modern = {
+            revision: ModernEra(revision, identity.implementation, rounds) for revision in MODERN
+        }
+        self._rounds = rounds
+        self._log_rank = LOG_LEVELS[options.log_level]
+        self._ask_timeout = options.ask_timeout
+        hint = CacheHint(options.list_ttl_ms, options.list_scope)
+        self.methods: dict[str, MethodHandler] = {
+            **legacy_methods(identity, resource_exists),
+            **discover_methods(identity, hint),
+            **listen_methods(identity.capabilities),
+        }
+
+    def open(
+        self, message: Request, session: Session | None, principal: str | None = None
+    ) -> Call | RpcError:
+        """The call, ready to be answered, or the error that refuses it."""
+        raw = message.params
+        params: Params
+        problem: RpcError | None = None
+        try:
+            params = codec.decode_as(
+                _PARAMS.get(message.method, Params), b"{}" if raw is None else raw
+            )
+        except msgspec.ValidationError as error:
+            # Who asks decides which complaint comes first, so `_meta` is read all the same.
+            problem = InvalidParamsError(f"Invalid params: {error}")
+            try:
+                params = codec.decode_as(Params, raw or b"{}")
+            except msgspec.ValidationError:
+                return problem
+        if message.method == "server/discover" or is_modern(params.meta):
+            return self._open_modern(message, params, problem, principal)
+        if session is not None:
+            return self._open_legacy(message, params, problem, session)
+        if message.method == "initialize" or message.method == "ping":
+            return self._open_handshake(message, params, problem)
+        return self._open_modern(message, params, problem, principal)
+
+    def _open_modern(
+        self, message: Request, params: Params, problem: RpcError | None, principal: str | None
+    ) -> Call | RpcError:
+        admitted = admit(params.meta)
+        if isinstance(admitted, RpcError):
+            return admitted
+        era = self._modern[admitted.revision]
+        if problem is not None and message.method in era.methods:
+            return problem
+        call = Call(message.id, message.method, params, era, admitted.peer)
+        call.principal = principal
+        try:
+            self._rounds.restore(call)
+        except RpcError as error:
+            return error
+        return call
+
+    def _open_legacy(
+        self, message: Request, params: Params, problem: RpcError | None, session: Session
+    ) -> Call | RpcError:
+        era = era_of(session.revision)
+        if problem is not None and message.method in era.methods:
+            return problem
+        call = Call(message.id, message.method, params, era, session.peer())
+        call.session = session
+        return call
+
+    def _open_handshake(
+        self, message: Request, params: Params, problem: RpcError | None
+    ) -> Call | RpcError:
+        if problem is not None:
+            return problem
+        revision = LATEST_LEGACY
+        if isinstance(params, InitializeParams):
+            revision = negotiate(params.protocol_version)
+        return Call(message.id, message.method, params, era_of(revision), _NOBODY)
+
+    def new_session(
+        self, revision: Revision, params: InitializeParams, send: Callable[[bytes], None]
+    ) -> Session:
+        """The session that an initialize request starts; `send` reaches its client."""
+        session = Session(revision, params.client_info, params.capabilities, self._log_rank)
+        session.back_channel = BackChannel(send, self._ask_timeout)
+        return session
+
+    def stateless_session(self, revision: Revision = LATEST_LEGACY) -> Session:
+        """A session for one request of a client whose handshake nobody remembers."""
+        return Session(revision, None, {}, self._log_rank)
+

@@ -1,0 +1,120 @@
+"""Suggestions for arguments of prompts and templates (server/utilities/completion)."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from dovetail.core.call import Call
+from dovetail.core.dispatch import MethodHandler
+from dovetail.errors import DuplicateError, InvalidParamsError, UsageError
+from dovetail.features.handlers import Author, look_at
+from dovetail.features.prompts import Prompts
+from dovetail.features.resources import Resources
+from dovetail.spec.models import CompleteParams, CompleteResult, Completion, PromptReference
+
+__all__ = ["Completions"]
+
+# completion.max-100 (2025-11-25 server/utilities/completion)
+_MOST_VALUES = 100
+
+
+class _Completer:
+    """A function that suggests values for one argument."""
+
+    __slots__ = ("author", "wants_context")
+
+    def __init__(self, author: Author) -> None:
+        parameters = [
+            parameter
+            for parameter in inspect.signature(author.function).parameters.values()
+            if parameter.name != author.context
+        ]
+        if not 1 <= len(parameters) <= 2:
+            raise UsageError(
+                f"a completer takes the text typed so far and, if it wants, the arguments settled "
+                f"so far; {author.name!r} takes {len(parameters)} parameters"
+            )
+        self.author = author
+        self.wants_context = len(parameters) == 2
+
+
+class Completions:
+    """Completers by what they complete."""
+
+    def __init__(self, prompts: Prompts, resources: Resources) -> None:
+        self._prompts = prompts
+        self._resources = resources
+        self._completers: dict[tuple[str, str, str], _Completer] = {}
+
+    def __len__(self) -> int:
+        return len(self._completers)
+
+    def add(self, target: Any, argument: str, function: Callable[..., Any]) -> None:
+        """Complete `argument` of a prompt (its function or name) or a template (its text)."""
+        kind, name, arguments = self._target(target)
+        if argument not in arguments:
+            raise UsageError(
+                f"{kind} {name!r} has no argument {argument!r}; it has "
+                f"{', '.join(map(repr, arguments)) or 'none'}"
+            )
+        key = (kind, name, argument)
+        if key in self._completers:
+            raise DuplicateError(f"{kind} {name!r} has a completer for {argument!r} already")
+        self._completers[key] = _Completer(look_at(function, kind="completer"))
+
+    def _target(self, target: Any) -> tuple[str, str, tuple[str, ...]]:
+        for prompt in self._prompts.registry:
+            if prompt.author.function is target or prompt.listing.name == target:
+                return "prompt", prompt.listing.name, prompt.arguments.names
+        for template in self._resources.templates_registry:
+            text = template.template.text
+            if template.author.function is target or text == target:
+                return "resource template", text, template.template.variables
+        raise UsageError(
+            f"nothing to complete: {target!r} is no prompt and no resource template of this server"
+        )
+
+    def methods(self) -> dict[str, MethodHandler]:
+        """The methods this feature serves."""
+        return {"completion/complete": MethodHandler(self._complete)}
+
+    def _complete(self, call: Call) -> Coroutine[Any, Any, CompleteResult] | CompleteResult:
+        params: CompleteParams = call.params  # type: ignore[assignment]
+        if isinstance(params.ref, PromptReference):
+            name, kind = params.ref.name, "prompt"
+            arguments = self._prompts.find(name).arguments.names
+        else:
+            template = self._resources.find_template(params.ref.uri)
+            name, kind = template.template.text, "resource template"
+            arguments = template.template.variables
+        if params.argument.name not in arguments:
+            # completion.missing-args-32602
+            raise InvalidParamsError(
+                f"{kind} {name!r} has no argument {params.argument.name[:100]!r}; it has "
+                f"{', '.join(map(repr, arguments)) or 'none'}"
+            )
+        completer = self._completers.get((kind, name, params.argument.name))
+        if completer is None:
+            return CompleteResult(completion=Completion(values=[], total=0, has_more=False))
+        return _run(call, completer, params)
+
+
+async def _run(call: Call, completer: _Completer, params: CompleteParams) -> CompleteResult:
+    settled = (params.context.arguments if params.context else None) or {}
+    given = [params.argument.value, settled] if completer.wants_context else [params.argument.value]
+    names = [
+        name
+        for name in inspect.signature(completer.author.function).parameters
+        if name != completer.author.context
+    ]
+    values = completer.author.arguments(call, dict(zip(names, given, strict=True)))
+    found = await call.runner.run(call, completer.author.handler, values)
+    texts = [str(value) for value in found]
+    shown = texts[:_MOST_VALUES]
+    return CompleteResult(
+        completion=Completion(
+            values=shown, total=len(texts), has_more=len(texts) > len(shown)
+        )
+    )

@@ -1,0 +1,204 @@
+"""`ctx: Context`, the face a running handler sees: who asks, and how to reach them.
+
+Nothing here depends on the era. A handler that asks the user works for a client with
+a back channel and for one that has to be answered and comes again.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Literal, TypeVar, overload
+
+import msgspec
+
+from dovetail.core.call import Call, Sent
+from dovetail.core.schema import type_schema
+from dovetail.errors import UsageError
+from dovetail.features.content import Message
+from dovetail.features.elicitation import Elicited, elicit
+from dovetail.features.log_messages import LogSender
+from dovetail.features.progress import ProgressReporter
+from dovetail.features.roots import list_roots
+from dovetail.features.sampling import ModelPreferences, Sampled, SamplingMessage, sample
+from dovetail.spec.models import ResourceContents, Root, Tool
+from dovetail.wire import codec
+
+__all__ = ["Client", "Context"]
+
+T = TypeVar("T")
+
+
+class Client:
+    """The client as it describes itself; nothing in here is verified."""
+
+    __slots__ = ("capabilities", "name", "title", "version")
+
+    def __init__(self, call: Call) -> None:
+        info = call.peer.info
+        self.name = info.name if info is not None else None
+        self.title = info.title if info is not None else None
+        self.version = info.version if info is not None else None
+        self.capabilities = call.peer.capabilities
+
+
+class Context:
+    """What a handler can know and do while it runs. Ask for it with `ctx: Context`."""
+
+    __slots__ = ("_call", "_progress", "log")
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._progress = ProgressReporter(call)
+        self.log = LogSender(call)
+
+    # -- who asks ---------------------------------------------------------------------
+
+    @property
+    def client(self) -> Client:
+        """Name, version and capabilities of the client."""
+        return Client(self._call)
+
+    @property
+    def principal(self) -> str | None:
+        """Who the caller is, as the transport has established it."""
+        return self._call.principal
+
+    @property
+    def revision(self) -> str:
+        """The protocol revision of this request."""
+        return self._call.era.revision.date
+
+    @property
+    def request_id(self) -> str | int:
+        """The JSON-RPC id of this request."""
+        id: str | int = codec.decode_json(self._call.id)
+        return id
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The `_meta` of this request, trace context included."""
+        return self._call.meta
+
+    @property
+    def scope(self) -> Any:
+        """What the caller of `server.handle` passed as `scope`."""
+        return self._call.scope
+
+    @property
+    def lifespan(self) -> Any:
+        """What the server's lifespan yielded."""
+        return self._call.state
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether nobody waits for the answer any more; look at it in a long `def` handler."""
+        return self._call.cancelled
+
+    # -- telling ----------------------------------------------------------------------
+
+    def progress(
+        self, done: float, total: float | None = None, message: str | None = None
+    ) -> Sent:
+        """Tell the client how far the work is. Sent at once; await it to keep its pace."""
+        self._progress.report(done, total, message)
+        return Sent(self._call.outbox)
+
+    def resource_updated(self, uri: str) -> None:
+        """Tell every client that watches this resource that it has changed."""
+        self._call.host.resource_updated(uri)
+
+    async def read_resource(self, uri: str) -> list[ResourceContents]:
+        """Read a resource of this server."""
+        return await self._call.host.read_resource(self._call, uri)
+
+    # -- asking -----------------------------------------------------------------------
+
+    @overload
+    async def elicit(
+        self, message: str, form: type[T], *, key: str | None = None
+    ) -> Elicited[T]: ...
+    @overload
+    async def elicit(
+        self, message: str, form: dict[str, Any], *, key: str | None = None
+    ) -> Elicited[dict[str, Any]]: ...
+    @overload
+    async def elicit(
+        self, message: str, *, url: str, key: str | None = None
+    ) -> Elicited[None]: ...
+    async def elicit(
+        self, message: str, form: Any = None, *, url: str | None = None, key: str | None = None
+    ) -> Elicited[Any]:
+        """Ask the user: a form made from a class with fields, or a page to visit.
+
+        `key` names the question across the runs of one request; give one when the order of
+        questions depends on anything but the answers to earlier ones.
+        """
+        return await elicit(self._call, message, form, url, key)
+
+    async def sample(  # noqa: PLR0913 - the protocol's own parameters, all by name
+        self,
+        messages: str | Message | Sequence[str | Message | SamplingMessage],
+        *,
+        max_tokens: int = 1024,
+        system_prompt: str | None = None,
+        temperature: float | None = None,
+        stop_sequences: list[str] | None = None,
+        model_preferences: ModelPreferences | None = None,
+        include_context: Literal["none", "thisServer", "allServers"] | None = None,
+        metadata: dict[str, Any] | None = None,
+        tools: list[Tool] | None = None,
+        tool_choice: Literal["auto", "required", "none"] | None = None,
+        key: str | None = None,
+    ) -> Sampled:
+        """Ask the client's model to continue a conversation."""
+        options = {
+            "max_tokens": max_tokens,
+            "system_prompt": system_prompt,
+            "temperature": temperature,
+            "stop_sequences": stop_sequences,
+            "model_preferences": model_preferences,
+            "include_context": include_context,
+            "metadata": metadata,
+            "tools": tools,
+            "tool_choice": tool_choice,
+        }
+        return await sample(self._call, messages, key, options)
+
+    async def roots(self, *, key: str | None = None) -> list[Root]:
+        """The folders the client considers relevant."""
+        return await list_roots(self._call, key)
+
+    async def once(
+        self, key: str, function: Callable[[], Awaitable[T] | T], type: type[T] | None = None
+    ) -> T:
+        """Run `function` at most once for this request, however often the handler runs.
+
+        For effects that must not happen twice. The value is kept as JSON between runs, so
+        what you get is always what came through JSON; name `type` to get it typed.
+        """
+        record = self._call.record
+        raw = record.results.get(key)
+        if raw is None:
+            record.busy += 1
+            try:
+                value = function()
+                if inspect.isawaitable(value):
+                    value = await value
+                raw = record.results[key] = msgspec.Raw(_recordable(key, value))
+            finally:
+                record.busy -= 1
+        if type is None:
+            result: T = codec.decode_json(raw)
+            return result
+        typed: T = type_schema(type).decode(bytes(raw))
+        return typed
+
+
+def _recordable(key: str, value: Any) -> bytes:
+    try:
+        return codec.encode(value)
+    except TypeError as error:
+        raise UsageError(
+            f"the value of once({key!r}) must be JSON so that it can be kept between runs: {error}"
+        ) from None

@@ -1,0 +1,250 @@
+"""Asking the user (client/elicitation): forms made from a type, and pages to visit.
+
+A form is flat: text, numbers, yes or no, and choices. Its schema comes from the same
+type that the answer is checked against, so what was asked for and what is accepted
+cannot differ.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Generic, Literal, TypeVar, get_type_hints
+
+import msgspec
+
+from dovetail.core.call import Ask, Call
+from dovetail.core.schema import TypeSchema, type_schema
+from dovetail.errors import InvalidParamsError, InvalidValueError, ToolError, UsageError
+from dovetail.spec.models import ElicitFormParams, ElicitResult, ElicitUrlParams
+from dovetail.spec.revisions import Revision
+from dovetail.wire import codec
+
+__all__ = ["Choices", "Elicited", "elicit"]
+
+T = TypeVar("T")
+
+_FORMATS = {"email", "uri", "date", "date-time"}
+# What the restricted schema of the specification knows, per type of field.
+_ALLOWED = {
+    "string": {"type", "title", "description", "minLength", "maxLength", "format", "default",
+               "enum", "enumNames", "oneOf"},
+    "number": {"type", "title", "description", "minimum", "maximum", "default"},
+    "integer": {"type", "title", "description", "minimum", "maximum", "default"},
+    "boolean": {"type", "title", "description", "default"},
+    "array": {"type", "title", "description", "minItems", "maxItems", "items", "default"},
+}  # fmt: skip
+
+
+class Choices:
+    """The values a form field may take: `Annotated[str, Choices({"#f00": "Red"})]`.
+
+    A mapping gives each value a title; a sequence does not. On `list[str]` the user may
+    pick several. `legacy=True` sends titles the way 2025-06-18 did (`enumNames`).
+    """
+
+    def __init__(
+        self, values: Mapping[str, str] | Sequence[str], *, legacy: bool = False
+    ) -> None:
+        self.values = list(values)
+        self.titles = list(values.values()) if isinstance(values, Mapping) else None
+        self.legacy = legacy
+
+    def schema(self, titled_enums: bool) -> dict[str, Any]:
+        """Members of the schema of one value."""
+        if self.titles is None:
+            return {"type": "string", "enum": self.values}
+        if self.legacy or not titled_enums:
+            return {"type": "string", "enum": self.values, "enumNames": self.titles}
+        pairs = zip(self.values, self.titles, strict=True)
+        return {"type": "string", "oneOf": [{"const": v, "title": t} for v, t in pairs]}
+
+
+class Elicited(Generic[T]):
+    """What the user did. `data` is a checked value of the type asked for, or None."""
+
+    __slots__ = ("action", "data")
+
+    def __init__(
+        self, action: Literal["accept", "decline", "cancel"], data: T | None = None
+    ) -> None:
+        self.action = action
+        self.data = data
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the user agreed."""
+        return self.action == "accept"
+
+    def __repr__(self) -> str:
+        return f"Elicited({self.action!r}, {self.data!r})"
+
+
+async def elicit(
+    call: Call, message: str, form: Any, url: str | None, key: str | None
+) -> Elicited[Any]:
+    """Ask, wait, check."""
+    if (form is None) == (url is None):
+        raise UsageError("elicit needs either a type for a form or a url, not both and not none")
+    mode = "form" if url is None else "url"
+    _require_mode(call, mode)
+    key = call.record.claim(key, "elicit")
+    if url is not None:
+        answer = await call.era.ask(call, Ask(key, "elicitation/create", _url(call, message, url)))
+        return Elicited(_decode(answer, key).action)
+    schema = _form_of(form)
+    params = ElicitFormParams(
+        message=message, requested_schema=fit_form(schema.form, call.era.revision)
+    )
+    answer = await call.era.ask(call, Ask(key, "elicitation/create", codec.encode(params)))
+    result = _decode(answer, key)
+    if result.action != "accept":
+        return Elicited(result.action)
+    try:
+        return Elicited(result.action, schema.convert(result.content or {}))
+    except InvalidValueError as error:
+        # elicit.validate-response (2026-07-28 client/elicitation)
+        raise InvalidParamsError(f"The answer to {key!r} does not fit the form: {error}") from None
+
+
+def _require_mode(call: Call, mode: str) -> None:
+    # elicit.capability (2025-11-25 client/elicitation): only modes the client declared
+    declared = call.peer.capabilities.get("elicitation")
+    revision = call.era.revision
+    known = revision.elicitation if mode == "form" else revision.url_elicitation
+    # A client that names no mode means forms: that is all there was at first.
+    modes = ("form",) if isinstance(declared, dict) and "url" not in declared else declared or ()
+    if not known or not isinstance(declared, dict) or mode not in modes:
+        raise call.era.undeclared({"elicitation": {mode: {}}})
+
+
+def _url(call: Call, message: str, url: str) -> bytes:
+    if "://" not in url:
+        raise UsageError(f"elicit needs a whole URL to send the user to, got {url!r}")
+    identified = call.era.revision.url_elicitation_id
+    return codec.encode(
+        ElicitUrlParams(
+            mode="url",
+            message=message,
+            url=url,
+            elicitation_id=secrets.token_urlsafe(16) if identified else None,
+        )
+    )
+
+
+def _decode(answer: msgspec.Raw, key: str) -> ElicitResult:
+    try:
+        return codec.decode_as(ElicitResult, answer)
+    except msgspec.ValidationError as error:
+        raise InvalidParamsError(f"The answer to {key!r} is no elicitation result: {error}") from None
+
+
+# -- forms ------------------------------------------------------------------------------
+
+
+class _Form:
+    """A schema to show and the check of what comes back."""
+
+    def __init__(self, form: dict[str, Any], check: TypeSchema) -> None:
+        self.form = form
+        self.convert = check.convert
+
+
+@lru_cache(maxsize=256)
+def _form_of_type(type_: Any) -> _Form:
+    check = type_schema(type_, inline_refs=True)
+    root = check.json_schema
+    if root.get("type") != "object" or "properties" not in root:
+        raise UsageError(
+            f"a form is made from a class with fields (dataclass, Struct, TypedDict, pydantic "
+            f"model), got {type_!r}"
+        )
+    choices = _choices_of(type_)
+    properties = {
+        name: _field(name, schema, choices.get(name)) for name, schema in root["properties"].items()
+    }
+    form: dict[str, Any] = {"type": "object", "properties": properties}
+    if root.get("required"):
+        form["required"] = list(root["required"])
+    return _Form(form, check)
+
+
+def _form_of(form: Any) -> _Form:
+    if isinstance(form, dict):
+        return _Form(form, type_schema(dict[str, Any]))
+    return _form_of_type(form)
+
+
+def _choices_of(type_: Any) -> dict[str, Choices]:
+    found = {}
+    for name, hint in get_type_hints(type_, include_extras=True).items():
+        for extra in getattr(hint, "__metadata__", ()):
+            if isinstance(extra, Choices):
+                found[name] = extra
+    return found
+
+
+def _field(name: str, schema: dict[str, Any], choices: Choices | None) -> dict[str, Any]:
+    schema = _without_null(schema)
+    if choices is not None:
+        values = choices.schema(titled_enums=True)
+        if schema.get("type") == "array":
+            schema = {**schema, "items": _titled_items(values)}
+        else:
+            schema = {**schema, **values}
+    elif "enum" in schema:
+        schema = {"type": "string", **schema}
+    elif schema.get("type") == "array" and "enum" in schema.get("items", {}):
+        schema = {**schema, "items": {"type": "string", "enum": schema["items"]["enum"]}}
+        schema.pop("uniqueItems", None)
+    kind = schema.get("type")
+    if kind == "array" and not {"enum", "anyOf"} & schema.get("items", {}).keys():
+        kind = None
+    if not isinstance(kind, str) or kind not in _ALLOWED:
+        # elicit.form.schema (2025-11-25 client/elicitation): flat, primitive fields only
+        raise UsageError(
+            f"a form field is text, a number, a boolean or a choice; field {name!r} is "
+            f"{schema.get('type', 'something else')}"
+        )
+    if schema.get("format") not in _FORMATS:
+        schema = {k: v for k, v in schema.items() if k != "format"}
+    return {k: v for k, v in schema.items() if k in _ALLOWED[kind] and v is not None}
+
+
+def _titled_items(values: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": values["oneOf"]} if "oneOf" in values else values
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """An optional field may be left out; a form has no way to say null."""
+    variants = schema.get("anyOf")
+    if not variants:
+        return schema
+    kept = [v for v in variants if v.get("type") != "null"]
+    rest = {k: v for k, v in schema.items() if k != "anyOf"}
+    return {**kept[0], **rest} if len(kept) == 1 else schema
+
+
+def fit_form(form: dict[str, Any], revision: Revision) -> dict[str, Any]:
+    """The form as `revision` can say it."""
+    if revision.titled_enums and revision.elicitation_defaults:
+        return form
+    return {
+        **form,
+        "properties": {name: _older_field(name, f) for name, f in form["properties"].items()},
+    }
+
+
+def _older_field(name: str, field: dict[str, Any]) -> dict[str, Any]:
+    if field["type"] == "array":
+        raise ToolError(
+            f"This needs a choice of several values ({name!r}), which the client's version of "
+            "the protocol cannot show."
+        )
+    fitted = {k: v for k, v in field.items() if k != "default" or field["type"] == "boolean"}
+    pairs = fitted.pop("oneOf", None)
+    if pairs:
+        fitted["enum"] = [pair["const"] for pair in pairs]
+        fitted["enumNames"] = [pair["title"] for pair in pairs]
+    return fitted

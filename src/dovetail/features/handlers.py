@@ -1,0 +1,111 @@
+"""Author's functions, looked at once when they are registered."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple, get_origin, get_type_hints
+
+from dovetail.core.call import Call
+from dovetail.core.handler import Handler, Style
+from dovetail.core.schema import Description, parse_docstring
+from dovetail.errors import UsageError
+from dovetail.features.context import Context
+
+__all__ = ["Author", "look_at"]
+
+
+class Author(NamedTuple):
+    """An author's function and everything registration needs to know of it."""
+
+    function: Callable[..., Any]
+    handler: Handler
+    name: str
+    # The parameter that wants the Context, if any.
+    context: str | None
+    description: Description
+    returns: Any
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """Parameters that are no arguments of the client."""
+        return (self.context,) if self.context is not None else ()
+
+    def arguments(self, call: Call, values: dict[str, Any]) -> dict[str, Any]:
+        """The keyword arguments for one run."""
+        if self.context is not None:
+            values[self.context] = Context(call)
+        return values
+
+
+def look_at(
+    function: Callable[..., Any],
+    *,
+    kind: str,
+    name: str | None = None,
+    blocking: bool | None = None,
+    timeout: float | None = None,
+    idle_timeout: float | None = None,
+) -> Author:
+    """Find out how to run `function` and what it wants."""
+    if not callable(function):
+        raise UsageError(f"a {kind} is a function, got {type(function).__name__}")
+    own_name = name or _name_of(function)
+    if not own_name or own_name == "<lambda>":
+        raise UsageError(f"a {kind} without a name of its own needs name=")
+    hints = _hints(function, own_name)
+    style = _style(function, blocking, own_name)
+    return Author(
+        function=function,
+        handler=Handler(function, style, f"{kind} {own_name!r}", timeout, idle_timeout),
+        name=own_name,
+        context=_context_parameter(hints),
+        description=parse_docstring(inspect.getdoc(function)),
+        returns=hints.get("return", inspect.Parameter.empty),
+    )
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    while isinstance(function, partial):
+        function = function.func
+    return getattr(function, "__name__", "")
+
+
+def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
+    target: Any = function
+    while isinstance(target, partial):
+        target = target.func
+    if not inspect.isroutine(target):
+        target = type(target).__call__  # an object that can be called
+    # Names of a function's own closure are not in its module: classes defined in a test, say.
+    closure = inspect.getclosurevars(target).nonlocals if inspect.isfunction(target) else {}
+    try:
+        return get_type_hints(target, localns=closure or None, include_extras=True)
+    except NameError as error:
+        raise UsageError(
+            f"the annotations of {name!r} name something that cannot be found: {error}. Types "
+            "must be importable from the module, not local to a function that has returned"
+        ) from None
+
+
+def _style(function: Callable[..., Any], blocking: bool | None, name: str) -> Style:
+    target = function
+    while isinstance(target, partial):
+        target = target.func
+    is_async = inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(
+        getattr(target, "__call__", None)  # noqa: B004 - its kind matters, not its presence
+    )
+    if is_async:
+        if blocking:
+            raise UsageError(f"{name!r} is async; blocking= is for plain functions")
+        return Style.ASYNC
+    # A plain function may block, so it goes to a worker thread unless its author promises.
+    return Style.INLINE if blocking is False else Style.THREAD
+
+
+def _context_parameter(hints: dict[str, Any]) -> str | None:
+    for name, hint in hints.items():
+        if name != "return" and (hint is Context or get_origin(hint) is Context):
+            return name
+    return None

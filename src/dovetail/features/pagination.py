@@ -1,0 +1,43 @@
+"""Pages of lists (server/utilities/pagination), encoded once per revision and cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from dovetail.core.call import Call
+from dovetail.core.era import CacheHint, Encoded
+from dovetail.core.registry import Registry
+from dovetail.spec.models import ListParams
+from dovetail.spec.revisions import Revision
+
+__all__ = ["answer_page"]
+
+T = TypeVar("T")
+
+# Cursors are checked, not secret: a client that forges many must not fill the memory.
+_MOST_CACHED_PAGES = 1024
+
+
+def answer_page(
+    call: Call,
+    registry: Registry[T],
+    member: str,
+    listed: Callable[[T, Revision], dict[str, Any]],
+    hint: CacheHint,
+) -> Encoded:
+    """One page of a list, from the registry's cache where it has been sent before."""
+    params: ListParams = call.params  # type: ignore[assignment]
+    revision = call.era.revision
+    key = (revision.order, params.cursor)
+    body = registry.encoded.get(key)
+    if body is None:
+        page = registry.page(params.cursor)
+        result: dict[str, Any] = {member: [listed(entry, revision) for entry in page.entries]}
+        if page.next_cursor is not None:
+            result["nextCursor"] = page.next_cursor
+        body = call.era.complete(result, hint)
+        if len(registry.encoded) >= _MOST_CACHED_PAGES:
+            registry.encoded.clear()
+        registry.encoded[key] = body
+    return Encoded(body)

@@ -1,0 +1,159 @@
+"""Prompts (server/prompts): registered functions that write messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from msgspec import UNSET
+
+from dovetail.core.call import Call
+from dovetail.core.dispatch import MethodHandler
+from dovetail.core.era import CacheHint, Encoded
+from dovetail.core.options import Options
+from dovetail.core.registry import Registry
+from dovetail.core.schema import ArgumentsSchema, arguments_schema
+from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError
+from dovetail.features.content import Message, fit_block, to_block
+from dovetail.features.handlers import Author, look_at
+from dovetail.features.pagination import answer_page
+from dovetail.spec.fields import project
+from dovetail.spec.models import (
+    GetPromptParams,
+    GetPromptResult,
+    Icon,
+    Meta,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+)
+from dovetail.spec.revisions import Revision
+from dovetail.wire import codec
+
+__all__ = ["Prompts"]
+
+
+class RegisteredPrompt:
+    """A prompt: the listing and the function behind it."""
+
+    __slots__ = ("arguments", "author", "listing")
+
+    def __init__(self, author: Author, listing: Prompt, arguments: ArgumentsSchema) -> None:
+        self.author = author
+        self.listing = listing
+        self.arguments = arguments
+
+
+class Prompts:
+    """`server.prompts`: add, remove and list at any time."""
+
+    def __init__(self, options: Options, on_change: Callable[[], None]) -> None:
+        self._options = options
+        self.registry: Registry[RegisteredPrompt] = Registry(
+            "prompt", page_size=options.page_size, on_change=on_change
+        )
+
+    def add(  # noqa: PLR0913 - one optional keyword for each thing a listing can say
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        icons: list[Icon] | None = None,
+        timeout: float | None = None,
+        meta: Meta | None = None,
+        blocking: bool | None = None,
+    ) -> Prompt:
+        """Register a function as a prompt; clients that listen are told."""
+        author = look_at(function, kind="prompt", name=name, blocking=blocking, timeout=timeout)
+        # A prompt's arguments are strings by protocol; typed parameters are read from them.
+        arguments = arguments_schema(function, skip=author.skipped, accept_json_strings=True)
+        listing = Prompt(
+            name=author.name,
+            title=title,
+            description=description or author.description.summary or None,
+            icons=icons,
+            arguments=[_argument(argument, arguments, author) for argument in arguments.names]
+            or None,
+            meta=meta,
+        )
+        self.registry.add(author.name, RegisteredPrompt(author, listing, arguments))
+        return listing
+
+    def remove(self, name: str) -> None:
+        """Take a prompt away; clients that listen are told."""
+        self.registry.remove(name)
+
+    def list(self) -> list[Prompt]:
+        """The prompts as clients see them, in order."""
+        return [prompt.listing for prompt in self.registry]
+
+    def methods(self) -> dict[str, MethodHandler]:
+        """The methods this feature serves."""
+        return {"prompts/list": MethodHandler(self._list), "prompts/get": MethodHandler(self._get)}
+
+    def find(self, name: str) -> RegisteredPrompt:
+        """The prompt a client named."""
+        prompt = self.registry.get(name)
+        if prompt is None:
+            # prompts.get.unknown-32602 (2025-11-25 server/prompts)
+            raise InvalidParamsError(
+                f"Unknown prompt: {name[:100]!r}{self.registry.suggestion(name)}"
+            )
+        return prompt
+
+    def _list(self, call: Call) -> Encoded:
+        hint = CacheHint(self._options.list_ttl_ms, self._options.list_scope)
+        return answer_page(call, self.registry, "prompts", _listed, hint)
+
+    def _get(self, call: Call) -> Coroutine[Any, Any, GetPromptResult]:
+        params: GetPromptParams = call.params  # type: ignore[assignment]
+        prompt = self.find(params.name)
+        given = {} if params.arguments is UNSET else params.arguments
+        try:
+            values = prompt.arguments.decode(codec.encode(given))
+        except InvalidValueError as error:
+            # prompts.get.missing-args-32602 (2025-11-25 server/prompts)
+            raise InvalidParamsError(
+                f"Invalid arguments for prompt {params.name!r}: {error}"
+            ) from None
+        return _run(call, prompt, prompt.author.arguments(call, values))
+
+
+def _argument(name: str, arguments: ArgumentsSchema, author: Author) -> PromptArgument:
+    schema = arguments.json_schema["properties"][name]
+    description = schema.get("description") or author.description.parameters.get(name)
+    required = name in arguments.required
+    return PromptArgument(name=name, description=description, required=required or None)
+
+
+def _listed(prompt: RegisteredPrompt, revision: Revision) -> dict[str, Any]:
+    return project(prompt.listing, revision)
+
+
+async def _run(call: Call, prompt: RegisteredPrompt, values: dict[str, Any]) -> GetPromptResult:
+    value = await call.runner.run(call, prompt.author.handler, values)
+    messages = _messages(value, prompt.listing.name)
+    for message in messages:
+        message.content = fit_block(message.content, call.era.revision)
+    return GetPromptResult(description=prompt.listing.description, messages=messages)
+
+
+def _messages(value: Any, name: str) -> list[PromptMessage]:
+    items = value if isinstance(value, list | tuple) else [value]
+    messages = []
+    for item in items:
+        if isinstance(item, Message):
+            messages.append(item.to_message())
+        elif isinstance(item, PromptMessage):
+            messages.append(item)
+        else:
+            try:
+                messages.append(PromptMessage(role="user", content=to_block(item)))
+            except UsageError:
+                raise UsageError(
+                    f"prompt {name!r} must return text, a Message or a list of them, got "
+                    f"{type(item).__name__}"
+                ) from None
+    return messages

@@ -1,0 +1,307 @@
+"""Resources and resource templates (server/resources)."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import msgspec
+
+from dovetail.core.call import Call
+from dovetail.core.dispatch import MethodHandler, Shaped
+from dovetail.core.era import CacheHint, Encoded
+from dovetail.core.options import Options
+from dovetail.core.registry import Registry
+from dovetail.core.schema import ArgumentsSchema, arguments_schema
+from dovetail.core.uri_template import UnsafeValue, UriTemplate, is_template
+from dovetail.errors import (
+    InvalidParamsError,
+    InvalidValueError,
+    ResourceNotFoundError,
+    RpcError,
+    UsageError,
+)
+from dovetail.features.content import EmbeddedResource, Image, to_contents
+from dovetail.features.handlers import Author, look_at
+from dovetail.features.pagination import answer_page
+from dovetail.spec.fields import project
+from dovetail.spec.models import (
+    Annotations,
+    BlobContents,
+    Icon,
+    Meta,
+    ReadResourceParams,
+    ReadResourceResult,
+    Resource,
+    ResourceContents,
+    ResourceTemplate,
+    TextContents,
+)
+from dovetail.spec.revisions import Revision
+from dovetail.wire import codec
+
+__all__ = ["Resources"]
+
+# resources.uri.rfc3986: a scheme, a colon, and no blanks or control characters
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20\x7f<>\"{}|\\^`]*")
+
+
+class RegisteredResource:
+    """A resource of a fixed URI."""
+
+    __slots__ = ("author", "hint", "listing")
+
+    def __init__(self, author: Author, listing: Resource, hint: CacheHint) -> None:
+        self.author = author
+        self.listing = listing
+        self.hint = hint
+
+
+class RegisteredTemplate:
+    """A family of resources."""
+
+    __slots__ = ("arguments", "author", "hint", "listing", "template")
+
+    def __init__(
+        self,
+        author: Author,
+        listing: ResourceTemplate,
+        hint: CacheHint,
+        template: UriTemplate,
+        arguments: ArgumentsSchema,
+    ) -> None:
+        self.author = author
+        self.listing = listing
+        self.hint = hint
+        self.template = template
+        self.arguments = arguments
+
+
+class Resources:
+    """`server.resources`: add, remove and list at any time, fixed URIs and templates alike."""
+
+    def __init__(self, options: Options, on_change: Callable[[], None]) -> None:
+        self._options = options
+        self.registry: Registry[RegisteredResource] = Registry(
+            "resource", page_size=options.page_size, on_change=on_change
+        )
+        self.templates_registry: Registry[RegisteredTemplate] = Registry(
+            "resource template", page_size=options.page_size, on_change=on_change
+        )
+
+    def add(  # noqa: PLR0913 - one optional keyword for each thing a listing can say
+        self,
+        uri: str,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        mime_type: str | None = None,
+        annotations: Annotations | None = None,
+        icons: list[Icon] | None = None,
+        size: int | None = None,
+        timeout: float | None = None,
+        meta: Meta | None = None,
+        blocking: bool | None = None,
+        ttl_ms: int = 0,
+        cache_scope: str = "private",
+    ) -> Resource | ResourceTemplate:
+        """Register a function under a URI or a template; clients that listen are told."""
+        author = look_at(function, kind="resource", name=name, blocking=blocking, timeout=timeout)
+        common: dict[str, Any] = {
+            "name": author.name,
+            "title": title,
+            "description": description or author.description.summary or None,
+            "mime_type": mime_type or _mime_type_of(author.returns),
+            "annotations": annotations,
+            "icons": icons,
+            "meta": meta,
+        }
+        hint = _hint(ttl_ms, cache_scope)
+        if is_template(uri):
+            return self._add_template(uri, author, common, hint)
+        return self._add_fixed(uri, author, common, hint, size)
+
+    def _add_fixed(
+        self, uri: str, author: Author, common: dict[str, Any], hint: CacheHint, size: int | None
+    ) -> Resource:
+        if not _URI.fullmatch(uri):
+            raise UsageError(f"a resource needs a URI such as notes://today, got {uri!r}")
+        unfilled = [
+            parameter
+            for parameter in inspect.signature(author.function).parameters.values()
+            if parameter.name != author.context and parameter.default is parameter.empty
+        ]
+        if unfilled:
+            raise UsageError(
+                f"the URI {uri!r} has no variable for parameter {unfilled[0].name!r}; write "
+                f"{{{unfilled[0].name}}} into it or give the parameter a default"
+            )
+        listing = Resource(uri=uri, size=size, **common)
+        self.registry.add(uri, RegisteredResource(author, listing, hint))
+        return listing
+
+    def _add_template(
+        self, uri: str, author: Author, common: dict[str, Any], hint: CacheHint
+    ) -> ResourceTemplate:
+        template = UriTemplate(uri)
+        arguments = arguments_schema(
+            author.function, skip=author.skipped, accept_json_strings=True
+        )
+        missing = set(template.variables) - set(arguments.names)
+        unfilled = (arguments.required - set(template.variables)) | (
+            arguments.required & template.optional
+        )
+        if missing or unfilled:
+            raise UsageError(
+                f"template {uri!r} and function {author.name!r} do not fit: "
+                + "; ".join(
+                    [f"variable {name!r} has no parameter" for name in sorted(missing)]
+                    + [f"parameter {name!r} may stay empty, give it a default"
+                       for name in sorted(unfilled)]
+                )
+            )  # fmt: skip
+        listing = ResourceTemplate(uri_template=uri, **common)
+        self.templates_registry.add(
+            uri, RegisteredTemplate(author, listing, hint, template, arguments)
+        )
+        return listing
+
+    def remove(self, uri: str) -> None:
+        """Take a resource or template away; clients that listen are told."""
+        (self.templates_registry if is_template(uri) else self.registry).remove(uri)
+
+    def methods(self) -> dict[str, MethodHandler]:
+        """The methods this feature serves."""
+        return {
+            "resources/list": MethodHandler(self._list),
+            "resources/templates/list": MethodHandler(self._list_templates),
+            "resources/read": MethodHandler(self._read),
+        }
+
+    def __len__(self) -> int:
+        return len(self.registry) + len(self.templates_registry)
+
+    def exists(self, uri: str) -> bool:
+        """Whether reading this URI could give anything."""
+        try:
+            self._find(uri)
+        except RpcError:
+            return False
+        return True
+
+    def _list(self, call: Call) -> Encoded:
+        return answer_page(call, self.registry, "resources", _listed, self._list_hint())
+
+    def _list_templates(self, call: Call) -> Encoded:
+        return answer_page(
+            call, self.templates_registry, "resourceTemplates", _listed, self._list_hint()
+        )
+
+    def _list_hint(self) -> CacheHint:
+        return CacheHint(self._options.list_ttl_ms, self._options.list_scope)
+
+    def find_template(self, uri: str) -> RegisteredTemplate:
+        """The template a completion request names, by its text or by a URI it matches."""
+        found = self.templates_registry.get(uri)
+        if found is not None:
+            return found
+        raise InvalidParamsError(
+            f"Unknown resource template: {uri[:200]!r}{self.templates_registry.suggestion(uri)}"
+        )
+
+    def _read(self, call: Call) -> Coroutine[Any, Any, Shaped]:
+        params: ReadResourceParams = call.params  # type: ignore[assignment]
+        return self.read(call, params.uri)
+
+    async def read(self, call: Call, uri: str) -> Shaped:
+        """Find the resource, run its function, shape what it returns."""
+        resource, values = self._find(uri)
+        author = resource.author
+        value = await call.runner.run(call, author.handler, author.arguments(call, values))
+        contents = _contents(value, uri, resource.listing.mime_type)
+        return Shaped(ReadResourceResult(contents=contents), resource.hint)
+
+    def _find(self, uri: str) -> tuple[RegisteredResource | RegisteredTemplate, dict[str, Any]]:
+        fixed = self.registry.get(uri)
+        if fixed is not None:
+            return fixed, {}
+        for template in self.templates_registry:
+            try:
+                matched = template.template.match(uri)
+                if matched is not None:
+                    return template, template.arguments.decode(codec.encode(matched))
+            except UnsafeValue as error:
+                # resources.security.traversal (2026-07-28 server/resources)
+                raise InvalidParamsError(f"Refused: {error}", {"uri": uri}) from None
+            except InvalidValueError as error:
+                raise InvalidParamsError(
+                    f"{uri!r} does not fit {template.listing.uri_template!r}: {error}",
+                    {"uri": uri},
+                ) from None
+        message = f"Resource not found: {uri[:200]!r}{self.registry.suggestion(uri)}"
+        raise ResourceNotFoundError(uri[:2000], message)
+
+    def templates(self) -> list[ResourceTemplate]:
+        """The templates as clients see them, in order."""
+        return [template.listing for template in self.templates_registry]
+
+    def list(self) -> list[Resource]:
+        """The fixed resources as clients see them, in order."""
+        return [resource.listing for resource in self.registry]
+
+
+def _hint(ttl_ms: int, scope: str) -> CacheHint:
+    if ttl_ms < 0 or scope not in ("public", "private"):
+        raise UsageError(
+            f"ttl_ms must not be negative and cache_scope is 'public' or 'private', got "
+            f"{ttl_ms} and {scope!r}"
+        )
+    return CacheHint(ttl_ms, scope)  # type: ignore[arg-type]
+
+
+def _mime_type_of(returns: Any) -> str | None:
+    if returns is str:
+        return "text/plain"
+    if returns is bytes or returns in (inspect.Parameter.empty, Any, Image):
+        return None
+    if returns in (TextContents, BlobContents, EmbeddedResource, list):
+        return None
+    return "application/json"
+
+
+def _listed(entry: RegisteredResource | RegisteredTemplate, revision: Revision) -> dict[str, Any]:
+    return project(entry.listing, revision)
+
+
+def _contents(value: Any, uri: str, mime_type: str | None) -> list[ResourceContents]:
+    if isinstance(value, TextContents | BlobContents):
+        return [value]
+    if isinstance(value, str | bytes):
+        return [to_contents(uri, value, mime_type)]
+    if isinstance(value, Image):
+        return [to_contents(uri, value.data, value.mime_type)]
+    if isinstance(value, EmbeddedResource):
+        return [to_contents(value.uri, value.data, value.mime_type)]
+    if value is None:
+        # resources.notfound.no-empty (2026-07-28 server/resources): nothing there is an error
+        raise ResourceNotFoundError(uri)
+    if (
+        isinstance(value, list | tuple)
+        and value
+        and all(
+            isinstance(item, TextContents | BlobContents | EmbeddedResource) for item in value
+        )
+    ):
+        return [_contents(item, uri, mime_type)[0] for item in value]
+    if hasattr(value, "model_dump_json"):
+        text = value.model_dump_json()
+    else:
+        try:
+            text = codec.encode(value).decode()
+        except (TypeError, msgspec.MsgspecError) as error:
+            raise UsageError(f"resource {uri!r} returned something that is no JSON: {error}") from None
+    return [TextContents(uri=uri, mime_type=mime_type or "application/json", text=text)]

@@ -1,0 +1,164 @@
+"""Asking the client's model (client/sampling), with or without tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from dovetail.core.call import Ask, Call
+from dovetail.errors import InvalidParamsError, UsageError
+from dovetail.features.content import Message, to_block
+from dovetail.spec.models import (
+    AudioContent,
+    ImageContent,
+    Meta,
+    Role,
+    TextContent,
+    Tool,
+    ToolResultContent,
+    ToolUseContent,
+)
+from dovetail.wire import codec
+
+__all__ = ["ModelPreferences", "Sampled", "SampledContent", "SamplingMessage", "sample"]
+
+SampledContent: TypeAlias = (
+    TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultContent
+)
+
+
+class ModelPreferences(Struct, kw_only=True, omit_defaults=True, rename="camel"):
+    """Which kind of model would do; each priority from 0 to 1, hints are name fragments."""
+
+    hints: list[dict[str, str]] | None = None
+    cost_priority: float | None = None
+    speed_priority: float | None = None
+    intelligence_priority: float | None = None
+
+
+class SamplingMessage(Struct, kw_only=True, omit_defaults=True):
+    """One message of the conversation to continue; `content` may be one block or several."""
+
+    role: Role
+    content: SampledContent | list[SampledContent]
+    meta: Meta | None = msgspec.field(default=None, name="_meta")
+
+
+class Sampled(Struct, kw_only=True, rename="camel"):
+    """What the model said."""
+
+    role: Role
+    content: SampledContent | list[SampledContent]
+    model: str
+    stop_reason: str | None = None
+
+    @property
+    def blocks(self) -> list[SampledContent]:
+        """The content as a list, however many blocks came."""
+        return self.content if isinstance(self.content, list) else [self.content]
+
+    @property
+    def text(self) -> str:
+        """All text of the answer."""
+        return "".join(block.text for block in self.blocks if isinstance(block, TextContent))
+
+    @property
+    def tool_uses(self) -> list[ToolUseContent]:
+        """The tools the model wants called."""
+        return [block for block in self.blocks if isinstance(block, ToolUseContent)]
+
+
+class _CreateMessage(Struct, kw_only=True, omit_defaults=True, rename="camel"):
+    messages: list[SamplingMessage]
+    max_tokens: int
+    system_prompt: str | None = None
+    temperature: float | None = None
+    stop_sequences: list[str] | None = None
+    model_preferences: ModelPreferences | None = None
+    include_context: Literal["none", "thisServer", "allServers"] | None = None
+    metadata: dict[str, Any] | None = None
+    tools: list[Tool] | None = None
+    tool_choice: dict[str, str] | None = None
+
+
+async def sample(
+    call: Call,
+    messages: str | Message | Sequence[str | Message | SamplingMessage],
+    key: str | None,
+    options: dict[str, Any],
+) -> Sampled:
+    """Ask the client's model to go on with `messages`."""
+    _require(call, options)
+    conversation = _conversation(messages)
+    _check_tool_balance(conversation)
+    choice = options.pop("tool_choice", None)
+    params = _CreateMessage(
+        messages=conversation,
+        tool_choice={"mode": choice} if choice is not None else None,
+        **options,
+    )
+    key = call.record.claim(key, "sample")
+    answer = await call.era.ask(call, Ask(key, "sampling/createMessage", codec.encode(params)))
+    try:
+        return codec.decode_as(Sampled, answer)
+    except msgspec.ValidationError as error:
+        raise InvalidParamsError(f"The answer to {key!r} is no sampled message: {error}") from None
+
+
+def _require(call: Call, options: dict[str, Any]) -> None:
+    declared = call.peer.capabilities.get("sampling")
+    # sampling.capability (2025-11-25 client/sampling): only if declared
+    if not isinstance(declared, dict):
+        raise call.era.undeclared({"sampling": {}})
+    # sampling.tools-capability (2025-11-25 client/sampling): tools only where sampling.tools is
+    with_tools = options.get("tools") is not None or options.get("tool_choice") is not None
+    if with_tools and not (call.era.revision.sampling_tools and "tools" in declared):
+        raise call.era.undeclared({"sampling": {"tools": {}}})
+    # sampling.include-context (2025-11-25 client/sampling)
+    if options.get("include_context") in ("thisServer", "allServers") and "context" not in declared:
+        raise call.era.undeclared({"sampling": {"context": {}}})
+
+
+def _conversation(
+    messages: str | Message | Sequence[str | Message | SamplingMessage],
+) -> list[SamplingMessage]:
+    if isinstance(messages, str | Message):
+        messages = [messages]
+    conversation = []
+    for message in messages:
+        if isinstance(message, SamplingMessage):
+            conversation.append(message)
+            continue
+        role: Role = "user" if isinstance(message, str) else message.role
+        block = to_block(message if isinstance(message, str) else message.content)
+        if not isinstance(block, TextContent | ImageContent | AudioContent):
+            raise UsageError(f"a sampling message holds text, images or audio, got {block!r:.80}")
+        conversation.append(SamplingMessage(role=role, content=block))
+    if not conversation:
+        raise UsageError("sample needs at least one message")
+    return conversation
+
+
+def _blocks(message: SamplingMessage) -> list[SampledContent]:
+    return message.content if isinstance(message.content, list) else [message.content]
+
+
+def _check_tool_balance(conversation: list[SamplingMessage]) -> None:
+    # sampling.tool-balance, sampling.tool-result-only (2025-11-25 client/sampling)
+    open_uses: set[str] = set()
+    for message in conversation:
+        blocks = _blocks(message)
+        results = {b.tool_use_id for b in blocks if isinstance(b, ToolResultContent)}
+        if results and len(results) != len(blocks):
+            raise UsageError("a message with tool results must hold nothing but tool results")
+        if results != open_uses:
+            raise UsageError(
+                f"tool uses {sorted(open_uses)} must be followed by their results, got "
+                f"{sorted(results)}"
+            )
+        open_uses = {b.id for b in blocks if isinstance(b, ToolUseContent)}
+    if open_uses:
+        raise UsageError(f"tool uses {sorted(open_uses)} have no results yet")

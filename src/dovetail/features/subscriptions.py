@@ -1,0 +1,28 @@
+"""Changes that clients may want to hear of, in words of no era.
+
+A registry that changes, or `resource_updated(uri)`, makes one `Change`. How it reaches
+a client is the business of the era that the client speaks.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+__all__ = ["Change", "Changed"]
+
+
+class Changed(Enum):
+    """What changed; the value is the notification that says so."""
+
+    TOOLS = "notifications/tools/list_changed"
+    PROMPTS = "notifications/prompts/list_changed"
+    RESOURCES = "notifications/resources/list_changed"
+    RESOURCE = "notifications/resources/updated"
+
+
+class Change(NamedTuple):
+    """One change; `uri` only for a single resource."""
+
+    what: Changed
+    uri: str | None = None

@@ -1,0 +1,266 @@
+"""Tools (server/tools): registered functions, their schemas, calls and results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from msgspec import UNSET, Raw
+
+from dovetail.core.call import Call
+from dovetail.core.dispatch import MethodHandler
+from dovetail.core.era import CacheHint, Encoded
+from dovetail.core.registry import Registry
+from dovetail.core.schema import (
+    ArgumentsSchema,
+    ResultSchema,
+    arguments_schema,
+    result_schema,
+)
+from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError
+from dovetail.features.content import BLOCK_TYPES, fit_blocks, to_blocks
+from dovetail.features.handlers import Author, look_at
+from dovetail.features.pagination import answer_page
+from dovetail.core.options import Options
+from dovetail.spec.fields import project
+from dovetail.spec.models import (
+    CallToolParams,
+    CallToolResult,
+    Icon,
+    Meta,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+from dovetail.spec.revisions import Revision, StructuredOutput
+
+__all__ = ["ToolResult", "Tools"]
+
+# tools.name.charset, tools.name.length (2025-11-25 server/tools)
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+
+
+class ToolResult:
+    """Everything a tool can say at once: content, structured data, metadata, failure."""
+
+    __slots__ = ("content", "is_error", "meta", "structured")
+
+    def __init__(
+        self,
+        content: Any = None,
+        *,
+        structured: Any = UNSET,
+        is_error: bool = False,
+        meta: Meta | None = None,
+    ) -> None:
+        self.content = content
+        self.structured = structured
+        self.is_error = is_error
+        self.meta = meta
+
+
+class RegisteredTool:
+    """A tool: the listing and the function behind it."""
+
+    __slots__ = ("arguments", "author", "listing", "result")
+
+    def __init__(
+        self, author: Author, listing: Tool, arguments: ArgumentsSchema, result: ResultSchema
+    ) -> None:
+        self.author = author
+        self.listing = listing
+        self.arguments = arguments
+        self.result = result
+
+
+class Tools:
+    """`server.tools`: add, remove and list at any time, also from inside a handler."""
+
+    def __init__(self, options: Options, on_change: Callable[[], None]) -> None:
+        self._options = options
+        self.registry: Registry[RegisteredTool] = Registry(
+            "tool", page_size=options.page_size, on_change=on_change
+        )
+
+    def add(  # noqa: PLR0913 - one optional keyword for each thing a listing can say
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        annotations: ToolAnnotations | None = None,
+        icons: list[Icon] | None = None,
+        timeout: float | None = None,
+        idle_timeout: float | None = None,
+        meta: Meta | None = None,
+        input_schema: dict[str, Any] | None = None,
+        output_schema: dict[str, Any] | None = None,
+        blocking: bool | None = None,
+    ) -> Tool:
+        """Register a function as a tool; clients that listen are told."""
+        author = look_at(
+            function,
+            kind="tool",
+            name=name,
+            blocking=blocking,
+            timeout=timeout,
+            idle_timeout=idle_timeout,
+        )
+        if not _NAME.fullmatch(author.name):
+            raise UsageError(
+                f"a tool name has 1 to 128 characters of A-Z a-z 0-9 _ - . and no others, got "
+                f"{author.name!r}"
+            )
+        options = self._options
+        arguments = arguments_schema(
+            function,
+            skip=author.skipped,
+            json_schema=input_schema,
+            inline_refs=options.inline_refs,
+            accept_json_strings=options.accept_json_strings,
+        )
+        if arguments.json_schema.get("type") != "object":
+            # tools.inputschema.root-object
+            raise UsageError(f'the input_schema of {author.name!r} must have "type": "object"')
+        result = result_schema(
+            author.returns,
+            json_schema=output_schema,
+            unstructured=(*BLOCK_TYPES, ToolResult),
+            inline_refs=options.inline_refs,
+        )
+        listing = Tool(
+            name=author.name,
+            title=title,
+            description=description or author.description.summary or None,
+            icons=icons,
+            input_schema=arguments.json_schema,
+            output_schema=result.json_schema,
+            annotations=annotations,
+            meta=meta,
+        )
+        self.registry.add(author.name, RegisteredTool(author, listing, arguments, result))
+        return listing
+
+    def remove(self, name: str) -> None:
+        """Take a tool away; clients that listen are told."""
+        self.registry.remove(name)
+
+    def list(self) -> list[Tool]:
+        """The tools as clients see them, in order."""
+        return [tool.listing for tool in self.registry]
+
+    def methods(self) -> dict[str, MethodHandler]:
+        """The methods this feature serves."""
+        return {
+            "tools/list": MethodHandler(self._list),
+            "tools/call": MethodHandler(self._call, fault=failed),
+        }
+
+    def _list(self, call: Call) -> Encoded:
+        hint = CacheHint(self._options.list_ttl_ms, self._options.list_scope)
+        return answer_page(call, self.registry, "tools", _listed, hint)
+
+    def _call(self, call: Call) -> Coroutine[Any, Any, CallToolResult] | CallToolResult:
+        params: CallToolParams = call.params  # type: ignore[assignment]
+        tool = self.registry.get(params.name)
+        if tool is None:
+            # tools.call.unknown (2025-11-25 server/tools): a protocol error, not a result
+            raise InvalidParamsError(
+                f"Unknown tool: {params.name[:100]!r}{self.registry.suggestion(params.name)}"
+            )
+        raw = params.arguments
+        try:
+            values = tool.arguments.decode(None if raw is UNSET else raw)
+        except InvalidValueError as error:
+            # tools.call.input-error-is-result (2025-11-25 server/tools): the model can repair it
+            return failed(f"Invalid arguments for {tool.listing.name}: {_lines(error)}")
+        return _run(call, tool, tool.author.arguments(call, values))
+
+
+def _lines(error: InvalidValueError) -> str:
+    if len(error.problems) == 1:
+        return str(error.problems[0])
+    return "".join(f"\n- {problem}" for problem in error.problems)
+
+
+async def _run(call: Call, tool: RegisteredTool, values: dict[str, Any]) -> CallToolResult:
+    value = await call.runner.run(call, tool.author.handler, values)
+    return shape_result(value, tool.result, call.era.revision)
+
+
+def shape_result(value: Any, schema: ResultSchema, revision: Revision) -> CallToolResult:
+    """What a function returned as a result, as `revision` can say it."""
+    if isinstance(value, ToolResult):
+        return _shape_explicit(value, schema, revision)
+    if schema.json_schema is None:
+        return CallToolResult(content=fit_blocks(to_blocks(value), revision))
+    encoded = schema.encode(value)
+    # tools.call.structured-text (2025-06-18 server/tools): the same JSON as text
+    return CallToolResult(
+        content=[TextContent(text=encoded.decode())],
+        structured_content=_structured(encoded, schema.is_object, revision),
+    )
+
+
+def _shape_explicit(value: ToolResult, schema: ResultSchema, revision: Revision) -> CallToolResult:
+    structured: Any = UNSET
+    blocks = to_blocks(value.content)
+    if value.structured is not UNSET:
+        is_object = schema.is_object
+        if schema.json_schema is None:
+            free = result_schema(Any, json_schema={})
+            encoded = free.encode(value.structured)
+            is_object = encoded[:1] == b"{"
+        else:
+            encoded = schema.encode(value.structured)
+        structured = _structured(encoded, is_object, revision)
+        blocks = blocks or [TextContent(text=encoded.decode())]
+    elif schema.json_schema is not None and not value.is_error:
+        # tools.call.output-present (2025-06-18 server/tools)
+        raise UsageError("a tool with an output schema must return structured data")
+    return CallToolResult(
+        content=fit_blocks(blocks, revision),
+        structured_content=structured,
+        is_error=value.is_error,
+        meta=value.meta,
+    )
+
+
+def _structured(encoded: bytes, is_object: bool, revision: Revision) -> Any:
+    if revision.structured_output is StructuredOutput.NONE:
+        return UNSET
+    if is_object or revision.structured_output is StructuredOutput.ANY:
+        return Raw(encoded)
+    # tools.call.structured-object (2025-11-25 schema): the root must be an object
+    return Raw(b'{"result":%b}' % encoded)
+
+
+def failed(text: str) -> CallToolResult:
+    """A failure that the model reads."""
+    return CallToolResult(content=[TextContent(text=text)], is_error=True)
+
+
+def _listed(tool: RegisteredTool, revision: Revision) -> dict[str, Any]:
+    listing = project(tool.listing, revision)
+    if (
+        "outputSchema" in listing
+        and not tool.result.is_object
+        and revision.structured_output is StructuredOutput.OBJECT
+    ):
+        # tools.outputschema.root-object (2025-11-25 schema)
+        listing["outputSchema"] = wrap_schema(listing["outputSchema"])
+    return listing
+
+
+def wrap_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """`{"result": <schema>}`, with definitions kept where references look for them."""
+    inner = {key: value for key, value in schema.items() if key not in ("$defs", "$schema")}
+    outer = {key: value for key, value in schema.items() if key in ("$schema", "$defs")}
+    return {
+        **outer,
+        "type": "object",
+        "properties": {"result": inner},
+        "required": ["result"],
+    }

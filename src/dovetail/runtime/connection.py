@@ -1,0 +1,301 @@
+"""One client on one connection: messages in, messages out, calls in flight in between.
+
+It knows nothing of what carries the bytes. `receive` takes one message and returns at
+once; whatever there is to say comes out of `send`, on the event loop, in order. Bad
+input is answered, never raised: nothing a client sends can end the connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from dovetail.core.call import Call
+from dovetail.eras.select import ListenStream, Session, announce, no_batches
+from dovetail.errors import InternalError, InvalidRequestError, RpcError
+from dovetail.features.cancellation import read_cancellation
+from dovetail.features.subscriptions import Change
+from dovetail.runtime.engine import Engine
+from dovetail.spec.models import InitializeParams
+from dovetail.spec.revisions import Revision
+from dovetail.wire import codec
+from dovetail.wire.messages import Batch, Incoming, Malformed, Notification, Request, Response
+
+__all__ = ["Connection"]
+
+logger = logging.getLogger("dovetail")
+
+
+class _InFlight:
+    """A call that has not been answered yet."""
+
+    __slots__ = ("call", "task")
+
+    def __init__(self, call: Call, task: asyncio.Task[Any]) -> None:
+        self.call = call
+        self.task = task
+
+
+class Connection:
+    """Serves one client. Make it with `server.connect(send)`, on a running event loop."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        send: Callable[[bytes], None],
+        *,
+        drain: Callable[[], Awaitable[None]] | None = None,
+        scope: Any = None,
+        principal: str | None = None,
+    ) -> None:
+        self._engine = engine
+        self._write = send
+        self._drain = drain
+        self._scope = scope
+        self._principal = principal
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._session: Session | None = None
+        self._calls: dict[bytes, _InFlight] = {}
+        self._streams: set[ListenStream] = set()
+        self._changes: dict[Change, None] = {}
+        self._early: list[bytes] | None = None
+        self._unsubscribe = engine.bus.subscribe(self._heard)
+
+    # -- in -----------------------------------------------------------------------------
+
+    def receive(self, data: bytes) -> None:
+        """Take one message."""
+        if self._early is not None:
+            self._early.append(data)
+        elif self._engine.lifespan.started:
+            self._take(codec.decode(data))
+        else:
+            # The lifespan has to be entered first; messages keep their order.
+            self._early = [data]
+            self._loop.create_task(self._begin())
+
+    def refuse(self, error: RpcError) -> None:
+        """Answer something that was no message at all, such as an oversized line."""
+        self._take(Malformed(error))
+
+    async def _begin(self) -> None:
+        try:
+            await self._engine.lifespan.start()
+        except Exception:  # noqa: BLE001 - whatever the author's lifespan raised
+            logger.exception("the lifespan of the server failed to start")
+            for data in self._early or ():
+                message = codec.decode(data)
+                if isinstance(message, Request):
+                    error = InternalError("The server failed to start; its log has the details.")
+                    self._write(codec.encode_error(message.id, error))
+            self._early = None
+            return
+        early, self._early = self._early or [], None
+        for data in early:
+            self._take(codec.decode(data))
+
+    def _take(self, message: Incoming) -> None:
+        if isinstance(message, Request):
+            answer = self._answer(message)
+            if isinstance(answer, bytes):
+                self._write(answer)
+            else:
+                self._start(*answer)
+        elif isinstance(message, Notification):
+            self._notified(message)
+        elif isinstance(message, Response):
+            self._responded(message)
+        elif isinstance(message, Malformed):
+            self._write(codec.encode_error(message.id or self._unreadable_id(), message.error))
+        else:
+            self._take_batch(message)
+
+    def _answer(self, message: Request) -> bytes | tuple[Call, Coroutine[Any, Any, bytes]]:
+        if message.id in self._calls:
+            error = InvalidRequestError(
+                f"Invalid request: id {message.id.decode()[:100]} is in use by a request that is "
+                "not answered yet"
+            )
+            return codec.encode_error(message.id, error)
+        call = self._engine.eras.open(message, self._session, self._principal)
+        if isinstance(call, RpcError):
+            return codec.encode_error(message.id, call)
+        self._engine.equip(call, self, self, self._scope, self._principal)
+        answer = self._engine.dispatcher.answer(call)
+        return answer if isinstance(answer, bytes) else (call, answer)
+
+    def _start(self, call: Call, answer: Coroutine[Any, Any, bytes]) -> asyncio.Task[None]:
+        task = self._loop.create_task(self._finish(call, answer))
+        self._calls[call.id] = _InFlight(call, task)
+        return task
+
+    async def _finish(self, call: Call, answer: Coroutine[Any, Any, bytes]) -> None:
+        try:
+            response = await answer
+            if not call.over:
+                self._write(response)
+        finally:
+            call.over = True
+            self._calls.pop(call.id, None)
+
+    # -- batches (2025-03-26 only) ---------------------------------------------------------
+
+    def _take_batch(self, batch: Batch) -> None:
+        # batch.receive (2025-03-26 basic/index), batch.removed (2025-06-18 changelog)
+        if self._session is None or not self._session.revision.batching:
+            self._write(codec.encode_error(self._unreadable_id(), no_batches()))
+            return
+        answers: list[bytes] = []
+        waiting: list[asyncio.Task[bytes]] = []
+        for item in batch.items:
+            if isinstance(item, Request):
+                answer = self._answer(item)
+                if isinstance(answer, bytes):
+                    answers.append(answer)
+                else:
+                    waiting.append(self._start_in_batch(*answer))
+            elif isinstance(item, Malformed):
+                answers.append(codec.encode_error(item.id or b"null", item.error))
+            else:
+                self._take(item)
+        if waiting:
+            self._loop.create_task(self._finish_batch(answers, waiting))
+        elif answers:
+            self._write(codec.encode_batch(answers))
+
+    def _start_in_batch(
+        self, call: Call, answer: Coroutine[Any, Any, bytes]
+    ) -> asyncio.Task[bytes]:
+        async def run() -> bytes:
+            try:
+                return await answer
+            finally:
+                call.over = True
+                self._calls.pop(call.id, None)
+
+        task = self._loop.create_task(run())
+        self._calls[call.id] = _InFlight(call, task)
+        return task
+
+    async def _finish_batch(
+        self, answers: list[bytes], waiting: list[asyncio.Task[bytes]]
+    ) -> None:
+        for outcome in await asyncio.gather(*waiting, return_exceptions=True):
+            if isinstance(outcome, bytes):
+                answers.append(outcome)
+        if answers:
+            self._write(codec.encode_batch(answers))
+
+    # -- notifications and responses ------------------------------------------------------
+
+    def _notified(self, message: Notification) -> None:
+        if message.method == "notifications/cancelled":
+            self._cancel(message)
+        elif message.method == "notifications/initialized" and self._session is not None:
+            self._session.ready = True
+        else:
+            # base.notification.no-reply: known or not, nobody gets an answer
+            logger.debug("ignored the notification %.100r", message.method)
+
+    def _cancel(self, message: Notification) -> None:
+        cancellation = read_cancellation(message)
+        in_flight = self._calls.get(cancellation.id) if cancellation is not None else None
+        if cancellation is None or in_flight is None:
+            # cancel.invalid-ignored (2025-11-25 basic/utilities/cancellation)
+            logger.debug("ignored a cancellation of nothing that is in flight")
+            return
+        # cancel.log (2025-11-25 basic/utilities/cancellation): the reason
+        logger.debug("request %s cancelled: %.200s", cancellation.id.decode(), cancellation.reason)
+        self._withdraw(in_flight)
+
+    def _withdraw(self, in_flight: _InFlight) -> None:
+        # cancel.no-response: a call that is over says nothing more, whatever its handler does
+        in_flight.call.cancelled = in_flight.call.over = True
+        in_flight.task.cancel()
+
+    def _responded(self, message: Response) -> None:
+        channel = self._session.back_channel if self._session is not None else None
+        if channel is None or not channel.resolve(message):
+            logger.debug("ignored a response to nothing that was asked")
+
+    def _unreadable_id(self) -> bytes | None:
+        return self._session.revision.unreadable_id if self._session is not None else None
+
+    # -- what calls need of their connection -------------------------------------------------
+
+    def send(self, message: bytes) -> None:
+        """Send a message from any thread."""
+        if threading.get_ident() == self._thread:
+            self._write(message)
+        else:
+            self._loop.call_soon_threadsafe(self._write, message)
+
+    async def drain(self) -> None:
+        """Wait until a slow reader has caught up enough."""
+        if self._drain is not None:
+            await self._drain()
+
+    def start_session(self, revision: Revision, params: InitializeParams) -> None:
+        """Remember what initialize settled."""
+        self._session = self._engine.eras.new_session(revision, params, self.send)
+
+    def open_stream(self, stream: ListenStream) -> None:
+        """Deliver changes to a listen stream from now on."""
+        self._streams.add(stream)
+
+    def close_stream(self, stream: ListenStream) -> None:
+        """Deliver no more."""
+        self._streams.discard(stream)
+
+    # -- changes ---------------------------------------------------------------------------
+
+    def _heard(self, change: Change) -> None:
+        if threading.get_ident() == self._thread:
+            self._note(change)
+        else:
+            self._loop.call_soon_threadsafe(self._note, change)
+
+    def _note(self, change: Change) -> None:
+        if self._session is None and not self._streams:
+            return
+        # Many changes in one go are one notification of each kind.
+        if not self._changes:
+            self._loop.call_soon(self._announce)
+        self._changes[change] = None
+
+    def _announce(self) -> None:
+        changes, self._changes = self._changes, {}
+        for change in changes:
+            if self._session is not None:
+                message = announce(change, self._session)
+                if message is not None:
+                    self._write(message)
+            for stream in self._streams:
+                message = stream.announce(change)
+                if message is not None:
+                    self._write(message)
+
+    # -- the end ---------------------------------------------------------------------------
+
+    async def close(self, grace: float = 0.0) -> None:
+        """End: streams gracefully, calls within `grace` seconds, whatever is left by force."""
+        self._unsubscribe()
+        if self._session is not None and self._session.back_channel is not None:
+            self._session.back_channel.close()
+        for stream in tuple(self._streams):
+            # cancel.server-listen-teardown and subs.graceful-result (2026-07-28) ask for both
+            params = b'{"requestId":%b,"reason":"the server is shutting down"}' % stream.call.id
+            self._write(codec.encode_notification("notifications/cancelled", params))
+            stream.end()
+        tasks = [in_flight.task for in_flight in self._calls.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace or 0.05)
+        left = list(self._calls.values())
+        for in_flight in left:
+            self._withdraw(in_flight)
+        if left:
+            await asyncio.wait([in_flight.task for in_flight in left], timeout=grace or 0.5)

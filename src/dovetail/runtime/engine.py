@@ -1,0 +1,37 @@
+"""What every connection of one server shares."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from dovetail.core.call import Call, Host, Outbox, Runner
+from dovetail.core.dispatch import Dispatcher
+from dovetail.core.options import Options
+from dovetail.eras.select import Eras
+from dovetail.features.subscriptions import Change
+from dovetail.runtime.lifespan import Lifespan
+from dovetail.stores.bus import Bus
+
+__all__ = ["Engine"]
+
+
+class Engine(NamedTuple):
+    """The parts of a server that serve requests."""
+
+    eras: Eras
+    dispatcher: Dispatcher
+    runner: Runner
+    host: Host
+    bus: Bus[Change]
+    lifespan: Lifespan
+    options: Options
+
+    def equip(self, call: Call, outbox: Outbox, link: Any, scope: Any, principal: str | None) -> None:
+        """Give a call the means to run."""
+        call.outbox = outbox
+        call.runner = self.runner
+        call.host = self.host
+        call.state = self.lifespan.state
+        call.link = link
+        call.scope = scope
+        call.principal = principal

@@ -1,0 +1,183 @@
+"""Message in, message out, with nothing kept in between: the core of `server.handle`.
+
+A legacy request is served as if its client had shaken hands and declared nothing: no
+back channel exists here to ask it anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from dovetail.core.call import Outbox
+from dovetail.eras.select import ListenStream, no_batches
+from dovetail.errors import InvalidRequestError, RpcError
+from dovetail.features.subscriptions import Change
+from dovetail.runtime.engine import Engine
+from dovetail.spec.models import InitializeParams
+from dovetail.spec.revisions import Revision
+from dovetail.wire import codec
+from dovetail.wire.messages import Batch, Malformed, Request
+
+__all__ = ["handle_message"]
+
+Send = Callable[[bytes], Awaitable[None] | None]
+
+
+class _Silence:
+    """An outbox for callers that want the answer alone."""
+
+    def send(self, message: bytes) -> None:
+        """Nobody listens."""
+
+    async def drain(self) -> None:
+        """Nothing waits."""
+
+
+_SILENCE = _Silence()
+
+
+class _Forward:
+    """An outbox that hands messages to the caller's `send`, plain or async, in order."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._loop = asyncio.get_running_loop()
+        self._last: asyncio.Future[None] | None = None
+
+    def send(self, message: bytes) -> None:
+        """Forward a message from any thread."""
+        try:
+            on_loop = asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            on_loop = False
+        if on_loop:
+            self._forward(message)
+        else:
+            self._loop.call_soon_threadsafe(self._forward, message)
+
+    def _forward(self, message: bytes) -> None:
+        if inspect.iscoroutinefunction(self._send):
+            self._last = self._loop.create_task(self._in_order(self._last, message))
+        else:
+            self._send(message)
+
+    async def _in_order(self, previous: asyncio.Future[None] | None, message: bytes) -> None:
+        if previous is not None:
+            await previous
+        sent = self._send(message)
+        if sent is not None:
+            await sent
+
+    async def drain(self) -> None:
+        """Wait until everything is sent."""
+        if self._last is not None:
+            await self._last
+
+
+class _Link:
+    """What carries a single request: sessions are not kept, streams last as long as it does."""
+
+    def __init__(self, engine: Engine, outbox: Outbox) -> None:
+        self._engine = engine
+        self._outbox = outbox
+        self._unsubscribe: Callable[[], None] | None = None
+
+    def start_session(self, revision: Revision, params: InitializeParams) -> None:
+        """The next request will not know of this one."""
+
+    def open_stream(self, stream: ListenStream) -> None:
+        """Deliver changes while the request is open; without a `send` it ends at once."""
+        if self._outbox is _SILENCE:
+            stream.end()
+            return
+
+        def heard(change: Change) -> None:
+            message = stream.announce(change)
+            if message is not None:
+                self._outbox.send(message)
+
+        self._unsubscribe = self._engine.bus.subscribe(heard)
+
+    def close_stream(self, stream: ListenStream) -> None:
+        """Deliver no more."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+
+
+async def handle_message(
+    engine: Engine,
+    data: bytes,
+    send: Send | None,
+    scope: Any,
+    principal: str | None,
+    revision: Revision,
+) -> bytes | None:
+    """The answer to one message, or None where none is due."""
+    if not engine.lifespan.started:
+        await engine.lifespan.start()
+    if len(data) > engine.options.max_message_bytes:
+        limit = engine.options.max_message_bytes
+        error = InvalidRequestError(f"Invalid request: the message is over {limit:,} bytes")
+        return codec.encode_error(revision.unreadable_id, error)
+    message = codec.decode(data)
+    outbox: Outbox = _SILENCE if send is None else _Forward(send)
+    if isinstance(message, Request):
+        return await _answer(engine, message, outbox, scope, principal, revision)
+    if isinstance(message, Malformed):
+        return codec.encode_error(message.id or revision.unreadable_id, message.error)
+    if isinstance(message, Batch):
+        return await _answer_batch(engine, message, outbox, scope, principal, revision)
+    return None
+
+
+async def _answer(
+    engine: Engine,
+    message: Request,
+    outbox: Outbox,
+    scope: Any,
+    principal: str | None,
+    revision: Revision,
+) -> bytes:
+    opening = message.method == "initialize"
+    session = None if opening else engine.eras.stateless_session(revision)
+    call = engine.eras.open(message, session, principal)
+    if isinstance(call, RpcError):
+        return codec.encode_error(message.id, call)
+    engine.equip(call, outbox, _Link(engine, outbox), scope, principal)
+    answer = engine.dispatcher.answer(call)
+    if not isinstance(answer, bytes):
+        try:
+            answer = await answer
+        finally:
+            call.over = True
+    if outbox is not _SILENCE:
+        await outbox.drain()
+    return answer
+
+
+async def _answer_batch(
+    engine: Engine,
+    batch: Batch,
+    outbox: Outbox,
+    scope: Any,
+    principal: str | None,
+    revision: Revision,
+) -> bytes | None:
+    if not revision.batching:
+        return codec.encode_error(revision.unreadable_id, no_batches())
+    answers = [
+        codec.encode_error(item.id or revision.unreadable_id, item.error)
+        for item in batch.items
+        if isinstance(item, Malformed)
+    ]
+    answers += await asyncio.gather(
+        *(
+            _answer(engine, item, outbox, scope, principal, revision)
+            for item in batch.items
+            if isinstance(item, Request)
+        )
+    )
+    return codec.encode_batch(answers) if answers else None

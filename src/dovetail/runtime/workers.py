@@ -1,0 +1,79 @@
+"""Threads for functions that may block.
+
+Daemon threads, unlike those of `concurrent.futures`: a handler that never returns must
+not keep the process from ending when its client is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+__all__ = ["WorkerPool"]
+
+T = TypeVar("T")
+
+
+class _Job(NamedTuple):
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    function: Callable[[], Any]
+    context: contextvars.Context
+
+
+class WorkerPool:
+    """At most `size` threads, started when they are needed."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._threads = 0
+        self._idle = 0
+        self._lock = threading.Lock()
+
+    def run(self, function: Callable[[], T]) -> asyncio.Future[T]:
+        """Run `function` in a thread, in the caller's context; the future has its outcome."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._jobs.put(_Job(loop, future, function, contextvars.copy_context()))
+        with self._lock:
+            start = self._idle == 0 and self._threads < self._size
+            if start:
+                self._threads += 1
+            elif self._idle:
+                self._idle -= 1
+        if start:
+            threading.Thread(target=self._work, name="dovetail-worker", daemon=True).start()
+        return future
+
+    def _work(self) -> None:
+        while True:
+            job = self._jobs.get()
+            try:
+                outcome: Any = job.context.run(job.function)
+                failed = False
+            except BaseException as error:  # noqa: BLE001 - it belongs to whoever awaits the future
+                outcome, failed = error, True
+            with self._lock:
+                self._idle += 1
+            try:
+                job.loop.call_soon_threadsafe(_settle, job.future, outcome, failed)
+            except RuntimeError:
+                pass  # the loop is closed: nobody waits any more
+            del job, outcome
+
+
+def _settle(future: asyncio.Future[Any], outcome: Any, failed: bool) -> None:
+    if future.done():
+        return
+    if not failed:
+        future.set_result(outcome)
+    elif isinstance(outcome, Exception):
+        future.set_exception(outcome)
+    else:
+        # SystemExit and the like would stop the loop; the handler has simply failed.
+        future.set_exception(RuntimeError(f"the handler raised {outcome!r}"))

@@ -1,0 +1,265 @@
+"""`Server`: decorators and composition.
+
+A server knows no transport. `handle` answers one message, `connect` serves one client
+that stays; everything that moves bytes is built on these two. Capabilities are
+computed from what is registered, so they cannot promise what is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, TypeVar, overload
+
+from dovetail.core.call import Call
+from dovetail.core.dispatch import Dispatcher
+from dovetail.core.identity import Identity
+from dovetail.core.options import Options
+from dovetail.eras.select import Eras
+from dovetail.errors import UsageError
+from dovetail.features.completion import Completions
+from dovetail.features.prompts import Prompts
+from dovetail.features.resources import Resources
+from dovetail.features.subscriptions import Change, Changed
+from dovetail.features.tools import Tools
+from dovetail.runtime.connection import Connection
+from dovetail.runtime.engine import Engine
+from dovetail.runtime.lifespan import Lifespan
+from dovetail.runtime.one_shot import handle_message
+from dovetail.runtime.runner import HandlerRunner
+from dovetail.spec.models import Icon, Implementation, ReadResourceResult, ResourceContents
+from dovetail.spec.revisions import LATEST_LEGACY, Family, find_revision
+from dovetail.stores.bus import MemoryBus
+
+__all__ = ["Server"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+LifespanFactory = Callable[["Server"], AbstractAsyncContextManager[Any]]
+
+
+class Server:
+    """An MCP server: register tools, resources and prompts, then run it or embed it."""
+
+    def __init__(  # noqa: PLR0913 - what a server says of itself, all optional and by name
+        self,
+        name: str,
+        *,
+        version: str = "0.0.0",
+        instructions: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        website: str | None = None,
+        icons: list[Icon] | None = None,
+        lifespan: LifespanFactory | None = None,
+        extensions: Mapping[str, Any] | None = None,
+        options: Options | None = None,
+    ) -> None:
+        if not name:
+            raise UsageError("a server needs a name")
+        self.name = name
+        self.version = version
+        self.options = options or Options()
+        self._bus: MemoryBus[Change] = MemoryBus()
+        self.tools = Tools(self.options, self._changed(Changed.TOOLS))
+        self.prompts = Prompts(self.options, self._changed(Changed.PROMPTS))
+        self.resources = Resources(self.options, self._changed(Changed.RESOURCES))
+        self._completions = Completions(self.prompts, self.resources)
+        self._capabilities: dict[str, Any] | None = None
+        identity = Identity(
+            Implementation(
+                name=name,
+                title=title,
+                version=version,
+                description=description,
+                website_url=website,
+                icons=icons,
+            ),
+            instructions,
+            self.capabilities,
+            dict(extensions or {}),
+        )
+        self.identity = identity
+        eras = Eras(identity, self.options, self.resources.exists)
+        self._lifespan = Lifespan(lambda: (lifespan or _no_lifespan)(self))
+        self.engine = Engine(
+            eras=eras,
+            dispatcher=Dispatcher(
+                {
+                    **self.tools.methods(),
+                    **self.prompts.methods(),
+                    **self.resources.methods(),
+                    **self._completions.methods(),
+                    **eras.methods,
+                },
+                self.capabilities,
+                expose_tracebacks=self.options.expose_tracebacks,
+                max_result_bytes=self.options.max_result_bytes,
+            ),
+            runner=HandlerRunner(self.options),
+            host=self,
+            bus=self._bus,
+            lifespan=self._lifespan,
+            options=self.options,
+        )
+
+    # -- registering ----------------------------------------------------------------------
+
+    @overload
+    def tool(self, function: F, /) -> F: ...
+    @overload
+    def tool(self, /, **options: Any) -> Callable[[F], F]: ...
+    def tool(self, function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
+        """Register a function as a tool: `@server.tool` or `@server.tool(title=...)`.
+
+        Takes the keywords of `server.tools.add`.
+        """
+        if function is not None and not options:
+            self.tools.add(function)
+            return function
+
+        def register(function: F) -> F:
+            self.tools.add(function, **options)
+            return function
+
+        return register
+
+    @overload
+    def prompt(self, function: F, /) -> F: ...
+    @overload
+    def prompt(self, /, **options: Any) -> Callable[[F], F]: ...
+    def prompt(self, function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
+        """Register a function as a prompt: `@server.prompt` or `@server.prompt(title=...)`.
+
+        Takes the keywords of `server.prompts.add`.
+        """
+        if function is not None and not options:
+            self.prompts.add(function)
+            return function
+
+        def register(function: F) -> F:
+            self.prompts.add(function, **options)
+            return function
+
+        return register
+
+    def resource(self, uri: str, /, **options: Any) -> Callable[[F], F]:
+        """Register a function under a URI or a URI template.
+
+        Takes the keywords of `server.resources.add`.
+        """
+        if not isinstance(uri, str):
+            raise UsageError('a resource needs its URI: @server.resource("notes://today")')
+
+        def register(function: F) -> F:
+            self.resources.add(uri, function, **options)
+            return function
+
+        return register
+
+    def complete(self, target: Any, argument: str, /) -> Callable[[F], F]:
+        """Register suggestions for an argument of a prompt or a variable of a template."""
+
+        def register(function: F) -> F:
+            self._completions.add(target, argument, function)
+            self._capabilities = None
+            return function
+
+        return register
+
+    # -- serving --------------------------------------------------------------------------
+
+    async def handle(
+        self,
+        message: bytes | str,
+        send: Callable[[bytes], Awaitable[None] | None] | None = None,
+        scope: Any = None,
+        *,
+        principal: str | None = None,
+        revision: str = LATEST_LEGACY.date,
+    ) -> bytes | None:
+        """Answer one message; None where no answer is due.
+
+        `send` gets what the handler says before it is done (progress, log messages), `scope`
+        is whatever handlers should find in `ctx.scope`. Nothing is remembered: a legacy
+        request is served at `revision`.
+        """
+        known = find_revision(revision)
+        if known is None or known.family is not Family.LEGACY:
+            raise UsageError(f"revision is for clients with a handshake, got {revision!r}")
+        data = message.encode() if isinstance(message, str) else message
+        return await handle_message(self.engine, data, send, scope, principal, known)
+
+    def connect(
+        self,
+        send: Callable[[bytes], None],
+        *,
+        drain: Callable[[], Awaitable[None]] | None = None,
+        scope: Any = None,
+        principal: str | None = None,
+    ) -> Connection:
+        """Serve a client that stays connected; needs a running event loop.
+
+        Feed the result with `receive(message)`, end it with `await close()`.
+        """
+        return Connection(self.engine, send, drain=drain, scope=scope, principal=principal)
+
+    async def start(self) -> None:
+        """Enter the lifespan now instead of at the first request."""
+        await self._lifespan.start()
+
+    async def close(self) -> None:
+        """Leave the lifespan."""
+        await self._lifespan.close()
+
+    # -- changes --------------------------------------------------------------------------
+
+    def resource_updated(self, uri: str) -> None:
+        """Tell every client that watches this resource that it has changed."""
+        self._bus.publish(Change(Changed.RESOURCE, uri))
+
+    async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:
+        """What resources/read would answer, for handlers (`ctx.read_resource`)."""
+        shaped = await self.resources.read(call, uri)
+        assert isinstance(shaped.result, ReadResourceResult)
+        return shaped.result.contents
+
+    def _changed(self, what: Changed) -> Callable[[], None]:
+        def changed() -> None:
+            self._capabilities = None
+            self._bus.publish(Change(what))
+
+        return changed
+
+    # -- capabilities ---------------------------------------------------------------------
+
+    def capabilities(self) -> dict[str, Any]:
+        """What this server offers, computed from what is registered."""
+        if self._capabilities is None:
+            found: dict[str, Any] = {}
+            if len(self.tools.registry):
+                found["tools"] = {"listChanged": True}
+            if len(self.prompts.registry):
+                found["prompts"] = {"listChanged": True}
+            if len(self.resources):
+                found["resources"] = {"listChanged": True, "subscribe": True}
+            if len(self._completions):
+                found["completions"] = {}
+            if self._can_log():
+                found["logging"] = {}
+            self._capabilities = found
+        return self._capabilities
+
+    def _can_log(self) -> bool:
+        # logging.capability: only a handler with a Context can send log messages
+        registered = (
+            *self.tools.registry,
+            *self.prompts.registry,
+            *self.resources.registry,
+            *self.resources.templates_registry,
+        )
+        return any(entry.author.context is not None for entry in registered)
+
+
+@asynccontextmanager
+async def _no_lifespan(server: Server) -> Any:
+    yield None

@@ -1,0 +1,17 @@
+"""Settings that every test shares.
+
+Tests drive coroutines with `asyncio.run`, so no plugin decides when a loop lives. There are no
+sleeps: wait for the event itself, under `asyncio.timeout(5)`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+# A slow machine is no bug, so no example has a deadline; the cap per test is pytest's.
+settings.register_profile("desk", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("fuzz", deadline=None, max_examples=20_000)
+settings.load_profile("ci" if os.environ.get("CI") else "desk")

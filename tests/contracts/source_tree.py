@@ -1,0 +1,156 @@
+"""A package read as syntax trees: its modules and the imports between them.
+
+The contracts look at the source and never import it, so that they can judge code
+that does not run yet, and fixtures that never will.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src" / "dovetail"
+
+
+class Kind(Enum):
+    """When an import happens."""
+
+    RUNTIME = "runtime"
+    LAZY = "lazy"
+    TYPING = "typing"
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file of the package."""
+
+    name: str
+    path: Path
+    tree: ast.Module
+    is_package: bool
+
+    @property
+    def room(self) -> str:
+        """The folder or top-level module it belongs to; the package itself is its own room."""
+        parts = self.name.split(".")
+        return parts[1] if len(parts) > 1 else parts[0]
+
+    def at(self, line: int) -> str:
+        """Where to look, in a form that editors understand."""
+        inside = self.path.is_relative_to(ROOT)
+        return f"{self.path.relative_to(ROOT) if inside else self.path}:{line}"
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported thing; `target` is the dotted path as far as the source spells it."""
+
+    importer: Module
+    target: str
+    line: int
+    kind: Kind
+
+    def __str__(self) -> str:
+        when = "" if self.kind is Kind.RUNTIME else f" ({self.kind.value})"
+        return f"{self.importer.at(self.line)}: {self.importer.name} imports {self.target}{when}"
+
+
+def load_package(folder: Path) -> dict[str, Module]:
+    """Every module under `folder`, by dotted name."""
+    modules = {}
+    for path in sorted(folder.rglob("*.py")):
+        parts = [folder.name, *path.relative_to(folder).with_suffix("").parts]
+        is_package = parts[-1] == "__init__"
+        name = ".".join(parts[:-1] if is_package else parts)
+        modules[name] = Module(name, path, ast.parse(path.read_text("utf-8")), is_package)
+    return modules
+
+
+def write_package(folder: Path, sources: Mapping[str, str]) -> dict[str, Module]:
+    """A package for fixtures: file name to source, loaded back."""
+    for name, source in sources.items():
+        path = folder / "dovetail" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source, "utf-8")
+    return load_package(folder / "dovetail")
+
+
+def find_imports(module: Module) -> Iterator[Import]:
+    """Every import of a module: at the top, in functions, and for type checkers only."""
+    for node, kind in _walk(module.tree, Kind.RUNTIME):
+        for target in _targets(node, module):
+            yield Import(module, target, getattr(node, "lineno", 0), kind)
+
+
+def find_doors(modules: Mapping[str, Module]) -> Iterator[tuple[Import, Module]]:
+    """The imports that lead from one module of the package to another."""
+    for module in modules.values():
+        for found in find_imports(module):
+            target = resolve(found.target, modules)
+            if target is not None and target is not module:
+                yield found, target
+
+
+def resolve(target: str, modules: Mapping[str, Module]) -> Module | None:
+    """The module that `target` names or lives in; None for other packages."""
+    while target not in modules:
+        target, dot, _ = target.rpartition(".")
+        if not dot:
+            return None
+    return modules[target]
+
+
+def assert_none(violations: Iterable[str]) -> None:
+    """Fail with one violation per line; an assertion on the list would cut it short."""
+    if found := list(violations):
+        raise AssertionError("\n".join(["", *found]))
+
+
+def is_within(target: str, places: Iterable[str]) -> bool:
+    """Whether `target` is one of `places` or lies below one of them."""
+    return any(target == place or target.startswith(f"{place}.") for place in places)
+
+
+def _walk(node: ast.AST, kind: Kind) -> Iterator[tuple[ast.AST, Kind]]:
+    for child in ast.iter_child_nodes(node):
+        inner = kind
+        if kind is Kind.RUNTIME and isinstance(
+            child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+        ):
+            inner = Kind.LAZY
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+            for part in child.body:
+                yield part, Kind.TYPING
+                yield from _walk(part, Kind.TYPING)
+            for part in child.orelse:
+                yield part, kind
+                yield from _walk(part, kind)
+            continue
+        yield child, inner
+        yield from _walk(child, inner)
+
+
+def _targets(node: ast.AST, module: Module) -> list[str]:
+    match node:
+        case ast.Import(names=names):
+            return [alias.name for alias in names]
+        case ast.ImportFrom(module=base, names=names, level=level):
+            start = _anchor(module, level) if level else []
+            parent = ".".join([*start, *([base] if base else [])])
+            return [parent if alias.name == "*" else f"{parent}.{alias.name}" for alias in names]
+        case ast.Call(
+            func=ast.Attribute(attr="import_module") | ast.Name(id="import_module" | "__import__"),
+            args=[ast.Constant(value=str(name)), *_],
+        ):
+            return [name]
+    return []
+
+
+def _anchor(module: Module, level: int) -> list[str]:
+    parts = module.name.split(".")
+    package = parts if module.is_package else parts[:-1]
+    return package[: len(package) - level + 1]

@@ -1,0 +1,124 @@
+"""Modules have names of their own, and what is private stays where it is."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tests.contracts.source_tree import (
+    PACKAGE,
+    Module,
+    assert_none,
+    find_doors,
+    find_imports,
+    load_package,
+    resolve,
+    write_package,
+)
+
+# Names that say nothing: a helper lives beside its only user, or gets a name.
+EMPTY_NAMES = frozenset(
+    {"common", "helper", "helpers", "manager", "managers", "misc", "shared", "utilities", "utils"}
+)
+
+# Module -> why it may carry the name of a stdlib module although Python started in its folder
+# would then find the wrong one.
+STDLIB_EXCEPTIONS: dict[str, str] = {
+    "dovetail.eras.select": "the design's name for the one place that picks an era",
+}
+
+
+def find_bad_names(modules: Mapping[str, Module]) -> Iterator[str]:
+    for module in modules.values():
+        leaf = module.name.rpartition(".")[2]
+        if leaf.lstrip("_") in EMPTY_NAMES:
+            yield f"{module.at(1)}: {leaf!r} says nothing; name the job"
+        elif (
+            leaf in sys.stdlib_module_names
+            and leaf != "__main__"
+            and module.name not in STDLIB_EXCEPTIONS
+        ):
+            yield f"{module.at(1)}: {leaf!r} is a module of the standard library"
+
+
+def find_private_use(modules: Mapping[str, Module]) -> Iterator[str]:
+    """Private names that cross a module border, by import or by attribute."""
+    for door, target in find_doors(modules):
+        inside = door.target.removeprefix(target.name).split(".")
+        if any(map(is_private, [*target.name.split("."), *inside])):
+            yield f"{door}, which is private"
+    for module in modules.values():
+        yield from find_private_attributes(module, modules)
+
+
+def find_private_attributes(module: Module, modules: Mapping[str, Module]) -> Iterator[str]:
+    imported = {
+        found.target.rpartition(".")[2]
+        for found in find_imports(module)
+        if resolve(found.target, modules) not in (None, module)
+    }
+    for node in ast.walk(module.tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=owner), attr=name) if (
+                owner in imported and is_private(name)
+            ):
+                yield f"{module.at(node.lineno)}: {module.name} uses {owner}.{name}"
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
+
+
+def test_no_module_takes_an_empty_name_or_one_of_the_standard_library() -> None:
+    assert_none(find_bad_names(load_package(PACKAGE)))
+
+
+def test_no_private_name_crosses_a_module_border() -> None:
+    assert_none(find_private_use(load_package(PACKAGE)))
+
+
+def test_bad_names_are_caught(tmp_path: Path) -> None:
+    modules = write_package(
+        tmp_path,
+        {
+            "types.py": "",
+            "http/app.py": "",
+            "http/__init__.py": "",
+            "core/_utils.py": "",
+            "core/select.py": "",
+            "eras/select.py": "",
+            "__main__.py": "",
+            "core/registry.py": "",
+        },
+    )
+    caught = [line.partition(": ")[2] for line in find_bad_names(modules)]
+    assert sorted(caught) == [
+        "'_utils' says nothing; name the job",
+        "'http' is a module of the standard library",
+        "'select' is a module of the standard library",
+        "'types' is a module of the standard library",
+    ]
+
+
+def test_a_private_name_abroad_is_caught(tmp_path: Path) -> None:
+    modules = write_package(
+        tmp_path,
+        {
+            "wire/codec.py": "_encoder = 1\nclass Codec:\n    def _go(self): ...\n",
+            "wire/_inner.py": "",
+            "core/a.py": "from dovetail.wire.codec import _encoder\n",
+            "core/b.py": "from dovetail.wire import codec\ncodec._encoder\n",
+            "core/c.py": "from dovetail.wire._inner import x\n",
+            "core/d.py": "from dovetail.wire.codec import Codec\nCodec._go\nCodec.__name__\n",
+            "core/e.py": "import dovetail.wire.codec\n_mine = 1\n",
+        },
+    )
+    caught = [line.partition(": ")[2] for line in find_private_use(modules)]
+    assert caught == [
+        "dovetail.core.a imports dovetail.wire.codec._encoder, which is private",
+        "dovetail.core.c imports dovetail.wire._inner.x, which is private",
+        "dovetail.core.b uses codec._encoder",
+        "dovetail.core.d uses Codec._go",
+    ]
