@@ -24,7 +24,7 @@ from tools.public_api import PUBLIC_MODULES
 
 _PROTOCOL = ("errors", "wire", "spec")
 _ENGINE = (*_PROTOCOL, "core", "features", "eras", "runtime", "stores")
-_SERVER = (*_ENGINE, "options", "server")
+_SERVER = (*_ENGINE, "server")
 _CHANNELS = ("transports", "client", "guard")
 
 # Room -> the rooms it may import from. A dotted entry opens one module of a room, not all of it.
@@ -36,12 +36,11 @@ SIGHT: dict[str, tuple[str, ...]] = {
     "core": _PROTOCOL,
     "features": (*_PROTOCOL, "core"),
     "eras": (*_PROTOCOL, "core", "features"),
-    # The event loop's side of a call: worker threads, deadlines, tasks.
-    "runtime": (*_PROTOCOL, "core"),
+    # The event loop's side: worker threads, deadlines, tasks, one client's calls in flight.
+    "runtime": (*_PROTOCOL, "core", "features", "eras", "stores"),
     # An interface and its embedded default; they keep bytes and know no protocol.
     "stores": ("errors",),
-    "options": _ENGINE,
-    "server": (*_ENGINE, "options"),
+    "server": _ENGINE,
     "transports": _SERVER,
     "client": _SERVER,
     "guard": _SERVER,

@@ -141,7 +141,7 @@ def review(code: str, tone: str = "kind") -> list[Message]:
     return [UserMessage(f"Review {code}, be {tone}")]
 
 
-@server.completion()
+@server.completion()  # type: ignore[no-untyped-call,untyped-decorator]
 async def complete(
     ref: PromptReference | ResourceTemplateReference,
     argument: CompletionArgument,

@@ -31,6 +31,7 @@ from dovetail.cli.talking import (
     Failure,
     TargetOptions,
     find_target,
+    leave,
     make_client,
     talk,
 )
@@ -96,11 +97,10 @@ def run(file: str) -> None:
 @click.argument("target", required=False)
 @_target_options
 @click.pass_obj
-def list_command(command: list[str], target: str | None, as_json: bool, **given: Any) -> None:
+def list_command(command: list[str], /, target: str | None, as_json: bool, **given: Any) -> None:
     """Show the tools, prompts, resources and templates of a server."""
     options = TargetOptions(**given)
-    client = make_client(find_target(target, command, options), options)
-    listing = talk(client, _read_listing)
+    listing = talk(find_target(target, command, options), options, _read_listing)
     if as_json:
         print_json(listing)
     else:
@@ -124,6 +124,7 @@ async def _read_listing(client: Client) -> Listing:
 @click.pass_obj
 def call(
     command: list[str],
+    /,
     words: tuple[str, ...],
     as_object: str | None,
     as_json: bool,
@@ -147,7 +148,7 @@ def call(
             return await client.request("tools/call", params, progress=_show_progress)
         return await client.call(tool.name, arguments, progress=_show_progress)
 
-    result = talk(make_client(find_target(target, command, options), options), call_tool)
+    result = talk(find_target(target, command, options), options, call_tool)
     if isinstance(result, CallResult):
         print_result(result)
         is_error = result.is_error
@@ -178,11 +179,11 @@ def _show_progress(progress: ProgressParams) -> None:
 @click.argument("target", required=False)
 @_target_options
 @click.pass_obj
-def inspect(command: list[str], target: str | None, as_json: bool, **given: Any) -> None:
+def inspect(command: list[str], /, target: str | None, as_json: bool, **given: Any) -> None:
     """Show what a server says of itself, and which revisions it speaks."""
     options = TargetOptions(**given)
     found = find_target(target, command, options)
-    facts = talk(make_client(found, options), _read_facts)
+    facts = talk(found, options, _read_facts)
     facts["revisions"] = _find_revisions(found, options)
     if as_json:
         print_json(facts)
@@ -211,7 +212,10 @@ def _find_revisions(target: Target, options: TargetOptions) -> list[str]:
             return False
 
     async def ask_all() -> list[bool]:
-        return await asyncio.gather(*(speaks(revision.date) for revision in REVISIONS))
+        try:
+            return await asyncio.gather(*(speaks(revision.date) for revision in REVISIONS))
+        finally:
+            await leave(target)
 
     spoken = asyncio.run(ask_all())
     return [
@@ -221,15 +225,19 @@ def _find_revisions(target: Target, options: TargetOptions) -> list[str]:
 
 def _print_facts(facts: dict[str, Any]) -> None:
     server: Implementation | None = facts["server"]
-    counts = ((name, len(facts[name])) for name in ("tools", "prompts", "resources", "templates"))
+    kinds = ("tool", "prompt", "resource", "template")
     pairs = [
         ("Server", "(no name given)" if server is None else f"{server.name} {server.version}"),
         ("Title", (server.title if server is not None else None) or ""),
         ("Spoken now", facts["revision"]),
         ("Revisions", ", ".join(facts["revisions"])),
         ("Capabilities", describe_capabilities(facts["capabilities"])),
-        ("Offers", ", ".join(f"{count} {name}" for name, count in counts)),
+        ("Offers", ", ".join(_count(kind, len(facts[f"{kind}s"])) for kind in kinds)),
         ("Instructions", facts["instructions"] or ""),
         *(("Tool", describe_tool(tool)) for tool in facts["tools"]),
     ]
     print_pairs([(name, value) for name, value in pairs if value])
+
+
+def _count(kind: str, number: int) -> str:
+    return f"{number} {kind}" if number == 1 else f"{number} {kind}s"

@@ -27,6 +27,7 @@ from dovetail.spec.models import (
     ImageContent,
     Prompt,
     Resource,
+    ResourceContents,
     ResourceLink,
     ResourceTemplate,
     TextContent,
@@ -158,11 +159,15 @@ def describe_block(block: ContentBlock) -> str:
             return f"[{block.mime_type}, {_describe_size(block.data)}]"
         case ResourceLink():
             return f"[link {block.uri} {block.title or block.name}]"
-        case EmbeddedResource(resource=TextContents(text=text)):
-            return text
         case EmbeddedResource(resource=contents):
-            kind = contents.mime_type or "bytes"
-            return f"[{kind}, {_describe_size(contents.blob)}, {contents.uri}]"
+            return _describe_contents(contents)
+
+
+def _describe_contents(contents: ResourceContents) -> str:
+    if isinstance(contents, TextContents):
+        return contents.text
+    kind = contents.mime_type or "bytes"
+    return f"[{kind}, {_describe_size(contents.blob)}, {contents.uri}]"
 
 
 def _describe_size(base64_text: str) -> str:

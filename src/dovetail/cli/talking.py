@@ -22,9 +22,19 @@ from dovetail.cli.loading import load_server, split_spec
 from dovetail.client import Client
 from dovetail.client.targets import Target
 from dovetail.errors import DovetailError, TransportError, UsageError
+from dovetail.server import Server
 from dovetail.spec.models import LogParams
 
-__all__ = ["Failure", "Target", "TargetOptions", "find_target", "make_client", "talk"]
+__all__ = [
+    "FAILED_CALL",
+    "WRONG_USAGE",
+    "Failure",
+    "TargetOptions",
+    "find_target",
+    "leave",
+    "make_client",
+    "talk",
+]
 
 T = TypeVar("T")
 
@@ -36,7 +46,8 @@ class Failure(click.ClickException):
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
-        self.exit_code = exit_code
+        # click's own subclasses set it on the class; it is read from the instance.
+        self.exit_code = exit_code  # type: ignore[misc]
 
     def show(self, file: object = None) -> None:
         """One line on stderr, or as many as the message has."""
@@ -93,15 +104,25 @@ def make_client(target: Target, options: TargetOptions, mode: str | None = None)
         raise Failure(str(error), WRONG_USAGE) from None
 
 
-def talk(client: Client, work: Callable[[Client], Awaitable[T]]) -> T:
-    """Open the client, do the work, close it; raises Failure with the exit code."""
+async def leave(target: Target) -> None:
+    """Leave the lifespan of a server in this process: the next event loop enters its own."""
+    if isinstance(target, Server):
+        await target.close()
+
+
+def talk(target: Target, options: TargetOptions, work: Callable[[Client], Awaitable[T]]) -> T:
+    """Open a client, do the work, close it; raises Failure with the exit code."""
+    client = make_client(target, options)
     is_open = False
 
     async def open_and_work() -> T:
         nonlocal is_open
-        async with client:
-            is_open = True
-            return await work(client)
+        try:
+            async with client:
+                is_open = True
+                return await work(client)
+        finally:
+            await leave(target)
 
     try:
         with contextlib.redirect_stdout(sys.stderr):

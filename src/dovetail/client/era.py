@@ -118,12 +118,12 @@ class ClientEra(ABC):
         if self.settings.on_log is not None:
             params = self.read_params(LogParams, message)
             if params is not None:
-                self.exchange.callbacks.start(resolve(self.settings.on_log, params))
+                self.exchange.tellings.start(resolve(self.settings.on_log, params))
 
     def tell_change(self, change: Change) -> None:
         """Pass a change of a list on to the callback."""
         if self.settings.on_change is not None:
-            self.exchange.callbacks.start(resolve(self.settings.on_change, change))
+            self.exchange.tellings.start(resolve(self.settings.on_change, change))
 
     def read_params(self, type_: type[T], message: Notification) -> T | None:
         """The params of a notification; a bad one is ignored, there is nobody to tell."""

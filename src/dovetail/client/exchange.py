@@ -33,7 +33,7 @@ ProgressCallback: TypeAlias = Callable[[ProgressParams], Awaitable[None] | None]
 
 # How many unreadable things a server wrote are kept to explain a timeout with.
 _KEPT_STRAYS = 5
-# A moment for the last notifications to leave before the channel closes.
+# A moment for the last notifications, in both directions, before the channel closes.
 _DRAIN_SECONDS = 0.5
 
 
@@ -77,7 +77,10 @@ class Exchange:
 
     def __init__(self, channel: Channel) -> None:
         self.listener: Listener | None = None
+        # Work that lasts: questions to the user, streams that are passed on.
         self.callbacks = Background()
+        # Log messages and changes on their way to the callback that is told of them.
+        self.tellings = Background()
         self._outbox = Background()
         self._channel = channel
         self._numbers = count(1)
@@ -92,8 +95,9 @@ class Exchange:
     async def close(self) -> None:
         """Close the channel; whoever still waits gets a TransportError."""
         await self.callbacks.close()
-        await self._outbox.drain(_DRAIN_SECONDS)
-        await self._outbox.close()
+        for unfinished in (self.tellings, self._outbox):
+            await unfinished.drain(_DRAIN_SECONDS)
+            await unfinished.close()
         self.closed(TransportError("The client is closed"))
         await self._channel.close()
 

@@ -241,8 +241,11 @@ class ModernEra(ClientEra):
 
     async def watch_lists(self) -> None:
         """Open a stream of our own for the lists that can change, and pass on what it says."""
-        kinds = ("tools", "prompts", "resources")
-        wanted = Interest(*(self.has_capability(kind, "listChanged") for kind in kinds))
+        wanted = Interest(
+            tools=self.has_capability("tools", "listChanged"),
+            prompts=self.has_capability("prompts", "listChanged"),
+            resources=self.has_capability("resources", "listChanged"),
+        )
         if self.settings.on_change is None or wanted == Interest():
             return
         feed = Subscription(self, wanted)

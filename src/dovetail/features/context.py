@@ -24,12 +24,12 @@ from dovetail.features.sampling import ModelPreferences, Sampled, SamplingMessag
 from dovetail.spec.models import ResourceContents, Root, Tool
 from dovetail.wire import codec
 
-__all__ = ["Client", "Context"]
+__all__ = ["Caller", "Context"]
 
 T = TypeVar("T")
 
 
-class Client:
+class Caller:
     """The client as it describes itself; nothing in here is verified."""
 
     __slots__ = ("capabilities", "name", "title", "version")
@@ -55,9 +55,9 @@ class Context:
     # -- who asks ---------------------------------------------------------------------
 
     @property
-    def client(self) -> Client:
+    def client(self) -> Caller:
         """Name, version and capabilities of the client."""
-        return Client(self._call)
+        return Caller(self._call)
 
     @property
     def principal(self) -> str | None:
@@ -169,9 +169,17 @@ class Context:
         """The folders the client considers relevant."""
         return await list_roots(self._call, key)
 
+    @overload
     async def once(
-        self, key: str, function: Callable[[], Awaitable[T] | T], type: type[T] | None = None
-    ) -> T:
+        self, key: str, function: Callable[[], Awaitable[T]], type: type[T] | None = None
+    ) -> T: ...
+    @overload
+    async def once(
+        self, key: str, function: Callable[[], T], type: type[T] | None = None
+    ) -> T: ...
+    async def once(
+        self, key: str, function: Callable[[], Any], type: type[Any] | None = None
+    ) -> Any:
         """Run `function` at most once for this request, however often the handler runs.
 
         For effects that must not happen twice. The value is kept as JSON between runs, so
@@ -189,10 +197,8 @@ class Context:
             finally:
                 record.busy -= 1
         if type is None:
-            result: T = codec.decode_json(raw)
-            return result
-        typed: T = type_schema(type).decode(bytes(raw))
-        return typed
+            return codec.decode_json(raw)
+        return type_schema(type).decode(bytes(raw))
 
 
 def _recordable(key: str, value: Any) -> bytes:

@@ -25,9 +25,9 @@ from dovetail.wire import codec
 
 __all__ = ["ModelPreferences", "Sampled", "SampledContent", "SamplingMessage", "sample"]
 
-SampledContent: TypeAlias = (
-    TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultContent
-)
+# What a model says, and what may stand in the conversation it is given.
+SampledContent: TypeAlias = TextContent | ImageContent | AudioContent | ToolUseContent
+_Said: TypeAlias = SampledContent | ToolResultContent
 
 
 class ModelPreferences(Struct, kw_only=True, omit_defaults=True, rename="camel"):
@@ -43,7 +43,7 @@ class SamplingMessage(Struct, kw_only=True, omit_defaults=True):
     """One message of the conversation to continue; `content` may be one block or several."""
 
     role: Role
-    content: SampledContent | list[SampledContent]
+    content: _Said | list[_Said]
     meta: Meta | None = msgspec.field(default=None, name="_meta")
 
 
@@ -142,7 +142,7 @@ def _conversation(
     return conversation
 
 
-def _blocks(message: SamplingMessage) -> list[SampledContent]:
+def _blocks(message: SamplingMessage) -> list[_Said]:
     return message.content if isinstance(message.content, list) else [message.content]
 
 

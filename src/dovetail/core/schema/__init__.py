@@ -6,11 +6,11 @@ accepts (2020-12, asserting the formats `date`, `date-time` and `uuid`) is accep
 that it refuses is refused; the exceptions are named in `json_values.py`.
 """
 
-from .annotations import return_annotation
-from .arguments import ArgumentsSchema, arguments_schema
-from .docstrings import Description, parse_docstring
-from .results import ResultSchema, result_schema
-from .typed import TypeSchema, type_schema
+from dovetail.core.schema.annotations import return_annotation
+from dovetail.core.schema.arguments import ArgumentsSchema, arguments_schema
+from dovetail.core.schema.docstrings import Description, parse_docstring
+from dovetail.core.schema.results import ResultSchema, result_schema
+from dovetail.core.schema.typed import TypeSchema, type_schema
 
 __all__ = [
     "ArgumentsSchema",

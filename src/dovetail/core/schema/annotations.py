@@ -17,9 +17,8 @@ from typing import Any
 
 import msgspec
 
+from dovetail.core.schema.pydantic_types import default_of, split_field_default, text_of_field
 from dovetail.errors import UsageError
-
-from .pydantic_types import default_of, split_field_default, text_of_field
 
 __all__ = [
     "MISSING",
@@ -46,6 +45,7 @@ class Parameter:
 
     @property
     def is_required(self) -> bool:
+        """Whether a caller must send it."""
         return self.default is MISSING
 
 

@@ -13,22 +13,21 @@ from typing import Any
 
 import msgspec
 
-from dovetail.errors import InvalidValueError, UsageError
-
-from .annotations import (
+from dovetail.core.schema.annotations import (
     Parameter,
     name_of_function,
     read_parameters,
     takes_any_keyword,
     text_in,
 )
-from .docstrings import parse_docstring
-from .json_schema import SchemaWriter, default_json
-from .json_values import read_json
-from .problems import missing_value, unknown_key
-from .references import Schema, assemble
-from .typed import TypeSchema, write_type
-from .validator import SchemaValidator
+from dovetail.core.schema.docstrings import parse_docstring
+from dovetail.core.schema.json_schema import SchemaWriter, default_json
+from dovetail.core.schema.json_values import read_json
+from dovetail.core.schema.problems import missing_value, unknown_key
+from dovetail.core.schema.references import Schema, assemble
+from dovetail.core.schema.typed import TypeSchema, write_type
+from dovetail.core.schema.validator import SchemaValidator
+from dovetail.errors import InvalidValueError, UsageError
 
 __all__ = ["ArgumentsSchema", "arguments_schema"]
 

@@ -19,11 +19,11 @@ from typing import Any
 import msgspec
 from msgspec import inspect as mi
 
-from . import text_formats
-from .annotations import text_in
-from .docstrings import parse_docstring
-from .pydantic_types import encode_model, model_schema
-from .references import Definitions, Schema, reference_to, rename_references
+from dovetail.core.schema import text_formats
+from dovetail.core.schema.annotations import text_in
+from dovetail.core.schema.docstrings import parse_docstring
+from dovetail.core.schema.pydantic_types import encode_model, model_schema
+from dovetail.core.schema.references import Definitions, Schema, reference_to, rename_references
 
 __all__ = ["SchemaWriter", "default_json"]
 

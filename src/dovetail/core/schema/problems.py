@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from dovetail.core.schema.json_values import PathStep, format_path, real_path, show
+from dovetail.core.schema.text_formats import WORDS_FOR_FORMAT, WORDS_FOR_PATTERN
 from dovetail.errors import Problem
-
-from .json_values import PathStep, format_path, real_path, show
-from .text_formats import WORDS_FOR_FORMAT, WORDS_FOR_PATTERN
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -194,7 +193,7 @@ WORDS: dict[str, Callable[[Any], str]] = {
     "multipleOf": lambda factor: f"a multiple of {factor}",
     "oneOf": lambda _: "a value that fits exactly one of the alternatives",
     "pattern": _matching,
-    "type": " or ".join,
+    "type": lambda types: " or ".join(sorted(types, key="null".__eq__)),
     "uniqueItems": lambda _: "items without duplicates",
 }
 

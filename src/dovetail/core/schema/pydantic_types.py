@@ -18,12 +18,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
+from dovetail.core.schema.json_values import read_json
+from dovetail.core.schema.problems import problems_of_details
+from dovetail.core.schema.references import map_schemas
+from dovetail.core.schema.text_formats import (
+    date_time_text,
+    duration_of_pydantic,
+    duration_text,
+    time_text,
+)
 from dovetail.errors import InvalidValueError
-
-from .json_values import read_json
-from .problems import problems_of_details
-from .references import map_schemas
-from .text_formats import date_time_text, duration_of_pydantic, duration_text, time_text
 
 if TYPE_CHECKING:
     import pydantic
@@ -93,7 +97,8 @@ def _refuse_fields_of_pydantic(foreign: list[Any]) -> None:
 
 def _refuse_limits_of_msgspec(parts: list[Any]) -> None:
     for part in parts:
-        if isinstance(part, msgspec.Meta) and any(getattr(part, name) is not None for name in LIMITS):
+        limits = [getattr(part, name, None) for name in LIMITS]
+        if isinstance(part, msgspec.Meta) and any(limit is not None for limit in limits):
             raise TypeError(f"{part!r} has no effect beside pydantic; use pydantic.Field")
 
 

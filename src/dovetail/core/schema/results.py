@@ -19,12 +19,12 @@ from typing import Any
 
 import msgspec
 
-from .json_schema import SchemaWriter
-from .json_values import encode_json, read_json
-from .pydantic_types import PydanticSlot, dump, encode_model
-from .references import Schema, assemble
-from .typed import TypeSchema, write_type
-from .validator import SchemaValidator
+from dovetail.core.schema.json_schema import SchemaWriter
+from dovetail.core.schema.json_values import encode_json, read_json
+from dovetail.core.schema.pydantic_types import PydanticSlot, dump, encode_model
+from dovetail.core.schema.references import Schema, assemble
+from dovetail.core.schema.typed import TypeSchema, write_type
+from dovetail.core.schema.validator import SchemaValidator
 
 __all__ = ["ResultSchema", "result_schema"]
 

@@ -13,14 +13,13 @@ from typing import Any
 
 import msgspec
 
+from dovetail.core.schema.json_schema import SchemaWriter
+from dovetail.core.schema.json_values import encode_json, integral_floats_to_ints, read_json
+from dovetail.core.schema.problems import problems_of_refusal
+from dovetail.core.schema.pydantic_types import fill_slot, slot_for
+from dovetail.core.schema.references import Schema, assemble
+from dovetail.core.schema.validator import SchemaValidator
 from dovetail.errors import InvalidValueError, UsageError
-
-from .json_schema import SchemaWriter
-from .json_values import encode_json, integral_floats_to_ints, read_json
-from .problems import problems_of_refusal
-from .pydantic_types import fill_slot, slot_for
-from .references import Schema, assemble
-from .validator import SchemaValidator
 
 __all__ = ["REFUSALS", "TypeSchema", "type_schema", "write_type"]
 

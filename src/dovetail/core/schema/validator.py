@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dovetail.core.schema.json_values import format_path, real_path
+from dovetail.core.schema.problems import problems_of_errors
 from dovetail.errors import InvalidValueError, Problem, UsageError
-
-from .json_values import format_path, real_path
-from .problems import problems_of_errors
 
 if TYPE_CHECKING:
     import jsonschema_rs

@@ -4,10 +4,9 @@ The modern era has no session, so what a call has learned so far goes out in `re
 returns with the retry. It is encrypted and authenticated (AES-256-GCM), expires, and is bound to
 a digest of whoever and whatever it was made for. A token is base64url, without padding, of
 
-    key id (4) | nonce (12) | encrypted: expiry (8), flags (1), payload | tag (16)
+    key id (4) | nonce (12) | encrypted: expiry (8), payload | tag (16)
 
-Its length shows the length of the compressed payload: do not mix a secret with text that the
-client chooses freely. The module must not know requests, principals or what the payload means.
+The module must not know requests, principals or what the payload means.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ import secrets
 import struct
 import threading
 import time
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Final
@@ -29,17 +27,13 @@ __all__ = ["Sealer", "binding_of"]
 
 # nginx takes request bodies up to 1 MiB (client_max_body_size); the token comes back in one.
 _MAX_TOKEN: Final = 2**20
-# Decompression stops here. JSON shrinks five to ten times; zlib at its worst grows 1000 times.
-_MAX_PAYLOAD: Final = 8 * _MAX_TOKEN
 # The size of an AES-256 key: a shorter secret would be the weakest part.
 _MIN_KEY: Final = 32
 _KEY_ID_SIZE: Final = 4
 # NIST SP 800-38D: 96 random bits per message are sound for 2**32 messages under one key.
 _NONCE_SIZE: Final = 12
 _TAG_SIZE: Final = 16
-_HEADER: Final = struct.Struct(">dB")
-_PLAIN: Final = 0
-_COMPRESSED: Final = 1
+_HEADER: Final = struct.Struct(">d")
 _SMALLEST: Final = _KEY_ID_SIZE + _NONCE_SIZE + _HEADER.size + _TAG_SIZE
 # One key serves two purposes, kept apart by what is hashed with it (16 bytes at most).
 _FOR_SEALING: Final = b"dovetail seal 1"
@@ -71,10 +65,6 @@ class Sealer:
         """The token that `open` turns back into the payload for `lifetime` seconds."""
         if not (lifetime > 0 and math.isfinite(lifetime)):
             raise UsageError(f"The lifetime of sealed state is a number of seconds, not {lifetime}")
-        if len(payload) > _MAX_PAYLOAD:
-            raise UsageError(
-                f"The state has {len(payload)} bytes; at most {_MAX_PAYLOAD} can be sealed"
-            )
         cipher = next(iter(self._ready_ciphers().values()))
         token = _to_base64url(cipher.encrypt(_pack(payload, self._clock() + lifetime), binding))
         if len(token) > _MAX_TOKEN:
@@ -153,26 +143,16 @@ def _ciphers_from(keys: Sequence[bytes]) -> Mapping[bytes, _Cipher]:
 
 
 def _pack(payload: bytes, expiry: float) -> bytes:
-    compressed = zlib.compress(payload)
-    if len(compressed) < len(payload):
-        return _HEADER.pack(expiry, _COMPRESSED) + compressed
-    return _HEADER.pack(expiry, _PLAIN) + payload
+    # Never compressed: the length of a token would then tell a client that chooses part of
+    # the payload (its answers) about the rest of it (what `once` recorded).
+    return _HEADER.pack(expiry) + payload
 
 
 def _unpack(opened: bytes, now: float) -> bytes:
-    expiry, flags = _HEADER.unpack_from(opened)
+    (expiry,) = _HEADER.unpack_from(opened)
     if now >= expiry:
         raise InvalidParamsError("requestState has expired; send the request again without it")
-    body = opened[_HEADER.size :]
-    if flags == _PLAIN:
-        return body
-    # Only a holder of the key can have written this; bounded all the same, because a process
-    # with other limits may hold the key too.
-    inflater = zlib.decompressobj()
-    payload = inflater.decompress(body, _MAX_PAYLOAD)
-    if not inflater.eof:
-        raise _not_valid()
-    return payload
+    return opened[_HEADER.size :]
 
 
 def _not_valid() -> InvalidParamsError:

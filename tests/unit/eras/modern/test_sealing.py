@@ -58,11 +58,8 @@ def test_a_token_shows_nothing_of_its_payload_and_is_never_the_same_twice() -> N
     assert seal() != seal()
 
 
-def test_a_payload_that_compresses_travels_small() -> None:
-    payload = b'{"branch": "main"}' * 1000
-    token = seal(payload)
-    assert len(token) < 400
-    assert SEALER.open(token, binding=BINDING) == payload
+def test_the_length_of_a_token_tells_the_length_of_its_payload_and_nothing_else() -> None:
+    assert len(seal(b"a" * 1000)) == len(seal(random.Random(1).randbytes(1000)))
 
 
 @given(st.binary(max_size=200), st.data())
@@ -161,23 +158,8 @@ def test_a_lifetime_is_a_positive_number_of_seconds(lifetime: float) -> None:
 
 
 def test_state_too_large_to_travel_is_refused_when_it_is_sealed() -> None:
-    with pytest.raises(UsageError, match="can be sealed"):
-        seal(bytes(8 * 2**20 + 1))
     with pytest.raises(UsageError, match="can travel"):
         seal(random.Random(1).randbytes(2**20))
-
-
-def test_decompression_stops_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    token = seal(bytes(1000))
-    monkeypatch.setattr(sealing, "_MAX_PAYLOAD", 999)
-    assert_not_valid(SEALER, token)
-    monkeypatch.setattr(sealing, "_MAX_PAYLOAD", 1000)
-    assert SEALER.open(token, binding=BINDING) == bytes(1000)
-
-
-def test_the_largest_state_that_can_be_sealed_can_be_opened() -> None:
-    payload = bytes(8 * 2**20)
-    assert SEALER.open(seal(payload), binding=BINDING) == payload
 
 
 @given(st.lists(st.binary(max_size=4)), st.lists(st.binary(max_size=4)))

@@ -1,0 +1,244 @@
+"""One handler asks the user, the model and itself, and both eras agree on what happened.
+
+The handler elicits twice, samples once and has an effect that must happen once. A legacy
+client keeps one request open through all of it; a modern one sends the request four times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from dovetail import Context, Options, Server, ToolError
+from dovetail.client import Client
+from dovetail.spec.keys import CLIENT_CAPABILITIES, PROTOCOL_VERSION
+
+KEY = b"k" * 32
+BOTH_ERAS = ["2025-11-25", "2026-07-28"]
+
+
+@dataclass
+class Destination:
+    city: str
+    nights: int = 2
+
+
+@dataclass
+class Consent:
+    agreed: bool
+
+
+class Agency:
+    """A server with one tool, and a count of what the tool did and how often it ran."""
+
+    def __init__(self, **options: Any) -> None:
+        self.reservations: list[str] = []
+        self.runs = 0
+        self.server = Server("agency", options=Options(state_keys=[KEY], **options))
+        self.server.tool(self.book)
+
+    async def book(self, traveller: str, ctx: Context) -> str:
+        """Book a trip."""
+        self.runs += 1
+        where = await ctx.elicit("Where to?", Destination, key="where")
+        if where.data is None:
+            raise ToolError(f"no trip: {where.action}")
+        number = await ctx.once("reserve", lambda: self.reserve(where.data))
+        poem = await ctx.sample(f"A line on {where.data.city}", max_tokens=20, key="poem")
+        sure = await ctx.elicit("Sure?", Consent, key="sure")
+        if not (sure.data and sure.data.agreed):
+            return f"{traveller} stays at home, reservation {number}"
+        return f"{traveller} goes to {where.data.city} for {where.data.nights}: {poem.text} ({number})"
+
+    async def reserve(self, where: Destination | None) -> int:
+        assert where is not None
+        await asyncio.sleep(0)
+        self.reservations.append(where.city)
+        return len(self.reservations)
+
+
+ANSWERS: dict[str, Any] = {"Where to?": {"city": "Kyoto"}, "Sure?": {"agreed": True}}
+
+
+async def answer(request: Any) -> Any:
+    return ANSWERS[request.message]
+
+
+async def compose(request: Any) -> str:
+    return "quiet temples"
+
+
+def book(agency: Agency, mode: str, elicit: Any = answer) -> Any:
+    async def run() -> Any:
+        async with asyncio.timeout(10):
+            async with Client(agency.server, mode=mode, elicit=elicit, sample=compose) as client:
+                return await client.call("book", {"traveller": "Ada"})
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("mode", BOTH_ERAS)
+def test_the_outcome_and_the_number_of_effects_are_the_same_in_both_eras(mode: str) -> None:
+    agency = Agency()
+    result = book(agency, mode)
+    assert result.text == "Ada goes to Kyoto for 2: quiet temples (1)"
+    assert agency.reservations == ["Kyoto"]
+
+
+def test_a_modern_request_runs_again_for_every_round() -> None:
+    agency = Agency()
+    book(agency, "2026-07-28")
+    assert agency.runs == 4
+
+
+@pytest.mark.parametrize("mode", BOTH_ERAS)
+@pytest.mark.parametrize(("reply", "text"), [(None, "no trip: decline")])
+def test_a_user_who_declines_is_heard_in_both_eras(mode: str, reply: Any, text: str) -> None:
+    async def decline(request: Any) -> Any:
+        return reply
+
+    agency = Agency()
+    result = book(agency, mode, decline)
+    assert (result.is_error, result.text) == (True, text)
+    assert agency.reservations == []
+
+
+@pytest.mark.parametrize("mode", BOTH_ERAS)
+def test_an_ask_the_client_has_not_declared_is_refused_before_anything_is_sent(mode: str) -> None:
+    async def run() -> Any:
+        async with asyncio.timeout(10):
+            async with Client(Agency().server, mode=mode, sample=compose) as client:
+                return await client.request(
+                    "tools/call", {"name": "book", "arguments": {"traveller": "Ada"}}
+                )
+
+    try:
+        outcome = str(asyncio.run(run()))
+    except Exception as error:  # noqa: BLE001 - whichever way this era says it
+        outcome = str(error)
+    assert "elicitation" in outcome
+
+
+# -- requestState --------------------------------------------------------------------------
+
+
+def request(params: dict[str, Any], id: int = 1) -> bytes:
+    meta = {
+        PROTOCOL_VERSION: "2026-07-28",
+        CLIENT_CAPABILITIES: {"elicitation": {"form": {}}, "sampling": {}},
+    }
+    message = {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {**params, "_meta": meta}}
+    return json.dumps(message).encode()
+
+
+def send(agency: Agency, params: dict[str, Any], principal: str | None = None) -> dict[str, Any]:
+    async def run() -> bytes | None:
+        async with asyncio.timeout(10):
+            return await agency.server.handle(request(params), principal=principal)
+
+    raw = asyncio.run(run())
+    assert raw is not None
+    reply: dict[str, Any] = json.loads(raw)
+    return reply
+
+
+CALL = {"name": "book", "arguments": {"traveller": "Ada"}}
+WHERE = {"where": {"action": "accept", "content": {"city": "Kyoto"}}}
+
+
+def first_round(agency: Agency, principal: str | None = None) -> str:
+    result = send(agency, CALL, principal)["result"]
+    assert result["resultType"] == "input_required"
+    assert list(result["inputRequests"]) == ["where"]
+    state: str = result["requestState"]
+    return state
+
+
+def retry(state: str, **changes: Any) -> dict[str, Any]:
+    return {**CALL, "inputResponses": WHERE, "requestState": state, **changes}
+
+
+def test_a_state_takes_the_request_one_round_further() -> None:
+    agency = Agency()
+    result = send(agency, retry(first_round(agency)))["result"]
+    assert list(result["inputRequests"]) == ["poem"]
+    assert agency.reservations == ["Kyoto"]
+
+
+def test_another_process_with_the_same_key_takes_the_request_over() -> None:
+    state = first_round(Agency())
+    other = Agency()
+    assert list(send(other, retry(state))["result"]["inputRequests"]) == ["poem"]
+
+
+def test_a_tampered_state_is_refused_before_the_handler_runs() -> None:
+    agency = Agency()
+    state = first_round(agency)
+    assert send(agency, retry(state + "-TAMPERED"))["error"]["code"] == -32602
+    assert send(agency, retry(state[:-2] + "AA"))["error"]["code"] == -32602
+    assert agency.runs == 1
+
+
+def test_an_expired_state_is_refused_and_the_client_is_told_so() -> None:
+    agency = Agency(state_lifetime=1e-9)
+    error = send(agency, retry(first_round(agency)))["error"]
+    assert error["code"] == -32602
+    assert "expired" in error["message"]
+
+
+def test_a_state_is_refused_on_other_arguments() -> None:
+    agency = Agency()
+    state = first_round(agency)
+    error = send(agency, retry(state, arguments={"traveller": "Eve"}))["error"]
+    assert error["code"] == -32602
+
+
+def test_a_state_is_refused_for_another_principal() -> None:
+    agency = Agency()
+    state = first_round(agency, "ada")
+    assert send(agency, retry(state), "eve")["error"]["code"] == -32602
+    assert send(agency, retry(state), None)["error"]["code"] == -32602
+    assert "result" in send(agency, retry(state), "ada")
+
+
+def test_missing_answers_are_asked_for_again() -> None:
+    agency = Agency()
+    result = send(agency, retry(first_round(agency), inputResponses={}))["result"]
+    assert list(result["inputRequests"]) == ["where"]
+
+
+def test_questions_asked_together_go_out_in_one_round() -> None:
+    server = Server("survey", options=Options(state_keys=[KEY]))
+
+    @server.tool
+    async def both(ctx: Context) -> str:
+        one, two = await asyncio.gather(
+            ctx.elicit("Where?", Destination, key="a"), ctx.elicit("Sure?", Consent, key="b")
+        )
+        return f"{one.data} {two.data}"
+
+    raw = asyncio.run(server.handle(request({"name": "both"})))
+    assert raw is not None
+    assert list(json.loads(raw)["result"]["inputRequests"]) == ["a", "b"]
+
+
+def test_a_handler_cannot_swallow_the_end_of_its_run() -> None:
+    server = Server("stubborn")
+
+    @server.tool
+    async def stubborn(ctx: Context) -> str:
+        try:
+            await ctx.elicit("Where?", Destination)
+        except Exception:  # noqa: BLE001 - what authors write
+            return "swallowed"
+        finally:
+            await asyncio.sleep(0)
+        return "answered"
+
+    raw = asyncio.run(server.handle(request({"name": "stubborn"})))
+    assert raw is not None
+    assert json.loads(raw)["result"]["resultType"] == "input_required"

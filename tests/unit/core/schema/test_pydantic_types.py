@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import datetime
+import subprocess
+import sys
+import typing
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import annotated_types
+import attrs
+import msgspec
+import pydantic
+import pytest
+import typing_extensions
+
+from dovetail.core.schema import result_schema, type_schema
+from dovetail.core.schema.pydantic_types import (
+    adapter_of,
+    fill_slot,
+    slot_for,
+    split_field_default,
+    text_of_field,
+)
+from dovetail.errors import InvalidValueError, UsageError
+
+Field = pydantic.Field
+
+
+class Address(pydantic.BaseModel):
+    """Where somebody lives."""
+
+    street_name: str
+    number: int = Field(gt=0, title="House number")
+    since: datetime.datetime | None = None
+
+
+@dataclass
+class Plain:
+    x: int
+
+
+@dataclass
+class WithModel:
+    address: Address
+
+
+class WithLocalName(typing_extensions.TypedDict):
+    address: Address
+
+
+class Tuple(NamedTuple):
+    address: Address
+
+
+@attrs.define
+class Owner:
+    address: Address
+
+
+class Struct(msgspec.Struct):
+    address: Address
+    anything: object = None
+
+
+class StructWithField(msgspec.Struct):
+    address: Address
+    number: Annotated[int, Field(gt=0)]
+
+
+Street = typing.NewType("Street", Address)
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        Address,
+        list[Address],
+        Address | int,
+        dict[str, Address | None],
+        Annotated[int, Field(gt=0)],
+        Annotated[int, annotated_types.Gt(0)],
+        Annotated[int, pydantic.AfterValidator(lambda value: value)],
+        WithModel,
+        WithLocalName,
+        Tuple,
+        Street,
+        pydantic.AnyUrl,
+    ],
+)
+def test_anything_of_pydantic_makes_a_slot(annotation: Any) -> None:
+    slot = slot_for(annotation)
+    assert slot is not None
+    assert isinstance(5, slot)
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        int,
+        list[Plain],
+        Plain,
+        Annotated[int, msgspec.Meta(ge=0)],
+        typing.Literal["a", 1],
+        Struct,
+        Owner,
+    ],
+)
+def test_anything_else_is_left_to_msgspec(annotation: Any) -> None:
+    assert slot_for(annotation) is None
+
+
+def test_models_inside_classes_that_pydantic_cannot_enter_are_decoded() -> None:
+    raw = b'{"address": {"street_name": "x", "number": 3.0}, "anything": [1]}'
+    address = Address(street_name="x", number=3)
+    assert type_schema(Struct).decode(raw) == Struct(address, [1])
+    assert type_schema(Owner).decode(raw) == Owner(address)
+
+
+def test_a_field_of_pydantic_inside_a_struct_would_have_no_effect() -> None:
+    with pytest.raises(UsageError, match="use msgspec.Meta there"):
+        type_schema(StructWithField)
+
+
+def test_a_limit_of_msgspec_beside_pydantic_would_have_no_effect() -> None:
+    with pytest.raises(UsageError, match="use pydantic.Field"):
+        type_schema(Annotated[list[Address], msgspec.Meta(min_length=1)])
+    type_schema(Annotated[list[Address], msgspec.Meta(description="text")])
+
+
+def test_what_pydantic_cannot_describe_is_a_usage_error() -> None:
+    class Odd:
+        pass
+
+    with pytest.raises(UsageError, match="Odd"):
+        type_schema(Annotated[Odd, Field(description="x")])
+    with pytest.raises(UsageError, match="JsonSchema"):
+        type_schema(Annotated[typing.Callable[[], int], Field(description="x")])
+
+
+def test_a_class_whose_names_are_gone_is_a_usage_error() -> None:
+    @dataclass
+    class Lost:
+        x: Vanished  # type: ignore[name-defined]  # noqa: F821
+
+    with pytest.raises(UsageError, match="Vanished"):
+        type_schema(tuple[Address, Lost])
+
+
+def test_titles_that_repeat_a_name_are_left_out() -> None:
+    schema = type_schema(Address).json_schema
+    assert "title" not in schema
+    assert schema["description"] == "Where somebody lives."
+    assert schema["properties"]["street_name"] == {"type": "string"}
+    assert schema["properties"]["number"]["title"] == "House number"
+
+
+def test_properties_named_like_keywords_are_left_alone() -> None:
+    model = pydantic.create_model("Odd", title=(str, ...), format=(str, "time"), type=(int, 1))
+    schema = type_schema(model).json_schema
+    assert schema["properties"] == {
+        "title": {"type": "string"},
+        "format": {"type": "string", "default": "time"},
+        "type": {"type": "integer", "default": 1},
+    }
+
+
+def test_adapters_are_kept_per_class_and_only_for_models() -> None:
+    assert adapter_of(Address) is adapter_of(Address)
+    assert adapter_of(Plain) is None
+    assert adapter_of(list[int]) is None
+    assert fill_slot(object, 5) == 5
+
+
+def test_results_are_dumped_by_alias_and_by_their_own_serializers() -> None:
+    class Aliased(pydantic.BaseModel):
+        size: int = Field(alias="theSize")
+        when: Annotated[datetime.timedelta, Field()] = datetime.timedelta(days=400, seconds=1.5)
+
+    schema = result_schema(Aliased)
+    assert schema.encode(Aliased(theSize=1)) == b'{"theSize":1,"when":"P1Y35DT1.5S"}'
+    assert schema.encode({"theSize": 1, "when": "P1D"}) == b'{"theSize":1,"when":"P1D"}'
+
+
+def test_a_wrong_result_is_told_with_its_place() -> None:
+    schema = result_schema(list[Address])
+    with pytest.raises(InvalidValueError) as caught:
+        schema.encode([{"street_name": "x", "number": 0}])
+    assert str(caught.value).startswith("[0].number: expected")
+    with pytest.raises(InvalidValueError, match="number"):
+        schema.encode([Address.model_construct(street_name="x", number=-1)])
+    with pytest.raises(InvalidValueError, match="JSON can hold"):
+        schema.encode([object()])
+
+
+def test_a_model_inside_a_struct_is_sent() -> None:
+    raw = result_schema(Struct).encode(Struct(Address(street_name="x", number=1), None))
+    assert msgspec.json.decode(raw)["address"]["number"] == 1
+
+
+def test_without_pydantic_nothing_of_it_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    field = Field(gt=0, description="text")
+    monkeypatch.delitem(sys.modules, "pydantic.fields")
+    assert split_field_default(int, field) == (int, False)
+    assert text_of_field(field) is None
+    monkeypatch.delitem(sys.modules, "pydantic")
+    with pytest.raises(TypeError, match="needs pydantic; use msgspec.Meta instead"):
+        slot_for(Annotated[int, annotated_types.Gt(0)])
+    monkeypatch.delitem(sys.modules, "annotated_types")
+    assert slot_for(Address) is None
+
+
+def test_nothing_optional_is_loaded_until_it_is_needed() -> None:
+    code = (
+        "import sys\n"
+        "from dovetail.core.schema import arguments_schema, result_schema\n"
+        "def add(a: int, b: int = 1) -> list[int]: ...\n"
+        "assert arguments_schema(add).decode(b'{\"a\": 1}') == {'a': 1, 'b': 1}\n"
+        "assert result_schema(list[int]).encode([1]) == b'[1]'\n"
+        "print([m for m in ('pydantic', 'attrs', 'jsonschema_rs') if m in sys.modules])\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
