@@ -40,7 +40,7 @@ from dovetail import (
 )
 
 LEAF = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR42mPQ6w4HIgYIBQAkvgU5VkIzcgAAAABJRU5E"
+    "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR42mPQ6w4HIgYIBQAdKgRBKvDEpgAAAABJRU5E"
     "rkJggg=="
 )
 DRIP = base64.b64decode("UklGRigAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQQAAACA/4AA")
@@ -273,7 +273,7 @@ async def plan_day(goal: str, ctx: Context) -> str:
         reply = await ctx.sample(talk, tools=[thermometer], tool_choice="auto")
         if not reply.tool_uses:
             return reply.text
-        talk.append(SamplingMessage(role="assistant", content=reply.content))
+        talk.append(SamplingMessage(role="assistant", content=[*reply.blocks]))
         results = [
             ToolResultContent(
                 tool_use_id=use.id,

@@ -8,6 +8,8 @@ server = Server("weather")
 async def forecast(city: str, days: int = 3) -> str: ...
 """
 
+import typing as _typing
+
 from dovetail.core.options import Options
 from dovetail.errors import ResourceNotFoundError, ToolError, UsageError
 from dovetail.features.content import Audio, EmbeddedResource, Image, Message, Text
@@ -16,12 +18,23 @@ from dovetail.features.elicitation import Choices, Elicited
 from dovetail.features.sampling import ModelPreferences, Sampled, SamplingMessage
 from dovetail.features.tools import ToolResult
 from dovetail.server import Server
-from dovetail.spec.models import Annotations, Icon, ResourceLink, Tool, ToolAnnotations
+from dovetail.spec.models import (
+    Annotations,
+    Icon,
+    ResourceLink,
+    Tool,
+    ToolAnnotations,
+    ToolResultContent,
+)
+
+if _typing.TYPE_CHECKING:
+    from dovetail.client import Client
 
 __all__ = [
     "Annotations",
     "Audio",
     "Choices",
+    "Client",
     "Context",
     "Elicited",
     "EmbeddedResource",
@@ -40,5 +53,15 @@ __all__ = [
     "ToolAnnotations",
     "ToolError",
     "ToolResult",
+    "ToolResultContent",
     "UsageError",
 ]
+
+
+def __getattr__(name: str) -> _typing.Any:
+    # A server never needs the client; importing it would be a fifth of its start-up time.
+    if name == "Client":
+        from dovetail.client import Client  # noqa: PLC0415 - see above
+
+        return Client
+    raise AttributeError(f"module 'dovetail' has no attribute {name!r}")

@@ -52,7 +52,9 @@ class Agency:
         sure = await ctx.elicit("Sure?", Consent, key="sure")
         if not (sure.data and sure.data.agreed):
             return f"{traveller} stays at home, reservation {number}"
-        return f"{traveller} goes to {where.data.city} for {where.data.nights}: {poem.text} ({number})"
+        return (
+            f"{traveller} goes to {where.data.city} for {where.data.nights}: {poem.text} ({number})"
+        )
 
     async def reserve(self, where: Destination | None) -> int:
         assert where is not None
@@ -131,7 +133,12 @@ def request(params: dict[str, Any], id: int = 1) -> bytes:
         PROTOCOL_VERSION: "2026-07-28",
         CLIENT_CAPABILITIES: {"elicitation": {"form": {}}, "sampling": {}},
     }
-    message = {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {**params, "_meta": meta}}
+    message = {
+        "jsonrpc": "2.0",
+        "id": id,
+        "method": "tools/call",
+        "params": {**params, "_meta": meta},
+    }
     return json.dumps(message).encode()
 
 

@@ -41,6 +41,7 @@ class ScriptedServer:
         self.script = script
         self.heard: list[dict[str, Any]] = []
         self.connections = 0
+        self.closed = False
         self._send: Callable[[bytes], None] | None = None
         self._arrival = asyncio.Event()
 
@@ -65,6 +66,7 @@ class ScriptedServer:
 
     async def close(self) -> None:
         self._send = None
+        self.closed = True
 
     def say(self, message: dict[str, Any]) -> None:
         self.say_raw(codec.encode({"jsonrpc": "2.0", **message}))

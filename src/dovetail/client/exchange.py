@@ -77,7 +77,7 @@ class Exchange:
 
     def __init__(self, channel: Channel) -> None:
         self.listener: Listener | None = None
-        # Work that lasts: questions to the user, streams that are passed on.
+        # Questions of the server's that somebody is being asked.
         self.callbacks = Background()
         # Log messages and changes on their way to the callback that is told of them.
         self.tellings = Background()

@@ -7,6 +7,7 @@ client (elicitation, sampling, roots, ping) at any time, and tells changes to ev
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 from msgspec import Raw, Struct
@@ -42,9 +43,10 @@ class LegacyEra(ClientEra):
     def __init__(self, exchange: Exchange, settings: Settings, revision: Revision) -> None:
         super().__init__(exchange, settings, revision)
         self._answering: dict[bytes, asyncio.Task[dict[str, Any]]] = {}
-        self._feeds: list[Subscription] = []
+        # Each subscription with the resources that are watched for it.
+        self._feeds: dict[Subscription, list[str]] = {}
         # How many subscriptions share a URI: the server is asked once.
-        self._subscribed: dict[str, int] = {}
+        self._watched: dict[str, int] = {}
 
     @classmethod
     async def open(
@@ -187,26 +189,32 @@ class LegacyEra(ClientEra):
             resources=wanted.resources and self.has_capability("resources", "listChanged"),
             uris=wanted.uris if can_watch else (),
         )
-        self._feeds.append(subscription)
-        for uri in agreed.uris:
-            await self._watch(uri)
+        self._feeds[subscription] = []
+        opened = False
+        try:
+            for uri in agreed.uris:
+                await self._watch(uri)
+                self._feeds[subscription].append(uri)
+            opened = True
+        finally:
+            if not opened:
+                await self.close_feed(subscription)
         return agreed
 
     async def close_feed(self, subscription: Subscription) -> None:
         """Unsubscribe from what nobody else in this client still watches."""
-        if subscription not in self._feeds:
-            return
-        self._feeds.remove(subscription)
-        for uri in subscription.acknowledged.uris:
-            self._subscribed[uri] -= 1
-            if self._subscribed[uri] == 0:
-                del self._subscribed[uri]
-                await self.request("resources/unsubscribe", {"uri": uri})
+        for uri in self._feeds.pop(subscription, ()):
+            self._watched[uri] -= 1
+            if self._watched[uri] == 0:
+                del self._watched[uri]
+                # Whoever leaves is not interested in why the server minds.
+                with contextlib.suppress(RpcError, TransportError):
+                    await self.request("resources/unsubscribe", {"uri": uri})
 
     async def _watch(self, uri: str) -> None:
-        self._subscribed[uri] = self._subscribed.get(uri, 0) + 1
-        if self._subscribed[uri] == 1:
+        if uri not in self._watched:
             await self.request("resources/subscribe", {"uri": uri})
+        self._watched[uri] = self._watched.get(uri, 0) + 1
 
 
 def _agree(offer: Revision, given: str, *, exact: bool) -> Revision:

@@ -19,7 +19,7 @@ from msgspec import Raw, Struct
 from dovetail.client.era import ClientEra, Settings, check_log_level
 from dovetail.client.exchange import Call, Exchange, ProgressCallback, time_limit
 from dovetail.client.results import ServerFacts, decode_result
-from dovetail.client.subscriptions import Interest, Subscription, change_from
+from dovetail.client.subscriptions import Change, Interest, Subscription, change_from
 from dovetail.errors import PeerError, RpcError, TransportError
 from dovetail.spec import keys
 from dovetail.spec.methods import methods_at
@@ -248,17 +248,9 @@ class ModernEra(ClientEra):
         )
         if self.settings.on_change is None or wanted == Interest():
             return
-        feed = Subscription(self, wanted)
         # A server that declares changes and serves no stream for them is usable all the same.
         with contextlib.suppress(RpcError):
-            await self.open_feed(feed)
-            self.exchange.callbacks.start(self._pass_on(feed))
-
-    async def _pass_on(self, feed: Subscription) -> None:
-        # A lost connection is told to whoever waits for an answer, not to this callback.
-        with contextlib.suppress(TransportError):
-            async for change in feed:
-                self.tell_change(change)
+            await self.open_feed(_Relay(self, wanted))
 
     async def open_feed(self, subscription: Subscription) -> Interest:
         """Open a listen stream and wait until the server says what it will tell."""
@@ -287,6 +279,17 @@ class ModernEra(ClientEra):
     def _close(self, stream: _Stream) -> None:
         del self._streams[stream.call.id]
         self.exchange.forget(stream.call, "The client closed the subscription")
+
+
+class _Relay(Subscription):
+    """A subscription that nobody iterates: each change goes to the change callback at once."""
+
+    def __init__(self, era: ModernEra, interest: Interest) -> None:
+        super().__init__(era, interest)
+        self._era = era
+
+    def push(self, change: Change) -> None:
+        self._era.tell_change(change)
 
 
 def _read_server_info(meta: dict[str, Any] | None) -> Implementation | None:

@@ -121,11 +121,12 @@ class Call:
     """A request in flight."""
 
     __slots__ = (
+        "_meta",
         "cancelled",
         "era",
+        "hold",
         "host",
         "id",
-        "hold",
         "interruption",
         "link",
         "method",
@@ -140,7 +141,6 @@ class Call:
         "scope",
         "session",
         "state",
-        "_meta",
     )
 
     def __init__(

@@ -40,7 +40,7 @@ class Shaped(NamedTuple):
     hint: CacheHint
 
 
-class Interim(Exception):  # noqa: N818 - an outcome that must unwind the handler, not an error
+class Interim(Exception):
     """Not an error: the request ends with this body, and the client will come back."""
 
     def __init__(self, body: bytes) -> None:

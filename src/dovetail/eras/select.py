@@ -150,4 +150,3 @@ class Eras:
     def stateless_session(self, revision: Revision = LATEST_LEGACY) -> Session:
         """A session for one request of a client whose handshake nobody remembers."""
         return Session(revision, None, {}, self._log_rank)
-

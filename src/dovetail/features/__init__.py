@@ -1,0 +1,1 @@
+"""One file per page of the specification that both eras have."""

@@ -114,7 +114,5 @@ async def _run(call: Call, completer: _Completer, params: CompleteParams) -> Com
     texts = [str(value) for value in found]
     shown = texts[:_MOST_VALUES]
     return CompleteResult(
-        completion=Completion(
-            values=shown, total=len(texts), has_more=len(texts) > len(shown)
-        )
+        completion=Completion(values=shown, total=len(texts), has_more=len(texts) > len(shown))
     )

@@ -31,6 +31,8 @@ __all__ = [
     "fit_blocks",
     "to_block",
     "to_blocks",
+    "to_contents",
+    "to_json",
 ]
 
 # The first bytes of a file and what it is; enough for what tools return in practice.
@@ -212,8 +214,7 @@ def to_block(value: Any) -> ContentBlock:
     if isinstance(value, bytes):
         return _bytes_block(value)
     raise UsageError(
-        f"expected text, Image, Audio, ResourceLink or EmbeddedResource, got "
-        f"{type(value).__name__}"
+        f"expected text, Image, Audio, ResourceLink or EmbeddedResource, got {type(value).__name__}"
     )
 
 
@@ -244,19 +245,25 @@ def to_blocks(value: Any) -> list[ContentBlock]:
         and all(isinstance(item, str) or _is_block(item) for item in value)
     ):
         return [to_block(item) for item in value]
-    return [models.TextContent(text=_json_text(value))]
+    return [models.TextContent(text=to_json(value))]
 
 
-def _json_text(value: Any) -> str:
-    if hasattr(value, "model_dump_json"):
-        # A pydantic model without a return annotation to announce it.
-        return str(value.model_dump_json())
+def to_json(value: Any) -> str:
+    """Plain data as JSON text; raises UsageError for what is no data."""
     try:
-        return codec.encode(value).decode()
+        return codec.encode_with(value, _plain).decode()
     except (TypeError, msgspec.MsgspecError) as error:
         raise UsageError(
             f"a handler returned {type(value).__name__}, which is no content and no JSON: {error}"
         ) from None
+
+
+def _plain(value: Any) -> Any:
+    # Anything with pydantic's way of saying what it holds; pydantic itself is never imported.
+    dump = getattr(value, "model_dump", None)
+    if dump is None:
+        raise TypeError(f"objects of type {type(value).__name__} are not JSON")
+    return dump(mode="json")
 
 
 def fit_blocks(blocks: Sequence[ContentBlock], revision: Revision) -> list[ContentBlock]:

@@ -97,9 +97,7 @@ class Context:
 
     # -- telling ----------------------------------------------------------------------
 
-    def progress(
-        self, done: float, total: float | None = None, message: str | None = None
-    ) -> Sent:
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> Sent:
         """Tell the client how far the work is. Sent at once; await it to keep its pace."""
         self._progress.report(done, total, message)
         return Sent(self._call.outbox)
@@ -123,9 +121,7 @@ class Context:
         self, message: str, form: dict[str, Any], *, key: str | None = None
     ) -> Elicited[dict[str, Any]]: ...
     @overload
-    async def elicit(
-        self, message: str, *, url: str, key: str | None = None
-    ) -> Elicited[None]: ...
+    async def elicit(self, message: str, *, url: str, key: str | None = None) -> Elicited[None]: ...
     async def elicit(
         self, message: str, form: Any = None, *, url: str | None = None, key: str | None = None
     ) -> Elicited[Any]:
@@ -174,9 +170,7 @@ class Context:
         self, key: str, function: Callable[[], Awaitable[T]], type: type[T] | None = None
     ) -> T: ...
     @overload
-    async def once(
-        self, key: str, function: Callable[[], T], type: type[T] | None = None
-    ) -> T: ...
+    async def once(self, key: str, function: Callable[[], T], type: type[T] | None = None) -> T: ...
     async def once(
         self, key: str, function: Callable[[], Any], type: type[Any] | None = None
     ) -> Any:

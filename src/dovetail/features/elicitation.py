@@ -44,9 +44,7 @@ class Choices:
     pick several. `legacy=True` sends titles the way 2025-06-18 did (`enumNames`).
     """
 
-    def __init__(
-        self, values: Mapping[str, str] | Sequence[str], *, legacy: bool = False
-    ) -> None:
+    def __init__(self, values: Mapping[str, str] | Sequence[str], *, legacy: bool = False) -> None:
         self.values = list(values)
         self.titles = list(values.values()) if isinstance(values, Mapping) else None
         self.legacy = legacy
@@ -137,7 +135,9 @@ def _decode(answer: msgspec.Raw, key: str) -> ElicitResult:
     try:
         return codec.decode_as(ElicitResult, answer)
     except msgspec.ValidationError as error:
-        raise InvalidParamsError(f"The answer to {key!r} is no elicitation result: {error}") from None
+        raise InvalidParamsError(
+            f"The answer to {key!r} is no elicitation result: {error}"
+        ) from None
 
 
 # -- forms ------------------------------------------------------------------------------

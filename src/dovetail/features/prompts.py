@@ -53,7 +53,7 @@ class Prompts:
             "prompt", page_size=options.page_size, on_change=on_change
         )
 
-    def add(  # noqa: PLR0913 - one optional keyword for each thing a listing can say
+    def add(
         self,
         function: Callable[..., Any],
         *,

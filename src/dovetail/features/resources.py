@@ -7,8 +7,6 @@ import re
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-import msgspec
-
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Shaped
 from dovetail.core.era import CacheHint, Encoded
@@ -23,7 +21,7 @@ from dovetail.errors import (
     RpcError,
     UsageError,
 )
-from dovetail.features.content import EmbeddedResource, Image, to_contents
+from dovetail.features.content import EmbeddedResource, Image, to_contents, to_json
 from dovetail.features.handlers import Author, look_at
 from dovetail.features.pagination import answer_page
 from dovetail.spec.fields import project
@@ -148,9 +146,7 @@ class Resources:
         self, uri: str, author: Author, common: dict[str, Any], hint: CacheHint
     ) -> ResourceTemplate:
         template = UriTemplate(uri)
-        arguments = arguments_schema(
-            author.function, skip=author.skipped, accept_json_strings=True
-        )
+        arguments = arguments_schema(author.function, skip=author.skipped, accept_json_strings=True)
         missing = set(template.variables) - set(arguments.names)
         unfilled = (arguments.required - set(template.variables)) | (
             arguments.required & template.optional
@@ -292,16 +288,8 @@ def _contents(value: Any, uri: str, mime_type: str | None) -> list[ResourceConte
     if (
         isinstance(value, list | tuple)
         and value
-        and all(
-            isinstance(item, TextContents | BlobContents | EmbeddedResource) for item in value
-        )
+        and all(isinstance(item, TextContents | BlobContents | EmbeddedResource) for item in value)
     ):
         return [_contents(item, uri, mime_type)[0] for item in value]
-    if hasattr(value, "model_dump_json"):
-        text = value.model_dump_json()
-    else:
-        try:
-            text = codec.encode(value).decode()
-        except (TypeError, msgspec.MsgspecError) as error:
-            raise UsageError(f"resource {uri!r} returned something that is no JSON: {error}") from None
+    text = to_json(value)
     return [TextContents(uri=uri, mime_type=mime_type or "application/json", text=text)]

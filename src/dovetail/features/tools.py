@@ -11,6 +11,7 @@ from msgspec import UNSET, Raw
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler
 from dovetail.core.era import CacheHint, Encoded
+from dovetail.core.options import Options
 from dovetail.core.registry import Registry
 from dovetail.core.schema import (
     ArgumentsSchema,
@@ -22,7 +23,6 @@ from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError
 from dovetail.features.content import BLOCK_TYPES, fit_blocks, to_blocks
 from dovetail.features.handlers import Author, look_at
 from dovetail.features.pagination import answer_page
-from dovetail.core.options import Options
 from dovetail.spec.fields import project
 from dovetail.spec.models import (
     CallToolParams,

@@ -85,7 +85,7 @@ class Connection:
     async def _begin(self) -> None:
         try:
             await self._engine.lifespan.start()
-        except Exception:  # noqa: BLE001 - whatever the author's lifespan raised
+        except Exception:
             logger.exception("the lifespan of the server failed to start")
             for data in self._early or ():
                 message = codec.decode(data)
@@ -181,12 +181,9 @@ class Connection:
         self._calls[call.id] = _InFlight(call, task)
         return task
 
-    async def _finish_batch(
-        self, answers: list[bytes], waiting: list[asyncio.Task[bytes]]
-    ) -> None:
-        for outcome in await asyncio.gather(*waiting, return_exceptions=True):
-            if isinstance(outcome, bytes):
-                answers.append(outcome)
+    async def _finish_batch(self, answers: list[bytes], waiting: list[asyncio.Task[bytes]]) -> None:
+        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+        answers += [outcome for outcome in outcomes if isinstance(outcome, bytes)]
         if answers:
             self._write(codec.encode_batch(answers))
 

@@ -26,7 +26,9 @@ class Engine(NamedTuple):
     lifespan: Lifespan
     options: Options
 
-    def equip(self, call: Call, outbox: Outbox, link: Any, scope: Any, principal: str | None) -> None:
+    def equip(
+        self, call: Call, outbox: Outbox, link: Any, scope: Any, principal: str | None
+    ) -> None:
         """Give a call the means to run."""
         call.outbox = outbox
         call.runner = self.runner

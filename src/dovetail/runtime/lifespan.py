@@ -54,7 +54,7 @@ class Lifespan:
             async with self._factory() as value:
                 state.set_result(value)
                 await stop.wait()
-        except Exception as error:  # noqa: BLE001 - it belongs to whoever waits for the state
+        except Exception as error:
             if state.done():
                 raise
             state.set_exception(error)

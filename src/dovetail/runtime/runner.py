@@ -57,7 +57,9 @@ class HandlerRunner:
     async def _timed(self, call: Call, handler: Handler, running: Coroutine[Any, Any, Any]) -> Any:
         timeout = handler.timeout if handler.timeout is not None else self._options.timeout
         idle = handler.idle_timeout
-        watch = _Watch(call, handler, timeout, idle if idle is not None else self._options.idle_timeout)
+        watch = _Watch(
+            call, handler, timeout, idle if idle is not None else self._options.idle_timeout
+        )
         try:
             value = await running
         except BaseException:
@@ -116,8 +118,19 @@ class _Slots:
 class _Watch:
     """The clock of one run, and the way to end it from outside."""
 
-    __slots__ = ("_call", "_deadline", "_handler", "_held", "_idle", "_idle_deadline", "_loop",
-                 "_task", "_timer", "_timeout", "outcome")  # fmt: skip
+    __slots__ = (
+        "_call",
+        "_deadline",
+        "_handler",
+        "_held",
+        "_idle",
+        "_idle_deadline",
+        "_loop",
+        "_task",
+        "_timeout",
+        "_timer",
+        "outcome",
+    )  # fmt: skip
 
     def __init__(
         self, call: Call, handler: Handler, timeout: float | None, idle: float | None

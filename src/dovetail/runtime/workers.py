@@ -7,6 +7,7 @@ not keep the process from ending when its client is gone.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import queue
 import threading
@@ -60,10 +61,8 @@ class WorkerPool:
                 outcome, failed = error, True
             with self._lock:
                 self._idle += 1
-            try:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 job.loop.call_soon_threadsafe(_settle, job.future, outcome, failed)
-            except RuntimeError:
-                pass  # the loop is closed: nobody waits any more
             del job, outcome
 
 

@@ -149,11 +149,8 @@ METHODS: tuple[MethodSpec, ...] = (
         capability="elicitation",
     ),
     _notification("notifications/elicitation/complete", V2025_11_25, _LAST_LEGACY),
-    _notification(
-        "notifications/roots/list_changed", until=_LAST_LEGACY, sender=Sender.CLIENT
-    ),
+    _notification("notifications/roots/list_changed", until=_LAST_LEGACY, sender=Sender.CLIENT),
 )
-
 
 
 @cache

@@ -1,0 +1,1 @@
+"""What is kept or carried outside a request: interfaces and embedded defaults."""

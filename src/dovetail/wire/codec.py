@@ -7,6 +7,7 @@ already encoded, because a result is encoded exactly once, by whoever knows it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -36,6 +37,7 @@ __all__ = [
     "encode_notification",
     "encode_request",
     "encode_result",
+    "encode_with",
 ]
 
 T = TypeVar("T")
@@ -204,6 +206,11 @@ def decode_json(raw: bytes | Raw) -> Any:
 def encode(value: Any) -> bytes:
     """Any JSON-able value or struct as compact JSON."""
     return _encode(value)
+
+
+def encode_with(value: Any, hook: Callable[[Any], Any]) -> bytes:
+    """Like `encode`; `hook` turns objects of foreign types into plain ones."""
+    return msgspec.json.encode(value, enc_hook=hook)
 
 
 def encode_canonical(value: Any) -> bytes:

@@ -199,8 +199,7 @@ def unwrap_json_strings(value: Any, validator: SchemaValidator) -> Any:
         if isinstance(text, str):
             unwrapped[name] = _json_in(text)
     for name in validator.failing_keys(unwrapped):
-        if name in value:
-            unwrapped[name] = value[name]
+        unwrapped[name] = value[name]
     return unwrapped
 
 

@@ -207,7 +207,7 @@ class SchemaWriter:
     def _fields(self, t: FieldsType) -> Schema:
         cls = typing.get_origin(t.cls) or t.cls
         self.runs_own_code = self.runs_own_code or _runs_code(cls)
-        hints = _hints(cls)
+        hints = typing.get_type_hints(cls, include_extras=True)
         texts = parse_docstring(cls.__doc__).parameters
         order = {name: index for index, name in enumerate(hints)}
         fields = sorted(t.fields, key=lambda field: order.get(field.name, 0))
@@ -294,13 +294,6 @@ def _allows_null(schema: Schema) -> bool:
     if "enum" in schema:
         return None in schema["enum"]
     return "$ref" not in schema and schema.get("type", "null") == "null"
-
-
-def _hints(cls: Any) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(cls, include_extras=True)
-    except NameError:
-        return {}  # a name that only exists where msgspec looks for it
 
 
 def _runs_code(cls: type) -> bool:

@@ -82,6 +82,7 @@ def slot_for(annotation: Any) -> type[PydanticSlot] | None:
     class Slot(PydanticSlot):
         adapter = new_adapter
 
+    Slot.__name__ = getattr(annotation, "__name__", Slot.__name__)
     return Slot
 
 
@@ -133,7 +134,7 @@ def _has_fields(cls: type) -> bool:
     return (
         dataclasses.is_dataclass(cls)
         or _is_closed_to_pydantic(cls)
-        or typing.is_typeddict(cls)
+        or hasattr(cls, "__total__")  # a TypedDict, that of typing_extensions as well
         or hasattr(cls, "_fields")
     )
 
@@ -194,10 +195,9 @@ def model_schema(cls: type, *, is_result: bool) -> dict[str, Any] | None:
         schema = adapter.json_schema(
             mode="serialization" if is_result else "validation", ref_template="#/$defs/{model}"
         )
-    except errors.PydanticInvalidForJsonSchema as error:
+    except errors.PydanticUserError as error:
         raise TypeError(str(error).partition("\n")[0]) from None
-    title = getattr(cls, "__name__", None)
-    if schema.get("title") == title:
+    if schema.get("title") == cls.__name__:
         del schema["title"]
     return _without_noise(schema, is_result)
 

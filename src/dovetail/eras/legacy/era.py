@@ -9,8 +9,8 @@ from msgspec import Raw, Struct
 
 from dovetail.core.call import Ask, Call
 from dovetail.core.era import CacheHint, Era
-from dovetail.errors import DovetailError, RpcError, ToolError, UsageError
 from dovetail.eras.legacy.session import Session
+from dovetail.errors import DovetailError, RpcError, ToolError, UsageError
 from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
 
@@ -26,13 +26,17 @@ class LegacyEra(Era):
 
     def undeclared(self, required: dict[str, Any]) -> DovetailError:
         """A text the model reads: these revisions have no error code for it."""
-        return ToolError(f"This needs a client that supports {_spell(required)}; this one does not.")
+        return ToolError(
+            f"This needs a client that supports {_spell(required)}; this one does not."
+        )
 
     async def ask(self, call: Call, ask: Ask) -> Raw:
         """Send the request on the back channel and wait."""
         session: Session | None = call.session
         if session is None or session.back_channel is None:
-            raise UsageError(f"{ask.method} needs a connection that the server can send requests on")
+            raise UsageError(
+                f"{ask.method} needs a connection that the server can send requests on"
+            )
         try:
             answer = await call.waiting(session.back_channel.request(ask))
         except RpcError as error:

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler
 from dovetail.core.identity import Identity
-from dovetail.errors import InvalidRequestError, ResourceNotFoundError
 from dovetail.eras.legacy.session import Session
+from dovetail.errors import InvalidRequestError, ResourceNotFoundError
 from dovetail.features.log_messages import rank_of
 from dovetail.spec.fields import project
 from dovetail.spec.models import InitializeParams, ResourceParams, SetLevelParams

@@ -9,8 +9,8 @@ from msgspec import Raw, Struct
 
 from dovetail.core.call import Ask, Call
 from dovetail.core.era import CacheHint, Era
-from dovetail.errors import DovetailError, MissingCapabilityError
 from dovetail.eras.modern.mrtr import InputRounds
+from dovetail.errors import DovetailError, MissingCapabilityError
 from dovetail.spec.keys import SERVER_INFO
 from dovetail.spec.models import Implementation
 from dovetail.spec.revisions import Revision

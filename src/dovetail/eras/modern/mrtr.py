@@ -23,11 +23,16 @@ from msgspec import UNSET, Raw, Struct
 
 from dovetail.core.call import Ask, Call
 from dovetail.core.dispatch import Interim
-from dovetail.errors import InvalidParamsError, UsageError
 from dovetail.eras.modern.sealing import Sealer, binding_of
+from dovetail.errors import InvalidParamsError, UsageError
 from dovetail.spec.keys import SERVER_INFO
-from dovetail.spec.models import CallToolParams, GetPromptParams, Implementation, InputParams
-from dovetail.spec.models import ReadResourceParams
+from dovetail.spec.models import (
+    CallToolParams,
+    GetPromptParams,
+    Implementation,
+    InputParams,
+    ReadResourceParams,
+)
 from dovetail.wire import codec
 
 __all__ = ["InputRounds"]
@@ -43,9 +48,7 @@ class _State(Struct):
 class InputRounds:
     """Restores the record of a request that comes again, and ends runs that ask."""
 
-    def __init__(
-        self, sealer: Sealer, lifetime: float, implementation: Implementation
-    ) -> None:
+    def __init__(self, sealer: Sealer, lifetime: float, implementation: Implementation) -> None:
         self._sealer = sealer
         self._lifetime = lifetime
         self._meta = {SERVER_INFO: msgspec.to_builtins(implementation)}

@@ -104,7 +104,8 @@ def honoured(wanted: SubscriptionFilter, capabilities: dict[str, Any]) -> Subscr
         and bool(capabilities.get("tools", {}).get("listChanged")),
         prompts_list_changed=wanted.prompts_list_changed
         and bool(capabilities.get("prompts", {}).get("listChanged")),
-        resources_list_changed=wanted.resources_list_changed
-        and bool(resources.get("listChanged")),
-        resource_subscriptions=wanted.resource_subscriptions if resources.get("subscribe") else None,
+        resources_list_changed=wanted.resources_list_changed and bool(resources.get("listChanged")),
+        resource_subscriptions=wanted.resource_subscriptions
+        if resources.get("subscribe")
+        else None,
     )

@@ -149,7 +149,7 @@ def test_a_field_in_the_place_of_a_default_is_read_as_what_it_means() -> None:
     def tool(
         a: int = pydantic.Field(gt=0),
         b: int = pydantic.Field(3, description="B"),
-        c: list[int] = pydantic.Field(default_factory=list),
+        c: list[int] = pydantic.Field(default_factory=list),  # noqa: B008
     ) -> None: ...
 
     a, b, c = read_parameters(tool)

@@ -69,7 +69,8 @@ def test_no_arguments_are_an_empty_object() -> None:
     assert schema.decode(None) == schema.decode(b"{}") == {}
     assert schema.json_schema == {"type": "object", "properties": {}, "additionalProperties": False}
     assert refusal(arguments_schema(forecast), None) == (
-        "city: expected a value (required), got nothing; unit: expected a value (required), got nothing"
+        "city: expected a value (required), got nothing; "
+        "unit: expected a value (required), got nothing"
     )
 
 
@@ -103,7 +104,7 @@ def test_a_default_is_the_very_object_that_python_would_pass() -> None:
     shared: list[int] = [1]
     origin = Point(1)
 
-    def tool(a: list[int] = shared, p: Point = origin, n: int = None) -> None: ...  # type: ignore[assignment]
+    def tool(a: list[int] = shared, p: Point = origin, n: int = None) -> None: ...  # type: ignore[assignment]  # noqa: RUF013
 
     schema = arguments_schema(tool)
     found = schema.decode(None)
@@ -117,7 +118,8 @@ def test_a_default_is_the_very_object_that_python_would_pass() -> None:
 
 def test_a_field_in_the_place_of_a_default_is_filled() -> None:
     def tool(
-        n: int = pydantic.Field(3, gt=0), tags: list[str] = pydantic.Field(default_factory=list)
+        n: int = pydantic.Field(3, gt=0),
+        tags: list[str] = pydantic.Field(default_factory=list),  # noqa: B008
     ) -> None: ...
 
     schema = arguments_schema(tool)
@@ -174,9 +176,7 @@ def test_a_type_that_cannot_be_described_is_named_with_its_place() -> None:
 def test_a_pattern_is_compiled_at_registration() -> None:
     def tool(a: Annotated[str, msgspec.Meta(pattern=r"a\Z")]) -> None: ...
 
-    with pytest.raises(
-        UsageError, match="tool: the JSON Schema is not usable: properties.a.pattern"
-    ):
+    with pytest.raises(UsageError, match=r"not usable: properties\.a\.pattern"):
         arguments_schema(tool)
 
 

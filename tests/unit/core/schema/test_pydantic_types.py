@@ -118,12 +118,12 @@ def test_models_inside_classes_that_pydantic_cannot_enter_are_decoded() -> None:
 
 
 def test_a_field_of_pydantic_inside_a_struct_would_have_no_effect() -> None:
-    with pytest.raises(UsageError, match="use msgspec.Meta there"):
+    with pytest.raises(UsageError, match=r"use msgspec\.Meta there"):
         type_schema(StructWithField)
 
 
 def test_a_limit_of_msgspec_beside_pydantic_would_have_no_effect() -> None:
-    with pytest.raises(UsageError, match="use pydantic.Field"):
+    with pytest.raises(UsageError, match=r"use pydantic\.Field"):
         type_schema(Annotated[list[Address], msgspec.Meta(min_length=1)])
     type_schema(Annotated[list[Address], msgspec.Meta(description="text")])
 
@@ -143,7 +143,7 @@ def test_a_class_whose_names_are_gone_is_a_usage_error() -> None:
     class Lost:
         x: Vanished  # type: ignore[name-defined]  # noqa: F821
 
-    with pytest.raises(UsageError, match="Vanished"):
+    with pytest.raises(UsageError, match="not fully defined"):
         type_schema(tuple[Address, Lost])
 
 
@@ -178,7 +178,10 @@ def test_results_are_dumped_by_alias_and_by_their_own_serializers() -> None:
         when: Annotated[datetime.timedelta, Field()] = datetime.timedelta(days=400, seconds=1.5)
 
     schema = result_schema(Aliased)
-    assert schema.encode(Aliased(theSize=1)) == b'{"theSize":1,"when":"P1Y35DT1.5S"}'
+    assert (
+        schema.encode(Aliased.model_validate({"theSize": 1}))
+        == b'{"theSize":1,"when":"P1Y35DT1.5S"}'
+    )
     assert schema.encode({"theSize": 1, "when": "P1D"}) == b'{"theSize":1,"when":"P1D"}'
 
 
@@ -204,7 +207,7 @@ def test_without_pydantic_nothing_of_it_is_seen(monkeypatch: pytest.MonkeyPatch)
     assert split_field_default(int, field) == (int, False)
     assert text_of_field(field) is None
     monkeypatch.delitem(sys.modules, "pydantic")
-    with pytest.raises(TypeError, match="needs pydantic; use msgspec.Meta instead"):
+    with pytest.raises(TypeError, match=r"needs pydantic; use msgspec\.Meta instead"):
         slot_for(Annotated[int, annotated_types.Gt(0)])
     monkeypatch.delitem(sys.modules, "annotated_types")
     assert slot_for(Address) is None

@@ -40,7 +40,7 @@ class Model(pydantic.BaseModel):
 
 
 CONTENT = (Image, Audio)
-created = []
+created: list[int] = []
 
 
 @dataclass
@@ -169,6 +169,8 @@ def test_a_schema_by_hand_is_announced_and_kept() -> None:
 def test_a_schema_that_cannot_work_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="tool: the JSON Schema is not usable"):
         result_schema(str, json_schema={"type": "intt"}, where="tool")
+    with pytest.raises(UsageError, match="no JSON Schema"):
+        result_schema({"not": "a type"})
     with pytest.raises(UsageError, match="tool has no JSON Schema: complex"):
         result_schema(complex, where="tool")
     with pytest.raises(UsageError, match="the result: the JSON Schema is not usable"):

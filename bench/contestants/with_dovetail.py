@@ -1,0 +1,57 @@
+"""dovetail, as its documentation shows it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+
+from dovetail import Options, Server
+from dovetail.transports.stdio import serve_stdio
+
+limit = os.environ.get("BENCH_CONCURRENCY")
+server = Server("bench", options=Options(concurrency=int(limit)) if limit else None)
+
+
+@server.tool
+async def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+@server.tool
+def add_sync(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+@server.tool(blocking=False)
+def add_inline(a: int, b: int) -> int:
+    """Add two numbers, with the author's promise that it does not block."""
+    return a + b
+
+
+@server.tool
+async def nap(a: int, b: int) -> int:
+    """Add two numbers, slowly."""
+    await asyncio.sleep(0.2)
+    return a + b
+
+
+@server.tool
+def nap_sync(a: int, b: int) -> int:
+    """Add two numbers, slowly."""
+    time.sleep(0.2)
+    return a + b
+
+
+async def sample(text: str, count: int = 1, exact: bool = False) -> str:
+    """Repeat a text."""
+    return text * count
+
+
+for number in range(int(os.environ.get("BENCH_TOOLS", "0"))):
+    server.tools.add(sample, name=f"tool_{number:04}", description=f"Repeat text, way {number}.")
+
+if __name__ == "__main__":
+    asyncio.run(serve_stdio(server))

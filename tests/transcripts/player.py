@@ -1,0 +1,172 @@
+"""Plays a transcript against a server and says where the two part."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from dovetail.spec.keys import CLIENT_CAPABILITIES, PROTOCOL_VERSION, SUBSCRIPTION_ID
+from dovetail.spec.revisions import Family, Revision
+from tests.transcripts.matching import explain, fill_in, find_differences
+from tests.transcripts.script import Kind, Script, Step
+from tests.transcripts.wire_models import check_message
+from tests.transcripts.wires import Wire, open_wire
+
+__all__ = ["Heard", "Player", "play", "raw_bytes"]
+
+_ESCAPE = re.compile(rb"\\x([0-9a-f]{2})|\\(\\)|@\{(.+?)\*(\d+)\}")
+
+
+class Heard(dict[str, str]):
+    """Methods of requests that are open or answered, by the JSON of their ids."""
+
+    def sent(self, line: bytes) -> None:
+        """Remember what was asked."""
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            return
+        for item in message if isinstance(message, list) else [message]:
+            if isinstance(item, dict) and isinstance(item.get("method"), str) and "id" in item:
+                meta = (item.get("params") or {}) if isinstance(item.get("params"), dict) else {}
+                key = json.dumps(item["id"])
+                self[key] = item["method"]
+                self.modern[key] = PROTOCOL_VERSION in str(meta.get("_meta"))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.modern: dict[str, bool] = {}
+
+
+class Player:
+    """One run: a wire, what has been captured, and what has been asked."""
+
+    def __init__(self, wire: Wire, revision: Revision) -> None:
+        self.wire = wire
+        self.revision = revision
+        self.names: dict[str, Any] = {"revision": revision.date}
+        self.heard = Heard()
+        self._probes = 0
+        self._is_open = True
+
+    async def run(self, steps: Iterable[Step]) -> None:
+        """Every step, then the end: nothing may be left unsaid."""
+        group: list[Step] = []
+        for step in steps:
+            if group and step.kind is not Kind.EXPECT_UNORDERED:
+                await self._expect_in_any_order(group)
+                group = []
+            if step.kind is Kind.EXPECT_UNORDERED:
+                group.append(step)
+            else:
+                await self._do(step)
+        if group:
+            await self._expect_in_any_order(group)
+        await self.close()
+        last = await self.receive()
+        assert last is None, f"after the end of the transcript came {last!r}"
+
+    async def _do(self, step: Step) -> None:
+        if step.kind is Kind.LET:
+            self.names[step.name] = json.loads(fill_in(step.text, self.names))
+        elif step.kind in (Kind.SEND, Kind.SEND_RAW):
+            await self.send(step)
+        elif step.kind is Kind.EXPECT:
+            await self._expect(step)
+        elif step.kind is Kind.SILENCE:
+            await self._expect_silence(step)
+        else:
+            await self.close()
+
+    async def send(self, step: Step) -> None:
+        """Send a line as it stands, references filled in."""
+        text = fill_in(step.text, self.names)
+        line = raw_bytes(text) if step.kind is Kind.SEND_RAW else text.encode()
+        self.heard.sent(line)
+        await self.wire.send(line)
+
+    async def close(self) -> None:
+        """Close the client's end."""
+        if self._is_open:
+            self._is_open = False
+            await self.wire.close()
+
+    async def receive(self) -> Any:
+        """The next message, checked against the published models; None at the end."""
+        async with asyncio.timeout(5):
+            line = await self.wire.receive()
+        if line is None:
+            return None
+        message = json.loads(line)
+        for item in message if isinstance(message, list) else [message]:
+            key = json.dumps(item.get("id"))
+            is_answer = "method" not in item
+            modern = self.heard.modern.get(key) if is_answer else SUBSCRIPTION_ID in str(item)
+            version = "2026-07-28" if modern else self.revision.date
+            check_message(item, self.heard.get(key) if is_answer else None, version)
+        return message
+
+    async def _expect(self, step: Step) -> None:
+        expected = json.loads(fill_in(step.text, self.names))
+        actual = await self._next(step, expected)
+        differences = list(find_differences(expected, actual, self.names))
+        assert not differences, f"{step.place}\n{explain(expected, actual, differences)}"
+
+    async def _next(self, step: Step, expected: Any) -> Any:
+        try:
+            actual = await self.receive()
+        except TimeoutError:
+            raise AssertionError(f"{step.place}\nnothing came, expected {expected}") from None
+        assert actual is not None, f"{step.place}\nthe server closed, expected {expected}"
+        return actual
+
+    async def _expect_in_any_order(self, steps: list[Step]) -> None:
+        expected = [json.loads(fill_in(step.text, self.names)) for step in steps]
+        for _ in steps:
+            actual = await self._next(steps[0], expected)
+            for candidate in expected:
+                if not list(find_differences(candidate, actual, self.names)):
+                    expected.remove(candidate)
+                    break
+            else:
+                raise AssertionError(
+                    f"{steps[0].place}\nnone of those left expects {actual}:\n"
+                    + "\n".join(map(json.dumps, expected))
+                )
+
+    async def _expect_silence(self, step: Step) -> None:
+        # A question of our own: if its answer is the next thing, nothing was said before.
+        probe = self.probe()
+        await self.wire.send(json.dumps(probe).encode())
+        actual = await self._next(step, "the answer to a probe")
+        assert actual.get("id") == probe["id"], f"{step.place}\nexpected silence, got {actual}"
+
+    def probe(self) -> dict[str, Any]:
+        """A request that every server answers at once."""
+        self._probes += 1
+        probe: dict[str, Any] = {"jsonrpc": "2.0", "id": f"probe {self._probes}"}
+        if self.revision.family is Family.LEGACY:
+            return {**probe, "method": "ping"}
+        meta = {PROTOCOL_VERSION: self.revision.date, CLIENT_CAPABILITIES: {}}
+        return {**probe, "method": "server/discover", "params": {"_meta": meta}}
+
+
+def raw_bytes(text: str) -> bytes:
+    """The bytes of a `raw:` line."""
+
+    def replace(found: re.Match[bytes]) -> bytes:
+        byte, backslash, piece, times = found.groups()
+        if byte is not None:
+            return bytes.fromhex(byte.decode())
+        return backslash or piece * int(times)
+
+    return _ESCAPE.sub(replace, text.encode())
+
+
+async def play(script: Script, revision: Revision, transport: str) -> None:
+    """The whole script at one revision on one transport."""
+    async with asyncio.timeout(15), open_wire(transport, script.server) as wire:
+        await Player(wire, revision).run(script.steps_at(revision))

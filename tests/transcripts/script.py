@@ -1,0 +1,175 @@
+"""Transcripts as text: what a line means, and which lines hold at which revision.
+
+    # comment; `# guards: a.b c.d` names clauses of the inventory
+    server: paged                    a variant of tests/transcripts/server.py, `full` if not given
+    revisions: 2024-11-05..2025-11-25   where the file runs; its folder's name if not given
+    transports: stdio                memory and stdio if not given
+    include: legacy/handshake.inc    the lines of another file, relative to this folder
+
+    let meta = {"a": 1}              `$meta` in later lines; `$revision` is always there
+    --> {"jsonrpc": "2.0", ...}      the client sends this
+    --> raw: \\xff\\xfe@{[*100000}     bytes: \\xNN, \\\\ and a piece repeated so many times
+    <-- {"id": 1, "result": "<any>"} the server answers with this; `<any>` is captured as `$any`
+    <~~ {...}                        likewise; neighbours of this kind may come in any order
+    ==> silence                      the server says nothing
+    ==> close                        the client closes its end
+
+An indented line continues the one before it. `[2025-06-18..] <-- {...}` holds at these revisions
+only: that is how a body that several revisions share shows where they differ.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from dovetail.spec.revisions import REVISIONS, Revision, find_revision
+
+__all__ = ["FOLDER", "TRANSPORTS", "Kind", "Script", "Step", "find_scripts", "read_script"]
+
+FOLDER = Path(__file__).parent
+TRANSPORTS = ("memory", "stdio")
+
+_HEADERS = ("server", "revisions", "transports")
+_GUARD = re.compile(r"\[([\d. -]+)\] +(.*)")
+_LET = re.compile(r"let (\w+) = (.*)")
+_CLAUSES = re.compile(r"# guards: *(.*)")
+
+
+class Kind(Enum):
+    """What a line does."""
+
+    LET = "let"
+    SEND = "-->"
+    SEND_RAW = "--> raw:"
+    EXPECT = "<--"
+    EXPECT_UNORDERED = "<~~"
+    SILENCE = "==> silence"
+    CLOSE = "==> close"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of a transcript, continuation lines included."""
+
+    kind: Kind
+    text: str
+    path: Path
+    number: int
+    revisions: tuple[Revision, ...]
+    name: str = ""
+
+    @property
+    def place(self) -> str:
+        return f"{self.path.relative_to(FOLDER)}:{self.number}"
+
+
+@dataclass
+class Script:
+    """One file."""
+
+    path: Path
+    server: str = "full"
+    revisions: tuple[Revision, ...] = ()
+    transports: tuple[str, ...] = TRANSPORTS
+    clauses: list[str] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return str(self.path.relative_to(FOLDER).with_suffix(""))
+
+    def steps_at(self, revision: Revision) -> list[Step]:
+        return [step for step in self.steps if revision in step.revisions]
+
+
+def find_scripts() -> list[Script]:
+    """Every transcript there is."""
+    return [read_script(path) for path in sorted(FOLDER.glob("*/*.txt"))]
+
+
+def read_script(path: Path) -> Script:
+    """One file, its includes in place."""
+    script = Script(path)
+    own = find_revision(path.parent.name)
+    script.revisions = (own,) if own is not None else ()
+    _read_into(script, path)
+    if not script.revisions:
+        raise ValueError(f"{path}: name the revisions, or move it into the folder of one")
+    if len({step.kind for step in script.steps} & {Kind.SEND, Kind.SEND_RAW}) == 0:
+        raise ValueError(f"{path}: nothing is sent")
+    return script
+
+
+def _read_into(script: Script, path: Path) -> None:
+    for number, line in _logical_lines(path):
+        if line.startswith("#"):
+            clauses = _CLAUSES.match(line)
+            script.clauses += clauses[1].split() if clauses else []
+            continue
+        word, _, rest = line.partition(": ")
+        if word == "include":
+            _read_into(script, FOLDER / rest)
+        elif word in _HEADERS:
+            _set_header(script, word, rest)
+        else:
+            script.steps.append(_read_step(path, number, line))
+
+
+def _logical_lines(path: Path) -> Iterator[tuple[int, str]]:
+    started, parts = 0, list[str]()
+    for number, line in enumerate(path.read_text("utf-8").split("\n"), start=1):
+        if line.startswith(" "):
+            parts.append(line.strip())
+            continue
+        if parts:
+            yield started, " ".join(parts)
+        started, parts = number, [line] if line.strip() else []
+    if parts:
+        yield started, " ".join(parts)
+
+
+def _set_header(script: Script, word: str, rest: str) -> None:
+    if word == "server":
+        script.server = rest
+    elif word == "revisions":
+        script.revisions = read_window(rest)
+    else:
+        script.transports = tuple(rest.split())
+
+
+def _read_step(path: Path, number: int, line: str) -> Step:
+    guard = _GUARD.fullmatch(line)
+    revisions = REVISIONS
+    if guard is not None:
+        revisions, line = read_window(guard[1]), guard[2]
+    let = _LET.fullmatch(line)
+    if let is not None:
+        return Step(Kind.LET, let[2], path, number, revisions, let[1])
+    for kind in (Kind.SEND_RAW, Kind.SEND, Kind.EXPECT, Kind.EXPECT_UNORDERED):
+        if line.startswith(kind.value):
+            return Step(kind, line.removeprefix(kind.value).strip(), path, number, revisions)
+    for kind in (Kind.SILENCE, Kind.CLOSE):
+        if line == kind.value:
+            return Step(kind, "", path, number, revisions)
+    raise ValueError(f"{path}:{number}: what is {line!r}?")
+
+
+def read_window(text: str) -> tuple[Revision, ...]:
+    """`a..b`, `a..`, `..b` or `a`, ends included."""
+    first, dots, last = text.partition("..")
+    low = _order(first, 0)
+    high = _order(last, REVISIONS[-1].order) if dots else low
+    return tuple(revision for revision in REVISIONS if low <= revision.order <= high)
+
+
+def _order(date: str, default: int) -> int:
+    if not date:
+        return default
+    revision = find_revision(date)
+    if revision is None:
+        raise ValueError(f"{date!r} is no revision")
+    return revision.order
