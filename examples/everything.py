@@ -182,6 +182,7 @@ async def drop_pot() -> str:
 @server.tool(timeout=3600)
 async def wait_for_rain() -> str:
     """Wait for very long. A client that gives up cancels it, like any other task."""
+    write_down("Somebody waits for rain.")
     try:
         await asyncio.sleep(3000)
     except asyncio.CancelledError:
@@ -193,6 +194,7 @@ async def wait_for_rain() -> str:
 @server.tool
 def sift_soil(ctx: Context) -> str:
     """Work in a thread, which nobody can stop from outside: look at ctx.cancelled."""
+    write_down("Somebody sifts soil.")
     while not ctx.cancelled:
         time.sleep(0.01)
     write_down("Nobody wants the soil any more.")
@@ -371,6 +373,13 @@ def journal() -> str:
     return "\n".join(JOURNAL)
 
 
+@server.resource("greenhouse://forecast", mime_type="text/plain")
+async def forecast(ctx: Context) -> str:
+    """The weather; resources and prompts may ask the user and the model, as tools do."""
+    reply = await ctx.sample("Make up the weather of tomorrow, in one sentence.")
+    return reply.text
+
+
 @server.resource("greenhouse://beds/{bed}")
 def bed_facts(bed: str, ctx: Context) -> Reading:
     """One bed, as JSON."""
@@ -422,6 +431,19 @@ async def compare_leaves(bed: str = "north") -> list[Message]:
         Message(EmbeddedResource("greenhouse://rules", rules())),
         Message(f"It grows in {bed}. What is different?"),
     ]
+
+
+@dataclass
+class Season:
+    month: Literal["March", "June", "September"]
+
+
+@server.prompt
+async def plan_season(ctx: Context) -> str:
+    """Ask the user first, then write the prompt."""
+    answer = await ctx.elicit("Which month is it?", Season)
+    month = answer.data.month if answer.data is not None else "this month"
+    return f"What shall I sow in {month}?"
 
 
 # -- completion -----------------------------------------------------------------------------

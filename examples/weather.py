@@ -1,7 +1,9 @@
-"""A small weather service that needs no network: made-up but steady forecasts for five cities.
+"""A weather service that needs no network: forecasts for five cities, made up but steady.
 
-    dovetail list examples/weather.py
     dovetail call examples/weather.py forecast city=Oslo days=2
+
+One tool with a typed result, a resource, a family of resources, a prompt, and
+suggestions for both.
 """
 
 from __future__ import annotations

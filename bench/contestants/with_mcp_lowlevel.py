@@ -11,6 +11,7 @@ import os
 import time
 from typing import Any
 
+import anyio.to_thread
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
@@ -63,7 +64,7 @@ async def call_tool(
     if params.name == "nap":
         await asyncio.sleep(0.2)
     if params.name == "nap_sync":
-        total = await asyncio.to_thread(nap_sync, arguments["a"], arguments["b"])
+        total = await anyio.to_thread.run_sync(nap_sync, arguments["a"], arguments["b"])
     else:
         total = arguments["a"] + arguments["b"]
     return types.CallToolResult(

@@ -113,8 +113,8 @@ class Server:
 
         Takes the keywords of `server.tools.add`.
         """
-        if function is not None and not options:
-            self.tools.add(function)
+        if function is not None:
+            self.tools.add(function, **options)
             return function
 
         def register(function: F) -> F:
@@ -132,8 +132,8 @@ class Server:
 
         Takes the keywords of `server.prompts.add`.
         """
-        if function is not None and not options:
-            self.prompts.add(function)
+        if function is not None:
+            self.prompts.add(function, **options)
             return function
 
         def register(function: F) -> F:
@@ -256,6 +256,7 @@ class Server:
             *self.prompts.registry,
             *self.resources.registry,
             *self.resources.templates_registry,
+            *self._completions,
         )
         return any(entry.author.context is not None for entry in registered)
 

@@ -23,7 +23,7 @@ from dovetail.server import Server
 from dovetail.spec import keys
 from dovetail.spec.revisions import Family, Revision, find_revision
 from dovetail.wire import codec
-from dovetail.wire.messages import Request, Response
+from dovetail.wire.messages import Notification, Request, Response
 
 __all__ = ["call", "connect", "read", "transcript"]
 
@@ -123,21 +123,21 @@ class _Wire:
 
     def __init__(self, server: Server) -> None:
         self.lines: list[bytes] = []
-        self._waiting: dict[bytes, asyncio.Event] = {}
+        self._waiting: dict[bytes | None, asyncio.Event] = {}
         self._is_open = True
         self._connection = server.connect(self._receive)
 
     def _receive(self, line: bytes) -> None:
         if self._is_open:
             self.lines.append(line)
-        message = codec.decode(line)
-        if isinstance(message, Response) and message.id in self._waiting:
-            self._waiting[message.id].set()
+        answered = self._waiting.get(_find_answered(line))
+        if answered is not None:
+            answered.set()
 
     async def send(self, line: bytes) -> None:
-        """Send, and wait for the answer where one is due at once."""
+        """Send; a request waits for its answer, a listen stream for its acknowledgement."""
         message = codec.decode(line)
-        if not isinstance(message, Request) or message.method == "subscriptions/listen":
+        if not isinstance(message, Request):
             self._connection.receive(line)
             return
         answered = self._waiting[message.id] = asyncio.Event()
@@ -148,6 +148,17 @@ class _Wire:
         """Whatever the server says on leaving is no part of the transcript."""
         self._is_open = False
         await self._connection.close()
+
+
+def _find_answered(line: bytes) -> bytes | None:
+    """The id of the request that a line answers or acknowledges."""
+    message = codec.decode(line)
+    if isinstance(message, Response):
+        return message.id
+    if isinstance(message, Notification) and message.method.endswith("/acknowledged"):
+        meta = codec.decode_json(message.params or b"{}").get("_meta", {})
+        return codec.encode(meta.get(keys.SUBSCRIPTION_ID))
+    return None
 
 
 def _handshake(revision: Revision) -> list[bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -108,6 +109,11 @@ def spell(value: Any, names: Mapping[str, Any], indent: int = 4, taken: int = 4)
     if len(flat) + taken <= _WIDTH or not isinstance(value, dict | list) or not value:
         return flat
     margin = " " * indent
+    if isinstance(value, list) and not any(isinstance(item, dict | list) for item in value):
+        lines = textwrap.wrap(
+            flat, _WIDTH - indent, break_long_words=False, break_on_hyphens=False
+        )
+        return f"\n{margin}".join(lines)
     if isinstance(value, list):
         inner = [spell(item, names, indent + 2, indent) for item in value]
         opening, closing = "[", "]"
@@ -117,7 +123,7 @@ def spell(value: Any, names: Mapping[str, Any], indent: int = 4, taken: int = 4)
             start = f"{json.dumps(key, ensure_ascii=False)}: "
             inner.append(start + spell(item, names, indent + 2, indent + len(start)))
         opening, closing = "{", "}"
-    return f"{opening}\n{margin}" + f",\n{margin}".join(inner) + f"\n{margin[2:]}  {closing}"
+    return f"{opening}\n{margin}" + f",\n{margin}".join(inner) + closing
 
 
 def _spell_flat(value: Any, names: Mapping[str, Any]) -> str:

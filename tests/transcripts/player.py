@@ -9,36 +9,39 @@ from collections.abc import Iterable
 from typing import Any
 
 from dovetail.spec.keys import CLIENT_CAPABILITIES, PROTOCOL_VERSION, SUBSCRIPTION_ID
-from dovetail.spec.revisions import Family, Revision
+from dovetail.spec.revisions import LATEST_LEGACY, MODERN, Family, Revision
 from tests.transcripts.matching import explain, fill_in, find_differences
 from tests.transcripts.script import Kind, Script, Step
-from tests.transcripts.wire_models import check_message
+from tests.interop.wire_models import check_message
 from tests.transcripts.wires import Wire, open_wire
 
-__all__ = ["Heard", "Player", "play", "raw_bytes"]
+__all__ = ["Asked", "Player", "play", "raw_bytes"]
+
+# Seconds to wait for a message; generous, because an answer that is due comes at once.
+PATIENCE = 5.0
 
 _ESCAPE = re.compile(rb"\\x([0-9a-f]{2})|\\(\\)|@\{(.+?)\*(\d+)\}")
 
 
-class Heard(dict[str, str]):
-    """Methods of requests that are open or answered, by the JSON of their ids."""
+class Asked:
+    """The requests of a run, by the JSON of their ids: which method, and of which era."""
 
-    def sent(self, line: bytes) -> None:
-        """Remember what was asked."""
+    def __init__(self) -> None:
+        self.methods: dict[str, str] = {}
+        self.modern: set[str] = set()
+
+    def note(self, line: bytes) -> None:
+        """Take note of what is sent."""
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
             return
         for item in message if isinstance(message, list) else [message]:
             if isinstance(item, dict) and isinstance(item.get("method"), str) and "id" in item:
-                meta = (item.get("params") or {}) if isinstance(item.get("params"), dict) else {}
                 key = json.dumps(item["id"])
-                self[key] = item["method"]
-                self.modern[key] = PROTOCOL_VERSION in str(meta.get("_meta"))
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.modern: dict[str, bool] = {}
+                self.methods[key] = item["method"]
+                is_modern = PROTOCOL_VERSION in json.dumps(item.get("params"))
+                (self.modern.add if is_modern else self.modern.discard)(key)
 
 
 class Player:
@@ -48,7 +51,9 @@ class Player:
         self.wire = wire
         self.revision = revision
         self.names: dict[str, Any] = {"revision": revision.date}
-        self.heard = Heard()
+        self.asked = Asked()
+        # Before a handshake nobody speaks an old revision.
+        self._spoken = revision if revision.family is Family.MODERN else LATEST_LEGACY
         self._probes = 0
         self._is_open = True
 
@@ -85,7 +90,7 @@ class Player:
         """Send a line as it stands, references filled in."""
         text = fill_in(step.text, self.names)
         line = raw_bytes(text) if step.kind is Kind.SEND_RAW else text.encode()
-        self.heard.sent(line)
+        self.asked.note(line)
         await self.wire.send(line)
 
     async def close(self) -> None:
@@ -96,18 +101,27 @@ class Player:
 
     async def receive(self) -> Any:
         """The next message, checked against the published models; None at the end."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             line = await self.wire.receive()
         if line is None:
             return None
         message = json.loads(line)
         for item in message if isinstance(message, list) else [message]:
-            key = json.dumps(item.get("id"))
-            is_answer = "method" not in item
-            modern = self.heard.modern.get(key) if is_answer else SUBSCRIPTION_ID in str(item)
-            version = "2026-07-28" if modern else self.revision.date
-            check_message(item, self.heard.get(key) if is_answer else None, version)
+            self._check(item)
         return message
+
+    def _check(self, message: dict[str, Any]) -> None:
+        key = json.dumps(message.get("id"))
+        if "method" in message:
+            is_modern = SUBSCRIPTION_ID in str(message)
+            answered = None
+        else:
+            is_modern = key in self.asked.modern
+            answered = self.asked.methods.get(key)
+        version = MODERN[-1] if is_modern else self._spoken
+        check_message(message, answered, version.date)
+        if answered == "initialize" and "result" in message:
+            self._spoken = self.revision
 
     async def _expect(self, step: Step) -> None:
         expected = json.loads(fill_in(step.text, self.names))
@@ -140,7 +154,9 @@ class Player:
     async def _expect_silence(self, step: Step) -> None:
         # A question of our own: if its answer is the next thing, nothing was said before.
         probe = self.probe()
-        await self.wire.send(json.dumps(probe).encode())
+        line = json.dumps(probe).encode()
+        self.asked.note(line)
+        await self.wire.send(line)
         actual = await self._next(step, "the answer to a probe")
         assert actual.get("id") == probe["id"], f"{step.place}\nexpected silence, got {actual}"
 

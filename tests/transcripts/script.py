@@ -34,7 +34,7 @@ FOLDER = Path(__file__).parent
 TRANSPORTS = ("memory", "stdio")
 
 _HEADERS = ("server", "revisions", "transports")
-_GUARD = re.compile(r"\[([\d. -]+)\] +(.*)")
+_GUARD = re.compile(r"\[([\d.,-]+)\] +(.*)")
 _LET = re.compile(r"let (\w+) = (.*)")
 _CLAUSES = re.compile(r"# guards: *(.*)")
 
@@ -159,11 +159,13 @@ def _read_step(path: Path, number: int, line: str) -> Step:
 
 
 def read_window(text: str) -> tuple[Revision, ...]:
-    """`a..b`, `a..`, `..b` or `a`, ends included."""
-    first, dots, last = text.partition("..")
-    low = _order(first, 0)
-    high = _order(last, REVISIONS[-1].order) if dots else low
-    return tuple(revision for revision in REVISIONS if low <= revision.order <= high)
+    """`a..b`, `a..`, `..b` or `a`, ends included, or several of these with commas."""
+    orders: set[int] = set()
+    for part in text.split(","):
+        first, dots, last = part.partition("..")
+        low = _order(first, 0)
+        orders.update(range(low, (_order(last, REVISIONS[-1].order) if dots else low) + 1))
+    return tuple(revision for revision in REVISIONS if revision.order in orders)
 
 
 def _order(date: str, default: int) -> int:

@@ -40,6 +40,7 @@ __all__ = ["VARIANTS", "make_server"]
 VARIANTS: dict[str, Options] = {
     "full": Options(),
     "bare": Options(),
+    "few": Options(),
     "paged": Options(page_size=2),
     "small": Options(max_message_bytes=2000),
     "lenient": Options(accept_json_strings=True),
@@ -102,6 +103,8 @@ def make_server(variant: str = "full") -> Server:
         _add_many(server)
         return server
     _add_plain_tools(server)
+    if variant == "few":
+        return server
     _add_content_tools(server)
     _add_failing_tools(server)
     _add_telling_tools(server)

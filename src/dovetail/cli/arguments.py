@@ -61,7 +61,7 @@ def _find_property(key: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
         return found if isinstance(found, Mapping) else {}
     if schema.get("additionalProperties") is False:
         close = difflib.get_close_matches(key, properties, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = f"; did you mean {close[0]!r}?" if close else "."
         known = ", ".join(properties) or "none"
         raise UsageError(f"The tool has no argument {key!r}{hint} It has: {known}")
     return {}
@@ -84,18 +84,25 @@ def _parse_value(text: str, key: str, wanted: Mapping[str, Any], schema: Mapping
         value = _parse_scalar(text, kind)
         if value is not _NOT_THAT:
             return value
-    if "array" in types or "object" in types:
-        try:
-            return codec.decode_json(text.encode())
-        except msgspec.ValidationError:
-            # A list of texts may be spelled one item at a time.
-            if "array" in types:
-                items = resolve_ref(wanted, schema).get("items") or {}
-                return [_parse_value(text, key, items, schema)]
+    value = _parse_compound(text, types)
+    if value is not _NOT_THAT:
+        return value
+    if "array" in types:
+        # A list may be spelled one item at a time.
+        items = resolve_ref(wanted, schema).get("items") or {}
+        return [_parse_value(text, key, items, schema)]
     raise UsageError(f"{key}: expected {' or '.join(sorted(types))}, got {text!r}")
 
 
 _NOT_THAT: Any = object()
+
+
+def _parse_compound(text: str, types: set[str]) -> Any:
+    try:
+        value = codec.decode_json(text.encode())
+    except msgspec.ValidationError:
+        return _NOT_THAT
+    return value if isinstance(value, list | dict) and _type_of(value) in types else _NOT_THAT
 
 
 def _parse_scalar(text: str, kind: str) -> Any:

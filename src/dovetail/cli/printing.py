@@ -115,7 +115,8 @@ def print_result(result: CallResult) -> None:
     """What a tool answered; what is structured is shown once, not as text as well."""
     lines = list(_describe_result(result))
     for line in lines:
-        click.echo(_clean(line) if sys.stdout.isatty() else line)
+        # color=True: click would drop escape sequences that a pipe is meant to get as they are.
+        click.echo(_clean(line) if sys.stdout.isatty() else line, color=True)
 
 
 def _describe_result(result: CallResult) -> Iterator[str]:

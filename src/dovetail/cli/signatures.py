@@ -103,4 +103,5 @@ def _describe_object(schema: Mapping[str, Any], root: Mapping[str, Any], depth: 
 
 
 def _literal(value: Any) -> str:
-    return codec.encode(value).decode()
+    # The types are in Python's words, so None and True are too; texts keep JSON's quotes.
+    return repr(value) if isinstance(value, bool | None) else codec.encode(value).decode()

@@ -71,8 +71,10 @@ def find_target(text: str | None, command: Sequence[str], options: TargetOptions
         return list(command)
     if text is None:
         raise Failure("No server named; give FILE.py or -- command args...", WRONG_USAGE)
-    file = split_spec(text)
-    if file is None or options.stdio:
+    parts = split_spec(text)
+    # `python server.py` ends like a file and is a command, unless there is such a file.
+    is_file = parts is not None and (parts[0].is_file() or not set(text) & set(" \t"))
+    if not is_file or options.stdio:
         return text
     os.environ.update(options.env)
     try:

@@ -28,6 +28,8 @@ _KEPT_LINES = 20
 _MAX_LINE = 64 * 1024 * 1024
 # What the official SDKs wait after closing stdin and after SIGTERM.
 _GRACE_SECONDS = 2.0
+# How long a server that closed its output may take to exit, so that its code can be told.
+_EXIT_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,23 +107,18 @@ class StdioChannel(Channel):
             if await self._has_ended(process):
                 break
             _signal_group(process, signal_number)
-        await process.wait()
-        # A grandchild may have outlived its parent with our pipes in its hands.
-        _, unfinished = await asyncio.wait(self._readers, timeout=self._grace)
-        if unfinished:
-            _signal_group(process, signal.SIGKILL)
-            await asyncio.wait(unfinished, timeout=self._grace)
+        else:
+            await self._has_ended(process)
         for reader in self._readers:
             reader.cancel()
         await asyncio.gather(*self._readers, return_exceptions=True)
 
     async def _has_ended(self, process: asyncio.subprocess.Process) -> bool:
-        try:
-            async with asyncio.timeout(self._grace):
-                await process.wait()
-        except TimeoutError:
-            return False
-        return True
+        """Whether the process is gone, and whoever inherited its pipes with it."""
+        exit = asyncio.create_task(process.wait())
+        _, unfinished = await asyncio.wait([*self._readers, exit], timeout=self._grace)
+        exit.cancel()
+        return not unfinished
 
     async def _read_stdout(
         self,
@@ -138,8 +135,9 @@ class StdioChannel(Channel):
                     on_message(line)
         process = self._process
         if process is not None and not self._closing:
-            await asyncio.wait([stderr], timeout=self._grace)
-            await self._has_ended(process)
+            exit = asyncio.create_task(process.wait())
+            await asyncio.wait([stderr, exit], timeout=_EXIT_SECONDS)
+            exit.cancel()
             if not self._closing:
                 on_closed(TransportError(self._describe_end(process)))
 

@@ -18,7 +18,7 @@ from dovetail.client.memory import MemoryChannel
 from dovetail.client.stdio import Command, StdioChannel
 from dovetail.errors import UsageError
 
-__all__ = ["Target", "open_target"]
+__all__ = ["Target", "find_command", "open_target"]
 
 Target: TypeAlias = Connectable | str | os.PathLike[str] | Sequence[str] | Mapping[str, Any]
 
@@ -38,11 +38,19 @@ def open_target(
         if not callable(getattr(target, "connect", None)):
             raise UsageError(f"{target!r} is no server: {_ALLOWED}")
         return MemoryChannel(target)
+    return StdioChannel(find_command(target, env, cwd), echo_stderr=echo_stderr)
+
+
+def find_command(
+    target: str | os.PathLike[str] | Sequence[str] | Mapping[str, Any],
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+) -> Command:
+    """The process that a target stands for; raises UsageError."""
     argv, own_env = _read_command(target)
     if not argv or not argv[0]:
         raise UsageError(f"{target!r} holds no command to start")
-    command = Command(argv, {**own_env, **(env or {})}, cwd)
-    return StdioChannel(command, echo_stderr=echo_stderr)
+    return Command(argv, {**own_env, **(env or {})}, cwd)
 
 
 _ALLOWED = (

@@ -6,13 +6,15 @@ A call knows no event loop. Its `Outbox` takes messages from any thread, its
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+import msgspec
 from msgspec import UNSET, Raw
 
 from dovetail.core.era import Era
-from dovetail.errors import UsageError
+from dovetail.errors import InvalidParamsError, UsageError
 from dovetail.spec.keys import PROGRESS_TOKEN
 from dovetail.spec.models import ClientInfo, Params, ResourceContents
 from dovetail.wire import codec
@@ -77,7 +79,7 @@ class Record:
     key. In the legacy era a request runs once and the record only guards the keys.
     """
 
-    __slots__ = ("answers", "asked", "busy", "ordinals", "results")
+    __slots__ = ("answers", "asked", "busy", "on_rest", "ordinals", "results")
 
     def __init__(self) -> None:
         self.answers: dict[str, Raw] = {}
@@ -85,8 +87,9 @@ class Record:
         self.asked: set[str] = set()
         self.ordinals: dict[str, int] = {}
         # How many `once` functions run right now: their effects must be recorded before
-        # the handler may be interrupted.
+        # the handler may be interrupted. Whoever wants to do that waits for `on_rest`.
         self.busy = 0
+        self.on_rest: Callable[[], None] | None = None
 
     def claim(self, key: str | None, kind: str) -> str:
         """The key of the next ask: the author's, or one counted per kind."""
@@ -99,6 +102,17 @@ class Record:
             )
         self.asked.add(key)
         return key
+
+    @contextmanager
+    def effect(self) -> Iterator[None]:
+        """Around something that must be recorded before the handler may be interrupted."""
+        self.busy += 1
+        try:
+            yield
+        finally:
+            self.busy -= 1
+            if not self.busy and self.on_rest is not None:
+                self.on_rest()
 
 
 class Sent:
@@ -183,8 +197,7 @@ class Call:
     def meta(self) -> dict[str, Any]:
         """The `_meta` of the request."""
         if self._meta is None:
-            raw = self.params.meta
-            self._meta = {} if raw is UNSET else codec.decode_json(raw)
+            self._meta = {} if self.params.meta is UNSET else _read_meta(self.params.meta)
         return self._meta
 
     @property
@@ -208,3 +221,10 @@ class Call:
         """Send a notification that belongs to this request, unless the request is over."""
         if not self.over and not self.cancelled:
             self.outbox.send(codec.encode_notification(method, params))
+
+
+def _read_meta(raw: Raw) -> dict[str, Any]:
+    try:
+        return codec.decode_as(dict[str, Any], raw)
+    except msgspec.ValidationError as error:
+        raise InvalidParamsError(f"Invalid params: _meta: {error}") from None

@@ -121,11 +121,17 @@ class Dispatcher:
         if isinstance(error, Interim):
             return codec.encode_result(call.id, error.body)
         if isinstance(error, RpcError):
-            return self._failed(call, error)
+            try:
+                return self._failed(call, error)
+            except Exception as unsayable:  # noqa: BLE001 - the boundary
+                # Its message or data is no JSON; the request is answered all the same.
+                error = unsayable
         if isinstance(error, ToolError | LimitError):
             text = str(error)
         else:
             text = self._log_crash(call, error)
+        # Halves of surrogate pairs (names of files hold them) cannot be sent.
+        text = text.encode(errors="replace").decode()
         if handler.fault is None:
             return self._failed(call, InternalError(text))
         return codec.encode_result(call.id, call.era.complete(handler.fault(text)))

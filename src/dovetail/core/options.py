@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -66,8 +67,16 @@ class Options:
             seconds = getattr(self, name)
             if seconds is not None and seconds <= 0:
                 raise UsageError(f"Options.{name} must be above 0 or None, got {seconds}")
+        if not 0 < self.state_lifetime < math.inf:
+            raise UsageError(
+                f"Options.state_lifetime must be a number of seconds, got {self.state_lifetime}"
+            )
         if self.queue < 0 or self.grace < 0 or self.list_ttl_ms < 0:
             raise UsageError("Options.queue, grace and list_ttl_ms cannot be negative")
+        if self.list_scope not in ("public", "private"):
+            raise UsageError(
+                f"Options.list_scope must be 'public' or 'private', got {self.list_scope!r}"
+            )
         if self.log_level not in LOG_LEVELS:
             raise UsageError(
                 f"Options.log_level must be one of {', '.join(LOG_LEVELS)}, got {self.log_level!r}"

@@ -87,7 +87,7 @@ class Registry(Generic[T]):
 
     def suggestion(self, name: str) -> str:
         """`; did you mean 'x'?` or `; there is: 'x', 'y'` for an unknown name, else nothing."""
-        # The name is the peer's and difflib is quadratic: a long one gets no comparison at all.
+        # The name is the peer's and difflib is quadratic: of a long one only the head counts.
         close = difflib.get_close_matches(name[:_LONGEST_COMPARED], self._entries, n=3, cutoff=0.5)
         if close:
             return f"; did you mean {' or '.join(map(repr, close))}?"

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
+from msgspec import UNSET
 
 from dovetail.core.call import Call, Peer
 from dovetail.core.dispatch import MethodHandler
@@ -33,7 +34,7 @@ from dovetail.eras.modern.sealing import Sealer
 from dovetail.eras.modern.subscriptions import ListenStream, listen_methods
 from dovetail.errors import InvalidParamsError, InvalidRequestError, RpcError
 from dovetail.spec.keys import LOG_LEVELS
-from dovetail.spec.methods import METHODS
+from dovetail.spec.methods import METHODS, Kind
 from dovetail.spec.models import InitializeParams, Params
 from dovetail.spec.revisions import LATEST_LEGACY, MODERN, REVISIONS, Revision
 from dovetail.wire import codec
@@ -41,7 +42,8 @@ from dovetail.wire.messages import Request
 
 __all__ = ["Eras", "ListenStream", "Session", "announce", "no_batches"]
 
-_PARAMS: dict[str, type[Params]] = {method.name: method.params for method in METHODS}  # type: ignore[misc]
+# A notification that comes as a request is an unknown method, whatever it carries.
+_PARAMS = {method.name: method.params for method in METHODS if method.kind is Kind.REQUEST}
 
 _NOBODY = Peer(None, {}, None)
 
@@ -94,6 +96,8 @@ class Eras:
                 params = codec.decode_as(Params, raw or b"{}")
             except msgspec.ValidationError:
                 return problem
+        if params.meta is not UNSET and bytes(params.meta)[:1] != b"{":
+            problem = problem or InvalidParamsError("Invalid params: _meta must be an object")
         if message.method == "server/discover" or is_modern(params.meta):
             return self._open_modern(message, params, problem, principal)
         if session is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 from dovetail.core.call import Call
@@ -50,6 +50,9 @@ class Completions:
 
     def __len__(self) -> int:
         return len(self._completers)
+
+    def __iter__(self) -> Iterator[_Completer]:
+        return iter(self._completers.values())
 
     def add(self, target: Any, argument: str, function: Callable[..., Any]) -> None:
         """Complete `argument` of a prompt (its function or name) or a template (its text)."""

@@ -12,10 +12,9 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-import msgspec
-
 from dovetail.errors import UsageError
 from dovetail.spec import models
+from dovetail.spec.fields import has_all_content_fields, trim
 from dovetail.spec.models import Annotations, ContentBlock, Meta, ResourceLink, Role
 from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
@@ -252,7 +251,7 @@ def to_json(value: Any) -> str:
     """Plain data as JSON text; raises UsageError for what is no data."""
     try:
         return codec.encode_with(value, _plain).decode()
-    except (TypeError, msgspec.MsgspecError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(
             f"a handler returned {type(value).__name__}, which is no content and no JSON: {error}"
         ) from None
@@ -267,14 +266,16 @@ def _plain(value: Any) -> Any:
 
 
 def fit_blocks(blocks: Sequence[ContentBlock], revision: Revision) -> list[ContentBlock]:
-    """The blocks with those that `revision` does not know replaced by what it does know."""
-    if len(revision.content_types) == len(_WIRE_BLOCKS):
+    """The blocks with what `revision` does not know replaced by what it does know."""
+    if len(revision.content_types) == len(_WIRE_BLOCKS) and has_all_content_fields(revision):
         return list(blocks)
     return [fit_block(block, revision) for block in blocks]
 
 
 def fit_block(block: ContentBlock, revision: Revision) -> ContentBlock:
     """One block, as `revision` can say it."""
+    # lifecycle.operation.version (2025-11-25 basic/lifecycle): members of blocks differ as well
+    block = trim(block, revision)
     if isinstance(block, models.AudioContent) and "audio" not in revision.content_types:
         return models.EmbeddedResource(
             resource=models.BlobContents(

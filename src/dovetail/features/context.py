@@ -182,14 +182,11 @@ class Context:
         record = self._call.record
         raw = record.results.get(key)
         if raw is None:
-            record.busy += 1
-            try:
+            with record.effect():
                 value = function()
                 if inspect.isawaitable(value):
                     value = await value
                 raw = record.results[key] = msgspec.Raw(_recordable(key, value))
-            finally:
-                record.busy -= 1
         if type is None:
             return codec.decode_json(raw)
         return type_schema(type).decode(bytes(raw))

@@ -16,6 +16,7 @@ import msgspec
 
 from dovetail.core.call import Ask, Call
 from dovetail.core.schema import TypeSchema, type_schema
+from dovetail.core.schema.validator import SchemaValidator
 from dovetail.errors import InvalidParamsError, InvalidValueError, ToolError, UsageError
 from dovetail.spec.models import ElicitFormParams, ElicitResult, ElicitUrlParams
 from dovetail.spec.revisions import Revision
@@ -146,9 +147,20 @@ def _decode(answer: msgspec.Raw, key: str) -> ElicitResult:
 class _Form:
     """A schema to show and the check of what comes back."""
 
-    def __init__(self, form: dict[str, Any], check: TypeSchema) -> None:
+    def __init__(
+        self, form: dict[str, Any], check: TypeSchema | None, shown: SchemaValidator | None
+    ) -> None:
         self.form = form
-        self.convert = check.convert
+        self._check = check
+        # Judges by the form itself, where that says more than the type does.
+        self._shown = shown
+
+    def convert(self, content: dict[str, Any]) -> Any:
+        """The answer as a value of the type; raises InvalidValueError."""
+        if self._shown is not None:
+            # What was left empty may come as null, which a form has no way to say.
+            self._shown.check({k: v for k, v in content.items() if v is not None})
+        return content if self._check is None else self._check.convert(content)
 
 
 @lru_cache(maxsize=256)
@@ -167,12 +179,18 @@ def _form_of_type(type_: Any) -> _Form:
     form: dict[str, Any] = {"type": "object", "properties": properties}
     if root.get("required"):
         form["required"] = list(root["required"])
-    return _Form(form, check)
+    # The type of a field with `Choices` is plain text: it does not know what was on offer.
+    shown = SchemaValidator(form, asserts_formats=False) if choices else None
+    return _Form(form, check, shown)
 
 
 def _form_of(form: Any) -> _Form:
     if isinstance(form, dict):
-        return _Form(form, type_schema(dict[str, Any]))
+        shown = SchemaValidator(form, asserts_formats=False)
+        shown.compile("the form")
+        if form.get("type") != "object" or "properties" not in form:
+            raise UsageError('a form has "type": "object" and "properties" at its root')
+        return _Form(form, None, shown)
     return _form_of_type(form)
 
 
@@ -237,12 +255,12 @@ def fit_form(form: dict[str, Any], revision: Revision) -> dict[str, Any]:
 
 
 def _older_field(name: str, field: dict[str, Any]) -> dict[str, Any]:
-    if field["type"] == "array":
+    if field.get("type") == "array":
         raise ToolError(
             f"This needs a choice of several values ({name!r}), which the client's version of "
             "the protocol cannot show."
         )
-    fitted = {k: v for k, v in field.items() if k != "default" or field["type"] == "boolean"}
+    fitted = {k: v for k, v in field.items() if k != "default" or field.get("type") == "boolean"}
     pairs = fitted.pop("oneOf", None)
     if pairs:
         fitted["enum"] = [pair["const"] for pair in pairs]

@@ -58,12 +58,31 @@ def look_at(
     style = _style(function, blocking, own_name)
     return Author(
         function=function,
-        handler=Handler(function, style, f"{kind} {own_name!r}", timeout, idle_timeout),
+        handler=Handler(_by_keyword(function, own_name), style, f"{kind} {own_name!r}", timeout, idle_timeout),
         name=own_name,
         context=_context_parameter(hints),
         description=parse_docstring(inspect.getdoc(function)),
         returns=hints.get("return", inspect.Parameter.empty),
     )
+
+
+def _by_keyword(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The function itself, unless it has parameters that cannot be given by keyword."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:
+        raise UsageError(
+            f"Python knows no signature of {name!r}; wrap it in a function with named parameters"
+        ) from None
+    places = [each for each in parameters if each.kind is inspect.Parameter.POSITIONAL_ONLY]
+    if not places:
+        return function
+
+    def call(**values: Any) -> Any:
+        first = [values.pop(place.name, place.default) for place in places]
+        return function(*first, **values)
+
+    return call
 
 
 def _name_of(function: Callable[..., Any]) -> str:

@@ -31,9 +31,11 @@ def rank_of(level: Any) -> int:
 def _encode(level: str, logger: str | None, payload: Any) -> bytes:
     try:
         return codec.encode(LogParams(level=level, logger=logger, data=payload))
-    except TypeError:
-        # A log line must not bring its handler down; what is no JSON is shown as text.
-        return codec.encode(LogParams(level=level, logger=logger, data=str(payload)))
+    except (TypeError, ValueError, RecursionError):
+        # A log line must not bring its handler down; what is no JSON, or text with half of a
+        # surrogate pair (file names have them), is shown as far as it can be.
+        text = str(payload).encode(errors="backslashreplace").decode()
+        return codec.encode(LogParams(level=level, logger=logger, data=text))
 
 
 class LogSender:

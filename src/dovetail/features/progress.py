@@ -6,6 +6,7 @@ first fifty go at once, then fifty a second, and the last one (progress = total)
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -37,8 +38,11 @@ class ProgressReporter:
         if call.on_activity is not None:
             call.on_activity()
         token = call.progress_token
-        if token is None:
+        # A share of nothing (0/0) is no number in JSON; the client would get null.
+        if token is None or not math.isfinite(done):
             return
+        if total is not None and not math.isfinite(total):
+            total = None
         # progress.increasing (2025-11-25 basic/utilities/progress): each value above the last
         if self._last is not None and done <= self._last:
             return

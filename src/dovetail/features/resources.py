@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Coroutine
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
 
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Shaped
@@ -260,6 +261,10 @@ def _hint(ttl_ms: int, scope: str) -> CacheHint:
 
 
 def _mime_type_of(returns: Any) -> str | None:
+    # None says that there is no such resource; it is no contents.
+    kinds = [kind for kind in get_args(returns) if kind is not NoneType]
+    if isinstance(returns, UnionType) or get_origin(returns) is Union:
+        returns = kinds[0] if len(kinds) == 1 else Any
     if returns is str:
         return "text/plain"
     if returns is bytes or returns in (inspect.Parameter.empty, Any, Image):

@@ -114,6 +114,7 @@ class Tools:
                 f"{author.name!r}"
             )
         options = self._options
+        # tools.inputschema.root-object: a schema by hand with another root is refused in here
         arguments = arguments_schema(
             function,
             skip=author.skipped,
@@ -121,9 +122,6 @@ class Tools:
             inline_refs=options.inline_refs,
             accept_json_strings=options.accept_json_strings,
         )
-        if arguments.json_schema.get("type") != "object":
-            # tools.inputschema.root-object
-            raise UsageError(f'the input_schema of {author.name!r} must have "type": "object"')
         result = result_schema(
             author.returns,
             json_schema=output_schema,

@@ -62,7 +62,9 @@ class Connection:
         self._calls: dict[bytes, _InFlight] = {}
         self._streams: set[ListenStream] = set()
         self._changes: dict[Change, None] = {}
+        # Messages that came before the lifespan was entered, and the task that enters it.
         self._early: list[bytes] | None = None
+        self._beginning: asyncio.Task[None] | None = None
         self._unsubscribe = engine.bus.subscribe(self._heard)
 
     # -- in -----------------------------------------------------------------------------
@@ -76,7 +78,7 @@ class Connection:
         else:
             # The lifespan has to be entered first; messages keep their order.
             self._early = [data]
-            self._loop.create_task(self._begin())
+            self._beginning = self._loop.create_task(self._begin())
 
     def refuse(self, error: RpcError) -> None:
         """Answer something that was no message at all, such as an oversized line."""
@@ -212,7 +214,9 @@ class Connection:
     def _withdraw(self, in_flight: _InFlight) -> None:
         # cancel.no-response: a call that is over says nothing more, whatever its handler does
         in_flight.call.cancelled = in_flight.call.over = True
-        in_flight.task.cancel()
+        # Not at once: a task that is cancelled before its first step never runs at all, so
+        # nothing would take its id off the list of calls in flight.
+        self._loop.call_soon(in_flight.task.cancel)
 
     def _responded(self, message: Response) -> None:
         channel = self._session.back_channel if self._session is not None else None
@@ -281,13 +285,12 @@ class Connection:
     async def close(self, grace: float = 0.0) -> None:
         """End: streams gracefully, calls within `grace` seconds, whatever is left by force."""
         self._unsubscribe()
+        if self._beginning is not None:
+            await asyncio.wait([self._beginning], timeout=grace or 0.05)
+            self._beginning.cancel()
         if self._session is not None and self._session.back_channel is not None:
             self._session.back_channel.close()
-        for stream in tuple(self._streams):
-            # cancel.server-listen-teardown and subs.graceful-result (2026-07-28) ask for both
-            params = b'{"requestId":%b,"reason":"the server is shutting down"}' % stream.call.id
-            self._write(codec.encode_notification("notifications/cancelled", params))
-            stream.end()
+        await self._end_streams()
         tasks = [in_flight.task for in_flight in self._calls.values()]
         if tasks:
             await asyncio.wait(tasks, timeout=grace or 0.05)
@@ -296,3 +299,22 @@ class Connection:
             self._withdraw(in_flight)
         if left:
             await asyncio.wait([in_flight.task for in_flight in left], timeout=grace or 0.5)
+
+    async def _end_streams(self) -> None:
+        streams = [stream for stream in self._streams if not stream.call.over]
+        if not streams:
+            return
+        for stream in streams:
+            stream.end()
+        # subs.graceful-result (2026-07-28 basic/patterns/subscriptions): the result comes first.
+        # A client that reads of the cancellation before it takes the stream for lost.
+        answered = [self._calls[stream.call.id].task for stream in streams]
+        await asyncio.wait(answered, timeout=0.05)
+        for stream in streams:
+            # cancel.server-listen-teardown (2026-07-28 basic/patterns/cancellation); and
+            # subs.id-on-all (2026-07-28 basic/patterns/subscriptions): it belongs to the stream
+            params = b'{"_meta":%b,"requestId":%b,"reason":"the server is shutting down"}' % (
+                codec.encode(stream.meta),
+                stream.call.id,
+            )
+            self._write(codec.encode_notification("notifications/cancelled", params))

@@ -58,3 +58,7 @@ class Lifespan:
             if state.done():
                 raise
             state.set_exception(error)
+        finally:
+            if self._state is state:
+                # Failed, or its event loop ended: the next call enters it anew.
+                self._task = self._state = self._stop = None

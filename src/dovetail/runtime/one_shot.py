@@ -7,7 +7,6 @@ back channel exists here to ask it anything.
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -59,14 +58,16 @@ class _Forward:
             self._loop.call_soon_threadsafe(self._forward, message)
 
     def _forward(self, message: bytes) -> None:
-        if inspect.iscoroutinefunction(self._send):
+        if self._last is not None:
             self._last = self._loop.create_task(self._in_order(self._last, message))
-        else:
-            self._send(message)
+            return
+        # Only what it returns tells whether `send` is async: it may be a lambda or an object.
+        sent = self._send(message)
+        if sent is not None:
+            self._last = asyncio.ensure_future(sent)
 
-    async def _in_order(self, previous: asyncio.Future[None] | None, message: bytes) -> None:
-        if previous is not None:
-            await previous
+    async def _in_order(self, previous: asyncio.Future[None], message: bytes) -> None:
+        await previous
         sent = self._send(message)
         if sent is not None:
             await sent

@@ -34,17 +34,31 @@ class HandlerRunner:
 
     async def run(self, call: Call, handler: Handler, arguments: dict[str, Any]) -> Any:
         """The function's return value; raises what it raises, LimitError or an interim outcome."""
+        if call.interruption is not None:
+            # A running handler reads a resource. It has a slot and a clock already; to wait for
+            # a second slot could last forever, once all slots are held by such handlers.
+            return await self._run(call, handler, arguments)
         slots = self._slots
         if not slots.take():
             await slots.wait()
         try:
+            if call.cancelled:
+                raise asyncio.CancelledError  # withdrawn before it began: no effect is wanted
             if handler.style is Style.INLINE:
-                return handler.function(**arguments)
-            if handler.style is Style.ASYNC:
-                return await self._timed(call, handler, handler.function(**arguments))
-            return await self._timed(call, handler, self._in_thread(call, handler, arguments))
+                return await self._run(call, handler, arguments)
+            return await self._timed(call, handler, self._run(call, handler, arguments))
         finally:
             slots.release()
+
+    async def _run(self, call: Call, handler: Handler, arguments: dict[str, Any]) -> Any:
+        try:
+            if handler.style is Style.THREAD:
+                return await self._in_thread(call, handler, arguments)
+            value = handler.function(**arguments)
+            return await value if handler.style is Style.ASYNC else value
+        except SystemExit as error:
+            # It would end the event loop and with it every other call; the handler has failed.
+            raise RuntimeError(f"the handler raised {error!r}") from error
 
     async def _in_thread(self, call: Call, handler: Handler, arguments: dict[str, Any]) -> Any:
         try:
@@ -101,7 +115,9 @@ class _Slots:
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
+            if turn in self._line:
+                self._line.remove(turn)  # others may have the place
+            elif not turn.cancelled():
                 self.release()  # the slot was handed over in the same moment
             raise
 
@@ -122,7 +138,8 @@ class _Watch:
         "_call",
         "_deadline",
         "_handler",
-        "_held",
+        "_held_since",
+        "_holds",
         "_idle",
         "_idle_deadline",
         "_loop",
@@ -141,7 +158,9 @@ class _Watch:
         self._idle = idle
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.current_task()
-        self._held: float | None = None
+        # How many questions to the client are open, and since when the clock stands still.
+        self._holds = 0
+        self._held_since = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self.outcome: Exception | None = None
         now = self._loop.time()
@@ -163,8 +182,7 @@ class _Watch:
         """The run is over; True if it was interrupted and nobody else cancelled it."""
         call = self._call
         call.interruption = call.hold = call.on_activity = None
-        if self._timer is not None:
-            self._timer.cancel()
+        self._disarm()
         if self.outcome is None or self._task is None:
             return False
         # Take our own cancellation back; one that remains came from somebody else.
@@ -172,15 +190,15 @@ class _Watch:
 
     def hold(self, waiting: bool) -> None:
         """Stop the clock while the client is asked something."""
-        now = self._loop.time()
-        if waiting:
-            self._held = now
-            return
-        if self._held is not None:
+        self._holds += 1 if waiting else -1
+        if waiting and self._holds == 1:
+            self._held_since = self._loop.time()
+            self._disarm()
+        elif self._holds == 0:
             if self._deadline is not None:
-                self._deadline += now - self._held
-            self._held = None
-        self._alive()
+                self._deadline += self._loop.time() - self._held_since
+            self._alive()
+            self._arm()
 
     def _alive(self) -> None:
         # May come from a worker thread: it only moves a number that the timer looks at.
@@ -192,12 +210,12 @@ class _Watch:
         if due is not None:
             self._timer = self._loop.call_at(due, self._expire)
 
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
     def _expire(self) -> None:
         now = self._loop.time()
-        if self._held is not None:
-            # The clock stands still; look again when a whole period has passed.
-            self._timer = self._loop.call_later(self._idle or self._timeout or 1.0, self._expire)
-            return
         if self._deadline is not None and now >= self._deadline:
             self._time_out(f"took longer than {self._timeout:g} seconds")
         elif self._idle_deadline is not None and now >= self._idle_deadline:

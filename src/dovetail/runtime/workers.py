@@ -54,9 +54,13 @@ class WorkerPool:
     def _work(self) -> None:
         while True:
             job = self._jobs.get()
+            outcome: Any = None
+            failed = False
             try:
-                outcome: Any = job.context.run(job.function)
-                failed = False
+                # Nobody waits for a job that was cancelled while all threads were busy: its
+                # effects are not wanted either.
+                if not job.future.cancelled():
+                    outcome = job.context.run(job.function)
             except BaseException as error:  # noqa: BLE001 - it belongs to whoever awaits the future
                 outcome, failed = error, True
             with self._lock:
@@ -71,8 +75,9 @@ def _settle(future: asyncio.Future[Any], outcome: Any, failed: bool) -> None:
         return
     if not failed:
         future.set_result(outcome)
-    elif isinstance(outcome, Exception):
+    elif isinstance(outcome, Exception) and not isinstance(outcome, StopIteration):
         future.set_exception(outcome)
     else:
-        # SystemExit and the like would stop the loop; the handler has simply failed.
+        # SystemExit and the like would stop the loop, and a future refuses StopIteration; the
+        # handler has simply failed.
         future.set_exception(RuntimeError(f"the handler raised {outcome!r}"))

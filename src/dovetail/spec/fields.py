@@ -7,7 +7,8 @@ strictly, and a reader of transcripts, should not have to.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -15,7 +16,15 @@ from msgspec import Struct
 from dovetail.spec import models
 from dovetail.spec.revisions import V2025_03_26, V2025_06_18, V2025_11_25, Revision
 
-__all__ = ["NEWER_FIELDS", "project"]
+__all__ = [
+    "NEWER_CONTENT_FIELDS",
+    "NEWER_FIELDS",
+    "has_all_content_fields",
+    "project",
+    "trim",
+]
+
+M = TypeVar("M", bound=Struct)
 
 # struct -> wire name of a member -> the first revision that has it
 NEWER_FIELDS: dict[type[Struct], dict[str, Revision]] = {
@@ -38,6 +47,7 @@ NEWER_FIELDS: dict[type[Struct], dict[str, Revision]] = {
         "_meta": V2025_06_18,
     },
     models.PromptArgument: {"title": V2025_06_18},
+    models.Annotations: {"lastModified": V2025_06_18},
     models.Resource: {
         "title": V2025_06_18,
         "icons": V2025_11_25,
@@ -51,6 +61,17 @@ NEWER_FIELDS: dict[type[Struct], dict[str, Revision]] = {
 }
 
 
+# Likewise for the blocks of an answer, which stay structs: see `trim`.
+NEWER_CONTENT_FIELDS: dict[type[Struct], dict[str, Revision]] = {
+    models.TextContent: {"_meta": V2025_06_18},
+    models.ImageContent: {"_meta": V2025_06_18},
+    models.AudioContent: {"_meta": V2025_06_18},
+    models.EmbeddedResource: {"_meta": V2025_06_18},
+    models.ResourceLink: {"icons": V2025_11_25},
+    models.Annotations: NEWER_FIELDS[models.Annotations],
+}
+
+
 def project(model: Struct, revision: Revision) -> dict[str, Any]:
     """The struct as builtins with only the members that `revision` knows."""
     value: dict[str, Any] = msgspec.to_builtins(model)
@@ -59,4 +80,32 @@ def project(model: Struct, revision: Revision) -> dict[str, Any]:
             value.pop(name, None)
     if isinstance(model, models.Prompt) and model.arguments:
         value["arguments"] = [project(argument, revision) for argument in model.arguments]
+    if isinstance(model, models.Resource | models.ResourceTemplate) and model.annotations:
+        value["annotations"] = project(model.annotations, revision)
     return value
+
+
+@cache
+def has_all_content_fields(revision: Revision) -> bool:
+    """Whether `trim` has nothing to do for `revision`."""
+    return not any(_unknown_members(kind, revision) for kind in NEWER_CONTENT_FIELDS)
+
+
+def trim(block: M, revision: Revision) -> M:
+    """The block without the members that `revision` does not know; itself if it has none."""
+    unknown = _unknown_members(type(block), revision)
+    changes: dict[str, Any] = {name: None for name in unknown if getattr(block, name) is not None}
+    annotations = getattr(block, "annotations", None)
+    if annotations is not None and (fitted := trim(annotations, revision)) is not annotations:
+        changes["annotations"] = fitted
+    return msgspec.structs.replace(block, **changes) if changes else block
+
+
+@cache
+def _unknown_members(kind: type[Struct], revision: Revision) -> tuple[str, ...]:
+    newer = NEWER_CONTENT_FIELDS[kind]
+    return tuple(
+        member.name
+        for member in msgspec.structs.fields(kind)
+        if member.encode_name in newer and newer[member.encode_name].order > revision.order
+    )

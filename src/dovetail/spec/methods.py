@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
-from msgspec import Struct
-
 from dovetail.spec import models
 from dovetail.spec.revisions import (
     REVISIONS,
@@ -49,7 +47,7 @@ class MethodSpec:
     sender: Sender
     since: Revision
     until: Revision
-    params: type[Struct] = models.Params
+    params: type[models.Params] = models.Params
     capability: str | None = None
     # May be answered with input_required (2026-07-28 basic/patterns/mrtr#supported-requests).
     asks_back: bool = False
@@ -68,7 +66,7 @@ def _request(
     until: Revision = _NOW,
     *,
     sender: Sender = Sender.CLIENT,
-    params: type[Struct] = models.Params,
+    params: type[models.Params] = models.Params,
     capability: str | None = None,
     asks_back: bool = False,
 ) -> MethodSpec:
@@ -81,7 +79,7 @@ def _notification(
     until: Revision = _NOW,
     *,
     sender: Sender = Sender.SERVER,
-    params: type[Struct] = models.Params,
+    params: type[models.Params] = models.Params,
 ) -> MethodSpec:
     return MethodSpec(name, Kind.NOTIFICATION, sender, since, until, params)
 
@@ -137,7 +135,13 @@ METHODS: tuple[MethodSpec, ...] = (
     ),
     _notification("notifications/message", params=models.LogParams),
     # progress and cancellation
-    _notification("notifications/progress", sender=Sender.BOTH, params=models.ProgressParams),
+    _notification(
+        "notifications/progress",
+        until=_LAST_LEGACY,
+        sender=Sender.BOTH,
+        params=models.ProgressParams,
+    ),
+    _notification("notifications/progress", V2026_07_28, params=models.ProgressParams),
     _notification("notifications/cancelled", sender=Sender.BOTH, params=models.CancelledParams),
     # what a server asks of a client: requests in the legacy era, inputs in the modern one
     _request("sampling/createMessage", sender=Sender.SERVER, capability="sampling"),

@@ -407,7 +407,7 @@ class CancelledParams(Params, kw_only=True):
     reason: str | None = None
 
 
-class ProgressParams(Model, kw_only=True):
+class ProgressParams(Params, kw_only=True):
     """notifications/progress."""
 
     progress_token: str | int
@@ -416,7 +416,7 @@ class ProgressParams(Model, kw_only=True):
     message: str | None = None
 
 
-class LogParams(Model, kw_only=True):
+class LogParams(Params, kw_only=True):
     """notifications/message."""
 
     level: str

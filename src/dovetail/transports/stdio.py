@@ -53,7 +53,7 @@ async def serve_stdio(server: Server) -> None:
         loop = asyncio.get_running_loop()
         with _signals(loop, stop):
             await server.start()
-            writer = _Writer(outgoing)
+            writer = _Writer(outgoing, stop)
             connection = server.connect(writer.send, drain=writer.drain)
             reader = _Reader(incoming, connection, writer, server.options.max_message_bytes, stop)
             reader.start()
@@ -122,8 +122,9 @@ def _is_null_device(descriptor: int) -> bool:
 class _Writer:
     """Whole lines, in order, never more than the client takes."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, ended: asyncio.Event) -> None:
         self._descriptor = descriptor
+        self._ended = ended
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[bytes | memoryview] = deque()
         self._waiting_bytes = 0
@@ -212,9 +213,10 @@ class _Writer:
         self._empty.set()
 
     def _give_up(self, error: OSError) -> None:
-        # The client has closed its end: there is nobody to tell.
+        # The client has closed its end: there is nobody to tell, so there is nothing to do.
         logger.debug("cannot write to the client: %s", error)
         self._broken = True
+        self._ended.set()
         self._waiting.clear()
         self._waiting_bytes = 0
         self._settle()

@@ -64,6 +64,7 @@ class _Readable(Struct, gc=False):
 
 _decode_envelope = msgspec.json.Decoder(_Envelope).decode
 _decode_readable = msgspec.json.Decoder(_Readable).decode
+_decode_raw = msgspec.json.Decoder(Raw).decode
 _decode_array = msgspec.json.Decoder(list[Raw]).decode
 _decode_any = msgspec.json.Decoder().decode
 _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
@@ -85,12 +86,15 @@ def decode(data: bytes) -> Incoming:
             # stdio.utf8 (2025-11-25 basic/transports): messages are UTF-8. Raw members are
             # skipped, not read, by the envelope decoder, so the whole text is checked here.
             data.decode()
-        envelope = _decode_envelope(data)
+        return _classify(_decode_envelope(data))
     except msgspec.ValidationError:
-        return _decode_unusual(data)
+        # Decoding stopped at the first member that did not fit: the rest has not been seen yet.
+        try:
+            return _decode_unusual(data)
+        except _UNREADABLE as error:
+            return _unreadable(error)
     except _UNREADABLE as error:
-        return Malformed(ParseError(f"Parse error: {_reason(error)}"))
-    return _classify(envelope)
+        return _unreadable(error)
 
 
 def _classify(envelope: _Envelope) -> Message | Malformed:
@@ -131,6 +135,7 @@ def _decode_unusual(data: bytes) -> Incoming:
     try:
         readable = _decode_readable(data)
     except msgspec.ValidationError:
+        _decode_raw(data)  # raises where it is no JSON at all
         return _invalid(f"a message is a JSON object, got {_clip(data)}", None)
     id = canonical_id(bytes(readable.id))
     if readable.jsonrpc is _ABSENT:
@@ -145,13 +150,16 @@ def _decode_batch(data: bytes) -> Incoming:
     entries = _decode_array(data)
     if not entries:
         return _invalid("a batch must hold at least one message", None)
-    items = []
-    for entry in entries:
-        item = decode(bytes(entry))
-        if isinstance(item, Batch):
-            item = _invalid("a batch cannot hold another batch", None)
-        items.append(item)
-    return Batch(tuple(items))
+    return Batch(tuple(_decode_item(bytes(entry)) for entry in entries))
+
+
+def _decode_item(data: bytes) -> Message | Malformed:
+    if data[:1] == b"[":
+        # Not looked into: arrays in arrays would be read once for each level.
+        return _invalid("a batch cannot hold another batch", None)
+    item = decode(data)
+    assert not isinstance(item, Batch)
+    return item
 
 
 def canonical_id(raw: bytes) -> bytes | None:
@@ -161,6 +169,10 @@ def canonical_id(raw: bytes) -> bytes | None:
     if raw.isdigit() or (raw[:1] == b"-" and raw[1:].isdigit()):
         return raw
     return None
+
+
+def _unreadable(error: Exception) -> Malformed:
+    return Malformed(ParseError(f"Parse error: {_reason(error)}"))
 
 
 def _invalid(what: str, id: bytes | None) -> Malformed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -78,7 +79,7 @@ def test_a_result_is_text_blocks_and_structure() -> None:
         {"type": "resource", "resource": {"uri": "a:b", "text": "inside"}},
         {"type": "text", "text": "two"},
     ]
-    answers = iter(
+    answers: Iterator[Answer] = iter(
         [
             {"content": content, "_meta": {"k": 1}},
             {"content": content, "structuredContent": {"n": [1, None]}},

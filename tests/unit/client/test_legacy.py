@@ -207,18 +207,20 @@ def test_changes_reach_the_subscription_that_wants_them_and_the_callback() -> No
 
     async def listen() -> list[Change]:
         heard: list[Change] = []
-        async with Client(server, mode="legacy", on_change=heard.append) as client:
-            async with client.subscribe(tools=True, prompts=True, uris=["memo://a"]) as changes:
-                assert changes.acknowledged == Interest(tools=True, uris=("memo://a",))
-                assert changes.refused == ("prompts",)
-                server.tell("notifications/resources/list_changed")
-                server.tell("notifications/resources/updated", {"uri": "memo://b"})
-                server.tell("notifications/resources/updated", {"uri": "memo://a/page"})
-                server.tell("notifications/resources/updated", {})
-                server.tell("notifications/tools/list_changed")
-                server.tell("notifications/elicitation/complete", {"elicitationId": "1"})
-                assert await anext(changes) == Change("resource", "memo://a/page")
-                assert await anext(changes) == Change("tools")
+        async with (
+            Client(server, mode="legacy", on_change=heard.append) as client,
+            client.subscribe(tools=True, prompts=True, uris=["memo://a"]) as changes,
+        ):
+            assert changes.acknowledged == Interest(tools=True, uris=("memo://a",))
+            assert changes.refused == ("prompts",)
+            server.tell("notifications/resources/list_changed")
+            server.tell("notifications/resources/updated", {"uri": "memo://b"})
+            server.tell("notifications/resources/updated", {"uri": "memo://a/page"})
+            server.tell("notifications/resources/updated", {})
+            server.tell("notifications/tools/list_changed")
+            server.tell("notifications/elicitation/complete", {"elicitationId": "1"})
+            assert await anext(changes) == Change("resource", "memo://a/page")
+            assert await anext(changes) == Change("tools")
         return heard
 
     assert run(listen()) == [Change("resources"), Change("tools")]
@@ -245,9 +247,11 @@ def test_a_server_that_cannot_watch_resources_is_not_asked_to() -> None:
     server = legacy(capabilities={"resources": {}})
 
     async def listen() -> tuple[str, ...]:
-        async with Client(server, mode="legacy") as client:
-            async with client.subscribe(resources=True, uris=["memo://a"]) as changes:
-                return tuple(changes.refused)
+        async with (
+            Client(server, mode="legacy") as client,
+            client.subscribe(resources=True, uris=["memo://a"]) as changes,
+        ):
+            return tuple(changes.refused)
 
     assert run(listen()) == ("resources", "memo://a")
     assert "resources/subscribe" not in server.methods()

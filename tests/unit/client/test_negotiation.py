@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from dovetail.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from tests.peers.scripted import DISCOVERED, INITIALIZED, ScriptedServer, run
+from tests.peers.scripted import DISCOVERED, INITIALIZED, Answer, ScriptedServer, run
 
 
 async def open_and_close(server: ScriptedServer, **options: Any) -> str:
@@ -61,7 +62,8 @@ def test_the_code_of_an_unsupported_version_without_the_list_leads_to_the_handsh
 
 
 def test_a_version_that_the_server_names_is_taken() -> None:
-    answers = iter([UnsupportedVersionError("2026-07-28", ["2026-07-28"]), DISCOVERED])
+    error = UnsupportedVersionError("2026-07-28", ["2026-07-28"])
+    answers: Iterator[Answer] = iter([error, DISCOVERED])
     server = ScriptedServer({"server/discover": lambda _: next(answers)})
     assert run(open_and_close(server)) == "2026-07-28"
     assert server.methods() == ["server/discover", "server/discover"]
@@ -114,7 +116,7 @@ def test_an_error_of_the_handshake_is_raised_as_it_is() -> None:
 
 def test_the_modern_mode_never_shakes_hands() -> None:
     server = ScriptedServer({"server/discover": RpcError("no", code=-32601)})
-    with pytest.raises(PeerError, match="does not speak 2026-07-28.*-32601"):
+    with pytest.raises(PeerError, match=r"does not speak 2026-07-28.*-32601"):
         run(open_and_close(server, mode="modern"))
     assert server.methods() == ["server/discover"]
 

@@ -13,7 +13,7 @@ import enum
 import inspect
 import re
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -51,6 +51,8 @@ class SchemaWriter:
         self.runs_own_code = False
         self._is_result = is_result
         self._names: dict[Any, str] = {}
+        # What msgspec knows of a Literal is sorted; a form shows choices as they were written.
+        self._literals: dict[frozenset[tuple[type, Any]], list[Any]] = {}
         self._writers: dict[type, Callable[[Any], Schema]] = {
             mi.AnyType: lambda t: {},
             mi.RawType: lambda t: {},
@@ -75,7 +77,7 @@ class SchemaWriter:
             mi.TupleType: self._tuple,
             mi.DictType: self._dict,
             mi.UnionType: lambda t: {"anyOf": [self._write(part) for part in t.types]},
-            mi.LiteralType: lambda t: _enumeration(list(t.values)),
+            mi.LiteralType: self._literal,
             mi.EnumType: self._enum,
             mi.StructType: self._defined,
             mi.DataclassType: self._defined,
@@ -86,6 +88,7 @@ class SchemaWriter:
 
     def write(self, annotation: Any) -> Schema:
         """The schema of a type; raises TypeError or NameError for one that cannot be described."""
+        self._note_literals(annotation)
         try:
             return self._write(mi.type_info(annotation))
         except (AttributeError, NotImplementedError, RecursionError) as error:
@@ -103,6 +106,17 @@ class SchemaWriter:
         if writer is None:
             raise TypeError(f"{type(t).__name__} has no form in JSON")
         return {**writer(t), **notes}
+
+    def _note_literals(self, annotation: Any) -> None:
+        parts = typing.get_args(annotation)
+        if typing.get_origin(annotation) is typing.Literal:
+            self._literals[_literal_key(parts)] = list(parts)
+            return
+        for part in parts:
+            self._note_literals(part)
+
+    def _literal(self, t: mi.LiteralType) -> Schema:
+        return _enumeration(self._literals.get(_literal_key(t.values), list(t.values)))
 
     def _stricter(self, schema: Schema) -> Schema:
         self.differs = True
@@ -208,6 +222,8 @@ class SchemaWriter:
         cls = typing.get_origin(t.cls) or t.cls
         self.runs_own_code = self.runs_own_code or _runs_code(cls)
         hints = typing.get_type_hints(cls, include_extras=True)
+        for hint in hints.values():
+            self._note_literals(hint)
         texts = parse_docstring(cls.__doc__).parameters
         order = {name: index for index, name in enumerate(hints)}
         fields = sorted(t.fields, key=lambda field: order.get(field.name, 0))
@@ -262,6 +278,10 @@ def _lengths(t: Any, unit: str) -> Schema:
     if t.max_length is not None:
         schema[f"max{unit}"] = t.max_length
     return schema
+
+
+def _literal_key(values: Iterable[Any]) -> frozenset[tuple[type, Any]]:
+    return frozenset((type(value), value) for value in values)
 
 
 def _enumeration(values: list[Any]) -> Schema:

@@ -7,7 +7,6 @@ whose caller stops waiting is cancelled at the client too.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -20,8 +19,6 @@ from dovetail.wire import codec
 from dovetail.wire.messages import Response
 
 __all__ = ["BackChannel"]
-
-logger = logging.getLogger("dovetail")
 
 
 class _Error(Struct):
@@ -38,9 +35,12 @@ class BackChannel:
         self._timeout = timeout
         self._waiting: dict[bytes, asyncio.Future[Raw]] = {}
         self._last_id = 0
+        self._closed = False
 
     async def request(self, ask: Ask) -> Raw:
         """Send and wait; raises RpcError for an error answer, LimitError for none in time."""
+        if self._closed:
+            raise TransportError("the client is gone")
         self._last_id += 1
         id = codec.encode_id(self._last_id)
         answer: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
@@ -75,6 +75,7 @@ class BackChannel:
 
     def close(self) -> None:
         """Nobody will answer any more."""
+        self._closed = True
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(TransportError("the client is gone"))

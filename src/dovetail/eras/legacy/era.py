@@ -37,13 +37,14 @@ class LegacyEra(Era):
             raise UsageError(
                 f"{ask.method} needs a connection that the server can send requests on"
             )
+        if not session.ready:
+            # lifecycle.init.no-early-requests (2025-11-25 basic/lifecycle)
+            raise ToolError(f"{ask.method} has to wait for the client's notifications/initialized.")
         try:
-            answer = await call.waiting(session.back_channel.request(ask))
+            return await call.waiting(session.back_channel.request(ask))
         except RpcError as error:
             # The client refused; that is for the model to read, not an error of its request.
             raise ToolError(f"The client refused {ask.method}: {error.message}") from None
-        call.record.answers[ask.key] = answer
-        return answer
 
 
 @cache

@@ -61,23 +61,22 @@ def legacy_methods(
 
     def set_level(call: Call) -> dict[str, Any]:
         params: SetLevelParams = call.params  # type: ignore[assignment]
-        rank = rank_of(params.level)
-        if isinstance(call.session, Session):
-            call.session.log_rank = rank
+        session: Session = call.session
+        session.log_rank = rank_of(params.level)
         return {}
 
     def subscribe(call: Call) -> dict[str, Any]:
         params: ResourceParams = call.params  # type: ignore[assignment]
         if not resource_exists(params.uri):
             raise ResourceNotFoundError(params.uri[:2000])
-        if isinstance(call.session, Session):
-            call.session.uris.add(params.uri)
+        session: Session = call.session
+        session.uris.add(params.uri)
         return {}
 
     def unsubscribe(call: Call) -> dict[str, Any]:
         params: ResourceParams = call.params  # type: ignore[assignment]
-        if isinstance(call.session, Session):
-            call.session.uris.discard(params.uri)
+        session: Session = call.session
+        session.uris.discard(params.uri)
         return {}
 
     return {

@@ -20,15 +20,22 @@ from msgspec import UNSET, Raw, UnsetType
 from dovetail.core.call import Peer
 from dovetail.errors import InvalidParamsError, RpcError, UnsupportedVersionError
 from dovetail.features.log_messages import rank_of
-from dovetail.spec.keys import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION
+from dovetail.spec.keys import (
+    CLIENT_CAPABILITIES,
+    CLIENT_INFO,
+    LOG_LEVEL,
+    PREFIX,
+    PROTOCOL_VERSION,
+)
 from dovetail.spec.models import ClientInfo
 from dovetail.spec.revisions import MODERN, Revision, find_revision
 from dovetail.wire import codec
 
 __all__ = ["Admitted", "admit", "is_modern"]
 
-# The bytes of any of the keys that only modern requests carry.
-_MARKS = tuple(key.encode() for key in (PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO))
+# The keys that only modern requests carry.
+_MARKS = frozenset({PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO})
+_NAMESPACE = PREFIX.encode()
 # Few clients talk to one process; their `_meta` differs by progress token at most.
 _MOST_REMEMBERED = 512
 _LONGEST_REMEMBERED = 2048
@@ -51,7 +58,15 @@ def is_modern(meta: Raw | UnsetType) -> bool:
     if meta is UNSET:
         return False
     raw = bytes(meta)
-    return raw in _remembered or any(mark in raw for mark in _MARKS)
+    if raw in _remembered:
+        return True
+    if _NAMESPACE not in raw and b"\\" not in raw:
+        return False
+    try:
+        # Read, not searched: a key may be escaped, and may stand in a value or deeper down.
+        return not _MARKS.isdisjoint(codec.decode_as(dict[str, Raw], raw))
+    except msgspec.ValidationError:
+        return False
 
 
 def admit(meta: Raw | UnsetType) -> Admitted | RpcError:

@@ -40,7 +40,7 @@ class ModernEra(Era):
         """The result with its type, the server's name and, if it is cacheable, hints."""
         head = self._head
         own_meta = getattr(result, "meta", None)
-        if own_meta:
+        if own_meta is not None:
             assert isinstance(result, Struct)
             head = self._stamp(own_meta)
             result = msgspec.structs.replace(result, meta=None)

@@ -16,6 +16,7 @@ event loop has gone round twice since the first of them.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -24,7 +25,7 @@ from msgspec import UNSET, Raw, Struct
 from dovetail.core.call import Ask, Call
 from dovetail.core.dispatch import Interim
 from dovetail.eras.modern.sealing import Sealer, binding_of
-from dovetail.errors import InvalidParamsError, UsageError
+from dovetail.errors import DovetailError, InvalidParamsError, UsageError
 from dovetail.spec.keys import SERVER_INFO
 from dovetail.spec.models import (
     CallToolParams,
@@ -79,26 +80,38 @@ class InputRounds:
         if not spec.asks_back or call.interruption is None:
             # mrtr.other-methods (2026-07-28 basic/patterns/mrtr)
             raise UsageError(f"{call.method} cannot ask the client for anything")
+        loop = asyncio.get_running_loop()
         pending = self._pending.setdefault(id(call), {})
         if not pending:
-            asyncio.get_running_loop().call_soon(self._soon, call, 1)
+            loop.call_soon(self._soon, call, 1)
         pending[ask.key] = ask
+        # Nobody will answer it: the run is cancelled instead.
+        never: asyncio.Future[Raw] = loop.create_future()
         try:
-            # Nobody will set it: the run is cancelled instead.
-            await asyncio.get_running_loop().create_future()
+            return await never
         finally:
-            self._pending.pop(id(call), None)
-        raise AssertionError("unreachable")  # pragma: no cover
+            # The author may have given up this question alone (asyncio.timeout, say).
+            del pending[ask.key]
+            if not pending:
+                del self._pending[id(call)]
 
     def _soon(self, call: Call, turns: int) -> None:
         pending = self._pending.get(id(call))
         if pending is None or call.interruption is None:
             return  # cancelled or timed out meanwhile
-        if turns > 0 or call.record.busy:
+        if call.record.busy:
             # A `once` that runs right now must be recorded before the run may end.
+            call.record.on_rest = partial(self._soon, call, 1)
+        elif turns > 0:
             asyncio.get_running_loop().call_soon(self._soon, call, turns - 1)
-            return
-        call.interruption(Interim(self._interim(call, pending)))
+        else:
+            call.interruption(self._outcome(call, pending))
+
+    def _outcome(self, call: Call, pending: dict[str, Ask]) -> Exception:
+        try:
+            return Interim(self._interim(call, pending))
+        except DovetailError as error:
+            return error  # what is recorded is too large to travel, say
 
     def _interim(self, call: Call, pending: dict[str, Ask]) -> bytes:
         requests: dict[str, Any] = {}
@@ -142,19 +155,27 @@ def _read_responses(raw: Raw) -> dict[str, Raw]:
 def _binding(call: Call) -> bytes:
     """What a state belongs to: who asked for what, with which arguments."""
     params = call.params
-    arguments: Any = None
-    subject = ""
+    arguments: Any = UNSET
     if isinstance(params, CallToolParams):
         subject = params.name
-        arguments = None if params.arguments is UNSET else codec.decode_json(params.arguments)
+        if params.arguments is not UNSET:
+            arguments = _read_arguments(params.arguments)
     elif isinstance(params, GetPromptParams):
         subject = params.name
-        arguments = None if params.arguments is UNSET else params.arguments
-    elif isinstance(params, ReadResourceParams):
+        arguments = params.arguments
+    else:
+        assert isinstance(params, ReadResourceParams)  # there are no other InputParams
         subject = params.uri
     return binding_of(
         (call.principal or "").encode(),
         call.method.encode(),
         subject.encode(),
-        codec.encode_canonical(arguments or {}),
+        codec.encode_canonical({} if arguments is UNSET else arguments),
     )
+
+
+def _read_arguments(raw: Raw) -> Any:
+    try:
+        return codec.decode_json(raw)
+    except msgspec.ValidationError as error:
+        raise InvalidParamsError(f"Invalid params: arguments: {error}") from None

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler
@@ -47,7 +47,8 @@ class ListenStream:
         }
         self._uris = frozenset(wanted.resource_subscriptions or ())
         # subs.id-on-all: the id as the client wrote it, in type and value
-        self.meta = b'{"%b":%b}' % (SUBSCRIPTION_ID.encode(), call.id)
+        self.meta = {SUBSCRIPTION_ID: Raw(call.id)}
+        self._raw_meta = codec.encode(self.meta)
 
     def announce(self, change: Change) -> bytes | None:
         """The notification for this stream, or None if it was not asked for."""
@@ -55,9 +56,9 @@ class ListenStream:
         if change.what is Changed.RESOURCE:
             if change.uri not in self._uris:
                 return None
-            params = b'{"_meta":%b,"uri":%b}' % (self.meta, codec.encode(change.uri))
+            params = b'{"_meta":%b,"uri":%b}' % (self._raw_meta, codec.encode(change.uri))
         elif self._lists[change.what]:
-            params = b'{"_meta":%b}' % self.meta
+            params = b'{"_meta":%b}' % self._raw_meta
         else:
             return None
         return codec.encode_notification(change.what.value, params)
@@ -81,9 +82,7 @@ def listen_methods(
         params: ListenParams = call.params  # type: ignore[assignment]
         streams: Streams = call.link
         stream = ListenStream(call, honoured(params.notifications, capabilities()))
-        acknowledged = AcknowledgedParams(
-            meta=codec.decode_json(stream.meta), notifications=stream.wanted
-        )
+        acknowledged = AcknowledgedParams(meta=stream.meta, notifications=stream.wanted)
         # subs.ack-first: nothing is delivered before this
         call.notify("notifications/subscriptions/acknowledged", codec.encode(acknowledged))
         streams.open_stream(stream)
@@ -91,7 +90,7 @@ def listen_methods(
             await stream.ended
         finally:
             streams.close_stream(stream)
-        return _ListenResult(codec.decode_json(stream.meta))
+        return _ListenResult(stream.meta)
 
     return {"subscriptions/listen": MethodHandler(listen)}
 

@@ -1,0 +1,57 @@
+"""An environment for each contestant, so that nobody imports or carries another's libraries."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+__all__ = ["ROOT", "prepare", "python_of", "versions"]
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# What pip is told, by the environment's name. minimcp has no cap on mcp but cannot import mcp 2.
+REQUIREMENTS: dict[str, tuple[str, ...]] = {
+    "bench-dovetail": ("--editable", str(ROOT)),
+    "bench-mcp": ("mcp==2.3.0",),
+    "bench-fastmcp": ("fastmcp==4.1.2",),
+    "minimcp": ("minimcp==0.5.2", "mcp>=1.24,<2"),
+}
+
+_LIST_VERSIONS = """
+import importlib.metadata, json
+print(json.dumps({d.name.lower(): d.version for d in importlib.metadata.distributions()}))
+"""
+
+
+def python_of(environment: str) -> Path:
+    """The interpreter of an environment."""
+    return ROOT / f".venv-{environment}" / "bin" / "python"
+
+
+def prepare() -> None:
+    """Create what is missing and bring up to date what is old."""
+    for environment, requirements in REQUIREMENTS.items():
+        stamp = ROOT / f".venv-{environment}" / ".bench-stamp"
+        wanted = "\n".join(requirements)
+        if "--editable" in requirements:
+            wanted += hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+        if stamp.exists() and stamp.read_text() == wanted:
+            continue
+        print(f"preparing .venv-{environment}", file=sys.stderr)
+        if not python_of(environment).exists():
+            venv.create(ROOT / f".venv-{environment}", with_pip=True)
+        pip = [str(python_of(environment)), "-m", "pip", "install", "--quiet", "--quiet"]
+        subprocess.run([*pip, "--upgrade", "pip>=25.1"], check=True)
+        subprocess.run([*pip, *requirements], check=True)
+        stamp.write_text(wanted)
+
+
+def versions(environment: str) -> dict[str, str]:
+    """The installed distributions of an environment."""
+    command = [str(python_of(environment)), "-c", _LIST_VERSIONS]
+    found: dict[str, str] = json.loads(subprocess.check_output(command))
+    return found

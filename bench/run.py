@@ -1,0 +1,15 @@
+"""`make bench`: dovetail and its peers, on one machine, in one run.
+
+    .venv/bin/python bench/run.py            the whole run, writes docs/benchmarks.md
+    .venv/bin/python bench/run.py --quick    a short one, for a look; writes nothing
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+# Started as a file, Python looks for modules beside it; the package is one level up.
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
+runpy.run_module("bench.main", run_name="__main__", alter_sys=True)

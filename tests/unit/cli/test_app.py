@@ -1,0 +1,191 @@
+"""The commands, as a user types them: what they print and how they end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dovetail.cli import main
+from dovetail.cli.app import app
+from dovetail.wire import codec
+
+FILE = str(Path(__file__).parents[2] / "peers" / "own_server.py")
+SDK = [sys.executable, str(Path(__file__).parents[2] / "peers" / "sdk_server.py")]
+
+
+@pytest.fixture(autouse=True)
+def clean_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(Path.cwd())
+    monkeypatch.setenv("CHATTER", "calm")
+    path, modules = list(sys.path), set(sys.modules)
+    yield
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        if name.startswith("dovetail_file_"):
+            del sys.modules[name]
+
+
+def dovetail(*words: str, command: list[str] | None = None) -> Result:
+    return CliRunner().invoke(app, list(words), obj=command or [])
+
+
+def json_of(result: Result) -> Any:
+    assert result.exit_code == 0, result.output
+    return codec.decode_json(result.stdout.encode())
+
+
+def test_list_shows_what_there_is() -> None:
+    result = dovetail("list", FILE)
+    assert result.exit_code == 0
+    for text in (
+        "Tools (10)",
+        "add(a: int, b: int = 1) -> int",
+        "Add two numbers.",
+        "Prompts (1)",
+        "review(code, tone?)",
+        "memo://days/{day}",
+        "Capabilities  tools (listChanged)",
+    ):
+        assert text in result.stdout
+    assert "no table shows" not in result.stdout
+    listed = json_of(dovetail("list", FILE, "--json"))
+    assert [tool["name"] for tool in listed["tools"]][:2] == ["add", "profile"]
+    assert listed["templates"][0]["uriTemplate"] == "memo://days/{day}"
+
+
+def test_call_shows_text_as_it_is_and_structure_once() -> None:
+    assert dovetail("call", FILE, "add", "a=2", "b=40").stdout == "42\n"
+    result = dovetail("call", FILE, "profile", "name=Ann", "tags=a", "tags=b", "age=7")
+    assert codec.decode_json(result.stdout.encode()) == {
+        "name": "Ann",
+        "tags": ["a", "b"],
+        "age": 7,
+    }
+    assert dovetail("call", FILE, "picture").stdout == "[image/png, 4.0 kB]\nthere\n"
+    assert dovetail("call", FILE, "add", "--args", '{"a": 2, "b": 3}', "b=1").stdout == "3\n"
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2024-11-05", "modern"])
+def test_call_speaks_any_revision(mode: str) -> None:
+    assert dovetail("call", FILE, "add", "a=1", "--mode", mode).stdout == "2\n"
+
+
+def test_call_prints_the_raw_result_as_json() -> None:
+    result = json_of(dovetail("call", FILE, "add", "a=1", "--json"))
+    assert result["content"] == [{"type": "text", "text": "2"}]
+
+
+def test_a_tool_that_fails_ends_with_one() -> None:
+    result = dovetail("call", FILE, "fail", "why=because")
+    assert (result.exit_code, result.stdout) == (1, "because\n")
+    assert dovetail("call", FILE, "fail", "why=because", "--json").exit_code == 1
+
+
+def test_progress_goes_to_stderr() -> None:
+    result = dovetail("call", FILE, "climb", "steps=2")
+    assert result.stdout == "top\n"
+    assert result.stderr == "[1/2] step 1\n[2/2] step 2\n"
+
+
+def test_what_the_server_prints_does_not_mix_with_the_answer() -> None:
+    result = dovetail("call", FILE, "chatter")
+    assert result.stdout == f"calm in {Path.cwd()}\n"
+    assert "a stray line" in result.stderr
+
+
+@pytest.mark.parametrize("stdio", [[], ["--stdio"]])
+def test_environment_and_folder_reach_the_server(tmp_path: Path, stdio: list[str]) -> None:
+    options = ["--env", "CHATTER=loud", "--cwd", str(tmp_path), *stdio]
+    result = dovetail("call", FILE, "chatter", *options)
+    assert result.stdout == f"loud in {tmp_path.resolve()}\n"
+
+
+def test_inspect_shows_the_server_and_its_revisions() -> None:
+    result = dovetail("inspect", FILE)
+    assert result.exit_code == 0
+    for text in (
+        "own 1.0",
+        "Our own",
+        "2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28",
+        "10 tools, 1 prompt, 1 resource, 1 template",
+        "Use add for sums.",
+    ):
+        assert text in result.stdout
+    facts = json_of(dovetail("inspect", FILE, "--json"))
+    assert facts["server"]["name"] == "own"
+    assert len(facts["revisions"]) == 5
+
+
+@pytest.mark.slow
+def test_a_command_behind_two_dashes_is_a_target() -> None:
+    assert dovetail("call", "add", "a=1", command=SDK).stdout == "2\n"
+    assert dovetail("call", " ".join(SDK), "add", "a=1").stdout == "2\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["list"], 2, "No server named; give FILE.py or -- command"),
+        (["list", "nope.py"], 2, "There is no file 'nope.py'"),
+        (["list", f"{FILE}:nope"], 2, "has nothing under the name 'nope'"),
+        (["list", "https://example.com"], 2, "HTTP transport"),
+        (["list", "no-such-command-anywhere"], 4, "Could not start"),
+        (["list", FILE, "--mode", "old"], 2, "Unknown mode 'old'; allowed: auto"),
+        (["list", FILE, "--timeout", "0"], 2, "--timeout"),
+        (["list", FILE, "--env", "X"], 2, "expected NAME=VALUE"),
+        (["call", FILE], 2, "No tool named"),
+        (["call", FILE, "ad"], 2, "no tool 'ad'; did you mean 'add'?"),
+        (["call", FILE, "zzz"], 2, "no tool 'zzz'. It has: add,"),
+        (["call", FILE, "add", "a=x"], 2, "a: expected integer, got 'x'"),
+        (["call", FILE, "add", "--args", "["], 2, "--args"),
+        (["run"], 2, "FILE[:NAME]"),
+        (["frobnicate"], 2, "No such command"),
+    ],
+)
+def test_a_mistake_is_told_in_a_line_and_not_in_a_traceback(
+    words: list[str], code: int, told: str
+) -> None:
+    result = dovetail(*words)
+    assert result.exit_code == code
+    assert told in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_a_file_that_cannot_be_run_ends_with_four(tmp_path: Path) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text("raise LookupError('lost')\n")
+    assert dovetail("list", str(file)).exit_code == 4
+    assert main(["run", str(file)]) == 4
+    assert main(["run", "nope.py"]) == 2
+
+
+def test_two_dashes_are_cut_off_before_click_sees_them(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["list", "--", "no-such-command-anywhere", "--mode", "x"])
+    assert ended.value.code == 4
+    assert "'no-such-command-anywhere --mode x'" in capsys.readouterr().err
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("dovetail, version ")
+
+
+RUN = [sys.executable, "-X", "importtime", "-m", "dovetail", "run", FILE]
+
+
+def test_run_serves_without_importing_what_it_does_not_need() -> None:
+    ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+    done = subprocess.run(RUN, input=ping, capture_output=True, text=True, timeout=15, check=True)
+    assert codec.decode_json(done.stdout.encode())["id"] == 1
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "dovetail.transports.stdio" in imported
+    assert not imported & {"click", "rich", "dovetail.client", "importlib.metadata", "pydantic"}

@@ -1,0 +1,208 @@
+"""Servers as child processes: how they start, die, and are ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dovetail.client import Client
+from dovetail.client.stdio import Command, StdioChannel
+from dovetail.errors import TransportError
+from tests.peers.scripted import run
+
+# Answers discover, then does what its argument says when it is asked anything else.
+SERVER = """
+import json, os, signal, subprocess, sys, time
+what = sys.argv[1]
+if what == "dies-at-once":
+    sys.exit("cannot find my configuration")
+def say(text):
+    sys.stdout.write(text + "\\n")
+    sys.stdout.flush()
+def answer(id, result):
+    say(json.dumps({"jsonrpc": "2.0", "id": id, "result": result}))
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["method"] == "initialize":
+        info = {"name": "s", "version": os.environ.get("SERVER_VERSION", "1")}
+        caps = {"tools": {}}
+        answer(message["id"], {"protocolVersion": "2025-11-25", "capabilities": caps,
+                               "serverInfo": info})
+    elif message["method"] == "server/discover":
+        if what == "hangs-up":
+            sys.exit(0)
+        found = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+        found["_meta"] = {"cwd": os.getcwd()}
+        answer(message["id"], found)
+    elif message["method"] == "tools/call":
+        if what == "exits":
+            print("first\\nlast words", file=sys.stderr)
+            os._exit(3)
+        if what == "is-killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if what == "closes-output":
+            sys.stdout.flush()
+            os.close(1)
+        if what == "chatters":
+            say("Hello there")
+            say("")
+            say('{"jsonrpc": "2.0"')
+            answer(message["id"], {"content": [{"type": "text", "text": "\\u2028 ok"}]})
+"""
+STUBBORN = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("ready", flush=True)
+while True:
+    time.sleep(60)
+"""
+LEAVES_A_CHILD_BEHIND = """
+import subprocess, sys
+print(subprocess.Popen(["sleep", "60"]).pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def command(what: str) -> list[str]:
+    return [sys.executable, "-c", SERVER, what]
+
+
+async def call(what: str) -> str:
+    async with Client(command(what), timeout=4) as client:
+        return (await client.call("t")).text
+
+
+def test_lines_that_are_no_messages_are_passed_over() -> None:
+    assert run(call("chatters")) == "\u2028 ok"
+
+
+def test_a_process_that_ends_tells_its_exit_code_and_last_words() -> None:
+    with pytest.raises(TransportError, match=r"exit code 3(?s:.*)first\nlast words"):
+        run(call("exits"))
+
+
+def test_a_process_that_is_killed_tells_by_which_signal() -> None:
+    with pytest.raises(TransportError, match="was killed by SIGKILL"):
+        run(call("is-killed"))
+
+
+def test_a_process_that_closes_its_output_is_given_up() -> None:
+    with pytest.raises(TransportError, match="closed its output"):
+        run(call("closes-output"))
+
+
+def test_a_server_that_dies_at_once_says_why() -> None:
+    with pytest.raises(TransportError, match=r"exit code 1(?s:.*)cannot find my configuration"):
+        run(call("dies-at-once"))
+
+
+def test_every_request_that_waits_learns_of_the_end() -> None:
+    async def call_twice() -> list[BaseException | object]:
+        async with Client(command("exits"), timeout=4) as client:
+            calls = (client.call("t"), client.call("t"))
+            outcomes = await asyncio.gather(*calls, return_exceptions=True)
+            with pytest.raises(TransportError, match="exit code 3"):
+                await client.call("t")
+            return list(outcomes)
+
+    assert [type(outcome) for outcome in run(call_twice())] == [TransportError, TransportError]
+
+
+def test_a_legacy_server_that_hangs_up_on_the_probe_is_started_again() -> None:
+    async def open_it() -> str:
+        async with Client(command("hangs-up"), timeout=4) as client:
+            return client.revision
+
+    assert run(open_it()) == "2025-11-25"
+
+
+def test_environment_and_folder_are_given_to_the_process(tmp_path: Path) -> None:
+    async def look() -> tuple[str, str]:
+        env = {"SERVER_VERSION": "7"}
+        async with Client(command(""), mode="legacy", timeout=4, env=env) as client:
+            assert client.server_info is not None
+            version = client.server_info.version
+        async with Client(command(""), cwd=tmp_path, timeout=4) as client:
+            found = await client.request("server/discover")
+            return version, found["_meta"]["cwd"]
+
+    version, folder = run(look())
+    assert (version, Path(folder)) == ("7", tmp_path.resolve())
+
+
+@pytest.mark.parametrize(
+    ("argv", "why"),
+    [
+        (["no-such-command-anywhere"], "does not exist or is not on the PATH"),
+        (["/etc/passwd"], "may not be executed"),
+        (["a\0b"], "null byte"),
+    ],
+)
+def test_a_command_that_cannot_be_started_says_why(argv: list[str], why: str) -> None:
+    async def start() -> None:
+        async with Client(argv):
+            pytest.fail("was started")
+
+    with pytest.raises(TransportError, match=f"Could not start(?s:.*){why}"):
+        run(start())
+
+
+def is_running(pid: int) -> bool:
+    """Whether it runs; one that nobody has buried yet does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, check=False)
+    return not state.stdout.strip().startswith(b"Z")
+
+
+async def start_and_close(code: str, said: list[bytes] | None = None) -> float:
+    """Start a process, wait until it says something, close; how long closing took."""
+    ready = asyncio.Event()
+    lines = [] if said is None else said
+
+    def hear(line: bytes) -> None:
+        lines.append(line)
+        ready.set()
+
+    channel = StdioChannel(Command([sys.executable, "-c", code]), grace=0.2)
+    await channel.open(hear, lambda _: None)
+    await ready.wait()
+    clock = asyncio.get_running_loop().time
+    before = clock()
+    await channel.close()
+    await channel.close()
+    with pytest.raises(TransportError, match="closed"):
+        await channel.send(b"{}")
+    return clock() - before
+
+
+def test_a_process_that_ignores_everything_is_killed() -> None:
+    assert 0.3 < run(start_and_close(STUBBORN)) < 4
+
+
+def test_a_grandchild_that_holds_the_pipes_goes_down_too() -> None:
+    said: list[bytes] = []
+    assert run(start_and_close(LEAVES_A_CHILD_BEHIND, said)) < 4
+    assert not is_running(int(said[0]))
+
+
+def test_a_process_that_ends_with_its_input_is_not_signalled() -> None:
+    code = "import sys\nprint('ready', flush=True)\nsys.stdin.read()"
+    assert run(start_and_close(code)) < 0.2
+
+
+def test_stderr_can_be_echoed(capfd: pytest.CaptureFixture[str]) -> None:
+    async def chat() -> None:
+        with pytest.raises(TransportError):
+            async with Client(command("exits"), timeout=4, echo_stderr=True) as client:
+                await client.call("t")
+
+    run(chat())
+    assert "last words" in capfd.readouterr().err

@@ -1,0 +1,176 @@
+"""A call: what it knows of its request, what it sends, and the record it keeps across runs."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from dovetail.core.call import Record, Sent
+from dovetail.errors import InvalidParamsError, UsageError
+from tests.unit.fakes import FakeOutbox, drive, make_call, sent_by
+
+# -- meta -------------------------------------------------------------------------------------
+
+
+def test_the_meta_of_a_request_is_read_once_when_it_is_wanted() -> None:
+    call = make_call(params=b'{"name":"t","_meta":{"progressToken":1,"traceparent":"00-a"}}')
+    assert call.meta == {"progressToken": 1, "traceparent": "00-a"}
+    assert call.meta is call.meta
+
+
+def test_a_request_without_meta_has_an_empty_one() -> None:
+    assert make_call().meta == {}
+    assert make_call().progress_token is None
+
+
+@pytest.mark.parametrize("raw", [b"[1]", b"null", b"7", b'{"a":1e999}'])
+def test_a_meta_that_cannot_be_read_is_the_clients_mistake(raw: bytes) -> None:
+    call = make_call(params=b'{"name":"t","_meta":%b}' % raw)
+    with pytest.raises(InvalidParamsError, match="Invalid params: _meta"):
+        _ = call.meta
+
+
+@pytest.mark.parametrize(
+    ("raw", "token"),
+    [
+        (b'"t"', "t"),
+        (b'""', ""),
+        (b"0", 0),
+        (b"-3", -3),
+        (b"true", None),
+        (b"null", None),
+        (b"1.5", None),
+        (b"[1]", None),
+        (b'{"a":1}', None),
+    ],
+)
+def test_a_progress_token_is_a_string_or_an_integer_or_none_at_all(raw: bytes, token: Any) -> None:
+    call = make_call(params=b'{"name":"t","_meta":{"progressToken":%b}}' % raw)
+    assert call.progress_token == token
+    assert type(call.progress_token) is type(token)
+
+
+# -- sending ------------------------------------------------------------------------------------
+
+
+def test_a_notification_goes_to_the_outbox_of_the_call() -> None:
+    call = make_call()
+    call.notify("notifications/progress", b'{"a":1}')
+    assert sent_by(call) == [
+        {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"a": 1}}
+    ]
+
+
+@pytest.mark.parametrize("state", ["over", "cancelled"])
+def test_nothing_is_sent_for_a_call_that_is_answered_or_not_wanted(state: str) -> None:
+    call = make_call()
+    setattr(call, state, True)
+    call.notify("notifications/progress", b"{}")
+    assert sent_by(call) == []
+
+
+def test_awaiting_what_was_sent_waits_for_a_slow_reader() -> None:
+    outbox = FakeOutbox()
+
+    async def run() -> None:
+        sent = Sent(outbox)
+        assert outbox.drained == 0
+        await sent
+
+    drive(run())
+    assert outbox.drained == 1
+
+
+# -- waiting for the client -----------------------------------------------------------------------
+
+
+async def answer(value: int) -> int:
+    return value
+
+
+async def refuse() -> int:
+    raise KeyError("no")
+
+
+def test_the_clock_stands_still_while_the_client_is_asked() -> None:
+    call = make_call()
+    held: list[bool] = []
+    call.hold = held.append
+    assert drive(call.waiting(answer(3))) == 3
+    assert held == [True, False]
+
+
+def test_the_clock_goes_on_when_the_client_refuses() -> None:
+    call = make_call()
+    held: list[bool] = []
+    call.hold = held.append
+    with pytest.raises(KeyError):
+        drive(call.waiting(refuse()))
+    assert held == [True, False]
+
+
+def test_a_call_without_a_clock_just_waits() -> None:
+    assert drive(make_call().waiting(answer(3))) == 3
+
+
+# -- the record -----------------------------------------------------------------------------------
+
+
+def test_a_question_without_a_key_gets_one_counted_for_its_kind() -> None:
+    record = Record()
+    keys = [record.claim(None, kind) for kind in ("elicit", "sample", "elicit", "roots")]
+    assert keys == ["elicit-1", "sample-1", "elicit-2", "roots-1"]
+    assert record.asked == set(keys)
+
+
+def test_an_authors_own_key_is_kept_and_not_counted() -> None:
+    record = Record()
+    assert record.claim("mine", "elicit") == "mine"
+    assert record.claim(None, "elicit") == "elicit-1"
+
+
+@pytest.mark.parametrize(("first", "second"), [("a", "a"), (None, "elicit-1"), ("elicit-1", None)])
+def test_two_questions_of_one_call_cannot_share_a_key(
+    first: str | None, second: str | None
+) -> None:
+    record = Record()
+    key = record.claim(first, "elicit")
+    with pytest.raises(UsageError, match=f"the key '{key}' is used for two questions"):
+        record.claim(second, "elicit")
+
+
+def test_effects_are_counted_and_the_last_one_to_end_is_told() -> None:
+    record = Record()
+    ended: list[int] = []
+    record.on_rest = lambda: ended.append(record.busy)
+    with record.effect():
+        with record.effect():
+            assert record.busy == 2
+        assert record.busy == 1
+        assert ended == []
+    assert ended == [0]
+
+
+def test_an_effect_that_fails_is_over_too() -> None:
+    record = Record()
+    with pytest.raises(KeyError), record.effect():
+        raise KeyError
+    assert record.busy == 0
+
+
+def test_a_call_that_waits_can_be_cancelled() -> None:
+    call = make_call()
+    held: list[bool] = []
+    call.hold = held.append
+
+    async def run() -> None:
+        waiting = asyncio.ensure_future(call.waiting(asyncio.get_running_loop().create_future()))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    drive(run())
+    assert held == [True, False]

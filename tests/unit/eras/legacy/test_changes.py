@@ -1,0 +1,48 @@
+"""Changes reach sessions that are ready, and single resources only those who subscribed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from dovetail.eras.legacy.changes import announce
+from dovetail.eras.legacy.session import Session
+from dovetail.features.subscriptions import Change, Changed
+from dovetail.spec.revisions import V2025_11_25
+
+LISTS = [Changed.TOOLS, Changed.PROMPTS, Changed.RESOURCES]
+
+
+def session_with(*uris: str, ready: bool = True) -> Session:
+    session = Session(V2025_11_25, None, {}, None)
+    session.ready = ready
+    session.uris.update(uris)
+    return session
+
+
+def heard(change: Change, session: Session) -> Any:
+    message = announce(change, session)
+    return None if message is None else json.loads(message)
+
+
+@pytest.mark.parametrize("what", LISTS)
+def test_a_list_that_changed_is_told_to_every_ready_session(what: Changed) -> None:
+    assert heard(Change(what), session_with()) == {"jsonrpc": "2.0", "method": what.value}
+
+
+def test_a_resource_that_changed_is_told_to_whoever_subscribed() -> None:
+    change = Change(Changed.RESOURCE, 'a://"b"')
+    assert heard(change, session_with('a://"b"')) == {
+        "jsonrpc": "2.0",
+        "method": "notifications/resources/updated",
+        "params": {"uri": 'a://"b"'},
+    }
+    assert heard(change, session_with("a://other")) is None
+    assert heard(change, session_with()) is None
+
+
+@pytest.mark.parametrize("change", [*map(Change, LISTS), Change(Changed.RESOURCE, "a://b")])
+def test_nothing_is_told_before_the_client_is_ready(change: Change) -> None:
+    assert heard(change, session_with("a://b", ready=False)) is None

@@ -1,0 +1,231 @@
+"""subscriptions/listen: the acknowledgement first, then what was asked for, then a proper end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from dovetail.core.call import Call
+from dovetail.eras.modern.era import ModernEra
+from dovetail.eras.modern.mrtr import InputRounds
+from dovetail.eras.modern.sealing import Sealer
+from dovetail.eras.modern.subscriptions import ListenStream, honoured, listen_methods
+from dovetail.features.subscriptions import Change, Changed
+from dovetail.spec.keys import SERVER_INFO, SUBSCRIPTION_ID
+from dovetail.spec.models import Implementation, SubscriptionFilter
+from dovetail.spec.revisions import V2026_07_28
+from tests.unit.fakes import FakeLink, drive, make_call, sent_by, settle
+
+SERVER = Implementation(name="s", version="1")
+ERA = ModernEra(V2026_07_28, SERVER, InputRounds(Sealer(), 60, SERVER))
+ALL: dict[str, Any] = {
+    "tools": {"listChanged": True},
+    "prompts": {"listChanged": True},
+    "resources": {"listChanged": True, "subscribe": True},
+}
+EVERYTHING = {
+    "toolsListChanged": True,
+    "promptsListChanged": True,
+    "resourcesListChanged": True,
+    "resourceSubscriptions": ["a://b", "a://c"],
+}
+CHANGES = [Change(Changed.TOOLS), Change(Changed.PROMPTS), Change(Changed.RESOURCES)]
+ONLY_IDS = [b"7", b'"7"', b'"a\\"b"', b"-3", b"18446744073709551617", b"9" * 5000]
+
+
+def listening(wanted: Any, *, id: bytes = b"7", capabilities: dict[str, Any] = ALL) -> Any:
+    """A listen call and what it runs."""
+    params = json.dumps({"notifications": wanted}).encode()
+    call = make_call("subscriptions/listen", params, era=ERA, id=id)
+    return call, listen_methods(lambda: capabilities)["subscriptions/listen"].run(call)
+
+
+def streams_of(call: Call) -> list[ListenStream]:
+    assert isinstance(call.link, FakeLink)
+    return call.link.streams
+
+
+async def opened(running: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    task = asyncio.ensure_future(running)
+    await settle()
+    return task
+
+
+def raw_id(message: Any) -> Any:
+    return message["params"]["_meta"][SUBSCRIPTION_ID]
+
+
+# -- opening ------------------------------------------------------------------------------------
+
+
+def test_the_acknowledgement_is_the_first_thing_and_comes_before_the_stream_is_open() -> None:
+    async def run() -> None:
+        call, running = listening(EVERYTHING)
+        seen: list[int] = []
+        call.link.open_stream = lambda stream: seen.append(len(sent_by(call)))
+        call.link.close_stream = lambda stream: None
+        task = await opened(running)
+        assert seen == [1]
+        assert sent_by(call) == [
+            {
+                "jsonrpc": "2.0",
+                "method": "notifications/subscriptions/acknowledged",
+                "params": {"_meta": {SUBSCRIPTION_ID: 7}, "notifications": EVERYTHING},
+            }
+        ]
+        task.cancel()
+
+    drive(run())
+
+
+@pytest.mark.parametrize(
+    ("wanted", "capabilities", "granted"),
+    [
+        (EVERYTHING, ALL, EVERYTHING),
+        (EVERYTHING, {}, {}),
+        ({}, ALL, {}),
+        ({"toolsListChanged": False}, ALL, {}),
+        ({"toolsListChanged": True}, ALL, {"toolsListChanged": True}),
+        (EVERYTHING, {"tools": {"listChanged": True}}, {"toolsListChanged": True}),
+        (EVERYTHING, {"tools": {}}, {}),
+        (EVERYTHING, {"prompts": {"listChanged": True}}, {"promptsListChanged": True}),
+        (EVERYTHING, {"prompts": {"listChanged": False}}, {}),
+        (EVERYTHING, {"resources": {"listChanged": True}}, {"resourcesListChanged": True}),
+        (
+            EVERYTHING,
+            {"resources": {"subscribe": True}},
+            {"resourceSubscriptions": ["a://b", "a://c"]},
+        ),
+        ({"resourceSubscriptions": []}, ALL, {"resourceSubscriptions": []}),
+    ],
+)
+def test_what_is_acknowledged_is_the_part_that_can_be_delivered(
+    wanted: dict[str, Any], capabilities: dict[str, Any], granted: dict[str, Any]
+) -> None:
+    async def run() -> Any:
+        call, running = listening(wanted, capabilities=capabilities)
+        task = await opened(running)
+        task.cancel()
+        return sent_by(call)[0]["params"]["notifications"]
+
+    assert drive(run()) == granted
+
+
+def test_a_filter_is_never_widened() -> None:
+    assert honoured(SubscriptionFilter(), ALL) == SubscriptionFilter()
+
+
+@pytest.mark.parametrize("id", ONLY_IDS)
+def test_everything_on_a_stream_carries_the_id_in_type_and_value(id: bytes) -> None:
+    async def run() -> None:
+        call, running = listening(EVERYTHING, id=id)
+        task = await opened(running)
+        [stream] = streams_of(call)
+        stream.end()
+        result = await task
+        told = [stream.announce(change) for change in (*CHANGES, Change(Changed.RESOURCE, "a://b"))]
+        carried = b'{"%b":%b}' % (SUBSCRIPTION_ID.encode(), id)
+        for message in [*call.outbox.sent, *told]:
+            assert b'"_meta":%b' % carried in message
+        assert b'"%b":%b' % (SUBSCRIPTION_ID.encode(), id) in ERA.complete(result)
+
+    drive(run())
+
+
+# -- delivering ---------------------------------------------------------------------------------
+
+
+async def stream_of(wanted: Any, *, id: bytes = b"7") -> ListenStream:
+    call, running = listening(wanted, id=id)
+    task = await opened(running)
+    [stream] = streams_of(call)
+    task.cancel()
+    return stream
+
+
+def heard(wanted: Any, change: Change) -> Any:
+    async def run() -> bytes | None:
+        return (await stream_of(wanted)).announce(change)
+
+    message = drive(run())
+    return None if message is None else json.loads(message)
+
+
+@pytest.mark.parametrize(
+    ("member", "what"),
+    [
+        ("toolsListChanged", Changed.TOOLS),
+        ("promptsListChanged", Changed.PROMPTS),
+        ("resourcesListChanged", Changed.RESOURCES),
+    ],
+)
+def test_a_list_is_heard_of_by_whoever_asked_for_this_list(member: str, what: Changed) -> None:
+    assert heard({member: True}, Change(what)) == {
+        "jsonrpc": "2.0",
+        "method": what.value,
+        "params": {"_meta": {SUBSCRIPTION_ID: 7}},
+    }
+    others = [change for change in CHANGES if change.what is not what]
+    for change in [*others, Change(Changed.RESOURCE, "a://b")]:
+        assert heard({member: True}, change) is None
+
+
+def test_a_resource_is_heard_of_by_whoever_named_it() -> None:
+    wanted = {"resourceSubscriptions": ['a://"b"']}
+    assert heard(wanted, Change(Changed.RESOURCE, 'a://"b"')) == {
+        "jsonrpc": "2.0",
+        "method": "notifications/resources/updated",
+        "params": {"_meta": {SUBSCRIPTION_ID: 7}, "uri": 'a://"b"'},
+    }
+    assert heard(wanted, Change(Changed.RESOURCE, "a://c")) is None
+    assert heard(wanted, Change(Changed.RESOURCES)) is None
+    assert heard({}, Change(Changed.RESOURCE, "a://b")) is None
+
+
+def test_streams_of_one_client_are_told_apart_by_their_ids() -> None:
+    async def run() -> list[Any]:
+        streams = [await stream_of({"toolsListChanged": True}, id=id) for id in (b"1", b'"1"')]
+        messages = [stream.announce(Change(Changed.TOOLS)) for stream in streams]
+        return [raw_id(json.loads(message)) for message in messages if message is not None]
+
+    assert drive(run()) == [1, "1"]
+
+
+# -- the end ------------------------------------------------------------------------------------
+
+
+def test_a_stream_that_the_server_ends_is_answered_with_a_result() -> None:
+    async def run() -> tuple[Call, Any]:
+        call, running = listening({"toolsListChanged": True})
+        task = await opened(running)
+        assert not task.done()
+        [stream] = streams_of(call)
+        stream.end()
+        stream.end()
+        return call, json.loads(ERA.complete(await task))
+
+    call, result = drive(run())
+    assert result == {
+        "resultType": "complete",
+        "_meta": {SUBSCRIPTION_ID: 7, SERVER_INFO: {"name": "s", "version": "1"}},
+    }
+    assert streams_of(call) == []
+
+
+def test_a_stream_that_the_client_cancels_is_closed_without_an_answer() -> None:
+    async def run() -> Call:
+        call, running = listening({"toolsListChanged": True})
+        task = await opened(running)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert isinstance(call, Call)
+        return call
+
+    call = drive(run())
+    assert streams_of(call) == []
+    assert len(sent_by(call)) == 1

@@ -1,0 +1,462 @@
+"""`ctx`: who asks, and telling them things from async functions and from threads."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from dovetail import Context, Options, ResourceNotFoundError, Server
+from dovetail.errors import UsageError
+from dovetail.spec import keys
+from tests.unit.talk import (
+    ERAS,
+    FIRST_FORMS,
+    LEGACY,
+    MODERN,
+    OLDEST,
+    Wire,
+    answer,
+    call,
+    run,
+    text_of,
+    turn,
+)
+
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_a_handler_knows_who_asks_and_how(revision: str) -> None:
+    seen: dict[str, Any] = {}
+
+    @asynccontextmanager
+    async def lifespan(server: Server) -> Any:
+        yield {"db": server.name}
+
+    async def scenario() -> None:
+        server = Server("s", lifespan=lifespan)
+
+        @server.tool
+        async def look(ctx: Context) -> str:
+            client = ctx.client
+            seen.update(
+                client=(client.name, client.title, client.version),
+                capabilities=client.capabilities,
+                revision=ctx.revision,
+                id=ctx.request_id,
+                trace=ctx.meta.get("traceparent"),
+                lifespan=ctx.lifespan,
+                cancelled=ctx.cancelled,
+            )
+            return "ok"
+
+        wire = await Wire(server, revision, {"roots": {}}).open()
+        await wire.call("look", meta={"traceparent": TRACE}, id="a-1")
+        await wire.connection.close()
+        await server.close()
+
+    run(scenario())
+    assert seen == {
+        "client": ("tester", "Tester" if revision == LEGACY else None, "1"),
+        "capabilities": {"roots": {}},
+        "revision": revision,
+        "id": "a-1",
+        "trace": TRACE,
+        "lifespan": {"db": "s"},
+        "cancelled": False,
+    }
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_scope_and_principal_are_the_callers(revision: str) -> None:
+    server = Server("s")
+    scope = object()
+    seen: list[Any] = []
+
+    @server.tool
+    def look(ctx: Context) -> str:
+        seen.append((ctx.scope, ctx.principal, ctx.meta.get("k")))
+        return "ok"
+
+    call(server, "look", revision=revision, scope=scope, principal="alice", meta={"k": 1})
+    call(server, "look", revision=revision)
+    assert seen == [(scope, "alice", 1), (None, None, None)]
+
+
+def test_a_client_that_says_nothing_of_itself_is_nobody() -> None:
+    server = Server("s")
+    seen: list[Any] = []
+
+    @server.tool
+    def look(ctx: Context) -> str:
+        seen.append((ctx.client.name, ctx.client.title, ctx.client.version, ctx.lifespan))
+        return "ok"
+
+    call(server, "look")
+    assert seen == [(None, None, None, None)]
+
+
+def speaking_server(style: str) -> Server:
+    """A tool that tells progress and log messages in turn."""
+    server = Server("s")
+
+    def say(ctx: Context) -> None:
+        for step in range(1, 4):
+            ctx.progress(step, 3, f"step {step}")
+            ctx.log.info(f"line {step}")
+
+    async def work(ctx: Context) -> str:
+        await ctx.progress(0.5)
+        await ctx.log.info("line 0")
+        say(ctx)
+        return "done"
+
+    def work_in_a_thread(ctx: Context) -> str:
+        ctx.progress(0.5)
+        ctx.log.info("line 0")
+        say(ctx)
+        return "done"
+
+    if style == "async":
+        server.tools.add(work)
+    else:
+        server.tools.add(work_in_a_thread, name="work", blocking=style == "thread")
+    return server
+
+
+@pytest.mark.parametrize("style", ["async", "thread", "inline"])
+@pytest.mark.parametrize("revision", ERAS)
+def test_what_is_told_comes_in_order_and_before_the_answer(style: str, revision: str) -> None:
+    async def scenario() -> list[Any]:
+        wire = await Wire(speaking_server(style), revision).open()
+        wire.sent.clear()
+        await wire.call("work", meta={"progressToken": "t", keys.LOG_LEVEL: "info"}, id=7)
+        await turn()
+        await wire.connection.close()
+        return wire.sent
+
+    sent = run(scenario())
+    told = [
+        message.get("params", {}).get("progress", message.get("params", {}).get("data"))
+        for message in sent[:-1]
+    ]
+    assert told == [0.5, "line 0", 1, "line 1", 2, "line 2", 3, "line 3"]
+    assert sent[-1]["id"] == 7
+
+
+@pytest.mark.parametrize("style", ["async", "thread", "inline"])
+@pytest.mark.parametrize("plain", [True, False])
+def test_handle_sends_what_is_told_in_order(style: str, plain: bool) -> None:
+    sent: list[Any] = []
+
+    async def send_slowly(message: bytes) -> None:
+        await asyncio.sleep(0)
+        sent.append(json.loads(message))
+
+    def send(message: bytes) -> None:
+        sent.append(json.loads(message))
+
+    call(
+        speaking_server(style),
+        "work",
+        send=send if plain else send_slowly,
+        meta={"progressToken": 5},
+    )
+    assert [message["method"].split("/")[1] for message in sent] == ["progress", "message"] * 4
+    assert sent[-2]["params"] == {
+        "progressToken": 5,
+        "progress": 3,
+        "total": 3,
+        "message": "step 3",
+    }
+
+
+def test_nothing_is_told_after_the_answer() -> None:
+    async def scenario() -> None:
+        server = Server("s")
+        kept: list[Context] = []
+
+        @server.tool
+        async def keep(ctx: Context) -> str:
+            kept.append(ctx)
+            return "ok"
+
+        wire = await Wire(server).open()
+        await wire.call("keep", meta={"progressToken": 1})
+        before = len(wire.sent)
+        kept[0].progress(1)
+        kept[0].log.error("too late")
+        await turn()
+        assert len(wire.sent) == before
+        await wire.connection.close()
+
+    run(scenario())
+
+
+def test_a_thread_sees_that_its_call_was_cancelled() -> None:
+    async def scenario() -> None:
+        server = Server("s")
+        started, seen = threading.Event(), threading.Event()
+
+        @server.tool
+        def wait(ctx: Context) -> str:
+            started.set()
+            while not ctx.cancelled:
+                threading.Event().wait(0.001)
+            ctx.progress(1)
+            seen.set()
+            return "nobody reads this"
+
+        wire = await Wire(server).open()
+        id = wire.put_call("wait", meta={"progressToken": 1})
+        await asyncio.to_thread(started.wait, 5)
+        wire.sent.clear()
+        wire.tell("notifications/cancelled", {"requestId": id})
+        assert await asyncio.to_thread(seen.wait, 5)
+        await turn()
+        assert wire.sent == []
+        await wire.connection.close()
+
+    run(scenario())
+
+
+# -- resources ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_a_handler_reads_resources_even_when_it_holds_the_last_slot(revision: str) -> None:
+    server = Server("s", options=Options(concurrency=1))
+
+    @server.resource("n://thread")
+    def in_thread() -> str:
+        return "T"
+
+    @server.resource("n://{name}")
+    async def in_loop(name: str, ctx: Context) -> str:
+        return f"{name} for {ctx.request_id}"
+
+    @server.tool
+    async def read(ctx: Context) -> str:
+        found = await asyncio.gather(ctx.read_resource("n://thread"), ctx.read_resource("n://x"))
+        return " ".join(getattr(contents[0], "text", "?") for contents in found)
+
+    assert text_of(call(server, "read", revision=revision)) == "T x for 1"
+
+
+def test_after_reading_a_resource_the_handler_can_still_ask() -> None:
+    server = Server("s")
+
+    @server.resource("n://a")
+    def a() -> str:
+        return "A"
+
+    @server.tool
+    async def read(ctx: Context) -> str:
+        await ctx.read_resource("n://a")
+        return "yes" if (await ctx.elicit("Go?", {"type": "object", "properties": {}})) else "no"
+
+    result = call(server, "read", revision=MODERN, capabilities={"elicitation": {}})
+    assert list(result["inputRequests"]) == ["elicit-1"]
+
+
+def test_a_resource_that_is_not_there_is_the_handlers_to_deal_with() -> None:
+    server = Server("s")
+
+    @server.tool
+    async def read(ctx: Context) -> str:
+        try:
+            await ctx.read_resource("n://missing")
+        except ResourceNotFoundError as error:
+            return error.message
+        return "?"
+
+    assert "n://missing" in text_of(call(server, "read"))
+
+
+@pytest.mark.parametrize("style", ["async", "thread"])
+def test_a_handler_tells_whoever_watches_a_resource(style: str) -> None:
+    async def scenario() -> None:
+        server = Server("s")
+
+        @server.resource("n://a")
+        def a() -> str:
+            return "A"
+
+        async def touch(ctx: Context) -> str:
+            ctx.resource_updated("n://a")
+            ctx.resource_updated("n://b")
+            return "ok"
+
+        def touch_in_a_thread(ctx: Context) -> str:
+            ctx.resource_updated("n://a")
+            return "ok"
+
+        server.tools.add(touch if style == "async" else touch_in_a_thread, name="touch")
+        wire = await Wire(server).open()
+        await wire.ask("resources/subscribe", {"uri": "n://a"})
+        await wire.call("touch")
+        heard = await wire.until(lambda m: m.get("method") == "notifications/resources/updated")
+        assert heard["params"] == {"uri": "n://a"}
+        await turn()
+        assert len(wire.heard("notifications/resources/updated")) == 1
+        await wire.connection.close()
+
+    run(scenario())
+
+
+# -- once ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Order:
+    id: int
+    items: tuple[str, ...] = ()
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_once_gives_what_came_through_json(revision: str) -> None:
+    server = Server("s")
+    seen: list[Any] = []
+
+    @server.tool
+    async def order(ctx: Context) -> str:
+        async def place() -> Order:
+            return Order(1, ("a",))
+
+        seen.append(await ctx.once("plain", lambda: Order(1, ("a",))))
+        seen.append(await ctx.once("typed", place, Order))
+        seen.append(await ctx.once("typed", lambda: Order(2), Order))
+        return "ok"
+
+    call(server, "order", revision=revision)
+    assert seen == [{"id": 1, "items": ["a"]}, Order(1, ("a",)), Order(1, ("a",))]
+
+
+def test_once_runs_once_however_often_the_handler_runs() -> None:
+    server = Server("s")
+    effects: list[int] = []
+
+    @server.tool
+    async def order(ctx: Context) -> str:
+        number = await ctx.once("number", lambda: effects.append(1) or 42, int)
+        answer = await ctx.elicit("Sure?", {"type": "object", "properties": {}}, key="sure")
+        return f"{number} {answer.action}"
+
+    how: dict[str, Any] = {"revision": MODERN, "capabilities": {"elicitation": {}}}
+    first = run(answer(server, "tools/call", {"name": "order"}, **how))["result"]
+    assert first["resultType"] == "input_required"
+    again = {
+        "name": "order",
+        "requestState": first["requestState"],
+        "inputResponses": {"sure": {"action": "decline"}},
+    }
+    second = run(answer(server, "tools/call", again, **how))["result"]
+    assert text_of(second) == "42 decline"
+    assert effects == [1]
+
+
+def test_once_needs_a_value_that_can_be_kept(caplog: pytest.LogCaptureFixture) -> None:
+    server = Server("s")
+    busy: list[int] = []
+
+    @server.tool
+    async def order(ctx: Context) -> str:
+        with pytest.raises(UsageError, match=r"the value of once\('k'\) must be JSON"):
+            await ctx.once("k", object)
+        with pytest.raises(ZeroDivisionError):
+            await ctx.once("k", lambda: 1 // 0)
+        busy.append(ctx._call.record.busy)
+        return "ok"
+
+    assert text_of(call(server, "order")) == "ok", caplog.text
+    assert busy == [0]
+
+
+# -- asking ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("revision", "ask", "needed"),
+    [
+        (LEGACY, "elicit", "elicitation (form)"),
+        (FIRST_FORMS, "url", "elicitation (url)"),
+        (OLDEST, "elicit", "elicitation (form)"),
+        (LEGACY, "sample", "sampling"),
+        (LEGACY, "roots", "roots"),
+    ],
+)
+def test_what_a_legacy_client_has_not_declared_is_a_text_for_the_model(
+    revision: str, ask: str, needed: str
+) -> None:
+    result = call(asking_server(), ask, revision=revision)
+    assert result["isError"] is True
+    assert text_of(result) == f"This needs a client that supports {needed}; this one does not."
+
+
+@pytest.mark.parametrize(
+    ("ask", "needed"),
+    [
+        ("elicit", {"elicitation": {"form": {}}}),
+        ("url", {"elicitation": {"url": {}}}),
+        ("sample", {"sampling": {}}),
+        ("roots", {"roots": {}}),
+    ],
+)
+def test_what_a_modern_client_has_not_declared_is_an_error_of_its_own(
+    ask: str, needed: dict[str, Any]
+) -> None:
+    error = run(answer(asking_server(), "tools/call", {"name": ask}, revision=MODERN))["error"]
+    assert error["code"] == -32021
+    assert error["data"] == {"requiredCapabilities": needed}
+
+
+def asking_server() -> Server:
+    server = Server("s")
+
+    @server.tool
+    async def elicit(ctx: Context) -> str:
+        return (await ctx.elicit("?", {"type": "object", "properties": {}})).action
+
+    @server.tool
+    async def url(ctx: Context) -> str:
+        return (await ctx.elicit("?", url="https://example.com/")).action
+
+    @server.tool
+    async def sample(ctx: Context) -> str:
+        return (await ctx.sample("hi")).text
+
+    @server.tool
+    async def roots(ctx: Context) -> str:
+        return ",".join(root.uri for root in await ctx.roots())
+
+    return server
+
+
+def test_every_ask_reaches_a_client_that_declared_it_and_comes_back() -> None:
+    async def scenario() -> None:
+        capabilities = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
+        wire = await Wire(asking_server(), LEGACY, capabilities).open()
+        for tool, method, reply, text in (
+            ("elicit", "elicitation/create", {"action": "accept", "content": {}}, "accept"),
+            ("url", "elicitation/create", {"action": "cancel"}, "cancel"),
+            (
+                "sample",
+                "sampling/createMessage",
+                {"role": "assistant", "content": {"type": "text", "text": "yo"}, "model": "m"},
+                "yo",
+            ),
+            ("roots", "roots/list", {"roots": [{"uri": "file:///a"}]}, "file:///a"),
+        ):
+            id = wire.put_call(tool)
+            question = await wire.asked(method)
+            wire.reply(question["id"], reply)
+            assert text_of((await wire.response(id))["result"]) == text
+        await wire.connection.close()
+
+    run(scenario())

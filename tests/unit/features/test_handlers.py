@@ -1,0 +1,154 @@
+"""Authors' functions, looked at once: name, style, context, annotations."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pytest
+
+from dovetail import Context
+from dovetail.core.handler import Style
+from dovetail.errors import UsageError
+from dovetail.features.handlers import look_at
+
+
+def plain(a: int) -> str:
+    """Say it.
+
+    Args:
+        a: The number.
+    """
+    return str(a)
+
+
+async def later(a: int, ctx: Context) -> None: ...
+
+
+class Callable:
+    """Called like a function."""
+
+    def __call__(self, a: int) -> int:
+        return a
+
+
+class AsyncCallable:
+    async def __call__(self, ctx: Context) -> None: ...
+
+
+class Service:
+    def method(self, a: int) -> int:
+        return a
+
+    async def later(self, ctx: Context, a: int) -> int:
+        return a
+
+
+@pytest.mark.parametrize(
+    ("function", "blocking", "style"),
+    [
+        (plain, None, Style.THREAD),
+        (plain, True, Style.THREAD),
+        (plain, False, Style.INLINE),
+        (later, None, Style.ASYNC),
+        (later, False, Style.ASYNC),
+        (functools.partial(plain, 1), None, Style.THREAD),
+        (functools.partial(functools.partial(later, a=1)), None, Style.ASYNC),
+        (Callable(), None, Style.THREAD),
+        (AsyncCallable(), None, Style.ASYNC),
+        (Service().method, None, Style.THREAD),
+        (Service().later, None, Style.ASYNC),
+    ],
+)
+def test_where_a_function_runs_follows_from_its_kind_and_its_authors_promise(
+    function: Any, blocking: bool | None, style: Style
+) -> None:
+    author = look_at(function, kind="tool", name="x", blocking=blocking)
+    assert author.handler.style is style
+    assert author.handler.label == "tool 'x'"
+
+
+def test_limits_are_kept_with_the_handler() -> None:
+    handler = look_at(plain, kind="tool", timeout=2.0, idle_timeout=1.0).handler
+    assert (handler.timeout, handler.idle_timeout) == (2.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "context", "skipped"),
+    [
+        (plain, None, ()),
+        (later, "ctx", ("ctx",)),
+        (AsyncCallable(), "ctx", ("ctx",)),
+        (Service().later, "ctx", ("ctx",)),
+        (functools.partial(later, a=1), "ctx", ("ctx",)),
+    ],
+)
+def test_the_parameter_that_wants_the_context_is_found(
+    function: Any, context: str | None, skipped: tuple[str, ...]
+) -> None:
+    author = look_at(function, kind="tool", name="x")
+    assert (author.context, author.skipped) == (context, skipped)
+
+
+def test_a_return_annotation_is_no_parameter() -> None:
+    def odd() -> Context: ...  # type: ignore[empty-body]
+
+    assert look_at(odd, kind="tool").context is None
+
+
+def test_name_description_and_return_type_come_from_the_function() -> None:
+    author = look_at(plain, kind="tool")
+    assert (author.name, author.returns) == ("plain", str)
+    assert author.description.summary == "Say it."
+    assert author.description.parameters == {"a": "The number."}
+    assert look_at(functools.partial(plain, 1), kind="tool").name == "plain"
+
+
+def test_annotations_may_name_what_the_function_closes_over() -> None:
+    class Local:
+        pass
+
+    def uses(a: Local) -> Local:
+        return Local()
+
+    assert look_at(uses, kind="tool").returns is Local
+
+
+@pytest.mark.parametrize(
+    ("function", "complaint"),
+    [
+        ("name", "a tool is a function, got str"),
+        (lambda: 1, "a tool without a name of its own needs name="),
+        (Callable(), "a tool without a name of its own needs name="),
+    ],
+)
+def test_what_is_no_named_function_is_refused(function: Any, complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        look_at(function, kind="tool")
+
+
+def test_an_async_function_cannot_be_declared_blocking() -> None:
+    with pytest.raises(UsageError, match="'later' is async; blocking= is for plain functions"):
+        look_at(later, kind="tool", blocking=True)
+
+
+def test_an_annotation_that_cannot_be_found_is_refused_with_its_name() -> None:
+    def odd(a: Missing) -> None: ...  # type: ignore[name-defined] # noqa: F821
+
+    with pytest.raises(UsageError, match="the annotations of 'odd' name something.*'Missing'"):
+        look_at(odd, kind="tool")
+
+
+def test_a_function_without_a_signature_is_refused() -> None:
+    with pytest.raises(UsageError, match="Python knows no signature of 'max'"):
+        look_at(max, kind="tool")
+
+
+def test_positional_only_parameters_are_filled_by_name() -> None:
+    def odd(a: int, b: int = 2, /, *, c: int) -> tuple[int, int, int]:
+        return a, b, c
+
+    function = look_at(odd, kind="tool").handler.function
+    assert function(a=1, c=3) == (1, 2, 3)
+    assert function(a=1, b=5, c=3) == (1, 5, 3)
+    assert look_at(plain, kind="tool").handler.function is plain

@@ -1,0 +1,143 @@
+"""Projection: a listing shows a client only the members that its revision knows."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec import Struct
+
+from dovetail.spec import models
+from dovetail.spec.fields import NEWER_FIELDS, project
+from dovetail.spec.revisions import (
+    REVISIONS,
+    V2024_11_05,
+    V2025_03_26,
+    V2025_06_18,
+    V2025_11_25,
+    Revision,
+)
+
+ICONS = [models.Icon(src="https://a/b.png")]
+ANNOTATIONS = models.Annotations(priority=0.5, last_modified="2025-01-01T00:00:00Z")
+
+FULL: list[Struct] = [
+    models.Implementation(
+        name="n", title="t", version="1", description="d", website_url="https://a", icons=ICONS
+    ),
+    models.Tool(
+        name="n",
+        title="t",
+        description="d",
+        icons=ICONS,
+        input_schema={"type": "object"},
+        output_schema={"type": "object"},
+        annotations=models.ToolAnnotations(title="t"),
+        meta={"a": 1},
+    ),
+    models.Prompt(
+        name="n",
+        title="t",
+        description="d",
+        icons=ICONS,
+        arguments=[models.PromptArgument(name="a", title="t", description="d", required=True)],
+        meta={"a": 1},
+    ),
+    models.PromptArgument(name="a", title="t", description="d", required=True),
+    models.Resource(
+        uri="a://b",
+        name="n",
+        title="t",
+        description="d",
+        mime_type="text/plain",
+        icons=ICONS,
+        annotations=ANNOTATIONS,
+        size=1,
+        meta={"a": 1},
+    ),
+    models.ResourceTemplate(
+        uri_template="a://{b}",
+        name="n",
+        title="t",
+        description="d",
+        mime_type="text/plain",
+        icons=ICONS,
+        annotations=ANNOTATIONS,
+        meta={"a": 1},
+    ),
+    models.Annotations(audience=["user"], priority=0.5, last_modified="2025-01-01T00:00:00Z"),
+]
+
+# What each revision has, from its schema.json; a revision that is not named adds nothing.
+MEMBERS: dict[type[Struct], dict[Revision, set[str]]] = {
+    models.Implementation: {
+        V2024_11_05: {"name", "version"},
+        V2025_06_18: {"title"},
+        V2025_11_25: {"description", "icons", "websiteUrl"},
+    },
+    models.Tool: {
+        V2024_11_05: {"name", "description", "inputSchema"},
+        V2025_03_26: {"annotations"},
+        V2025_06_18: {"_meta", "outputSchema", "title"},
+        V2025_11_25: {"icons"},
+    },
+    models.Prompt: {
+        V2024_11_05: {"name", "description", "arguments"},
+        V2025_06_18: {"_meta", "title"},
+        V2025_11_25: {"icons"},
+    },
+    models.PromptArgument: {
+        V2024_11_05: {"name", "description", "required"},
+        V2025_06_18: {"title"},
+    },
+    models.Resource: {
+        V2024_11_05: {"uri", "name", "description", "mimeType", "annotations", "size"},
+        V2025_06_18: {"_meta", "title"},
+        V2025_11_25: {"icons"},
+    },
+    models.ResourceTemplate: {
+        V2024_11_05: {"uriTemplate", "name", "description", "mimeType", "annotations"},
+        V2025_06_18: {"_meta", "title"},
+        V2025_11_25: {"icons"},
+    },
+    models.Annotations: {
+        V2024_11_05: {"audience", "priority"},
+        V2025_06_18: {"lastModified"},
+    },
+}
+
+
+@pytest.mark.parametrize("revision", REVISIONS, ids=str)
+@pytest.mark.parametrize("model", FULL, ids=lambda model: type(model).__name__)
+def test_a_listing_has_exactly_the_members_of_the_revision(
+    model: Struct, revision: Revision
+) -> None:
+    history = MEMBERS[type(model)]
+    known = set().union(*(new for since, new in history.items() if since.order <= revision.order))
+    assert project(model, revision).keys() == known
+
+
+def test_the_example_of_every_model_has_all_of_its_members() -> None:
+    assert {type(model) for model in FULL} == MEMBERS.keys() == NEWER_FIELDS.keys()
+    for model in FULL:
+        assert None not in [getattr(model, name) for name in model.__struct_fields__]
+
+
+def test_the_arguments_of_a_prompt_are_projected_too() -> None:
+    [prompt] = [model for model in FULL if isinstance(model, models.Prompt)]
+    assert project(prompt, V2025_03_26)["arguments"] == [
+        {"name": "a", "description": "d", "required": True}
+    ]
+    assert project(prompt, V2025_06_18)["arguments"][0]["title"] == "t"
+    assert "arguments" not in project(models.Prompt(name="n"), V2025_06_18)
+
+
+@pytest.mark.parametrize("kind", [models.Resource, models.ResourceTemplate])
+def test_the_annotations_of_a_resource_are_projected_too(kind: type[Struct]) -> None:
+    [resource] = [model for model in FULL if type(model) is kind]
+    assert project(resource, V2025_03_26)["annotations"] == {"priority": 0.5}
+    assert project(resource, V2025_06_18)["annotations"].keys() == {"priority", "lastModified"}
+
+
+def test_projecting_leaves_the_model_as_it_was() -> None:
+    tool = models.Tool(name="n", title="t", input_schema={}, meta={"a": 1})
+    project(tool, V2024_11_05)
+    assert (tool.title, tool.meta) == ("t", {"a": 1})
