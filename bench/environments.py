@@ -14,8 +14,10 @@ __all__ = ["ROOT", "prepare", "python_of", "versions"]
 ROOT = Path(__file__).resolve().parent.parent
 
 # What pip is told, by the environment's name. minimcp has no cap on mcp but cannot import mcp 2.
+# dovetail is installed as its users install it, anew for each run: an editable install would be
+# measured while somebody edits it, and without byte code.
 REQUIREMENTS: dict[str, tuple[str, ...]] = {
-    "bench-dovetail": ("--editable", str(ROOT)),
+    "bench-dovetail": (str(ROOT),),
     "bench-mcp": ("mcp==2.3.0",),
     "bench-fastmcp": ("fastmcp==4.1.2",),
     "minimcp": ("minimcp==0.5.2", "mcp>=1.24,<2"),
@@ -37,17 +39,21 @@ def prepare() -> None:
     for environment, requirements in REQUIREMENTS.items():
         stamp = ROOT / f".venv-{environment}" / ".bench-stamp"
         wanted = "\n".join(requirements)
-        if "--editable" in requirements:
-            wanted += hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
-        if stamp.exists() and stamp.read_text() == wanted:
-            continue
-        print(f"preparing .venv-{environment}", file=sys.stderr)
-        if not python_of(environment).exists():
-            venv.create(ROOT / f".venv-{environment}", with_pip=True)
-        pip = [str(python_of(environment)), "-m", "pip", "install", "--quiet", "--quiet"]
-        subprocess.run([*pip, "--upgrade", "pip>=25.1"], check=True)
-        subprocess.run([*pip, *requirements], check=True)
-        stamp.write_text(wanted)
+        if requirements == (str(ROOT),):
+            wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+        if not stamp.exists() or stamp.read_text() != wanted:
+            print(f"preparing .venv-{environment}", file=sys.stderr)
+            if not python_of(environment).exists():
+                venv.create(ROOT / f".venv-{environment}", with_pip=True)
+            _pip_install(environment, "--upgrade", "pip>=25.1")
+            _pip_install(environment, *requirements)
+            stamp.write_text(wanted)
+    _pip_install("bench-dovetail", "--force-reinstall", "--no-deps", str(ROOT))
+
+
+def _pip_install(environment: str, *arguments: str) -> None:
+    pip = [str(python_of(environment)), "-m", "pip", "install", "--quiet", "--quiet"]
+    subprocess.run([*pip, "--disable-pip-version-check", *arguments], check=True)
 
 
 def versions(environment: str) -> dict[str, str]:

@@ -12,12 +12,8 @@ from bench.targets import judge
 
 __all__ = ["main"]
 
-_FULL = Effort(
-    rounds=7, turn=0.3, starts=7, calls_for_memory=10_000, naps=1000, naps_in_threads=64
-)
-_QUICK = Effort(
-    rounds=2, turn=0.1, starts=2, calls_for_memory=1000, naps=200, naps_in_threads=32
-)
+_FULL = Effort(rounds=7, turn=0.3, starts=7, calls_for_memory=10_000, naps=1000, naps_in_threads=64)
+_QUICK = Effort(rounds=2, turn=0.1, starts=2, calls_for_memory=1000, naps=200, naps_in_threads=32)
 
 
 def main() -> int:

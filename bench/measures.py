@@ -77,7 +77,7 @@ class Listing(NamedTuple):
 class Naps(NamedTuple):
     """Many slow calls at once: how many, the best round, the most memory."""
 
-    count: int
+    calls: int
     cell: Cell
     peak: float
 
@@ -194,9 +194,7 @@ def measure_stdio(effort: Effort, results: Results) -> None:
         _take_turns(effort, turns)
 
 
-def _caller(
-    server: StdioServer, tool: str, era: Era, in_flight: int
-) -> Callable[[int], Spent]:
+def _caller(server: StdioServer, tool: str, era: Era, in_flight: int) -> Callable[[int], Spent]:
     def run(count: int) -> Spent:
         first = server.claim_ids(count)
         spent, answers = server.measure(call_messages(tool, era, first, count), in_flight)

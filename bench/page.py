@@ -185,7 +185,7 @@ def _naps(results: Results) -> str:
         kind = "asyncio.sleep" if tool == "nap" else "time.sleep"
         rows.append(
             [
-                f"{title}, {naps.count:,} x {kind}(0.2), {setting}",
+                f"{title}, {naps.calls:,} x {kind}(0.2), {setting}",
                 f"{naps.cell.best_wall:.2f} s",
                 f"{naps.cell.best * 1e3:.0f} ms",
                 f"{naps.peak:.1f} MiB",

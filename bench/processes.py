@@ -38,6 +38,13 @@ def cpu_seconds(pid: int) -> float:
     return time.clock_gettime((~pid << 3) | _CPUCLOCK_SCHED)
 
 
+def _surroundings(settings: Mapping[str, str] | None = None) -> dict[str, str]:
+    # PYTHONUNBUFFERED slows whoever writes to stdout, PYTHONDONTWRITEBYTECODE whoever is not
+    # compiled yet: what happens to be set here must not decide who wins.
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**kept, "PYTHONWARNINGS": "ignore", **(settings or {})}
+
+
 class StdioServer:
     """A server on pipes, and a client that does as little as it can."""
 
@@ -52,7 +59,7 @@ class StdioServer:
             stderr=subprocess.DEVNULL,
             bufsize=0,
             cwd=cwd,
-            env={**os.environ, "PYTHONWARNINGS": "ignore", **(settings or {})},
+            env=_surroundings(settings),
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -93,9 +100,8 @@ class StdioServer:
                 sent = room
             if unsent:
                 unsent = self._send(unsent)
-            events = selectors.EVENT_READ | (selectors.EVENT_WRITE if unsent else 0)
             if unsent:
-                self._wait_for_both(events, deadline)
+                self._wait_for_both(deadline)
             elif not self._selector.select(max(0.0, deadline - time.perf_counter())):
                 raise TimeoutError(f"{len(answers)} of {len(messages)} answers came")
             answers += self._receive()
@@ -107,7 +113,7 @@ class StdioServer:
         except BlockingIOError:
             return data
 
-    def _wait_for_both(self, events: int, deadline: float) -> None:
+    def _wait_for_both(self, deadline: float) -> None:
         self._selector.register(self._in, selectors.EVENT_WRITE)
         try:
             if not self._selector.select(max(0.0, deadline - time.perf_counter())):
@@ -163,7 +169,7 @@ class InProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=cwd,
-            env={**os.environ, "PYTHONWARNINGS": "ignore"},
+            env=_surroundings(),
         )
 
     def measure(self, tool: str, era: Era, count: int) -> Spent:

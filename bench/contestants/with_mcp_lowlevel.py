@@ -36,7 +36,9 @@ RESULT = {
     "required": ["result"],
 }
 tools = [
-    types.Tool(name=name, description="Add two numbers.", input_schema=NUMBERS, output_schema=RESULT)
+    types.Tool(
+        name=name, description="Add two numbers.", input_schema=NUMBERS, output_schema=RESULT
+    )
     for name in ("add", "add_sync", "nap", "nap_sync")
 ] + [
     types.Tool(

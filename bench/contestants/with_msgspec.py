@@ -53,7 +53,7 @@ def answer(line: bytes) -> bytes:
 
 def main() -> None:
     held = b""
-    while data := os.read(0, 262_144):
+    while data := os.read(0, 65_536):
         *lines, held = (held + data).split(b"\n")
         os.write(1, b"".join(map(answer, lines)))
 

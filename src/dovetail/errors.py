@@ -66,15 +66,18 @@ class DuplicateError(UsageError):
 class Problem:
     """One way in which a value breaks its schema: where, what was given, what is allowed."""
 
-    __slots__ = ("expected", "given", "path")
+    __slots__ = ("expected", "given", "hint", "path")
 
-    def __init__(self, path: str, given: str, expected: str) -> None:
+    def __init__(self, path: str, given: str, expected: str, hint: str = "") -> None:
         self.path = path
         self.given = given
         self.expected = expected
+        # What to do about it, where that is not plain from the rest.
+        self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.path}: expected {self.expected}, got {self.given}"
+        text = f"{self.path}: expected {self.expected}, got {self.given}"
+        return f"{text}; {self.hint}" if self.hint else text
 
     def __repr__(self) -> str:
         return f"Problem({self.path!r}, {self.given!r}, {self.expected!r})"

@@ -56,6 +56,8 @@ class Server:
     ) -> None:
         if not name:
             raise UsageError("a server needs a name")
+        if options is not None and not isinstance(options, Options):
+            raise UsageError(f"options is an Options(...), got {type(options).__name__}")
         self.name = name
         self.version = version
         self.options = options or Options()

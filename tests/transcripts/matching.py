@@ -110,9 +110,7 @@ def spell(value: Any, names: Mapping[str, Any], indent: int = 4, taken: int = 4)
         return flat
     margin = " " * indent
     if isinstance(value, list) and not any(isinstance(item, dict | list) for item in value):
-        lines = textwrap.wrap(
-            flat, _WIDTH - indent, break_long_words=False, break_on_hyphens=False
-        )
+        lines = textwrap.wrap(flat, _WIDTH - indent, break_long_words=False, break_on_hyphens=False)
         return f"\n{margin}".join(lines)
     if isinstance(value, list):
         inner = [spell(item, names, indent + 2, indent) for item in value]

@@ -10,9 +10,9 @@ from typing import Any
 
 from dovetail.spec.keys import CLIENT_CAPABILITIES, PROTOCOL_VERSION, SUBSCRIPTION_ID
 from dovetail.spec.revisions import LATEST_LEGACY, MODERN, Family, Revision
+from tests.interop.wire_models import check_message
 from tests.transcripts.matching import explain, fill_in, find_differences
 from tests.transcripts.script import Kind, Script, Step
-from tests.interop.wire_models import check_message
 from tests.transcripts.wires import Wire, open_wire
 
 __all__ = ["Asked", "Player", "play", "raw_bytes"]
@@ -52,8 +52,9 @@ class Player:
         self.revision = revision
         self.names: dict[str, Any] = {"revision": revision.date}
         self.asked = Asked()
-        # Before a handshake nobody speaks an old revision.
-        self._spoken = revision if revision.family is Family.MODERN else LATEST_LEGACY
+        # What requests without modern metadata are answered in: before a handshake, and at a
+        # modern revision, nobody speaks an old one.
+        self._handshaken = LATEST_LEGACY
         self._probes = 0
         self._is_open = True
 
@@ -113,15 +114,14 @@ class Player:
     def _check(self, message: dict[str, Any]) -> None:
         key = json.dumps(message.get("id"))
         if "method" in message:
-            is_modern = SUBSCRIPTION_ID in str(message)
             answered = None
+            version = MODERN[-1] if SUBSCRIPTION_ID in str(message) else self.revision
         else:
-            is_modern = key in self.asked.modern
             answered = self.asked.methods.get(key)
-        version = MODERN[-1] if is_modern else self._spoken
+            version = MODERN[-1] if key in self.asked.modern else self._handshaken
         check_message(message, answered, version.date)
         if answered == "initialize" and "result" in message:
-            self._spoken = self.revision
+            self._handshaken = _or_legacy(self.revision)
 
     async def _expect(self, step: Step) -> None:
         expected = json.loads(fill_in(step.text, self.names))
@@ -168,6 +168,10 @@ class Player:
             return {**probe, "method": "ping"}
         meta = {PROTOCOL_VERSION: self.revision.date, CLIENT_CAPABILITIES: {}}
         return {**probe, "method": "server/discover", "params": {"_meta": meta}}
+
+
+def _or_legacy(revision: Revision) -> Revision:
+    return revision if revision.family is Family.LEGACY else LATEST_LEGACY
 
 
 def raw_bytes(text: str) -> bytes:

@@ -83,7 +83,11 @@ class _Recorder(Player):
             text = pattern.sub(placeholder, text)
         if self.revision.family is Family.LEGACY:
             text = text.replace(f"does not exist at {self.revision}", "does not exist at $revision")
-        list(find_differences(json.loads(fill_in(text, {**names, **self.names})), message, self.names))
+        list(
+            find_differences(
+                json.loads(fill_in(text, {**names, **self.names})), message, self.names
+            )
+        )
         return f"<-- {text}"
 
 
@@ -148,9 +152,7 @@ def _answers(
         yield from _merged(said, everywhere)
 
 
-def _merged(
-    said: list[tuple[Revision, Said]], everywhere: Sequence[Revision]
-) -> Iterator[str]:
+def _merged(said: list[tuple[Revision, Said]], everywhere: Sequence[Revision]) -> Iterator[str]:
     """Neighbouring revisions that say the same share their lines."""
     groups: list[tuple[list[Revision], Said]] = []
     for revision, lines in said:
@@ -168,4 +170,5 @@ def _merged(
 if __name__ == "__main__":
     logging.getLogger("dovetail").setLevel(logging.CRITICAL)
     for argument in sys.argv[1:]:
-        rewrite((FOLDER / argument).resolve())
+        given = Path(argument)
+        rewrite((given if given.exists() else FOLDER / given).resolve())

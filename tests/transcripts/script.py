@@ -143,7 +143,7 @@ def _set_header(script: Script, word: str, rest: str) -> None:
 
 def _read_step(path: Path, number: int, line: str) -> Step:
     guard = _GUARD.fullmatch(line)
-    revisions = REVISIONS
+    revisions: tuple[Revision, ...] = REVISIONS
     if guard is not None:
         revisions, line = read_window(guard[1]), guard[2]
     let = _LET.fullmatch(line)

@@ -9,6 +9,7 @@ run out of it.
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -38,14 +39,14 @@ __all__ = ["VARIANTS", "make_server"]
 
 # What a variant changes; the pages that need one name it with `server:`.
 VARIANTS: dict[str, Options] = {
-    "full": Options(),
-    "bare": Options(),
-    "few": Options(),
-    "paged": Options(page_size=2),
-    "small": Options(max_message_bytes=2000),
-    "lenient": Options(accept_json_strings=True),
-    "impatient": Options(ask_timeout=0.05),
-    "cached": Options(list_ttl_ms=60_000, list_scope="private"),
+    "full": Options(grace=0.05),
+    "bare": Options(grace=0.05),
+    "few": Options(grace=0.05),
+    "paged": Options(grace=0.05, page_size=2),
+    "small": Options(grace=0.05, max_message_bytes=2000),
+    "lenient": Options(grace=0.05, accept_json_strings=True),
+    "impatient": Options(grace=0.05, ask_timeout=0.05),
+    "cached": Options(grace=0.05, list_ttl_ms=60_000, list_scope="private"),
 }
 
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -180,13 +181,19 @@ def _add_content_tools(server: Server) -> None:
                 meta={"com.example/k": 1},
             ),
             "mixed": ["one", Image(_PNG)],
-            "explicit": ToolResult(
-                "said", structured={"n": 1}, meta={"com.example/took": 3}
-            ),
+            "explicit": ToolResult("said", structured={"n": 1}, meta={"com.example/took": 3}),
             "failed": ToolResult("no luck", is_error=True),
+            "lines": "one\r\ntwo\n",
             "unicode": "Grüße, 世界 🎻 \u2028 line",
         }
         return shown[what]
+
+    @server.tool
+    async def shout() -> str:
+        """Write to where messages go."""
+        sys.stdout.write("noise\n")
+        os.write(1, b"more noise\n")
+        return "shouted"
 
 
 def _add_failing_tools(server: Server) -> None:

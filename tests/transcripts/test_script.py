@@ -88,7 +88,7 @@ def test_lines_have_kinds_guards_and_continuations(folder: Path) -> None:
 
 @pytest.mark.parametrize("text", ["what is this\n", "# nothing is sent\n"])
 def test_a_file_that_makes_no_sense_is_refused(folder: Path, text: str) -> None:
-    with pytest.raises(ValueError, match="page.txt"):
+    with pytest.raises(ValueError, match=r"page\.txt"):
         read_script(write(folder, text))
 
 
@@ -130,7 +130,9 @@ def test_differences_are_named(expected: Any, actual: Any, differences: list[str
 
 def test_placeholders_capture() -> None:
     names: dict[str, Any] = {}
-    assert not list(find_differences({"a": "<x>", "b": "no. <y>."}, {"a": [1], "b": "no. 7."}, names))
+    assert not list(
+        find_differences({"a": "<x>", "b": "no. <y>."}, {"a": [1], "b": "no. 7."}, names)
+    )
     assert names == {"x": [1], "y": "7"}
 
 

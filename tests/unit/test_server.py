@@ -207,6 +207,11 @@ def test_a_server_needs_a_name() -> None:
         Server("")
 
 
+def test_options_are_of_their_own_class() -> None:
+    with pytest.raises(UsageError, match=r"options is an Options\(...\), got dict"):
+        Server("s", options={"timeout": 1})  # type: ignore[arg-type]
+
+
 # -- decorators -------------------------------------------------------------------------------
 
 

@@ -20,6 +20,9 @@ def run_file(text: str) -> int:
         return _complain(error, 2)
     except TransportError as error:
         return _complain(error, 4)
+    if sys.stdin is not None and sys.stdin.isatty():
+        # Somebody runs it by hand; without a word it would look like a hang.
+        sys.stderr.write(f"{server.name}: serving on stdio, waiting for a client; Ctrl-C ends it\n")
     asyncio.run(serve_stdio(server))
     return 0
 

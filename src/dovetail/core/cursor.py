@@ -51,7 +51,8 @@ def decode_cursor(text: str, kind: str, *, salt: str) -> int:
     # base64 bits, foreign characters, a padded varint) without a rule for each.
     if position is None or not hmac.compare_digest(encode_cursor(kind, position, salt=salt), text):
         raise InvalidParamsError(
-            f"The cursor is not one of {kind}; start again without a cursor to get the first page"
+            f"The cursor is not one of the list of {kind}s; start again without a cursor to get "
+            "the first page"
         )
     return position
 

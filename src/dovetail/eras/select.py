@@ -71,6 +71,7 @@ class Eras:
         self._rounds = rounds
         self._log_rank = LOG_LEVELS[options.log_level]
         self._ask_timeout = options.ask_timeout
+        self._capabilities = identity.capabilities
         hint = CacheHint(options.list_ttl_ms, options.list_scope)
         self.methods: dict[str, MethodHandler] = {
             **legacy_methods(identity, resource_exists),
@@ -149,6 +150,7 @@ class Eras:
         """The session that an initialize request starts; `send` reaches its client."""
         session = Session(revision, params.client_info, params.capabilities, self._log_rank)
         session.back_channel = BackChannel(send, self._ask_timeout)
+        session.declared = frozenset(self._capabilities())
         return session
 
     def stateless_session(self, revision: Revision = LATEST_LEGACY) -> Session:

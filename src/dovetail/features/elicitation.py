@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Generic, Literal, TypeVar, get_type_hints
+from typing import Any, Generic, Literal, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -197,9 +197,11 @@ def _form_of(form: Any) -> _Form:
 def _choices_of(type_: Any) -> dict[str, Choices]:
     found = {}
     for name, hint in get_type_hints(type_, include_extras=True).items():
-        for extra in getattr(hint, "__metadata__", ()):
-            if isinstance(extra, Choices):
-                found[name] = extra
+        # The annotation itself, or the part of a union that says what there is to choose.
+        for part in (hint, *get_args(hint)):
+            for extra in getattr(part, "__metadata__", ()):
+                if isinstance(extra, Choices):
+                    found[name] = extra
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, get_origin, get_type_hints
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from dovetail.core.call import Call
 from dovetail.core.handler import Handler, Style
@@ -54,16 +54,27 @@ def look_at(
     own_name = name or _name_of(function)
     if not own_name or own_name == "<lambda>":
         raise UsageError(f"a {kind} without a name of its own needs name=")
+    _check_time(own_name, timeout, idle_timeout)
     hints = _hints(function, own_name)
+    runnable = _by_keyword(function, own_name)
     style = _style(function, blocking, own_name)
     return Author(
         function=function,
-        handler=Handler(_by_keyword(function, own_name), style, f"{kind} {own_name!r}", timeout, idle_timeout),
+        handler=Handler(runnable, style, f"{kind} {own_name!r}", timeout, idle_timeout),
         name=own_name,
         context=_context_parameter(hints),
         description=parse_docstring(inspect.getdoc(function)),
         returns=hints.get("return", inspect.Parameter.empty),
     )
+
+
+def _check_time(name: str, *limits: float | None) -> None:
+    for limit in limits:
+        if limit is not None and not limit > 0:
+            raise UsageError(
+                f"{name!r}: a timeout is a number of seconds above 0 (math.inf for no limit), got "
+                f"{limit!r}"
+            )
 
 
 def _by_keyword(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -112,6 +123,8 @@ def _style(function: Callable[..., Any], blocking: bool | None, name: str) -> St
     target = function
     while isinstance(target, partial):
         target = target.func
+    if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
+        raise UsageError(f"{name!r} yields; return the whole result, and tell of progress by ctx")
     is_async = inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(
         getattr(target, "__call__", None)  # noqa: B004 - its kind matters, not its presence
     )
@@ -124,7 +137,11 @@ def _style(function: Callable[..., Any], blocking: bool | None, name: str) -> St
 
 
 def _context_parameter(hints: dict[str, Any]) -> str | None:
-    for name, hint in hints.items():
-        if name != "return" and (hint is Context or get_origin(hint) is Context):
-            return name
-    return None
+    wanting = [
+        name
+        for name, hint in hints.items()
+        if name != "return" and (hint is Context or Context in get_args(hint))
+    ]
+    if len(wanting) > 1:
+        raise UsageError(f"one Context is enough; {' and '.join(map(repr, wanting))} ask for it")
+    return wanting[0] if wanting else None

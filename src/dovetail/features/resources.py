@@ -47,6 +47,9 @@ __all__ = ["Resources"]
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20\x7f<>\"{}|\\^`]*")
 
 
+_MOST_SUGGESTED = 5
+
+
 class RegisteredResource:
     """A resource of a fixed URI."""
 
@@ -157,7 +160,7 @@ class Resources:
                 f"template {uri!r} and function {author.name!r} do not fit: "
                 + "; ".join(
                     [f"variable {name!r} has no parameter" for name in sorted(missing)]
-                    + [f"parameter {name!r} may stay empty, give it a default"
+                    + [f"parameter {name!r} is not always in the URI, give it a default"
                        for name in sorted(unfilled)]
                 )
             )  # fmt: skip
@@ -181,6 +184,11 @@ class Resources:
 
     def __len__(self) -> int:
         return len(self.registry) + len(self.templates_registry)
+
+    def _suggestion(self, uri: str) -> str:
+        texts = [template.template.text for template in self.templates_registry][:_MOST_SUGGESTED]
+        known = self.registry.suggestion(uri) if len(self.registry) or not texts else ""
+        return f"{known}; templates: {', '.join(texts)}" if texts else known
 
     def exists(self, uri: str) -> bool:
         """Whether reading this URI could give anything."""
@@ -239,7 +247,7 @@ class Resources:
                     f"{uri!r} does not fit {template.listing.uri_template!r}: {error}",
                     {"uri": uri},
                 ) from None
-        message = f"Resource not found: {uri[:200]!r}{self.registry.suggestion(uri)}"
+        message = f"Resource not found: {uri[:200]!r}{self._suggestion(uri)}"
         raise ResourceNotFoundError(uri[:2000], message)
 
     def templates(self) -> list[ResourceTemplate]:

@@ -20,6 +20,11 @@ class Changed(Enum):
     RESOURCES = "notifications/resources/list_changed"
     RESOURCE = "notifications/resources/updated"
 
+    @property
+    def capability(self) -> str:
+        """The capability under which clients are told."""
+        return self.value.split("/")[1]
+
 
 class Change(NamedTuple):
     """One change; `uri` only for a single resource."""

@@ -127,6 +127,7 @@ class Tools:
             json_schema=output_schema,
             unstructured=(*BLOCK_TYPES, ToolResult),
             inline_refs=options.inline_refs,
+            where=f"{author.name}: the result",
         )
         listing = Tool(
             name=author.name,
@@ -173,13 +174,13 @@ class Tools:
             values = tool.arguments.decode(None if raw is UNSET else raw)
         except InvalidValueError as error:
             # tools.call.input-error-is-result (2025-11-25 server/tools): the model can repair it
-            return failed(f"Invalid arguments for {tool.listing.name}: {_lines(error)}")
+            return failed(f"Invalid arguments for {tool.listing.name}:{_lines(error)}")
         return _run(call, tool, tool.author.arguments(call, values))
 
 
 def _lines(error: InvalidValueError) -> str:
     if len(error.problems) == 1:
-        return str(error.problems[0])
+        return f" {error.problems[0]}"
     return "".join(f"\n- {problem}" for problem in error.problems)
 
 

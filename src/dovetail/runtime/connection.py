@@ -71,7 +71,16 @@ class Connection:
 
     def receive(self, data: bytes) -> None:
         """Take one message."""
-        if self._early is not None:
+        limit = self._engine.options.max_message_bytes
+        if len(data) > limit:
+            # A transport that counts while it reads never gets here; an embedder's may.
+            self.refuse(
+                InvalidRequestError(
+                    f"Invalid request: a message of {len(data):,} bytes is over the limit of "
+                    f"{limit:,}"
+                )
+            )
+        elif self._early is not None:
             self._early.append(data)
         elif self._engine.lifespan.started:
             self._take(codec.decode(data))

@@ -173,7 +173,7 @@ def test_what_stays_is_seen_exactly_once_whatever_comes_and_goes(
 
 @pytest.mark.parametrize("cursor", ["", "5", "AAAAAAAAAA", "x" * 10_000])
 def test_a_cursor_of_no_list_of_ours_is_refused(cursor: str) -> None:
-    with pytest.raises(InvalidParamsError, match="not one of tool"):
+    with pytest.raises(InvalidParamsError, match="not one of the list of tools"):
         registry_of("a", "b").page(cursor)
 
 

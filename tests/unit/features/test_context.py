@@ -259,7 +259,7 @@ def test_after_reading_a_resource_the_handler_can_still_ask() -> None:
     @server.tool
     async def read(ctx: Context) -> str:
         await ctx.read_resource("n://a")
-        return "yes" if (await ctx.elicit("Go?", {"type": "object", "properties": {}})) else "no"
+        return (await ctx.elicit("Go?", {"type": "object", "properties": {}})).action
 
     result = call(server, "read", revision=MODERN, capabilities={"elicitation": {}})
     assert list(result["inputRequests"]) == ["elicit-1"]
@@ -344,7 +344,11 @@ def test_once_runs_once_however_often_the_handler_runs() -> None:
 
     @server.tool
     async def order(ctx: Context) -> str:
-        number = await ctx.once("number", lambda: effects.append(1) or 42, int)
+        def effect() -> int:
+            effects.append(1)
+            return 42
+
+        number = await ctx.once("number", effect, int)
         answer = await ctx.elicit("Sure?", {"type": "object", "properties": {}}, key="sure")
         return f"{number} {answer.action}"
 
@@ -440,7 +444,11 @@ def asking_server() -> Server:
 
 def test_every_ask_reaches_a_client_that_declared_it_and_comes_back() -> None:
     async def scenario() -> None:
-        capabilities = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
+        capabilities: dict[str, Any] = {
+            "elicitation": {"form": {}, "url": {}},
+            "sampling": {},
+            "roots": {},
+        }
         wire = await Wire(asking_server(), LEGACY, capabilities).open()
         for tool, method, reply, text in (
             ("elicit", "elicitation/create", {"action": "accept", "content": {}}, "accept"),

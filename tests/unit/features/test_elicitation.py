@@ -17,7 +17,7 @@ from dovetail.features.elicitation import fit_form
 from dovetail.spec.revisions import V2025_06_18, V2025_11_25, V2026_07_28
 from tests.unit.talk import FIRST_FORMS, LEGACY, MODERN, Json, Wire, answer, run, text_of
 
-BOTH = {"elicitation": {"form": {}, "url": {}}}
+BOTH: Json = {"elicitation": {"form": {}, "url": {}}}
 
 
 class Color(Enum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -135,7 +136,7 @@ def test_an_async_function_cannot_be_declared_blocking() -> None:
 def test_an_annotation_that_cannot_be_found_is_refused_with_its_name() -> None:
     def odd(a: Missing) -> None: ...  # type: ignore[name-defined] # noqa: F821
 
-    with pytest.raises(UsageError, match="the annotations of 'odd' name something.*'Missing'"):
+    with pytest.raises(UsageError, match=r"the annotations of 'odd' name something.*'Missing'"):
         look_at(odd, kind="tool")
 
 
@@ -152,3 +153,36 @@ def test_positional_only_parameters_are_filled_by_name() -> None:
     assert function(a=1, c=3) == (1, 2, 3)
     assert function(a=1, b=5, c=3) == (1, 5, 3)
     assert look_at(plain, kind="tool").handler.function is plain
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan")])
+def test_a_timeout_that_no_call_could_keep_is_refused(limit: float) -> None:
+    async def tool() -> None: ...
+
+    with pytest.raises(UsageError, match="above 0"):
+        look_at(tool, kind="tool", timeout=limit)
+
+
+def test_a_function_that_yields_is_refused() -> None:
+    def plain() -> Iterator[int]:
+        yield 1
+
+    async def asynchronous() -> AsyncIterator[int]:
+        yield 1
+
+    for function in (plain, asynchronous):
+        with pytest.raises(UsageError, match="yields"):
+            look_at(function, kind="tool")
+
+
+def test_a_context_may_be_optional_for_callers_that_have_none() -> None:
+    async def tool(ctx: Context | None = None) -> None: ...
+
+    assert look_at(tool, kind="tool").context == "ctx"
+
+
+def test_two_contexts_are_one_too_many() -> None:
+    async def tool(one: Context, two: Context) -> None: ...
+
+    with pytest.raises(UsageError, match="'one' and 'two'"):
+        look_at(tool, kind="tool")

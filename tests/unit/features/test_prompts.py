@@ -64,9 +64,7 @@ def test_what_is_no_message_is_our_error(value: Any, caplog: pytest.LogCaptureFi
 def typed_server() -> Server:
     server = Server("s")
 
-    @server.prompt(
-        title="Plan", icons=[Icon(src="https://e.com/i.png")], meta={"example.com/k": 1}
-    )
+    @server.prompt(title="Plan", icons=[Icon(src="https://e.com/i.png")], meta={"example.com/k": 1})
     async def plan(
         city: str,
         days: Annotated[int, msgspec.Meta(ge=1, description="How many days")],

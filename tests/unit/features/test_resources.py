@@ -113,7 +113,9 @@ def test_nothing_there_is_an_error_and_not_an_empty_answer(revision: str, code: 
     assert (own["code"], own["message"]) == (code, "Gone since Monday")
 
 
-@pytest.mark.parametrize(("revision", "code"), [(OLDEST, -32002), (LEGACY, -32002), (MODERN, -32602)])
+@pytest.mark.parametrize(
+    ("revision", "code"), [(OLDEST, -32002), (LEGACY, -32002), (MODERN, -32602)]
+)
 def test_an_unknown_uri_is_answered_with_the_nearest_one(revision: str, code: int) -> None:
     server = resource_of(str, "A")
     error = refusal(server, "resources/read", {"uri": "n://b"}, revision=revision)
@@ -214,9 +216,7 @@ def test_a_fixed_uri_wins_over_a_template() -> None:
         ("n://other", False),
     ],
 )
-def test_whether_a_uri_could_give_anything_is_known_without_reading(
-    uri: str, exists: bool
-) -> None:
+def test_whether_a_uri_could_give_anything_is_known_without_reading(uri: str, exists: bool) -> None:
     assert template_server().resources.exists(uri) is exists
 
 
@@ -235,8 +235,8 @@ def test_what_is_no_uri_is_refused(uri: str) -> None:
     [
         ("n://a", lambda x: x, r"has no variable for parameter 'x'; write \{x\} into it"),
         ("n://{x}", lambda: "A", "variable 'x' has no parameter"),
-        ("n://{x}", lambda x, y: "A", "parameter 'y' may stay empty, give it a default"),
-        ("n://a{?x}", lambda x: "A", "parameter 'x' may stay empty, give it a default"),
+        ("n://{x}", lambda x, y: "A", "parameter 'y' is not always in the URI, give it a default"),
+        ("n://a{?x}", lambda x: "A", "parameter 'x' is not always in the URI, give it a default"),
     ],
 )
 def test_a_uri_and_a_function_that_do_not_fit_are_refused(

@@ -117,14 +117,14 @@ def test_plain_data_without_an_annotation_is_its_json_as_text() -> None:
     assert result == {"content": [{"type": "text", "text": '{"a":1}'}]}
 
 
-OBJECTS = [
+OBJECTS: list[tuple[Any, Any, Any]] = [
     (Point, Point(1, 2), {"x": 1, "y": 2}),
     (Size, Size(3), {"width": 3}),
     (Model, Model(name="a"), {"name": "a"}),
     (Row, {"id": 1}, {"id": 1}),
     (dict[str, int], {"a": 1}, {"a": 1}),
 ]
-BARE = [
+BARE: list[tuple[Any, Any, Any]] = [
     (int, 3, 3),
     (float, 2.5, 2.5),
     (bool, True, True),
@@ -386,7 +386,7 @@ def test_an_unknown_tool_is_a_protocol_error_with_the_nearest_name(revision: str
 
 @pytest.mark.parametrize("name", ["a b", "ä", "a/b", "a\n", "x" * 129, "a,b"])
 def test_names_outside_the_protocols_alphabet_are_refused(name: str) -> None:
-    with pytest.raises(UsageError, match="1 to 128 characters of A-Z a-z 0-9 _ - ."):
+    with pytest.raises(UsageError, match=r"1 to 128 characters of A-Z a-z 0-9 _ - \."):
         tool_of(str, "a", name=name)
 
 

@@ -132,6 +132,17 @@ def test_bad_input_is_answered_and_the_connection_goes_on(revision: str, id: Any
     run(scenario())
 
 
+def test_a_message_over_the_limit_is_refused_with_the_limit() -> None:
+    async def scenario() -> None:
+        wire = await Wire(Desk(max_message_bytes=1000).server).open()
+        wire.sent.clear()
+        wire.connection.receive(b" " * 1001)
+        assert "1,001 bytes is over the limit of 1,000" in wire.sent[0]["error"]["message"]
+        await wire.connection.close()
+
+    run(scenario())
+
+
 def test_before_the_handshake_an_unreadable_message_is_answered_without_an_id() -> None:
     async def scenario() -> None:
         desk = Desk()
@@ -430,8 +441,10 @@ def test_closing_waits_for_a_lifespan_that_is_just_starting(opens: bool) -> None
 async def listen(wire: Wire, wanted: dict[str, Any], id: int | str = "L") -> None:
     wire.put("subscriptions/listen", {"notifications": wanted}, id=id)
     await wire.until(
-        lambda m: m.get("method") == "notifications/subscriptions/acknowledged"
-        and m["params"]["_meta"][SUBSCRIPTION_ID] == id
+        lambda m: (
+            m.get("method") == "notifications/subscriptions/acknowledged"
+            and m["params"]["_meta"][SUBSCRIPTION_ID] == id
+        )
     )
 
 
@@ -618,13 +631,16 @@ def test_handlers_keep_the_pace_of_a_slow_reader() -> None:
         room = asyncio.Event()
         sent: list[Any] = []
 
+        async def drain() -> None:
+            await room.wait()
+
         @server.tool
         async def speak(ctx: Context) -> str:
             await ctx.log.info("one")
             await ctx.log.info("two")
             return "done"
 
-        connection = server.connect(lambda m: sent.append(json.loads(m)), drain=room.wait)
+        connection = server.connect(lambda m: sent.append(json.loads(m)), drain=drain)
         client = {"name": "t", "version": "1"}
         params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": client}
         connection.receive(request("initialize", params))

@@ -170,9 +170,7 @@ def test_a_send_may_be_plain_after_it_was_async() -> None:
         return asyncio.sleep(0) if len(sent) == 1 else None
 
     run(
-        answer(
-            echo_server(), "tools/call", {"name": "speak"}, send=send, meta={"progressToken": 1}
-        )
+        answer(echo_server(), "tools/call", {"name": "speak"}, send=send, meta={"progressToken": 1})
     )
     assert sent == [0, 1, 2]
 

@@ -6,6 +6,7 @@ Time is a clock that the tests turn: nothing here waits for real seconds.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import threading
 from collections.abc import Callable, Coroutine
@@ -58,7 +59,9 @@ def on_the_clock(scenario: Callable[[Callable[[float], Coroutine[Any, Any, None]
     async def guarded() -> None:
         # The guard's own deadline must not run on the clock that the test turns.
         task = asyncio.ensure_future(main())
-        watchdog = threading.Timer(5, asyncio.get_running_loop().call_soon_threadsafe, [task.cancel])
+        watchdog = threading.Timer(
+            5, asyncio.get_running_loop().call_soon_threadsafe, [task.cancel]
+        )
         watchdog.start()
         try:
             await task
@@ -178,7 +181,7 @@ def test_a_full_line_is_refused_with_both_limits() -> None:
         runner, gates = HandlerRunner(Options(concurrency=1, queue=1)), Gates()
         tasks = [start(runner, gates, n) for n in range(2)]
         await turn()
-        with pytest.raises(LimitError, match="busy: 1 calls run and 1 wait. Try again later"):
+        with pytest.raises(LimitError, match=r"busy: 1 calls run and 1 wait\. Try again later"):
             await runner.run(new_call(), handler_of(gates.work), {"n": 2})
         for n in range(2):
             gates.open(n)
@@ -237,6 +240,37 @@ def test_a_slot_handed_to_somebody_who_leaves_in_that_moment_is_passed_on() -> N
     run(scenario())
 
 
+def test_a_slot_is_not_handed_to_somebody_who_has_just_left() -> None:
+    async def scenario() -> None:
+        runner, gates = HandlerRunner(Options(concurrency=1)), Gates()
+        gate = asyncio.Event()
+
+        async def work() -> None:
+            await gate.wait()
+            second.cancel()  # still in line when the slot becomes free
+
+        first = asyncio.create_task(runner.run(new_call(), handler_of(work), {}))
+        await turn()
+        second, third = start(runner, gates, 1), start(runner, gates, 2)
+        await turn()
+        gate.set()
+        await first
+        await turn()
+        assert gates.begun == [2]
+        gates.open(2)
+        assert await third == 2
+        fourth, fifth = start(runner, gates, 4), start(runner, gates, 5)
+        await turn()
+        assert gates.begun == [2, 4]
+        gates.open(4)
+        await fourth
+        await turn()
+        gates.open(5)
+        assert await fifth == 5
+
+    run(scenario())
+
+
 @pytest.mark.parametrize("how", ["value", "error", "cancel"])
 def test_a_slot_comes_back_however_the_function_ends(how: str) -> None:
     async def scenario() -> None:
@@ -255,8 +289,8 @@ def test_a_slot_comes_back_however_the_function_ends(how: str) -> None:
             if how == "cancel":
                 task.cancel()
             gate.set()
-            [outcome] = await asyncio.gather(task, return_exceptions=True)
-            assert not isinstance(outcome, LimitError)
+            outcomes: list[Any] = await asyncio.gather(task, return_exceptions=True)
+            assert not isinstance(outcomes[0], LimitError)
 
     run(scenario())
 
@@ -346,9 +380,13 @@ def test_a_thread_is_told_when_its_time_is_up() -> None:
 
 def test_without_limits_there_is_no_timer() -> None:
     async def scenario(pass_time: Any) -> None:
-        runner = HandlerRunner(Options(timeout=None))
+        runner, call = HandlerRunner(Options(timeout=None)), new_call()
         gate = asyncio.Event()
-        task = asyncio.create_task(runner.run(new_call(), handler_of(gate.wait), {}))
+
+        async def work() -> bool:
+            return await call.waiting(gate.wait())
+
+        task = asyncio.create_task(runner.run(call, handler_of(work), {}))
         await pass_time(1_000_000)
         gate.set()
         assert await task is True
@@ -485,10 +523,8 @@ def test_the_clock_goes_on_only_when_the_last_of_several_questions_is_answered()
 
 
 async def swallows() -> str:
-    try:
+    with contextlib.suppress(asyncio.CancelledError):
         await forever()
-    except asyncio.CancelledError:
-        pass
     return "I do not care"
 
 
@@ -514,7 +550,9 @@ async def takes_its_time() -> str:
     return "never"
 
 
-@pytest.mark.parametrize("function", [forever, swallows, raises_instead, raises_in_finally, takes_its_time])
+@pytest.mark.parametrize(
+    "function", [forever, swallows, raises_instead, raises_in_finally, takes_its_time]
+)
 def test_the_outcome_of_an_interruption_stands_whatever_the_function_does(
     function: Callable[[], Any],
 ) -> None:
@@ -571,7 +609,9 @@ def test_cancelling_the_call_cancels_the_function_or_flags_it(style: Style) -> N
             ended.set()
 
         function = work if style is Style.ASYNC else work_in_a_thread
-        task = asyncio.create_task(HandlerRunner(Options()).run(call, handler_of(function, style), {}))
+        task = asyncio.create_task(
+            HandlerRunner(Options()).run(call, handler_of(function, style), {})
+        )
         await started.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -83,7 +83,13 @@ def test_an_exception_comes_back_as_it_was_raised() -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit(), StopIteration()],
+    [
+        SystemExit(3),
+        KeyboardInterrupt(),
+        asyncio.CancelledError(),
+        GeneratorExit(),
+        StopIteration(),
+    ],
     ids=repr,
 )
 def test_what_would_stop_the_loop_or_hang_the_caller_is_a_plain_failure(

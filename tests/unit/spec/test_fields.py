@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from msgspec import Struct
 
 from dovetail.spec import models
-from dovetail.spec.fields import NEWER_FIELDS, project
+from dovetail.spec.fields import (
+    NEWER_CONTENT_FIELDS,
+    NEWER_FIELDS,
+    has_all_content_fields,
+    project,
+    trim,
+)
 from dovetail.spec.revisions import (
     REVISIONS,
     V2024_11_05,
@@ -141,3 +148,64 @@ def test_projecting_leaves_the_model_as_it_was() -> None:
     tool = models.Tool(name="n", title="t", input_schema={}, meta={"a": 1})
     project(tool, V2024_11_05)
     assert (tool.title, tool.meta) == ("t", {"a": 1})
+
+
+# -- blocks of an answer --------------------------------------------------------------------------
+
+BLOCKS: list[Struct] = [
+    models.TextContent(text="t", annotations=ANNOTATIONS, meta={"a": 1}),
+    models.ImageContent(data="", mime_type="image/png", annotations=ANNOTATIONS, meta={"a": 1}),
+    models.AudioContent(data="", mime_type="audio/wav", annotations=ANNOTATIONS, meta={"a": 1}),
+    models.EmbeddedResource(
+        resource=models.TextContents(uri="a://b", text="t"), annotations=ANNOTATIONS, meta={"a": 1}
+    ),
+    models.ResourceLink(uri="a://b", name="n", icons=ICONS, annotations=ANNOTATIONS, meta={"a": 1}),
+    ANNOTATIONS,
+]
+
+# Member -> the first revision whose schema.json has it; a block that is younger starts with all.
+SINCE = {"_meta": V2025_06_18, "lastModified": V2025_06_18, "icons": V2025_11_25}
+BORN = {models.AudioContent: V2025_03_26, models.ResourceLink: V2025_06_18}
+
+
+def members(block: Struct) -> set[str]:
+    """Dotted names of the members that would be sent."""
+    value = msgspec.to_builtins(block)
+    annotations = value.get("annotations", {})
+    return {*value, *(f"annotations.{name}" for name in annotations)}
+
+
+# A block that the revision does not have is replaced as a whole, elsewhere.
+@pytest.mark.parametrize(
+    ("block", "revision"),
+    [
+        pytest.param(block, revision, id=f"{type(block).__name__}-{revision}")
+        for block in BLOCKS
+        for revision in REVISIONS
+        if BORN.get(type(block), V2024_11_05).order <= revision.order
+    ],
+)
+def test_a_block_has_exactly_the_members_of_the_revision(block: Struct, revision: Revision) -> None:
+    known = {
+        name
+        for name in members(block)
+        if SINCE.get(name.rpartition(".")[2], V2024_11_05).order <= revision.order
+    }
+    assert members(trim(block, revision)) == known
+
+
+@pytest.mark.parametrize("revision", REVISIONS, ids=str)
+def test_there_is_nothing_to_trim_where_a_revision_knows_everything(revision: Revision) -> None:
+    knows_all = all(since.order <= revision.order for since in SINCE.values())
+    assert has_all_content_fields(revision) is knows_all
+    assert {type(block) for block in BLOCKS} == NEWER_CONTENT_FIELDS.keys()
+    if knows_all:
+        assert all(trim(block, revision) is block for block in BLOCKS)
+
+
+def test_trimming_leaves_the_block_as_it_was_and_a_plain_one_alone() -> None:
+    block = models.TextContent(text="t", annotations=ANNOTATIONS, meta={"a": 1})
+    assert trim(block, V2024_11_05) is not block
+    assert (block.annotations, block.meta) == (ANNOTATIONS, {"a": 1})
+    plain = models.TextContent(text="t", annotations=models.Annotations(priority=1))
+    assert trim(plain, V2024_11_05) is plain

@@ -59,11 +59,4 @@ def hang() -> str:
     return "never"
 
 
-@server.tool
-def memory() -> int:
-    """Bytes of this process in memory."""
-    with open("/proc/self/statm") as statm:
-        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 asyncio.run(serve_stdio(server))

@@ -72,7 +72,7 @@ def _refuse_variable(
     if is_keywords and any_keywords:
         return
     stars = "**" if is_keywords else "*"
-    remedy = "or give json_schema= by hand" if is_keywords else "or take a list"
+    remedy = "or write its input_schema= by hand" if is_keywords else "or take a list"
     raise UsageError(
         f"{name_of_function(fn)}: {stars}{parameter.name} cannot be described as named arguments; "
         f"name every parameter {remedy}"

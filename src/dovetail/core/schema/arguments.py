@@ -148,7 +148,7 @@ def _by_hand(
     where = name_of_function(fn)
     if json_schema.get("type") != "object":
         raise UsageError(
-            f'{where}: json_schema must be an object with "type": "object" at its root'
+            f'{where}: input_schema must be an object with "type": "object" at its root'
         )
     schema = copy.deepcopy(json_schema)  # what is advertised must not change behind our back
     validator = SchemaValidator(schema, asserts_formats=False)
@@ -160,7 +160,7 @@ def _by_hand(
     unknown = [name for name in described if name not in own_names]
     if unknown and not takes_any:
         raise UsageError(
-            f"{where}: json_schema describes {', '.join(unknown)}, which the function does not "
+            f"{where}: input_schema describes {', '.join(unknown)}, which the function does not "
             "take; add the parameter or **kwargs"
         )
     names = tuple(own_names + unknown)

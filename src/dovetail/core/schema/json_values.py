@@ -58,7 +58,8 @@ def read_json(raw: bytes) -> Any:
 
 
 def _why_unreadable(raw: bytes, error: Exception) -> Problem:
-    text = raw.decode("utf-8", "replace")
+    # Arguments come as msgspec.Raw, which is bytes to a decoder but has none of their methods.
+    text = bytes(raw).decode("utf-8", "replace")
     try:
         # The standard library accepts what msgspec refuses, and so can say where it stands.
         value = json.loads(text)

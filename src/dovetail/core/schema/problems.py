@@ -30,7 +30,7 @@ __all__ = [
     "unknown_key",
 ]
 
-JSON_STRING_HINT = "; pass the JSON value itself, not a string containing JSON"
+JSON_STRING_HINT = "pass the JSON value itself, not a string containing JSON"
 REQUIRED = "a value (required)"
 NOTHING = "nothing"
 ENUM_SHOWN = 20
@@ -47,7 +47,9 @@ def unknown_key(path: Sequence[PathStep], value: Any, allowed: list[str], noun: 
     """A key that the object does not have, with the names that it does, nearest first."""
     near = difflib.get_close_matches(str(path[-1]), allowed)
     names = ", ".join([*near, *(name for name in allowed if name not in near)]) or "none"
-    return Problem(format_path([*path]), show(value), f"no such {noun}; allowed: {names}")
+    return Problem(
+        format_path([*path]), show(value), f"no such {noun}", f"allowed {noun}s: {names}"
+    )
 
 
 def problems_of_errors(
@@ -79,7 +81,7 @@ class _Teller:
         branches = getattr(error.kind, "context", None)
         if keyword == "anyOf" or (keyword == "oneOf" and all(branches or ())):
             return self._union(error, branches or [])
-        return [Problem(format_path(path), show(error.instance), _expected(error) + _hint(error))]
+        return [Problem(format_path(path), show(error.instance), _expected(error), _hint(error))]
 
     def _unknown(self, error: jsonschema_rs.ValidationError, path: list[PathStep]) -> Problem:
         owner: Any = self._schema
@@ -106,17 +108,12 @@ class _Teller:
             nearest = min(deep, key=len)
             return [problem for inner in nearest for problem in self.problems(inner)]
         wanted = [
-            problem.expected
-            for errors in meant or branches
-            for e in errors
-            for problem in self.problems(e)
+            problem for errors in meant or branches for e in errors for problem in self.problems(e)
         ]
-        expected = " or ".join(
-            dict.fromkeys(text.removesuffix(JSON_STRING_HINT) for text in wanted)
-        )
-        hint = JSON_STRING_HINT if any(text.endswith(JSON_STRING_HINT) for text in wanted) else ""
+        expected = " or ".join(dict.fromkeys(problem.expected for problem in wanted))
+        hint = next((problem.hint for problem in wanted if problem.hint), "")
         place = format_path(real_path(self._value, path))
-        return [Problem(place, show(error.instance), expected + hint)]
+        return [Problem(place, show(error.instance), expected, hint)]
 
 
 def _is_other_kind(error: jsonschema_rs.ValidationError, path: list[PathStep]) -> bool:
@@ -152,7 +149,7 @@ def _json_types(value: Any) -> set[str]:
     if isinstance(value, bool):
         return {"boolean"}
     if isinstance(value, int | float):
-        return {"number", "integer"} if float(value).is_integer() else {"number"}
+        return {"number", "integer"} if isinstance(value, int) or value.is_integer() else {"number"}
     return {{dict: "object", list: "array", type(None): "null"}.get(type(value), "string")}
 
 

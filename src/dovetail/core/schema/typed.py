@@ -97,7 +97,7 @@ def write_type(annotation: Any, writer: SchemaWriter, where: str) -> tuple[Any, 
         raise UsageError(
             f"{where} has no JSON Schema: {type_text(annotation)}: {error}. Use JSON types, a "
             "dataclass, TypedDict, msgspec.Struct, attrs class or pydantic model (in unions tagged "
-            "Structs or models), or give json_schema= by hand"
+            "Structs or models), or write the schema by hand (input_schema=, output_schema=)"
         ) from None
 
 

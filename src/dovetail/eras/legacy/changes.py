@@ -11,7 +11,8 @@ __all__ = ["announce"]
 
 def announce(change: Change, session: Session) -> bytes | None:
     """The notification for this session, or None if it should not hear of the change."""
-    if not session.ready:
+    # lifecycle.operation.capabilities (2025-11-25 basic/lifecycle): only what was negotiated
+    if not session.ready or change.what.capability not in session.declared:
         return None
     if change.what is not Changed.RESOURCE:
         return codec.encode_notification(change.what.value)

@@ -22,7 +22,16 @@ __all__ = ["Session"]
 class Session:
     """One client after its handshake."""
 
-    __slots__ = ("back_channel", "capabilities", "client", "log_rank", "ready", "revision", "uris")
+    __slots__ = (
+        "back_channel",
+        "capabilities",
+        "client",
+        "declared",
+        "log_rank",
+        "ready",
+        "revision",
+        "uris",
+    )
 
     def __init__(
         self,
@@ -38,6 +47,8 @@ class Session:
         # How to send requests to the client; None where nothing can be sent.
         self.back_channel: BackChannel | None = None
         self.ready = False
+        # What the server said it can do; a client hears of nothing that it was not told of.
+        self.declared: frozenset[str] = frozenset()
         # Resources the client has subscribed to.
         self.uris: set[str] = set()
 

@@ -125,7 +125,7 @@ def test_variable_parameters_are_usage_errors() -> None:
 
     with pytest.raises(UsageError, match=r"many: \*numbers .* or take a list"):
         read_parameters(many)
-    with pytest.raises(UsageError, match=r"named: \*\*options .* json_schema= by hand"):
+    with pytest.raises(UsageError, match=r"named: \*\*options .* input_schema= by hand"):
         read_parameters(named)
     assert read_parameters(named, any_keywords=True) == []
     assert takes_any_keyword(named)

@@ -80,8 +80,8 @@ def test_every_problem_is_told() -> None:
         [
             "city: expected string, got 1 (integer)",
             'unit: expected one of "C", "F", got "K" (string)',
-            "dyas: expected no such argument",
-            "allowed: days, city, unit, got 2 (integer)",
+            "dyas: expected no such argument, got 2 (integer)",
+            "allowed arguments: days, city, unit",
         ]
     )
 
@@ -170,7 +170,7 @@ def test_a_type_that_cannot_be_described_is_named_with_its_place() -> None:
         arguments_schema(tool)
     text = str(caught.value)
     assert text.startswith("tool: parameter 'handle' has no JSON Schema: complex: ")
-    assert text.endswith("or give json_schema= by hand")
+    assert text.endswith("or write the schema by hand (input_schema=, output_schema=)")
 
 
 def test_a_pattern_is_compiled_at_registration() -> None:
@@ -194,8 +194,8 @@ def mixed(
 
 def test_json_strings_are_refused_with_a_hint() -> None:
     assert refusal(arguments_schema(mixed), b'{"numbers": "[1, 2]"}') == (
-        "numbers: expected array; pass the JSON value itself, not a string containing JSON, "
-        'got "[1, 2]" (string)'
+        'numbers: expected array, got "[1, 2]" (string); pass the JSON value itself, not a string '
+        "containing JSON"
     )
 
 
@@ -260,7 +260,7 @@ def test_a_function_with_parameters_of_its_own_gets_only_what_it_takes() -> None
     assert schema.decode(b'{"a": 1, "b": "x"}') == {"a": 1, "b": "x"}
     assert refusal(schema, b'{"a": 1, "d": 2}') == (
         "b: expected a value (required), got nothing; "
-        "d: expected no such argument; allowed: a, b, c, got 2 (integer)"
+        "d: expected no such argument, got 2 (integer); allowed arguments: a, b, c"
     )
 
 

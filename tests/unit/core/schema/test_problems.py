@@ -67,8 +67,10 @@ def test_all_problems_are_told_and_none_twice() -> None:
 
 def test_an_unknown_key_is_answered_with_the_nearest_name_first() -> None:
     problem = unknown_key(["dyas"], 3, ["city", "days"], "argument")
-    assert str(problem) == "dyas: expected no such argument; allowed: days, city, got 3 (integer)"
-    assert "allowed: none" in str(unknown_key(["x"], 3, [], "argument"))
+    assert str(problem) == (
+        "dyas: expected no such argument, got 3 (integer); allowed arguments: days, city"
+    )
+    assert "allowed arguments: none" in str(unknown_key(["x"], 3, [], "argument"))
 
 
 def test_an_unknown_key_of_an_inner_object_is_a_key() -> None:
@@ -78,8 +80,8 @@ def test_an_unknown_key_of_an_inner_object_is_a_key() -> None:
         {"p": {"x": 1, "y": 2}, "q": 1}, "argument"
     )
     assert [str(each) for each in found] == [
-        "p.y: expected no such key; allowed: x, name, got 2 (integer)",
-        "q: expected no such argument; allowed: p, got 1 (integer)",
+        "p.y: expected no such key, got 2 (integer); allowed keys: x, name",
+        "q: expected no such argument, got 1 (integer); allowed arguments: p",
     ]
 
 
@@ -133,7 +135,7 @@ def test_a_value_that_fits_two_alternatives_of_one_is_told_so() -> None:
 )
 def test_json_in_a_string_gets_a_hint(schema: dict[str, Any], value: Any, has_hint: bool) -> None:
     (problem,) = told(schema, value)
-    hint = "; pass the JSON value itself, not a string containing JSON, got"
+    hint = "; pass the JSON value itself, not a string containing JSON"
     assert (hint in problem) == has_hint
     assert problem.count("pass the JSON") == has_hint
 

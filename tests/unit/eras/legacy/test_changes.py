@@ -18,6 +18,7 @@ LISTS = [Changed.TOOLS, Changed.PROMPTS, Changed.RESOURCES]
 def session_with(*uris: str, ready: bool = True) -> Session:
     session = Session(V2025_11_25, None, {}, None)
     session.ready = ready
+    session.declared = frozenset({"tools", "prompts", "resources"})
     session.uris.update(uris)
     return session
 
@@ -30,6 +31,13 @@ def heard(change: Change, session: Session) -> Any:
 @pytest.mark.parametrize("what", LISTS)
 def test_a_list_that_changed_is_told_to_every_ready_session(what: Changed) -> None:
     assert heard(Change(what), session_with()) == {"jsonrpc": "2.0", "method": what.value}
+
+
+@pytest.mark.parametrize("what", LISTS)
+def test_a_list_that_was_not_declared_at_the_handshake_is_not_spoken_of(what: Changed) -> None:
+    session = session_with()
+    session.declared = frozenset({"logging"})
+    assert heard(Change(what), session) is None
 
 
 def test_a_resource_that_changed_is_told_to_whoever_subscribed() -> None:

@@ -14,8 +14,10 @@ from dovetail.eras.modern.discover import discover_methods
 from dovetail.spec.revisions import V2026_07_28
 from tests.unit.fakes import PlainEra, make_call, make_identity
 
+NO_HINT = CacheHint()
 
-def discover(hint: CacheHint = CacheHint(), **identity: Any) -> tuple[dict[str, Any], CacheHint]:
+
+def discover(hint: CacheHint = NO_HINT, **identity: Any) -> tuple[dict[str, Any], CacheHint]:
     [(name, handler)] = discover_methods(make_identity(**identity), hint).items()
     assert name == "server/discover"
     shaped = handler.run(make_call(name, b"{}", era=PlainEra(V2026_07_28)))
