@@ -488,6 +488,12 @@ def test_a_user_may_say_no_to_a_form(peer: Peer, action: Any) -> None:
 
 def test_a_form_that_is_filled_in_wrongly_does_not_reach_the_tool(peer: Peer) -> None:
     peer.desk.elicit = accept(plant="oak", bed="south")
+    if peer.era == "legacy":
+        # The request was fine, the answer to a request of ours was not: the model reads it.
+        result = call(peer, "sow")
+        assert result.is_error
+        assert "plant" in text_of(result)
+        return
     error = error_of(peer, lambda client: client.call_tool("sow"))
     assert error.code == mcp_types.INVALID_PARAMS
     assert "plant" in error.message

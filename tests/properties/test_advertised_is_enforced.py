@@ -589,5 +589,5 @@ def test_a_negative_zero_keeps_its_sign_as_a_float() -> None:
 def test_an_unknown_argument_is_refused() -> None:
     def tool(a: int) -> None: ...
 
-    with pytest.raises(InvalidValueError, match="no such argument, got .*; allowed arguments: a"):
+    with pytest.raises(InvalidValueError, match=r"no such argument, got .*; allowed arguments: a"):
         arguments_schema(tool).decode(b'{"a": 1, "b": 2}')

@@ -84,6 +84,9 @@ class PlainEra(Era):
     def undeclared(self, required: dict[str, Any]) -> DovetailError:
         return UsageError(f"undeclared {required}")
 
+    def bad_answer(self, text: str) -> DovetailError:
+        return UsageError(text)
+
     async def ask(self, call: Call, ask: Ask) -> Raw:
         return Raw(b"{}")
 

@@ -106,6 +106,16 @@ def text_of(result: Json) -> str:
     return str(block["text"])
 
 
+def complaint_of(response: Json, revision: str) -> str:
+    """How a bad answer to a question is complained about: to the model, or to the client."""
+    if revision == MODERN:
+        assert response["error"]["code"] == -32602
+        return str(response["error"]["message"])
+    # The request itself was fine; the answer came in a message of its own.
+    assert response["result"]["isError"] is True
+    return text_of(response["result"])
+
+
 def refusal(server: Server, method: str, params: Json | None = None, **how: Any) -> Json:
     """The error of one request."""
     error: Json = run(answer(server, method, params, **how))["error"]

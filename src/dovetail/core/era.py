@@ -51,5 +51,9 @@ class Era(ABC):
         """What to raise when the client has not declared what an ask needs."""
 
     @abstractmethod
+    def bad_answer(self, text: str) -> DovetailError:
+        """What to raise when the client's answer to an ask cannot be used."""
+
+    @abstractmethod
     async def ask(self, call: Call, ask: Ask) -> Raw:
         """Get one thing from the client; the answer is the raw JSON of its result."""

@@ -17,7 +17,7 @@ import msgspec
 from dovetail.core.call import Ask, Call
 from dovetail.core.schema import TypeSchema, type_schema
 from dovetail.core.schema.validator import SchemaValidator
-from dovetail.errors import InvalidParamsError, InvalidValueError, ToolError, UsageError
+from dovetail.errors import InvalidValueError, ToolError, UsageError
 from dovetail.spec.models import ElicitFormParams, ElicitResult, ElicitUrlParams
 from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
@@ -91,20 +91,20 @@ async def elicit(
     key = call.record.claim(key, "elicit")
     if url is not None:
         answer = await call.era.ask(call, Ask(key, "elicitation/create", _url(call, message, url)))
-        return Elicited(_decode(answer, key).action)
+        return Elicited(_decode(call, answer, key).action)
     schema = _form_of(form)
     params = ElicitFormParams(
         message=message, requested_schema=fit_form(schema.form, call.era.revision)
     )
     answer = await call.era.ask(call, Ask(key, "elicitation/create", codec.encode(params)))
-    result = _decode(answer, key)
+    result = _decode(call, answer, key)
     if result.action != "accept":
         return Elicited(result.action)
     try:
         return Elicited(result.action, schema.convert(result.content or {}))
     except InvalidValueError as error:
         # elicit.validate-response (2026-07-28 client/elicitation)
-        raise InvalidParamsError(f"The answer to {key!r} does not fit the form: {error}") from None
+        raise call.era.bad_answer(f"The answer to {key!r} does not fit the form: {error}") from None
 
 
 def _require_mode(call: Call, mode: str) -> None:
@@ -132,11 +132,11 @@ def _url(call: Call, message: str, url: str) -> bytes:
     )
 
 
-def _decode(answer: msgspec.Raw, key: str) -> ElicitResult:
+def _decode(call: Call, answer: msgspec.Raw, key: str) -> ElicitResult:
     try:
         return codec.decode_as(ElicitResult, answer)
     except msgspec.ValidationError as error:
-        raise InvalidParamsError(
+        raise call.era.bad_answer(
             f"The answer to {key!r} is no elicitation result: {error}"
         ) from None
 

@@ -188,7 +188,7 @@ class Resources:
     def _suggestion(self, uri: str) -> str:
         texts = [template.template.text for template in self.templates_registry][:_MOST_SUGGESTED]
         known = self.registry.suggestion(uri) if len(self.registry) or not texts else ""
-        return f"{known}; templates: {', '.join(texts)}" if texts else known
+        return f"{known} (templates: {', '.join(texts)})" if texts else known
 
     def exists(self, uri: str) -> bool:
         """Whether reading this URI could give anything."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 
 from dovetail.core.call import Ask, Call
-from dovetail.errors import InvalidParamsError
 from dovetail.spec.models import Root
 from dovetail.wire import codec
 
@@ -26,4 +25,4 @@ async def list_roots(call: Call, key: str | None) -> list[Root]:
     try:
         return codec.decode_as(_Roots, answer).roots
     except msgspec.ValidationError as error:
-        raise InvalidParamsError(f"The answer to {key!r} is no list of roots: {error}") from None
+        raise call.era.bad_answer(f"The answer to {key!r} is no list of roots: {error}") from None

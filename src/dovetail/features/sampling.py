@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from dovetail.core.call import Ask, Call
-from dovetail.errors import InvalidParamsError, UsageError
+from dovetail.errors import UsageError
 from dovetail.features.content import Message, to_block
 from dovetail.spec.models import (
     AudioContent,
@@ -105,7 +105,7 @@ async def sample(
     try:
         return codec.decode_as(Sampled, answer)
     except msgspec.ValidationError as error:
-        raise InvalidParamsError(f"The answer to {key!r} is no sampled message: {error}") from None
+        raise call.era.bad_answer(f"The answer to {key!r} is no sampled message: {error}") from None
 
 
 def _require(call: Call, options: dict[str, Any]) -> None:

@@ -75,16 +75,12 @@ class HandlerRunner:
             call, handler, timeout, idle if idle is not None else self._options.idle_timeout
         )
         try:
-            value = await running
-        except BaseException:
+            return await running
+        finally:
+            # In place of whatever the function did about being cancelled: a value or an error.
             if watch.stop():
                 assert watch.outcome is not None
                 raise watch.outcome from None
-            raise
-        if watch.stop():
-            assert watch.outcome is not None
-            raise watch.outcome
-        return value
 
 
 class _Slots:

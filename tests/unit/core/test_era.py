@@ -17,8 +17,8 @@ def test_an_era_knows_the_methods_of_its_revision(revision: Revision) -> None:
     assert era.methods == methods_at(revision)
 
 
-def test_an_era_has_three_things_to_implement() -> None:
-    assert Era.__abstractmethods__ == {"complete", "undeclared", "ask"}
+def test_an_era_has_four_things_to_implement() -> None:
+    assert Era.__abstractmethods__ == {"complete", "undeclared", "bad_answer", "ask"}
 
 
 def test_a_result_may_be_shared_but_not_kept_unless_said_otherwise() -> None:

@@ -56,6 +56,8 @@ def read(server: Server, uri: str = "n://a", **how: Any) -> list[dict[str, Any]]
     ("returns", "value", "listed", "contents"),
     [
         (str, "A", "text/plain", {"mimeType": "text/plain", "text": "A"}),
+        (str | None, "A", "text/plain", {"mimeType": "text/plain", "text": "A"}),
+        (str | bytes, PNG, None, {"mimeType": "image/png", "blob": BLOB}),
         (bytes, PNG, None, {"mimeType": "image/png", "blob": BLOB}),
         (bytes, b"\x00", None, {"mimeType": "application/octet-stream", "blob": "AA=="}),
         (Image, Image(PNG), None, {"mimeType": "image/png", "blob": BLOB}),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dovetail import Context, Server
-from tests.unit.talk import LEGACY, MODERN, Json, Wire, run, text_of
+from tests.unit.talk import LEGACY, MODERN, Json, Wire, complaint_of, run, text_of
 
 
 def server_with_roots() -> Server:
@@ -55,6 +55,5 @@ def test_roots_come_with_their_names(revision: str) -> None:
 @pytest.mark.parametrize("revision", [LEGACY, MODERN])
 @pytest.mark.parametrize("reply", [{}, {"roots": [{}]}, {"roots": {"uri": "file:///a"}}])
 def test_what_is_no_list_of_roots_is_refused(revision: str, reply: Any) -> None:
-    error = exchange(reply, revision)["error"]
-    assert error["code"] == -32602
-    assert "The answer to 'folders' is no list of roots" in error["message"]
+    complaint = complaint_of(exchange(reply, revision), revision)
+    assert "The answer to 'folders' is no list of roots" in complaint

@@ -20,7 +20,17 @@ from dovetail import (
 )
 from dovetail.errors import UsageError
 from dovetail.spec.models import TextContent, ToolResultContent, ToolUseContent
-from tests.unit.talk import FIRST_FORMS, LEGACY, MODERN, Json, Wire, answer, run, text_of
+from tests.unit.talk import (
+    FIRST_FORMS,
+    LEGACY,
+    MODERN,
+    Json,
+    Wire,
+    answer,
+    complaint_of,
+    run,
+    text_of,
+)
 
 PNG = b"\x89PNG\r\n\x1a\nrest"
 WAV = b"RIFF\x00\x00\x00\x00WAVE"
@@ -154,8 +164,8 @@ def test_what_the_model_said_is_at_hand() -> None:
 @pytest.mark.parametrize("reply", [{}, {**REPLY, "role": "system"}, {**REPLY, "content": "yo"}])
 def test_what_is_no_sampled_message_is_refused(reply: Json) -> None:
     _, response, got = exchange(reply=reply)
-    assert response["error"]["code"] == -32602
-    assert "The answer to 'sample-1' is no sampled message" in response["error"]["message"]
+    complaint = complaint_of(response, LEGACY)
+    assert "The answer to 'sample-1' is no sampled message" in complaint
     assert got == []
 
 

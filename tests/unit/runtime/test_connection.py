@@ -212,6 +212,23 @@ def test_a_cancelled_call_is_really_cancelled_and_never_answered(
     run(scenario())
 
 
+def test_a_call_that_finishes_in_the_moment_of_its_cancellation_is_not_answered() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        wire = await Wire(desk.server).open()
+        wire.sent.clear()
+        id = wire.put_call("wait")
+        await desk.started.wait()
+        desk.release.set()
+        wire.tell("notifications/cancelled", {"requestId": id})
+        await turn()
+        assert desk.ended == ["done"]
+        assert wire.sent == []
+        await wire.connection.close()
+
+    run(scenario())
+
+
 @pytest.mark.parametrize("revision", ERAS)
 def test_a_call_cancelled_in_the_same_breath_never_begins_and_frees_its_id(revision: str) -> None:
     async def scenario() -> None:

@@ -30,6 +30,10 @@ class LegacyEra(Era):
             f"This needs a client that supports {_spell(required)}; this one does not."
         )
 
+    def bad_answer(self, text: str) -> DovetailError:
+        """tools.call.errors-in-result: the request itself was fine, so the model reads it."""
+        return ToolError(text)
+
     async def ask(self, call: Call, ask: Ask) -> Raw:
         """Send the request on the back channel and wait."""
         session: Session | None = call.session

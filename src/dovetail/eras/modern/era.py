@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 from dovetail.core.call import Ask, Call
 from dovetail.core.era import CacheHint, Era
 from dovetail.eras.modern.mrtr import InputRounds
-from dovetail.errors import DovetailError, MissingCapabilityError
+from dovetail.errors import DovetailError, InvalidParamsError, MissingCapabilityError
 from dovetail.spec.keys import SERVER_INFO
 from dovetail.spec.models import Implementation
 from dovetail.spec.revisions import Revision
@@ -53,6 +53,10 @@ class ModernEra(Era):
     def undeclared(self, required: dict[str, Any]) -> DovetailError:
         """base.reqmeta.missing-capability-32021 (2026-07-28 basic/index)."""
         return MissingCapabilityError(required)
+
+    def bad_answer(self, text: str) -> DovetailError:
+        """mrtr.protocol-errors (2026-07-28 basic/patterns/mrtr): answers are params here."""
+        return InvalidParamsError(text)
 
     async def ask(self, call: Call, ask: Ask) -> Raw:
         """The recorded answer, or the end of this run."""
