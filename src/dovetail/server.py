@@ -8,7 +8,7 @@ computed from what is registered, so they cannot promise what is not there.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar, overload
 
 from dovetail.core.call import Call
@@ -28,7 +28,7 @@ from dovetail.runtime.lifespan import Lifespan
 from dovetail.runtime.one_shot import handle_message
 from dovetail.runtime.runner import HandlerRunner
 from dovetail.spec.models import Icon, Implementation, ReadResourceResult, ResourceContents
-from dovetail.spec.revisions import LATEST_LEGACY, Family, find_revision
+from dovetail.spec.revisions import LATEST_LEGACY, LEGACY, find_revision
 from dovetail.stores.bus import MemoryBus
 
 __all__ = ["Server"]
@@ -82,7 +82,7 @@ class Server:
         )
         self.identity = identity
         eras = Eras(identity, self.options, self.resources.exists)
-        self._lifespan = Lifespan(lambda: (lifespan or _no_lifespan)(self))
+        self._lifespan = Lifespan(None if lifespan is None else lambda: lifespan(self))
         self.engine = Engine(
             eras=eras,
             dispatcher=Dispatcher(
@@ -186,7 +186,7 @@ class Server:
         request is served at `revision`.
         """
         known = find_revision(revision)
-        if known is None or known.family is not Family.LEGACY:
+        if known not in LEGACY:
             raise UsageError(f"revision is for clients with a handshake, got {revision!r}")
         data = message.encode() if isinstance(message, str) else message
         return await handle_message(self.engine, data, send, scope, principal, known)
@@ -261,8 +261,3 @@ class Server:
             *self._completions,
         )
         return any(entry.author.context is not None for entry in registered)
-
-
-@asynccontextmanager
-async def _no_lifespan(server: Server) -> Any:
-    yield None

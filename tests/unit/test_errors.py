@@ -150,6 +150,12 @@ def test_a_problem_says_where_what_and_what_else() -> None:
     assert repr(problem) == "Problem('a.b', '3', 'a string')"
 
 
+def test_a_problem_says_what_to_do_where_that_is_not_plain() -> None:
+    problem = Problem("a.b", "3", "a string", "put it in quotes")
+    assert str(problem) == "a.b: expected a string, got 3; put it in quotes"
+    assert problem != Problem("a.b", "3", "a string")
+
+
 def test_problems_are_equal_when_they_say_the_same() -> None:
     problem = Problem("a", "3", "a string")
     assert problem == Problem("a", "3", "a string")

@@ -80,9 +80,16 @@ class Eras:
         }
 
     def open(
-        self, message: Request, session: Session | None, principal: str | None = None
+        self,
+        message: Request,
+        session: Session | None,
+        principal: str | None = None,
+        stateless: Revision | None = None,
     ) -> Call | RpcError:
-        """The call, ready to be answered, or the error that refuses it."""
+        """The call, ready to be answered, or the error that refuses it.
+
+        `stateless`: a legacy request without a session is served alone, at this revision.
+        """
         raw = message.params
         params: Params
         problem: RpcError | None = None
@@ -103,8 +110,11 @@ class Eras:
             return self._open_modern(message, params, problem, principal)
         if session is not None:
             return self._open_legacy(message, params, problem, session)
-        if message.method == "initialize" or message.method == "ping":
+        if message.method == "initialize" or (message.method == "ping" and stateless is None):
             return self._open_handshake(message, params, problem)
+        if stateless is not None:
+            alone = Session(stateless, None, {}, self._log_rank)
+            return self._open_legacy(message, params, problem, alone)
         return self._open_modern(message, params, problem, principal)
 
     def _open_modern(
@@ -152,7 +162,3 @@ class Eras:
         session.back_channel = BackChannel(send, self._ask_timeout)
         session.declared = frozenset(self._capabilities())
         return session
-
-    def stateless_session(self, revision: Revision = LATEST_LEGACY) -> Session:
-        """A session for one request of a client whose handshake nobody remembers."""
-        return Session(revision, None, {}, self._log_rank)

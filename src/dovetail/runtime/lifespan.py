@@ -17,48 +17,54 @@ __all__ = ["Lifespan"]
 class Lifespan:
     """Starts once, on first need."""
 
-    def __init__(self, factory: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
+    def __init__(
+        self, factory: Callable[[], AbstractAsyncContextManager[Any]] | None = None
+    ) -> None:
+        """Without a factory there is nothing to enter, and everything has started."""
         self._factory = factory
         self._task: asyncio.Task[None] | None = None
-        self._state: asyncio.Future[Any] | None = None
+        self._entered: asyncio.Future[Any] | None = None
         self._stop: asyncio.Event | None = None
-
-    @property
-    def state(self) -> Any:
-        """What the context manager yielded; None before it has."""
-        ready = self._state is not None and self._state.done() and not self._state.cancelled()
-        return self._state.result() if ready and self._state is not None else None
-
-    @property
-    def started(self) -> bool:
-        """Whether the state is there."""
-        return self._state is not None and self._state.done()
+        # Whether calls may run, and what the context manager yielded: plain attributes,
+        # because every call looks at them.
+        self.started = factory is None
+        self.state: Any = None
 
     async def start(self) -> Any:
         """Enter the context manager, once; raises what entering raised."""
-        if self._state is None:
-            self._state = asyncio.get_running_loop().create_future()
+        if self._factory is None:
+            return None
+        if self._entered is None:
+            self._entered = asyncio.get_running_loop().create_future()
             self._stop = asyncio.Event()
-            self._task = asyncio.create_task(self._live(self._state, self._stop))
-        return await asyncio.shield(self._state)
+            self._task = asyncio.create_task(self._live(self._factory, self._entered, self._stop))
+        return await asyncio.shield(self._entered)
 
     async def close(self) -> None:
         """Leave the context manager."""
         if self._task is not None and self._stop is not None:
             self._stop.set()
-            task, self._task, self._state, self._stop = self._task, None, None, None
+            task, self._task, self._entered, self._stop = self._task, None, None, None
+            self.started, self.state = False, None
             await task
 
-    async def _live(self, state: asyncio.Future[Any], stop: asyncio.Event) -> None:
+    async def _live(
+        self,
+        factory: Callable[[], AbstractAsyncContextManager[Any]],
+        entered: asyncio.Future[Any],
+        stop: asyncio.Event,
+    ) -> None:
         try:
-            async with self._factory() as value:
-                state.set_result(value)
+            async with factory() as value:
+                self.started, self.state = True, value
+                entered.set_result(value)
                 await stop.wait()
         except Exception as error:
-            if state.done():
+            if entered.done():
                 raise
-            state.set_exception(error)
+            entered.set_exception(error)
         finally:
-            if self._state is state:
+            if self._entered is entered:
                 # Failed, or its event loop ended: the next call enters it anew.
-                self._task = self._state = self._stop = None
+                self._task = self._entered = self._stop = None
+                self.started, self.state = False, None

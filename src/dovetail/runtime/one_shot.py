@@ -142,9 +142,7 @@ async def _answer(
     principal: str | None,
     revision: Revision,
 ) -> bytes:
-    opening = message.method == "initialize"
-    session = None if opening else engine.eras.stateless_session(revision)
-    call = engine.eras.open(message, session, principal)
+    call = engine.eras.open(message, None, principal, revision)
     if isinstance(call, RpcError):
         return codec.encode_error(message.id, call)
     engine.equip(call, outbox, _Link(engine, outbox), scope, principal)

@@ -10,8 +10,8 @@ cancellation and passes through.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
-from collections.abc import Coroutine
 from functools import partial
 from typing import Any
 
@@ -28,9 +28,9 @@ class HandlerRunner:
     """The runner of one server."""
 
     def __init__(self, options: Options) -> None:
-        self._options = options
         self._workers = WorkerPool(options.worker_threads)
         self._slots = _Slots(options.concurrency, options.queue)
+        self._clock = _Clock(options.timeout, options.idle_timeout)
 
     async def run(self, call: Call, handler: Handler, arguments: dict[str, Any]) -> Any:
         """The function's return value; raises what it raises, LimitError or an interim outcome."""
@@ -46,7 +46,14 @@ class HandlerRunner:
                 raise asyncio.CancelledError  # withdrawn before it began: no effect is wanted
             if handler.style is Style.INLINE:
                 return await self._run(call, handler, arguments)
-            return await self._timed(call, handler, self._run(call, handler, arguments))
+            watch = self._clock.start(call, handler)
+            try:
+                return await self._run(call, handler, arguments)
+            finally:
+                # In place of whatever the function did about being cancelled: value or error.
+                if watch.stop():
+                    assert watch.outcome is not None
+                    raise watch.outcome from None
         finally:
             slots.release()
 
@@ -67,20 +74,6 @@ class HandlerRunner:
             # A thread cannot be stopped; it can look at ctx.cancelled.
             call.cancelled = True
             raise
-
-    async def _timed(self, call: Call, handler: Handler, running: Coroutine[Any, Any, Any]) -> Any:
-        timeout = handler.timeout if handler.timeout is not None else self._options.timeout
-        idle = handler.idle_timeout
-        watch = _Watch(
-            call, handler, timeout, idle if idle is not None else self._options.idle_timeout
-        )
-        try:
-            return await running
-        finally:
-            # In place of whatever the function did about being cancelled: a value or an error.
-            if watch.stop():
-                assert watch.outcome is not None
-                raise watch.outcome from None
 
 
 class _Slots:
@@ -127,46 +120,112 @@ class _Slots:
         self._free += 1
 
 
+class _Clock:
+    """One timer for all runs, set to the earliest time at which any of them could be over time.
+
+    A timer for each run would be a tenth of what a short call costs.
+    """
+
+    def __init__(self, timeout: float | None, idle_timeout: float | None) -> None:
+        self._timeout = timeout
+        self._idle_timeout = idle_timeout
+        self._watches: set[_Watch] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._rings_at = math.inf
+
+    def start(self, call: Call, handler: Handler) -> _Watch:
+        """Begin to time a run."""
+        watch = _Watch(
+            self,
+            call,
+            handler,
+            self._timeout if handler.timeout is None else handler.timeout,
+            self._idle_timeout if handler.idle_timeout is None else handler.idle_timeout,
+        )
+        self._watches.add(watch)
+        self.look_at(watch)
+        return watch
+
+    def look_at(self, watch: _Watch) -> None:
+        """Make sure that the timer rings when this run is due."""
+        if watch.loop is not self._loop:
+            # A server may live through several event loops, one after another.
+            self._loop, self._rings_at = watch.loop, math.inf
+        if watch.due < self._rings_at:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._rings_at = watch.due
+            self._timer = watch.loop.call_at(watch.due, self._ring)
+
+    def forget(self, watch: _Watch) -> None:
+        """The run is over."""
+        self._watches.discard(watch)
+
+    def _ring(self) -> None:
+        assert self._loop is not None
+        self._rings_at = math.inf
+        now = self._loop.time()
+        for watch in tuple(self._watches):
+            if watch.loop is not self._loop:
+                self._watches.discard(watch)  # its loop ended before its run did
+            elif watch.due <= now:
+                watch.expire(now)
+            else:
+                self.look_at(watch)
+
+
 class _Watch:
-    """The clock of one run, and the way to end it from outside."""
+    """The time of one run, and the way to end it from outside."""
 
     __slots__ = (
         "_call",
+        "_clock",
         "_deadline",
         "_handler",
         "_held_since",
         "_holds",
         "_idle",
         "_idle_deadline",
-        "_loop",
         "_task",
         "_timeout",
-        "_timer",
+        "loop",
         "outcome",
-    )  # fmt: skip
+    )
 
     def __init__(
-        self, call: Call, handler: Handler, timeout: float | None, idle: float | None
+        self,
+        clock: _Clock,
+        call: Call,
+        handler: Handler,
+        timeout: float | None,
+        idle: float | None,
     ) -> None:
+        self._clock = clock
         self._call = call
         self._handler = handler
         self._timeout = timeout
         self._idle = idle
-        self._loop = asyncio.get_running_loop()
+        self.loop = loop = asyncio.get_running_loop()
         self._task = asyncio.current_task()
-        # How many questions to the client are open, and since when the clock stands still.
+        # How many questions to the client are open, and since when the time stands still.
         self._holds = 0
         self._held_since = 0.0
-        self._timer: asyncio.TimerHandle | None = None
         self.outcome: Exception | None = None
-        now = self._loop.time()
-        self._deadline = now + timeout if timeout is not None else None
-        self._idle_deadline = now + idle if idle is not None else None
+        now = loop.time()
+        self._deadline = math.inf if timeout is None else now + timeout
+        self._idle_deadline = math.inf if idle is None else now + idle
         call.interruption = self.interrupt
         call.hold = self.hold
         if idle is not None:
             call.on_activity = self._alive
-        self._arm()
+
+    @property
+    def due(self) -> float:
+        """When the run is over time, as it stands."""
+        if self._holds:
+            return math.inf
+        return min(self._deadline, self._idle_deadline)
 
     def interrupt(self, outcome: Exception) -> None:
         """End the run; `outcome` is what the run comes to."""
@@ -178,47 +237,32 @@ class _Watch:
         """The run is over; True if it was interrupted and nobody else cancelled it."""
         call = self._call
         call.interruption = call.hold = call.on_activity = None
-        self._disarm()
+        self._clock.forget(self)
         if self.outcome is None or self._task is None:
             return False
         # Take our own cancellation back; one that remains came from somebody else.
         return self._task.uncancel() == 0
 
     def hold(self, waiting: bool) -> None:
-        """Stop the clock while the client is asked something."""
+        """Stop the time while the client is asked something."""
         self._holds += 1 if waiting else -1
         if waiting and self._holds == 1:
-            self._held_since = self._loop.time()
-            self._disarm()
+            self._held_since = self.loop.time()
         elif self._holds == 0:
-            if self._deadline is not None:
-                self._deadline += self._loop.time() - self._held_since
+            self._deadline += self.loop.time() - self._held_since
             self._alive()
-            self._arm()
+            self._clock.look_at(self)
 
     def _alive(self) -> None:
-        # May come from a worker thread: it only moves a number that the timer looks at.
+        # May come from a worker thread: it only moves a number that the clock looks at.
         if self._idle is not None:
-            self._idle_deadline = self._loop.time() + self._idle
+            self._idle_deadline = self.loop.time() + self._idle
 
-    def _arm(self) -> None:
-        due = min((d for d in (self._deadline, self._idle_deadline) if d is not None), default=None)
-        if due is not None:
-            self._timer = self._loop.call_at(due, self._expire)
-
-    def _disarm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def _expire(self) -> None:
-        now = self._loop.time()
-        if self._deadline is not None and now >= self._deadline:
-            self._time_out(f"took longer than {self._timeout:g} seconds")
-        elif self._idle_deadline is not None and now >= self._idle_deadline:
-            self._time_out(f"showed no progress for {self._idle:g} seconds")
+    def expire(self, now: float) -> None:
+        """The time is up: say which, and end the run."""
+        if now >= self._deadline:
+            what = f"took longer than {self._timeout:g} seconds"
         else:
-            self._arm()
-
-    def _time_out(self, what: str) -> None:
+            what = f"showed no progress for {self._idle:g} seconds"
         self._call.cancelled = True
         self.interrupt(LimitError(f"Timed out: {self._handler.label} {what} and was stopped."))

@@ -42,7 +42,7 @@ class StructuredOutput(Enum):
     ANY = "any"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Revision:
     """One revision; `order` is its place in history, for tables that say since and until."""
 

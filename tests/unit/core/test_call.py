@@ -9,7 +9,17 @@ import pytest
 
 from dovetail.core.call import Record, Sent
 from dovetail.errors import InvalidParamsError, UsageError
-from tests.unit.fakes import FakeOutbox, drive, make_call, sent_by
+from tests.unit.fakes import NOBODY, FakeOutbox, drive, make_call, sent_by
+
+
+def test_a_call_starts_alone_alive_and_without_limits() -> None:
+    call = make_call(id=b'"q"')
+    assert (call.id, call.method, call.peer) == (b'"q"', "tools/call", NOBODY)
+    assert not call.cancelled
+    assert not call.over
+    assert {call.scope, call.principal, call.state, call.session} == {None}
+    assert {call.interruption, call.on_activity, call.hold} == {None}
+
 
 # -- meta -------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The interface of an era: the table of its revision, and three things to implement."""
+"""The interface of an era: the table of its revision, and what it leaves open."""
 
 from __future__ import annotations
 

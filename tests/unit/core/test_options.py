@@ -65,6 +65,15 @@ def test_the_edges_of_what_can_be_are_taken(right: dict[str, Any]) -> None:
     assert {name: getattr(options, name) for name in right} == right
 
 
+def test_nothing_is_shown_or_kept_for_ever_unless_the_operator_says_so() -> None:
+    options = Options()
+    assert not options.expose_tracebacks
+    assert options.list_ttl_ms == 0
+    assert options.state_keys == ()
+    assert options.timeout is not None
+    assert options.ask_timeout is not None
+
+
 def test_options_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
         Options().queue = 3  # type: ignore[misc]

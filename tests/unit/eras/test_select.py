@@ -286,24 +286,36 @@ def test_a_legacy_call_ignores_what_only_modern_ones_carry() -> None:
 
 
 @pytest.mark.parametrize(("level", "rank"), [("info", 1), ("error", 4)])
-def test_a_new_session_has_a_back_channel_and_the_operators_log_level(
+def test_a_new_session_has_a_back_channel_and_what_was_declared_when_it_began(
     level: Any, rank: int
 ) -> None:
-    eras = Eras(make_identity(), Options(log_level=level), lambda uri: True)
+    declared: dict[str, Any] = {"tools": {}}
+    eras = Eras(make_identity(declared), Options(log_level=level), lambda uri: True)
     params = codec.decode_as(InitializeParams, json.dumps(HELLO).encode())
     session = eras.new_session(V2025_06_18, params, lambda message: None)
     assert session.revision is V2025_06_18
     assert session.peer() == Peer(ClientInfo(name="c", version="1"), {"roots": {}}, rank)
     assert session.back_channel is not None
     assert not session.ready
+    declared["prompts"] = {}
+    assert session.declared == {"tools"}
 
 
-def test_a_stateless_session_declares_nothing_and_cannot_be_asked() -> None:
-    session = ERAS.stateless_session()
-    assert session.revision is LATEST_LEGACY
-    assert session.back_channel is None
-    assert session.peer() == Peer(None, {}, 1)
-    assert ERAS.stateless_session(V2025_03_26).revision is V2025_03_26
+@pytest.mark.parametrize("method", ["tools/list", "ping"])
+def test_a_request_without_a_session_can_be_served_alone_at_a_revision(method: str) -> None:
+    call = ERAS.open(Request(b"1", method), None, stateless=V2025_03_26)
+    assert isinstance(call, Call)
+    assert call.era.revision is V2025_03_26
+    # Nobody remembers what its client declared, and nothing can be asked of it.
+    assert call.peer == Peer(None, {}, 1)
+    assert call.session.back_channel is None
+
+
+def test_a_handshake_is_a_handshake_also_where_nothing_is_remembered() -> None:
+    raw = Raw(json.dumps(HELLO).encode())
+    call = ERAS.open(Request(b"1", "initialize", raw), None, stateless=V2025_03_26)
+    assert isinstance(call, Call)
+    assert call.session is None
 
 
 # -- the rest -----------------------------------------------------------------------------------

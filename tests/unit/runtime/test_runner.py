@@ -519,6 +519,26 @@ def test_the_clock_goes_on_only_when_the_last_of_several_questions_is_answered()
     on_the_clock(scenario)
 
 
+def test_a_run_left_behind_by_its_loop_does_not_disturb_the_clock_of_the_next() -> None:
+    runner = HandlerRunner(Options())
+    left_behind = asyncio.new_event_loop()
+    try:
+        task = left_behind.create_task(runner.run(new_call(), handler_of(forever), {}))
+        left_behind.run_until_complete(turn())
+
+        async def scenario() -> None:
+            with pytest.raises(LimitError, match=r"took longer than 0\.01 seconds"):
+                await runner.run(new_call(), handler_of(forever, timeout=0.01), {})
+
+        run(scenario())
+        assert not task.done()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            left_behind.run_until_complete(task)
+    finally:
+        left_behind.close()
+
+
 # -- interruption ---------------------------------------------------------------------------------
 
 

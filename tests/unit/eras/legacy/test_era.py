@@ -55,6 +55,12 @@ def test_what_a_client_lacks_is_told_to_the_model(required: dict[str, Any], spel
     assert str(error) == f"This needs a client that supports {spelled}; this one does not."
 
 
+def test_an_answer_that_cannot_be_used_is_told_to_the_model() -> None:
+    error = era_of(V2025_11_25).bad_answer("no form")
+    assert type(error) is ToolError
+    assert str(error) == "no form"
+
+
 # -- asking -----------------------------------------------------------------------------------
 
 

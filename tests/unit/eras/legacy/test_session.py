@@ -14,6 +14,7 @@ def test_a_session_starts_greeted_and_not_ready_with_nothing_subscribed() -> Non
     session = Session(V2025_06_18, CLIENT, {"roots": {}}, 3)
     assert not session.ready
     assert session.uris == set()
+    assert session.declared == frozenset()
     assert session.back_channel is None
     assert session.revision is V2025_06_18
 

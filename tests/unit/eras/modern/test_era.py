@@ -13,7 +13,7 @@ from dovetail.core.era import CacheHint
 from dovetail.eras.modern.era import ModernEra
 from dovetail.eras.modern.mrtr import InputRounds
 from dovetail.eras.modern.sealing import Sealer
-from dovetail.errors import MissingCapabilityError
+from dovetail.errors import InvalidParamsError, MissingCapabilityError
 from dovetail.spec.keys import SERVER_INFO
 from dovetail.spec.models import (
     CallToolResult,
@@ -107,6 +107,12 @@ def test_what_a_client_lacks_is_an_error_of_the_protocol() -> None:
     assert isinstance(error, MissingCapabilityError)
     assert error.code == -32021
     assert error.data == {"requiredCapabilities": {"elicitation": {"url": {}}}}
+
+
+def test_an_answer_that_cannot_be_used_is_an_error_of_the_request_that_carries_it() -> None:
+    error = ERA.bad_answer("no form")
+    assert isinstance(error, InvalidParamsError)
+    assert error.message == "no form"
 
 
 def test_a_question_that_is_answered_already_returns_at_once() -> None:
