@@ -27,7 +27,11 @@ from dovetail.wire.messages import (
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 IDS = st.integers() | st.integers(-(10**30), 10**30) | TEXT
 JSON: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT,
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=8,
 )

@@ -86,9 +86,9 @@ class Record:
         self.results: dict[str, Raw] = {}
         self.asked: set[str] = set()
         self.ordinals: dict[str, int] = {}
-        # How many `once` functions run right now: their effects must be recorded before
+        # The `once` functions that run right now: their effects must be recorded before
         # the handler may be interrupted. Whoever wants to do that waits for `on_rest`.
-        self.busy = 0
+        self.busy: set[str] = set()
         self.on_rest: Callable[[], None] | None = None
 
     def claim(self, key: str | None, kind: str) -> str:
@@ -104,13 +104,15 @@ class Record:
         return key
 
     @contextmanager
-    def effect(self) -> Iterator[None]:
+    def effect(self, key: str) -> Iterator[None]:
         """Around something that must be recorded before the handler may be interrupted."""
-        self.busy += 1
+        if key in self.busy:
+            raise UsageError(f"once({key!r}) is at work already; give each effect a key of its own")
+        self.busy.add(key)
         try:
             yield
         finally:
-            self.busy -= 1
+            self.busy.discard(key)
             if not self.busy and self.on_rest is not None:
                 self.on_rest()
 

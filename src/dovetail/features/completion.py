@@ -19,6 +19,8 @@ __all__ = ["Completions"]
 # completion.max-100 (2025-11-25 server/utilities/completion)
 _MOST_VALUES = 100
 
+_PROMPT = "prompt"
+
 
 class _Completer:
     """A function that suggests values for one argument."""
@@ -49,13 +51,23 @@ class Completions:
         self._completers: dict[tuple[str, str, str], _Completer] = {}
 
     def __len__(self) -> int:
+        self._forget_orphans()
         return len(self._completers)
 
     def __iter__(self) -> Iterator[_Completer]:
-        return iter(self._completers.values())
+        self._forget_orphans()
+        return iter(tuple(self._completers.values()))
+
+    def _forget_orphans(self) -> None:
+        """What completed a prompt or template goes with it."""
+        for kind, name, argument in tuple(self._completers):
+            home = self._prompts.registry if kind == _PROMPT else self._resources.templates_registry
+            if name not in home:
+                del self._completers[kind, name, argument]
 
     def add(self, target: Any, argument: str, function: Callable[..., Any]) -> None:
         """Complete `argument` of a prompt (its function or name) or a template (its text)."""
+        self._forget_orphans()
         kind, name, arguments = self._target(target)
         if argument not in arguments:
             raise UsageError(
@@ -70,7 +82,7 @@ class Completions:
     def _target(self, target: Any) -> tuple[str, str, tuple[str, ...]]:
         for prompt in self._prompts.registry:
             if prompt.author.function is target or prompt.listing.name == target:
-                return "prompt", prompt.listing.name, prompt.arguments.names
+                return _PROMPT, prompt.listing.name, prompt.arguments.names
         for template in self._resources.templates_registry:
             text = template.template.text
             if template.author.function is target or text == target:
@@ -86,7 +98,7 @@ class Completions:
     def _complete(self, call: Call) -> Coroutine[Any, Any, CompleteResult] | CompleteResult:
         params: CompleteParams = call.params  # type: ignore[assignment]
         if isinstance(params.ref, PromptReference):
-            name, kind = params.ref.name, "prompt"
+            name, kind = params.ref.name, _PROMPT
             arguments = self._prompts.find(name).arguments.names
         else:
             template = self._resources.find_template(params.ref.uri)
@@ -114,7 +126,8 @@ async def _run(call: Call, completer: _Completer, params: CompleteParams) -> Com
     ]
     values = completer.author.arguments(call, dict(zip(names, given, strict=True)))
     found = await call.runner.run(call, completer.author.handler, values)
-    texts = [str(value) for value in found]
+    # One suggestion alone is no list of characters.
+    texts = [found] if isinstance(found, str) else [str(value) for value in found]
     shown = texts[:_MOST_VALUES]
     return CompleteResult(
         completion=Completion(values=shown, total=len(texts), has_more=len(texts) > len(shown))

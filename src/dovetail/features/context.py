@@ -182,7 +182,7 @@ class Context:
         record = self._call.record
         raw = record.results.get(key)
         if raw is None:
-            with record.effect():
+            with record.effect(key):
                 value = function()
                 if inspect.isawaitable(value):
                     value = await value

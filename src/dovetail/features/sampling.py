@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from dovetail.core.call import Ask, Call
-from dovetail.errors import UsageError
+from dovetail.errors import ToolError, UsageError
 from dovetail.features.content import Message, to_block
 from dovetail.spec.models import (
     AudioContent,
@@ -21,6 +21,7 @@ from dovetail.spec.models import (
     ToolResultContent,
     ToolUseContent,
 )
+from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
 
 __all__ = ["ModelPreferences", "Sampled", "SampledContent", "SamplingMessage", "sample"]
@@ -94,6 +95,7 @@ async def sample(
     _require(call, options)
     conversation = _conversation(messages)
     _check_tool_balance(conversation)
+    conversation = _fit(conversation, call.era.revision)
     choice = options.pop("tool_choice", None)
     params = _CreateMessage(
         messages=conversation,
@@ -117,8 +119,9 @@ def _require(call: Call, options: dict[str, Any]) -> None:
     with_tools = options.get("tools") is not None or options.get("tool_choice") is not None
     if with_tools and not (call.era.revision.sampling_tools and "tools" in declared):
         raise call.era.undeclared({"sampling": {"tools": {}}})
-    # sampling.include-context (2025-11-25 client/sampling)
-    if options.get("include_context") in ("thisServer", "allServers") and "context" not in declared:
+    # sampling.include-context (2025-11-25 client/sampling); before, no capability was needed
+    wide = options.get("include_context") in ("thisServer", "allServers")
+    if wide and call.era.revision.sampling_tools and "context" not in declared:
         raise call.era.undeclared({"sampling": {"context": {}}})
 
 
@@ -140,6 +143,22 @@ def _conversation(
     if not conversation:
         raise UsageError("sample needs at least one message")
     return conversation
+
+
+def _fit(conversation: list[SamplingMessage], revision: Revision) -> list[SamplingMessage]:
+    """The conversation as `revision` can say it: one block a message at first."""
+    fitted = conversation
+    if not revision.sampling_tools:
+        fitted = [
+            SamplingMessage(role=message.role, content=block)
+            for message in conversation
+            for block in _blocks(message)
+        ]
+    for message in fitted:
+        for block in _blocks(message):
+            if isinstance(block, AudioContent) and "audio" not in revision.content_types:
+                raise ToolError("The client's version of the protocol cannot carry audio.")
+    return fitted
 
 
 def _blocks(message: SamplingMessage) -> list[_Said]:

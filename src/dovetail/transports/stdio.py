@@ -69,15 +69,18 @@ def _private_streams() -> Iterator[tuple[int, int]]:
     """Descriptors that nobody else writes to or reads from; the public ones put back after."""
     sys.stdout.flush()
     incoming, outgoing = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
+    nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
-    os.dup2(2, 1)
+    # A process may come without a stderr; then 2 is any descriptor, the event loop's say.
+    os.dup2(2 if sys.stderr is not None else nothing, 1)
     os.close(nothing)
-    public, sys.stdout = sys.stdout, sys.stderr
+    public = sys.stdout
+    if sys.stderr is not None:
+        sys.stdout = sys.stderr
     try:
         yield incoming, outgoing
     finally:
-        sys.stderr.flush()
+        sys.stdout.flush()
         sys.stdout = public
         os.dup2(incoming, 0)
         os.dup2(outgoing, 1)

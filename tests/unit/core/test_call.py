@@ -151,23 +151,34 @@ def test_two_questions_of_one_call_cannot_share_a_key(
         record.claim(second, "elicit")
 
 
-def test_effects_are_counted_and_the_last_one_to_end_is_told() -> None:
+def test_effects_are_known_by_their_keys_and_the_last_one_to_end_is_told() -> None:
     record = Record()
     ended: list[int] = []
-    record.on_rest = lambda: ended.append(record.busy)
-    with record.effect():
-        with record.effect():
-            assert record.busy == 2
-        assert record.busy == 1
+    record.on_rest = lambda: ended.append(len(record.busy))
+    with record.effect("a"):
+        with record.effect("b"):
+            assert record.busy == {"a", "b"}
+        assert record.busy == {"a"}
         assert ended == []
     assert ended == [0]
 
 
+def test_an_effect_cannot_be_had_twice_at_the_same_time() -> None:
+    record = Record()
+    with (
+        record.effect("a"),
+        pytest.raises(UsageError, match=r"once\('a'\) is at work already"),
+        record.effect("a"),
+    ):
+        raise AssertionError("unreachable")
+    assert not record.busy
+
+
 def test_an_effect_that_fails_is_over_too() -> None:
     record = Record()
-    with pytest.raises(KeyError), record.effect():
+    with pytest.raises(KeyError), record.effect("a"):
         raise KeyError
-    assert record.busy == 0
+    assert not record.busy
 
 
 def test_a_call_that_waits_can_be_cancelled() -> None:

@@ -148,3 +148,32 @@ def test_a_completer_takes_one_or_two_parameters(function: Any) -> None:
     function.__name__ = "odd"
     with pytest.raises(UsageError, match=r"'odd' takes [03] parameters"):
         server.complete("plan", "street")(function)
+
+
+def test_a_completer_goes_with_what_it_completed() -> None:
+    server = city_server()
+    server.prompts.remove("plan")
+    server.resources.remove("maps://{city}/{street}")
+    assert "completions" not in server.capabilities()
+
+    @server.prompt
+    def plan(city: str) -> str:
+        return city
+
+    server.complete("plan", "city")(numbers_up_to(1))
+    assert "completions" in server.capabilities()
+
+
+def test_one_suggestion_is_no_list_of_characters() -> None:
+    server = Server("s")
+
+    @server.prompt
+    def plan(city: str) -> str:
+        return city
+
+    @server.complete(plan, "city")
+    def only(typed: str) -> str:
+        return "Oslo"
+
+    params = {"ref": PLAN, "argument": {"name": "city", "value": ""}}
+    assert ask(server, "completion/complete", params)["completion"]["values"] == ["Oslo"]

@@ -367,7 +367,7 @@ def test_once_runs_once_however_often_the_handler_runs() -> None:
 
 def test_once_needs_a_value_that_can_be_kept(caplog: pytest.LogCaptureFixture) -> None:
     server = Server("s")
-    busy: list[int] = []
+    busy: list[set[str]] = []
 
     @server.tool
     async def order(ctx: Context) -> str:
@@ -379,7 +379,7 @@ def test_once_needs_a_value_that_can_be_kept(caplog: pytest.LogCaptureFixture) -
         return "ok"
 
     assert text_of(call(server, "order")) == "ok", caplog.text
-    assert busy == [0]
+    assert busy == [set()]
 
 
 # -- asking ---------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from tests.unit.talk import (
     FIRST_FORMS,
     LEGACY,
     MODERN,
+    OLDEST,
     Json,
     Wire,
     answer,
@@ -237,3 +238,22 @@ def test_uses_and_their_results_in_turn_are_a_conversation() -> None:
     assert params is not None
     assert len(params["messages"]) == 4
     assert [block["type"] for block in params["messages"][2]["content"]] == ["tool_result"] * 2
+
+
+def test_older_clients_get_one_block_a_message() -> None:
+    params, _, _ = exchange([said(WORDS, WORDS)], revision=FIRST_FORMS)
+    assert params is not None
+    block = {"type": "text", "text": "words"}
+    assert params["messages"] == [{"role": "user", "content": block}] * 2
+
+
+def test_a_client_that_knows_no_audio_is_not_sent_any() -> None:
+    params, response, _ = exchange([Message(Audio(WAV))], revision=OLDEST)
+    assert params is None
+    assert "cannot carry audio" in text_of(response["result"])
+
+
+def test_context_needed_no_capability_at_first() -> None:
+    params, _, _ = exchange(include_context="allServers", revision=FIRST_FORMS)
+    assert params is not None
+    assert params["includeContext"] == "allServers"

@@ -345,6 +345,15 @@ def test_devnull_is_an_empty_file() -> None:
         assert ended(process) == 0
 
 
+def test_a_closed_stderr_is_no_obstacle() -> None:
+    command = ["sh", "-c", 'exec "$0" "$1" "{}" 2>&-', sys.executable, SERVER]
+    done = subprocess.run(
+        command, input=tool("echo", text="hi") + b"\n", stdout=subprocess.PIPE, timeout=TIME
+    )
+    assert done.returncode == 0
+    assert text_of(json.loads(done.stdout)["result"]) == "hi"
+
+
 def test_one_socket_may_be_both_ends() -> None:
     ours, theirs = socket.socketpair()
     with ours:

@@ -280,7 +280,7 @@ def test_the_loop_does_not_spin_while_an_effect_runs(monkeypatch: pytest.MonkeyP
             soon(call, left)
 
         monkeypatch.setattr(server.rounds, "_soon", counted)
-        with call.record.effect():
+        with call.record.effect("e"):
             task = asyncio.ensure_future(ask(call, "k"))
             await settle(100)
             task.cancel()
