@@ -7,7 +7,7 @@ computed from what is registered, so they cannot promise what is not there.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar, overload
 
@@ -34,6 +34,7 @@ from dovetail.stores.bus import MemoryBus
 __all__ = ["Server"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+_LATEST = LATEST_LEGACY.date
 LifespanFactory = Callable[["Server"], AbstractAsyncContextManager[Any]]
 
 
@@ -177,7 +178,7 @@ class Server:
         scope: Any = None,
         *,
         principal: str | None = None,
-        revision: str = LATEST_LEGACY.date,
+        revision: str = _LATEST,
     ) -> bytes | None:
         """Answer one message; None where no answer is due.
 
@@ -185,11 +186,14 @@ class Server:
         is whatever handlers should find in `ctx.scope`. Nothing is remembered: a legacy
         request is served at `revision`.
         """
-        known = find_revision(revision)
+        known = LATEST_LEGACY if revision is _LATEST else find_revision(revision)
         if known not in LEGACY:
             raise UsageError(f"revision is for clients with a handshake, got {revision!r}")
+        if not self._lifespan.started:
+            await self._lifespan.start()
         data = message.encode() if isinstance(message, str) else message
-        return await handle_message(self.engine, data, send, scope, principal, known)
+        answer = handle_message(self.engine, data, send, scope, principal, known)
+        return answer if answer is None or isinstance(answer, bytes) else await answer
 
     def connect(
         self,
@@ -221,7 +225,9 @@ class Server:
 
     async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:
         """What resources/read would answer, for handlers (`ctx.read_resource`)."""
-        shaped = await self.resources.read(call, uri)
+        shaped = self.resources.read(call, uri)
+        if isinstance(shaped, Coroutine):
+            shaped = await shaped
         assert isinstance(shaped.result, ReadResourceResult)
         return shaped.result.contents
 

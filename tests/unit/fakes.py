@@ -78,7 +78,9 @@ class FakeLink:
 class PlainEra(Era):
     """An era that stamps results with what it was told, so that a test can see it."""
 
-    def complete(self, result: Struct | dict[str, Any], hint: CacheHint | None = None) -> bytes:
+    def complete(
+        self, result: Struct | dict[str, Any] | Raw, hint: CacheHint | None = None
+    ) -> bytes:
         return codec.encode({"hint": hint, "result": result})
 
     def undeclared(self, required: dict[str, Any]) -> DovetailError:
@@ -146,6 +148,7 @@ class Run:
                 task.cancel()
 
         self._call.interruption = interrupt
+        self._call.running = True
         try:
             return await task
         except asyncio.CancelledError:
@@ -154,3 +157,4 @@ class Run:
             raise self._outcome from None
         finally:
             self._call.interruption = None
+            self._call.running = False

@@ -6,7 +6,7 @@ A call knows no event loop. Its `Outbox` takes messages from any thread, its
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -22,7 +22,7 @@ from dovetail.wire import codec
 if TYPE_CHECKING:
     from dovetail.core.handler import Handler
 
-__all__ = ["Ask", "Call", "Host", "Outbox", "Peer", "Record", "Runner", "Sent"]
+__all__ = ["Ask", "Call", "Host", "Means", "Outbox", "Peer", "Record", "Runner", "Sent"]
 
 
 T = TypeVar("T")
@@ -49,8 +49,18 @@ class Outbox(Protocol):
 class Runner(Protocol):
     """Runs an author's function under the server's limits."""
 
-    async def run(self, call: Call, handler: Handler, arguments: dict[str, Any]) -> Any:
-        """The function's return value; raises what it raises, or LimitError."""
+    def start(
+        self,
+        call: Call,
+        handler: Handler,
+        arguments: dict[str, Any],
+        shape: Callable[[Call, Any], T],
+    ) -> T | Coroutine[Any, Any, T]:
+        """What `shape` makes of the function's value: at once, or to be awaited.
+
+        Raises what the function raises, or LimitError. Must be called in the task that the
+        function is to run in.
+        """
 
 
 class Host(Protocol):
@@ -133,31 +143,53 @@ class Sent:
         return self._outbox.drain().__await__()
 
 
+class Means(Protocol):
+    """What all calls of one server have in common."""
+
+    @property
+    def runner(self) -> Runner:
+        """Runs authors' functions."""
+
+    @property
+    def host(self) -> Host:
+        """The server."""
+
+    @property
+    def lifespan(self) -> Any:
+        """Has what the server's lifespan yielded in `state`."""
+
+
 class Call:
     """A request in flight."""
 
-    __slots__ = (
-        "_meta",
-        "cancelled",
-        "era",
-        "hold",
-        "host",
-        "id",
-        "interruption",
-        "link",
-        "method",
-        "on_activity",
-        "outbox",
-        "over",
-        "params",
-        "peer",
-        "principal",
-        "record",
-        "runner",
-        "scope",
-        "session",
-        "state",
-    )
+    # Most calls never touch most of these, so they stay on the class until somebody sets
+    # them: to assign them all would cost more than to decode the request.
+    outbox: Outbox
+    means: Means
+    scope: Any = None
+    principal: str | None = None
+    # The legacy session the request belongs to, if any; opaque to everyone but its era.
+    session: Any = None
+    # What carries the request: keeps sessions and streams; opaque likewise.
+    link: Any = None
+    # Nobody waits for the answer any more; a handler may look at it.
+    cancelled = False
+    # The call has been answered: nothing more may be sent for it.
+    over = False
+    # The author's function is at work.
+    running = False
+    # How many questions to the client are open: its time is not the handler's.
+    holds = 0
+    # The code of the error that the call ended with.
+    failure: int | None = None
+    # Set while the function waits for something: stops it for good; the outcome is the answer.
+    interruption: Callable[[Any], None] | None = None
+    # Called on any sign of life, so that an idle deadline can move.
+    on_activity: Callable[[], None] | None = None
+    # Called when `holds` changes.
+    on_hold: Callable[[], None] | None = None
+    _meta: dict[str, Any] | None = None
+    _record: Record | None = None
 
     def __init__(
         self,
@@ -172,28 +204,13 @@ class Call:
         self.params = params
         self.era = era
         self.peer = peer
-        self.record = Record()
-        self.outbox: Outbox
-        self.runner: Runner
-        self.host: Host
-        self.scope: Any = None
-        self.principal: str | None = None
-        # What the lifespan of the server yielded.
-        self.state: Any = None
-        # The legacy session the request belongs to, if any; opaque to everyone but its era.
-        self.session: Any = None
-        # What carries the request: keeps sessions and streams; opaque likewise.
-        self.link: Any = None
-        self.cancelled = False
-        # The call has been answered: nothing more may be sent for it.
-        self.over = False
-        # Set while the handler runs: stops it for good; the outcome becomes the answer.
-        self.interruption: Callable[[Any], None] | None = None
-        # Called on any sign of life, so that an idle deadline can move.
-        self.on_activity: Callable[[], None] | None = None
-        # Stops the clock while the client is asked something, and starts it again.
-        self.hold: Callable[[bool], None] | None = None
-        self._meta: dict[str, Any] | None = None
+
+    @property
+    def record(self) -> Record:
+        """What the handler has been told and has done so far."""
+        if self._record is None:
+            self._record = Record()
+        return self._record
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -211,13 +228,16 @@ class Call:
 
     async def waiting(self, answer: Awaitable[T]) -> T:
         """Await something that the client owes; its time does not count as the handler's."""
-        if self.hold is None:
-            return await answer
-        self.hold(True)
+        self._hold(1)
         try:
             return await answer
         finally:
-            self.hold(False)
+            self._hold(-1)
+
+    def _hold(self, change: int) -> None:
+        self.holds += change
+        if self.on_hold is not None:
+            self.on_hold()
 
     def notify(self, method: str, params: bytes) -> None:
         """Send a notification that belongs to this request, unless the request is over."""

@@ -7,14 +7,14 @@ nor a leak. Requests that need no waiting are answered without a coroutine.
 
 from __future__ import annotations
 
-import inspect
 import logging
 import secrets
 import traceback
 from collections.abc import Callable, Coroutine, Mapping
+from types import CoroutineType
 from typing import Any, NamedTuple, TypeAlias
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from dovetail.core.call import Call
 from dovetail.core.era import CacheHint, Encoded
@@ -28,7 +28,7 @@ from dovetail.errors import (
 )
 from dovetail.wire import codec
 
-__all__ = ["Dispatcher", "Interim", "MethodHandler", "Shaped"]
+__all__ = ["Dispatcher", "Interim", "MethodHandler", "Outcome", "Shaped"]
 
 logger = logging.getLogger("dovetail")
 
@@ -48,7 +48,8 @@ class Interim(Exception):
         self.body = body
 
 
-Outcome: TypeAlias = Struct | dict[str, Any] | Shaped | Encoded
+# A `Raw` is a result whose members are JSON already and which the era still has to stamp.
+Outcome: TypeAlias = Struct | dict[str, Any] | Raw | Shaped | Encoded
 
 
 class MethodHandler(NamedTuple):
@@ -60,6 +61,8 @@ class MethodHandler(NamedTuple):
 
     run: Callable[[Call], Outcome | Coroutine[Any, Any, Outcome]]
     fault: Callable[[str], Struct] | None = None
+    # It waits, or runs a function of the author's, which must have a task of its own.
+    needs_task: bool = False
 
 
 class Dispatcher:
@@ -78,6 +81,11 @@ class Dispatcher:
         self._expose_tracebacks = expose_tracebacks
         self._max_result_bytes = max_result_bytes
 
+    def needs_task(self, call: Call) -> bool:
+        """Whether `answer` has to be called in a task of the call's own."""
+        handler = self._handlers.get(call.method)
+        return handler is not None and handler.needs_task
+
     def answer(self, call: Call) -> bytes | Coroutine[Any, Any, bytes]:
         """The encoded response, at once or to be awaited."""
         handler = self._handlers.get(call.method)
@@ -88,21 +96,24 @@ class Dispatcher:
             return self._failed(call, self._undeclared(call, spec.capability))
         try:
             outcome = handler.run(call)
-            if inspect.iscoroutine(outcome):
+            if isinstance(outcome, CoroutineType):
                 return self._await(call, handler, outcome)
-            return self._completed(call, handler, outcome)  # type: ignore[arg-type]
+            return self._completed(call, outcome)  # type: ignore[arg-type]
         except Exception as error:  # noqa: BLE001 - the boundary
             return self._fault(call, handler, error)
 
     async def _await(
-        self, call: Call, handler: MethodHandler, outcome: Coroutine[Any, Any, Outcome]
+        self,
+        call: Call,
+        handler: MethodHandler,
+        outcome: Coroutine[Any, Any, Outcome],
     ) -> bytes:
         try:
-            return self._completed(call, handler, await outcome)
+            return self._completed(call, await outcome)
         except Exception as error:  # noqa: BLE001 - the boundary
             return self._fault(call, handler, error)
 
-    def _completed(self, call: Call, handler: MethodHandler, outcome: Outcome) -> bytes:
+    def _completed(self, call: Call, outcome: Outcome) -> bytes:
         if isinstance(outcome, Encoded):
             body = outcome.body
         elif isinstance(outcome, Shaped):
@@ -144,6 +155,7 @@ class Dispatcher:
         return f"Internal error, reference {reference}; the server's log has the details."
 
     def _failed(self, call: Call, error: RpcError) -> bytes:
+        call.failure = error.code
         if isinstance(error, ResourceNotFoundError):
             # resources.notfound.32602 (2026-07-28 server/resources) and its forerunner -32002
             code = call.era.revision.resource_not_found

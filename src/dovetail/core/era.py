@@ -43,8 +43,13 @@ class Era(ABC):
         self.methods: dict[str, MethodSpec] = methods_at(revision)
 
     @abstractmethod
-    def complete(self, result: Struct | dict[str, Any], hint: CacheHint | None = None) -> bytes:
-        """The final result of a request as JSON, stamped as the revision wants it."""
+    def complete(
+        self, result: Struct | dict[str, Any] | Raw, hint: CacheHint | None = None
+    ) -> bytes:
+        """The final result of a request as JSON, stamped as the revision wants it.
+
+        A `Raw` is a JSON object with members, none of them `_meta`.
+        """
 
     @abstractmethod
     def undeclared(self, required: dict[str, Any]) -> DovetailError:

@@ -27,7 +27,7 @@ from dovetail.eras.legacy.era import era_of
 from dovetail.eras.legacy.lifecycle import legacy_methods, negotiate
 from dovetail.eras.legacy.session import Session
 from dovetail.eras.modern.discover import discover_methods
-from dovetail.eras.modern.envelope import admit, is_modern
+from dovetail.eras.modern.envelope import Admitted, admit, is_modern, recall
 from dovetail.eras.modern.era import ModernEra
 from dovetail.eras.modern.mrtr import InputRounds
 from dovetail.eras.modern.sealing import Sealer
@@ -35,8 +35,8 @@ from dovetail.eras.modern.subscriptions import ListenStream, listen_methods
 from dovetail.errors import InvalidParamsError, InvalidRequestError, RpcError
 from dovetail.spec.keys import LOG_LEVELS
 from dovetail.spec.methods import METHODS, Kind
-from dovetail.spec.models import InitializeParams, Params
-from dovetail.spec.revisions import LATEST_LEGACY, MODERN, REVISIONS, Revision
+from dovetail.spec.models import InitializeParams, InputParams, Params
+from dovetail.spec.revisions import LATEST_LEGACY, LEGACY, MODERN, REVISIONS, Revision
 from dovetail.wire import codec
 from dovetail.wire.messages import Request
 
@@ -68,10 +68,12 @@ class Eras:
         self._modern = {
             revision: ModernEra(revision, identity.implementation, rounds) for revision in MODERN
         }
+        self._legacy = {revision: era_of(revision) for revision in LEGACY}
         self._rounds = rounds
         self._log_rank = LOG_LEVELS[options.log_level]
         self._ask_timeout = options.ask_timeout
         self._capabilities = identity.capabilities
+        self._alone = {revision: self._forgetful_session(revision) for revision in LEGACY}
         hint = CacheHint(options.list_ttl_ms, options.list_scope)
         self.methods: dict[str, MethodHandler] = {
             **legacy_methods(identity, resource_exists),
@@ -104,8 +106,12 @@ class Eras:
                 params = codec.decode_as(Params, raw or b"{}")
             except msgspec.ValidationError:
                 return problem
-        if params.meta is not UNSET and bytes(params.meta)[:1] != b"{":
-            problem = problem or InvalidParamsError("Invalid params: _meta must be an object")
+        if params.meta is not UNSET:
+            known = recall(params.meta)
+            if known is not None:
+                return self._open_admitted(message, params, problem, principal, known)
+            if bytes(params.meta)[:1] != b"{":
+                problem = problem or InvalidParamsError("Invalid params: _meta must be an object")
         if message.method == "server/discover" or is_modern(params.meta):
             return self._open_modern(message, params, problem, principal)
         if session is not None:
@@ -113,8 +119,7 @@ class Eras:
         if message.method == "initialize" or (message.method == "ping" and stateless is None):
             return self._open_handshake(message, params, problem)
         if stateless is not None:
-            alone = Session(stateless, None, {}, self._log_rank)
-            return self._open_legacy(message, params, problem, alone)
+            return self._open_legacy(message, params, problem, self._alone[stateless])
         return self._open_modern(message, params, problem, principal)
 
     def _open_modern(
@@ -123,21 +128,32 @@ class Eras:
         admitted = admit(params.meta)
         if isinstance(admitted, RpcError):
             return admitted
+        return self._open_admitted(message, params, problem, principal, admitted)
+
+    def _open_admitted(
+        self,
+        message: Request,
+        params: Params,
+        problem: RpcError | None,
+        principal: str | None,
+        admitted: Admitted,
+    ) -> Call | RpcError:
         era = self._modern[admitted.revision]
         if problem is not None and message.method in era.methods:
             return problem
         call = Call(message.id, message.method, params, era, admitted.peer)
         call.principal = principal
-        try:
-            self._rounds.restore(call)
-        except RpcError as error:
-            return error
+        if isinstance(params, InputParams):
+            try:
+                self._rounds.restore(call, params)
+            except RpcError as error:
+                return error
         return call
 
     def _open_legacy(
         self, message: Request, params: Params, problem: RpcError | None, session: Session
     ) -> Call | RpcError:
-        era = era_of(session.revision)
+        era = self._legacy[session.revision]
         if problem is not None and message.method in era.methods:
             return problem
         call = Call(message.id, message.method, params, era, session.peer())
@@ -153,6 +169,12 @@ class Eras:
         if isinstance(params, InitializeParams):
             revision = negotiate(params.protocol_version)
         return Call(message.id, message.method, params, era_of(revision), _NOBODY)
+
+    def _forgetful_session(self, revision: Revision) -> Session:
+        """For requests whose handshake nobody remembers; shared, so it remembers nothing."""
+        session = Session(revision, None, {}, self._log_rank)
+        session.is_kept = False
+        return session
 
     def new_session(
         self, revision: Revision, params: InitializeParams, send: Callable[[bytes], None]

@@ -93,7 +93,7 @@ class Completions:
 
     def methods(self) -> dict[str, MethodHandler]:
         """The methods this feature serves."""
-        return {"completion/complete": MethodHandler(self._complete)}
+        return {"completion/complete": MethodHandler(self._complete, needs_task=True)}
 
     def _complete(self, call: Call) -> Coroutine[Any, Any, CompleteResult] | CompleteResult:
         params: CompleteParams = call.params  # type: ignore[assignment]
@@ -113,10 +113,11 @@ class Completions:
         completer = self._completers.get((kind, name, params.argument.name))
         if completer is None:
             return CompleteResult(completion=Completion(values=[], total=0, has_more=False))
-        return _run(call, completer, params)
+        values = _arguments(call, completer, params)
+        return call.means.runner.start(call, completer.author.handler, values, _shape)
 
 
-async def _run(call: Call, completer: _Completer, params: CompleteParams) -> CompleteResult:
+def _arguments(call: Call, completer: _Completer, params: CompleteParams) -> dict[str, Any]:
     settled = (params.context.arguments if params.context else None) or {}
     given = [params.argument.value, settled] if completer.wants_context else [params.argument.value]
     names = [
@@ -124,8 +125,10 @@ async def _run(call: Call, completer: _Completer, params: CompleteParams) -> Com
         for name in inspect.signature(completer.author.function).parameters
         if name != completer.author.context
     ]
-    values = completer.author.arguments(call, dict(zip(names, given, strict=True)))
-    found = await call.runner.run(call, completer.author.handler, values)
+    return completer.author.arguments(call, dict(zip(names, given, strict=True)))
+
+
+def _shape(call: Call, found: Any) -> CompleteResult:
     # One suggestion alone is no list of characters.
     texts = [found] if isinstance(found, str) else [str(value) for value in found]
     shown = texts[:_MOST_VALUES]

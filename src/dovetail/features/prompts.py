@@ -43,6 +43,13 @@ class RegisteredPrompt:
         self.listing = listing
         self.arguments = arguments
 
+    def shape(self, call: Call, value: Any) -> GetPromptResult:
+        """What the function returned, as the client of this call can be told."""
+        messages = _messages(value, self.listing.name)
+        for message in messages:
+            message.content = fit_block(message.content, call.era.revision)
+        return GetPromptResult(description=self.listing.description, messages=messages)
+
 
 class Prompts:
     """`server.prompts`: add, remove and list at any time."""
@@ -91,7 +98,10 @@ class Prompts:
 
     def methods(self) -> dict[str, MethodHandler]:
         """The methods this feature serves."""
-        return {"prompts/list": MethodHandler(self._list), "prompts/get": MethodHandler(self._get)}
+        return {
+            "prompts/list": MethodHandler(self._list),
+            "prompts/get": MethodHandler(self._get, needs_task=True),
+        }
 
     def find(self, name: str) -> RegisteredPrompt:
         """The prompt a client named."""
@@ -107,7 +117,7 @@ class Prompts:
         hint = CacheHint(self._options.list_ttl_ms, self._options.list_scope)
         return answer_page(call, self.registry, "prompts", _listed, hint)
 
-    def _get(self, call: Call) -> Coroutine[Any, Any, GetPromptResult]:
+    def _get(self, call: Call) -> GetPromptResult | Coroutine[Any, Any, GetPromptResult]:
         params: GetPromptParams = call.params  # type: ignore[assignment]
         prompt = self.find(params.name)
         given = {} if params.arguments is UNSET else params.arguments
@@ -118,7 +128,9 @@ class Prompts:
             raise InvalidParamsError(
                 f"Invalid arguments for prompt {params.name!r}: {error}"
             ) from None
-        return _run(call, prompt, prompt.author.arguments(call, values))
+        author = prompt.author
+        runner = call.means.runner
+        return runner.start(call, author.handler, author.arguments(call, values), prompt.shape)
 
 
 def _argument(name: str, arguments: ArgumentsSchema, author: Author) -> PromptArgument:
@@ -130,14 +142,6 @@ def _argument(name: str, arguments: ArgumentsSchema, author: Author) -> PromptAr
 
 def _listed(prompt: RegisteredPrompt, revision: Revision) -> dict[str, Any]:
     return project(prompt.listing, revision)
-
-
-async def _run(call: Call, prompt: RegisteredPrompt, values: dict[str, Any]) -> GetPromptResult:
-    value = await call.runner.run(call, prompt.author.handler, values)
-    messages = _messages(value, prompt.listing.name)
-    for message in messages:
-        message.content = fit_block(message.content, call.era.revision)
-    return GetPromptResult(description=prompt.listing.description, messages=messages)
 
 
 def _messages(value: Any, name: str) -> list[PromptMessage]:

@@ -179,7 +179,7 @@ class Resources:
         return {
             "resources/list": MethodHandler(self._list),
             "resources/templates/list": MethodHandler(self._list_templates),
-            "resources/read": MethodHandler(self._read),
+            "resources/read": MethodHandler(self._read, needs_task=True),
         }
 
     def __len__(self) -> int:
@@ -218,17 +218,20 @@ class Resources:
             f"Unknown resource template: {uri[:200]!r}{self.templates_registry.suggestion(uri)}"
         )
 
-    def _read(self, call: Call) -> Coroutine[Any, Any, Shaped]:
+    def _read(self, call: Call) -> Shaped | Coroutine[Any, Any, Shaped]:
         params: ReadResourceParams = call.params  # type: ignore[assignment]
         return self.read(call, params.uri)
 
-    async def read(self, call: Call, uri: str) -> Shaped:
+    def read(self, call: Call, uri: str) -> Shaped | Coroutine[Any, Any, Shaped]:
         """Find the resource, run its function, shape what it returns."""
         resource, values = self._find(uri)
         author = resource.author
-        value = await call.runner.run(call, author.handler, author.arguments(call, values))
-        contents = _contents(value, uri, resource.listing.mime_type)
-        return Shaped(ReadResourceResult(contents=contents), resource.hint)
+
+        def shape(call: Call, value: Any) -> Shaped:
+            contents = _contents(value, uri, resource.listing.mime_type)
+            return Shaped(ReadResourceResult(contents=contents), resource.hint)
+
+        return call.means.runner.start(call, author.handler, author.arguments(call, values), shape)
 
     def _find(self, uri: str) -> tuple[RegisteredResource | RegisteredTemplate, dict[str, Any]]:
         fixed = self.registry.get(uri)

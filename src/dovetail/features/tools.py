@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from dovetail.core.call import Call
-from dovetail.core.dispatch import MethodHandler
+from dovetail.core.dispatch import MethodHandler, Outcome
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.options import Options
 from dovetail.core.registry import Registry
@@ -34,6 +34,7 @@ from dovetail.spec.models import (
     ToolAnnotations,
 )
 from dovetail.spec.revisions import Revision, StructuredOutput
+from dovetail.wire import codec
 
 __all__ = ["ToolResult", "Tools"]
 
@@ -60,6 +61,15 @@ class ToolResult:
         self.meta = meta
 
 
+# The usual results, written straight: the same bytes as the struct gives, in a quarter of the
+# time. tools.call.structured-object (2025-11-25 schema): there the root must be an object.
+_TEXT = b'{"content":[{"type":"text","text":%b}]}'
+_BARE = b'{"content":[{"type":"text","text":%b}],"structuredContent":%b}'
+_WRAPPED = b'{"content":[{"type":"text","text":%b}],"structuredContent":{"result":%b}}'
+# Looked up once: an enum's members are found by a descriptor, each time they are named.
+_NO_DATA, _OBJECTS = StructuredOutput.NONE, StructuredOutput.OBJECT
+
+
 class RegisteredTool:
     """A tool: the listing and the function behind it."""
 
@@ -72,6 +82,10 @@ class RegisteredTool:
         self.listing = listing
         self.arguments = arguments
         self.result = result
+
+    def shape(self, call: Call, value: Any) -> Outcome:
+        """What the function returned, as the client of this call can be told."""
+        return shape_result(value, self.result, call.era.revision)
 
 
 class Tools:
@@ -154,14 +168,14 @@ class Tools:
         """The methods this feature serves."""
         return {
             "tools/list": MethodHandler(self._list),
-            "tools/call": MethodHandler(self._call, fault=failed),
+            "tools/call": MethodHandler(self._call, fault=failed, needs_task=True),
         }
 
     def _list(self, call: Call) -> Encoded:
         hint = CacheHint(self._options.list_ttl_ms, self._options.list_scope)
         return answer_page(call, self.registry, "tools", _listed, hint)
 
-    def _call(self, call: Call) -> Coroutine[Any, Any, CallToolResult] | CallToolResult:
+    def _call(self, call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
         params: CallToolParams = call.params  # type: ignore[assignment]
         tool = self.registry.get(params.name)
         if tool is None:
@@ -175,7 +189,9 @@ class Tools:
         except InvalidValueError as error:
             # tools.call.input-error-is-result (2025-11-25 server/tools): the model can repair it
             return failed(f"Invalid arguments for {tool.listing.name}:{_lines(error)}")
-        return _run(call, tool, tool.author.arguments(call, values))
+        author = tool.author
+        runner = call.means.runner
+        return runner.start(call, author.handler, author.arguments(call, values), tool.shape)
 
 
 def _lines(error: InvalidValueError) -> str:
@@ -184,23 +200,23 @@ def _lines(error: InvalidValueError) -> str:
     return "".join(f"\n- {problem}" for problem in error.problems)
 
 
-async def _run(call: Call, tool: RegisteredTool, values: dict[str, Any]) -> CallToolResult:
-    value = await call.runner.run(call, tool.author.handler, values)
-    return shape_result(value, tool.result, call.era.revision)
-
-
-def shape_result(value: Any, schema: ResultSchema, revision: Revision) -> CallToolResult:
+def shape_result(value: Any, schema: ResultSchema, revision: Revision) -> CallToolResult | Raw:
     """What a function returned as a result, as `revision` can say it."""
     if isinstance(value, ToolResult):
         return _shape_explicit(value, schema, revision)
     if schema.json_schema is None:
+        if type(value) is str:
+            return Raw(_TEXT % codec.encode(value))
         return CallToolResult(content=fit_blocks(to_blocks(value), revision))
     encoded = schema.encode(value)
     # tools.call.structured-text (2025-06-18 server/tools): the same JSON as text
-    return CallToolResult(
-        content=[TextContent(text=encoded.decode())],
-        structured_content=_structured(encoded, schema.is_object, revision),
-    )
+    text = codec.encode(encoded.decode())
+    takes = revision.structured_output
+    if takes is _NO_DATA:
+        return Raw(_TEXT % text)
+    if takes is _OBJECTS and not schema.is_object:
+        return Raw(_WRAPPED % (text, encoded))
+    return Raw(_BARE % (text, encoded))
 
 
 def _shape_explicit(value: ToolResult, schema: ResultSchema, revision: Revision) -> CallToolResult:
@@ -221,19 +237,19 @@ def _shape_explicit(value: ToolResult, schema: ResultSchema, revision: Revision)
         raise UsageError("a tool with an output schema must return structured data")
     return CallToolResult(
         content=fit_blocks(blocks, revision),
-        structured_content=structured,
+        structured_content=structured if structured is UNSET else Raw(structured),
         is_error=value.is_error,
         meta=value.meta,
     )
 
 
-def _structured(encoded: bytes, is_object: bool, revision: Revision) -> Any:
+def _structured(encoded: bytes, is_object: bool, revision: Revision) -> bytes | UnsetType:
     if revision.structured_output is StructuredOutput.NONE:
         return UNSET
     if is_object or revision.structured_output is StructuredOutput.ANY:
-        return Raw(encoded)
+        return encoded
     # tools.call.structured-object (2025-11-25 schema): the root must be an object
-    return Raw(b'{"result":%b}' % encoded)
+    return b'{"result":%b}' % encoded
 
 
 def failed(text: str) -> CallToolResult:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from dovetail.core.call import Call
 from dovetail.eras.select import ListenStream, Session, announce, no_batches
@@ -27,6 +27,8 @@ from dovetail.wire.messages import Batch, Incoming, Malformed, Notification, Req
 __all__ = ["Connection"]
 
 logger = logging.getLogger("dovetail")
+
+T = TypeVar("T")
 
 
 class _InFlight:
@@ -115,7 +117,7 @@ class Connection:
             if isinstance(answer, bytes):
                 self._write(answer)
             else:
-                self._start(*answer)
+                self._start(answer, self._run_and_send(answer))
         elif isinstance(message, Notification):
             self._notified(message)
         elif isinstance(message, Response):
@@ -125,7 +127,8 @@ class Connection:
         else:
             self._take_batch(message)
 
-    def _answer(self, message: Request) -> bytes | tuple[Call, Coroutine[Any, Any, bytes]]:
+    def _answer(self, message: Request) -> bytes | Call:
+        """The answer, or the call that needs a task to be answered."""
         if message.id in self._calls:
             error = InvalidRequestError(
                 f"Invalid request: id {message.id.decode()[:100]} is in use by a request that is "
@@ -136,19 +139,34 @@ class Connection:
         if isinstance(call, RpcError):
             return codec.encode_error(message.id, call)
         self._engine.equip(call, self, self, self._scope, self._principal)
-        answer = self._engine.dispatcher.answer(call)
-        return answer if isinstance(answer, bytes) else (call, answer)
+        dispatcher = self._engine.dispatcher
+        if dispatcher.needs_task(call):
+            return call
+        answer = dispatcher.answer(call)
+        assert isinstance(answer, bytes)  # everything that waits asks for a task
+        return answer
 
-    def _start(self, call: Call, answer: Coroutine[Any, Any, bytes]) -> asyncio.Task[None]:
-        task = self._loop.create_task(self._finish(call, answer))
+    def _start(self, call: Call, running: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = self._loop.create_task(running)
         self._calls[call.id] = _InFlight(call, task)
         return task
 
-    async def _finish(self, call: Call, answer: Coroutine[Any, Any, bytes]) -> None:
+    async def _run(self, call: Call) -> bytes:
         try:
-            response = await answer
+            answer = self._engine.dispatcher.answer(call)
+            return answer if isinstance(answer, bytes) else await answer
+        finally:
+            call.over = True
+            self._calls.pop(call.id, None)
+
+    async def _run_and_send(self, call: Call) -> None:
+        # The same as `_run`, without a coroutine more: this is the way of nearly all calls.
+        try:
+            answer = self._engine.dispatcher.answer(call)
+            if not isinstance(answer, bytes):
+                answer = await answer
             if not call.over:
-                self._write(response)
+                self._write(answer)
         finally:
             call.over = True
             self._calls.pop(call.id, None)
@@ -168,7 +186,7 @@ class Connection:
                 if isinstance(answer, bytes):
                     answers.append(answer)
                 else:
-                    waiting.append(self._start_in_batch(*answer))
+                    waiting.append(self._start(answer, self._run(answer)))
             elif isinstance(item, Malformed):
                 answers.append(codec.encode_error(item.id or b"null", item.error))
             else:
@@ -177,20 +195,6 @@ class Connection:
             self._loop.create_task(self._finish_batch(answers, waiting))
         elif answers:
             self._write(codec.encode_batch(answers))
-
-    def _start_in_batch(
-        self, call: Call, answer: Coroutine[Any, Any, bytes]
-    ) -> asyncio.Task[bytes]:
-        async def run() -> bytes:
-            try:
-                return await answer
-            finally:
-                call.over = True
-                self._calls.pop(call.id, None)
-
-        task = self._loop.create_task(run())
-        self._calls[call.id] = _InFlight(call, task)
-        return task
 
     async def _finish_batch(self, answers: list[bytes], waiting: list[asyncio.Task[bytes]]) -> None:
         outcomes = await asyncio.gather(*waiting, return_exceptions=True)

@@ -30,10 +30,8 @@ class Engine(NamedTuple):
         self, call: Call, outbox: Outbox, link: Any, scope: Any, principal: str | None
     ) -> None:
         """Give a call the means to run."""
+        call.means = self
         call.outbox = outbox
-        call.runner = self.runner
-        call.host = self.host
-        call.state = self.lifespan.state
         call.link = link
         call.scope = scope
         call.principal = principal

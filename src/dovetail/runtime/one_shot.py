@@ -7,10 +7,10 @@ back channel exists here to ask it anything.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from dovetail.core.call import Outbox
+from dovetail.core.call import Call, Outbox
 from dovetail.eras.select import ListenStream, no_batches
 from dovetail.errors import InvalidRequestError, RpcError
 from dovetail.features.subscriptions import Change
@@ -20,7 +20,7 @@ from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
 from dovetail.wire.messages import Batch, Malformed, Request
 
-__all__ = ["handle_message"]
+__all__ = ["RequestLink", "handle_message"]
 
 Send = Callable[[bytes], Awaitable[None] | None]
 
@@ -78,22 +78,33 @@ class _Forward:
             await self._last
 
 
-class _Link:
-    """What carries a single request: sessions are not kept, streams last as long as it does."""
+class _DeadEnd:
+    """What carries a request whose caller wants the answer alone: nothing is kept."""
+
+    def start_session(self, revision: Revision, params: InitializeParams) -> None:
+        """The next request will not know of this one."""
+
+    def open_stream(self, stream: ListenStream) -> None:
+        """Nobody would hear of changes; the stream ends at once."""
+        stream.end()
+
+    def close_stream(self, stream: ListenStream) -> None:
+        """It has ended."""
+
+
+_DEAD_END = _DeadEnd()
+
+
+class RequestLink(_DeadEnd):
+    """What carries a single request whose caller listens: a stream lasts as long as it does."""
 
     def __init__(self, engine: Engine, outbox: Outbox) -> None:
         self._engine = engine
         self._outbox = outbox
         self._unsubscribe: Callable[[], None] | None = None
 
-    def start_session(self, revision: Revision, params: InitializeParams) -> None:
-        """The next request will not know of this one."""
-
     def open_stream(self, stream: ListenStream) -> None:
-        """Deliver changes while the request is open; without a `send` it ends at once."""
-        if self._outbox is _SILENCE:
-            stream.end()
-            return
+        """Deliver changes while the request is open."""
 
         def heard(change: Change) -> None:
             message = stream.announce(change)
@@ -108,17 +119,15 @@ class _Link:
             self._unsubscribe()
 
 
-async def handle_message(
+def handle_message(
     engine: Engine,
     data: bytes,
     send: Send | None,
     scope: Any,
     principal: str | None,
     revision: Revision,
-) -> bytes | None:
-    """The answer to one message, or None where none is due."""
-    if not engine.lifespan.started:
-        await engine.lifespan.start()
+) -> bytes | Coroutine[Any, Any, bytes | None] | None:
+    """The answer to one message, at once or to be awaited; None where none is due."""
     if len(data) > engine.options.max_message_bytes:
         limit = engine.options.max_message_bytes
         error = InvalidRequestError(f"Invalid request: the message is over {limit:,} bytes")
@@ -126,35 +135,39 @@ async def handle_message(
     message = codec.decode(data)
     outbox: Outbox = _SILENCE if send is None else _Forward(send)
     if isinstance(message, Request):
-        return await _answer(engine, message, outbox, scope, principal, revision)
+        return _answer(engine, message, outbox, scope, principal, revision)
     if isinstance(message, Malformed):
         return codec.encode_error(message.id or revision.unreadable_id, message.error)
     if isinstance(message, Batch):
-        return await _answer_batch(engine, message, outbox, scope, principal, revision)
+        return _answer_batch(engine, message, outbox, scope, principal, revision)
     return None
 
 
-async def _answer(
+def _answer(
     engine: Engine,
     message: Request,
     outbox: Outbox,
     scope: Any,
     principal: str | None,
     revision: Revision,
-) -> bytes:
+) -> bytes | Coroutine[Any, Any, bytes]:
     call = engine.eras.open(message, None, principal, revision)
     if isinstance(call, RpcError):
         return codec.encode_error(message.id, call)
-    engine.equip(call, outbox, _Link(engine, outbox), scope, principal)
+    is_silent = outbox is _SILENCE
+    link = _DEAD_END if is_silent else RequestLink(engine, outbox)
+    engine.equip(call, outbox, link, scope, principal)
     answer = engine.dispatcher.answer(call)
-    if not isinstance(answer, bytes):
-        try:
-            answer = await answer
-        finally:
-            call.over = True
-    if outbox is not _SILENCE:
-        await outbox.drain()
-    return answer
+    # Nobody can tell when a call is over if nobody hears what it says meanwhile.
+    return answer if is_silent else _finish(call, answer)
+
+
+async def _finish(call: Call, answer: bytes | Coroutine[Any, Any, bytes]) -> bytes:
+    try:
+        return answer if isinstance(answer, bytes) else await answer
+    finally:
+        call.over = True
+        await call.outbox.drain()
 
 
 async def _answer_batch(
@@ -172,11 +185,11 @@ async def _answer_batch(
         for item in batch.items
         if isinstance(item, Malformed)
     ]
-    answers += await asyncio.gather(
-        *(
-            _answer(engine, item, outbox, scope, principal, revision)
-            for item in batch.items
-            if isinstance(item, Request)
-        )
-    )
+    begun = [
+        _answer(engine, item, outbox, scope, principal, revision)
+        for item in batch.items
+        if isinstance(item, Request)
+    ]
+    answers += [answer for answer in begun if isinstance(answer, bytes)]
+    answers += await asyncio.gather(*(answer for answer in begun if not isinstance(answer, bytes)))
     return codec.encode_batch(answers) if answers else None

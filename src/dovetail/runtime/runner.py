@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import math
+import types
 from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from dovetail.core.call import Call
 from dovetail.core.handler import Handler, Style
@@ -22,6 +24,11 @@ from dovetail.errors import LimitError
 from dovetail.runtime.workers import WorkerPool
 
 __all__ = ["HandlerRunner"]
+
+T = TypeVar("T")
+
+# Looked up once: an enum's members are found by a descriptor, each time they are named.
+_ASYNC, _THREAD = Style.ASYNC, Style.THREAD
 
 
 class HandlerRunner:
@@ -32,39 +39,102 @@ class HandlerRunner:
         self._slots = _Slots(options.concurrency, options.queue)
         self._clock = _Clock(options.timeout, options.idle_timeout)
 
-    async def run(self, call: Call, handler: Handler, arguments: dict[str, Any]) -> Any:
-        """The function's return value; raises what it raises, LimitError or an interim outcome."""
-        if call.interruption is not None:
+    def start(
+        self,
+        call: Call,
+        handler: Handler,
+        arguments: dict[str, Any],
+        shape: Callable[[Call, Any], T],
+    ) -> T | Coroutine[Any, Any, T]:
+        """What `shape` makes of the function's value: at once, or to be awaited."""
+        if call.running:
             # A running handler reads a resource. It has a slot and a clock already; to wait for
             # a second slot could last forever, once all slots are held by such handlers.
-            return await self._run(call, handler, arguments)
-        slots = self._slots
-        if not slots.take():
-            await slots.wait()
+            return self._nested(call, handler, arguments, shape)
+        if not self._slots.free:
+            return self._queued(call, handler, arguments, shape)
+        self._slots.free -= 1
+        return self._begin(call, handler, arguments, shape)
+
+    def _begin(
+        self,
+        call: Call,
+        handler: Handler,
+        arguments: dict[str, Any],
+        shape: Callable[[Call, Any], T],
+    ) -> T | Coroutine[Any, Any, T]:
+        """Take the first step, with a slot in hand; most functions need no second one."""
+        call.running = True
+        goes_on = False
         try:
             if call.cancelled:
                 raise asyncio.CancelledError  # withdrawn before it began: no effect is wanted
-            if handler.style is Style.INLINE:
-                return await self._run(call, handler, arguments)
-            watch = self._clock.start(call, handler)
-            try:
-                return await self._run(call, handler, arguments)
-            finally:
-                # In place of whatever the function did about being cancelled: value or error.
-                if watch.stop():
-                    assert watch.outcome is not None
-                    raise watch.outcome from None
-        finally:
-            slots.release()
-
-    async def _run(self, call: Call, handler: Handler, arguments: dict[str, Any]) -> Any:
-        try:
-            if handler.style is Style.THREAD:
-                return await self._in_thread(call, handler, arguments)
-            value = handler.function(**arguments)
-            return await value if handler.style is Style.ASYNC else value
+            running: Awaitable[Any]
+            if handler.style is _THREAD:
+                goes_on, running = True, self._in_thread(call, handler, arguments)
+            else:
+                value = handler.function(**arguments)
+                if handler.style is _ASYNC:
+                    try:
+                        awaited = value.send(None)
+                        goes_on, running = True, _rest_of(value, awaited)
+                    except StopIteration as returned:
+                        value = returned.value
         except SystemExit as error:
             # It would end the event loop and with it every other call; the handler has failed.
+            raise RuntimeError(f"the handler raised {error!r}") from error
+        finally:
+            if not goes_on:
+                call.running = False
+                self._slots.release()
+        return self._go_on(call, handler, running, shape) if goes_on else shape(call, value)
+
+    async def _go_on(
+        self,
+        call: Call,
+        handler: Handler,
+        running: Awaitable[Any],
+        shape: Callable[[Call, Any], T],
+    ) -> T:
+        """The rest of a run that waits for something: now the clock runs."""
+        watch = self._clock.start(call, handler)
+        try:
+            value = await running
+        except SystemExit as error:
+            raise RuntimeError(f"the handler raised {error!r}") from error
+        finally:
+            call.running = False
+            self._slots.release()
+            # In place of whatever the function did about being cancelled: value or error.
+            if watch.stop():
+                assert watch.outcome is not None
+                raise watch.outcome from None
+        return shape(call, value)
+
+    async def _queued(
+        self,
+        call: Call,
+        handler: Handler,
+        arguments: dict[str, Any],
+        shape: Callable[[Call, Any], T],
+    ) -> T:
+        await self._slots.wait()
+        outcome = self._begin(call, handler, arguments, shape)
+        return await outcome if isinstance(outcome, Coroutine) else outcome
+
+    async def _nested(
+        self,
+        call: Call,
+        handler: Handler,
+        arguments: dict[str, Any],
+        shape: Callable[[Call, Any], T],
+    ) -> T:
+        try:
+            if handler.style is _THREAD:
+                return shape(call, await self._in_thread(call, handler, arguments))
+            value = handler.function(**arguments)
+            return shape(call, await value if handler.style is _ASYNC else value)
+        except SystemExit as error:
             raise RuntimeError(f"the handler raised {error!r}") from error
 
     async def _in_thread(self, call: Call, handler: Handler, arguments: dict[str, Any]) -> Any:
@@ -76,21 +146,36 @@ class HandlerRunner:
             raise
 
 
+@types.coroutine
+def _rest_of(running: Coroutine[Any, Any, Any], awaited: Any) -> Generator[Any, Any, Any]:
+    """What is left of a coroutine that has taken its first step and waits for `awaited`."""
+    step: Callable[[Any], Any]
+    while True:
+        try:
+            given = yield awaited
+            step = running.send
+        except GeneratorExit:
+            running.close()
+            raise
+        except BaseException as error:  # noqa: BLE001 - handed on to the one who waits
+            given, step = error, running.throw
+        try:
+            awaited = step(given)
+        except StopIteration as returned:
+            return returned.value
+
+
 class _Slots:
     """At most `limit` at a time, others in line, and a line of bounded length."""
 
+    __slots__ = ("_limit", "_line", "_queue", "free")
+
     def __init__(self, limit: int, queue: int) -> None:
-        self._free = limit
+        # Whoever sees one free may take it: a plain number, because every call looks at it.
+        self.free = limit
         self._limit = limit
         self._queue = queue
         self._line: deque[asyncio.Future[None]] = deque()
-
-    def take(self) -> bool:
-        """Take a slot if one is free and nobody was here before."""
-        if self._free > 0:
-            self._free -= 1
-            return True
-        return False
 
     async def wait(self) -> None:
         """Stand in line for a slot."""
@@ -117,7 +202,7 @@ class _Slots:
             if not turn.done():
                 turn.set_result(None)
                 return
-        self._free += 1
+        self.free += 1
 
 
 class _Clock:
@@ -184,7 +269,6 @@ class _Watch:
         "_deadline",
         "_handler",
         "_held_since",
-        "_holds",
         "_idle",
         "_idle_deadline",
         "_task",
@@ -208,22 +292,21 @@ class _Watch:
         self._idle = idle
         self.loop = loop = asyncio.get_running_loop()
         self._task = asyncio.current_task()
-        # How many questions to the client are open, and since when the time stands still.
-        self._holds = 0
-        self._held_since = 0.0
         self.outcome: Exception | None = None
         now = loop.time()
+        # Since when the time stands still; a function may wait for the client from the start.
+        self._held_since = now if call.holds else None
         self._deadline = math.inf if timeout is None else now + timeout
         self._idle_deadline = math.inf if idle is None else now + idle
         call.interruption = self.interrupt
-        call.hold = self.hold
+        call.on_hold = self.hold
         if idle is not None:
             call.on_activity = self._alive
 
     @property
     def due(self) -> float:
         """When the run is over time, as it stands."""
-        if self._holds:
+        if self._held_since is not None:
             return math.inf
         return min(self._deadline, self._idle_deadline)
 
@@ -236,20 +319,20 @@ class _Watch:
     def stop(self) -> bool:
         """The run is over; True if it was interrupted and nobody else cancelled it."""
         call = self._call
-        call.interruption = call.hold = call.on_activity = None
+        call.interruption = call.on_hold = call.on_activity = None
         self._clock.forget(self)
         if self.outcome is None or self._task is None:
             return False
         # Take our own cancellation back; one that remains came from somebody else.
         return self._task.uncancel() == 0
 
-    def hold(self, waiting: bool) -> None:
+    def hold(self) -> None:
         """Stop the time while the client is asked something."""
-        self._holds += 1 if waiting else -1
-        if waiting and self._holds == 1:
+        if self._held_since is None:
             self._held_since = self.loop.time()
-        elif self._holds == 0:
+        elif not self._call.holds:
             self._deadline += self.loop.time() - self._held_since
+            self._held_since = None
             self._alive()
             self._clock.look_at(self)
 

@@ -36,6 +36,7 @@ __all__ = [
     "Implementation",
     "InitializeParams",
     "InitializeResult",
+    "InputParams",
     "ListParams",
     "ListenParams",
     "LogParams",

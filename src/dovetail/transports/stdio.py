@@ -37,7 +37,8 @@ __all__ = ["serve_stdio"]
 
 logger = logging.getLogger("dovetail")
 
-_CHUNK = 256 * 1024
+# As much as a pipe holds. A larger buffer is mapped, faulted in and unmapped for every read.
+_CHUNK = 64 * 1024
 # Bytes that may wait for a slow client before its input is left alone, and before handlers
 # that await their progress are held back. 64 KiB is what a Linux pipe takes by itself.
 _HIGH_WATER = 1024 * 1024

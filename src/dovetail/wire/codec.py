@@ -99,7 +99,8 @@ def decode(data: bytes) -> Incoming:
 
 def _classify(envelope: _Envelope) -> Message | Malformed:
     raw_id = bytes(envelope.id)
-    id = canonical_id(raw_id) if raw_id else None
+    # Most ids are plain numbers, and there is one way to write those.
+    id = raw_id if raw_id.isdigit() else canonical_id(raw_id) if raw_id else None
     if envelope.jsonrpc != "2.0":
         given = _clip(_encode(envelope.jsonrpc))
         return _invalid(f'jsonrpc must be "2.0", got {given}', id)

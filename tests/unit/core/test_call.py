@@ -17,8 +17,9 @@ def test_a_call_starts_alone_alive_and_without_limits() -> None:
     assert (call.id, call.method, call.peer) == (b'"q"', "tools/call", NOBODY)
     assert not call.cancelled
     assert not call.over
-    assert {call.scope, call.principal, call.state, call.session} == {None}
-    assert {call.interruption, call.on_activity, call.hold} == {None}
+    assert not call.running
+    assert {call.scope, call.principal, call.session, call.failure} == {None}
+    assert {call.interruption, call.on_activity, call.on_hold} == {None}
 
 
 # -- meta -------------------------------------------------------------------------------------
@@ -107,7 +108,7 @@ async def refuse() -> int:
 def test_the_clock_stands_still_while_the_client_is_asked() -> None:
     call = make_call()
     held: list[bool] = []
-    call.hold = held.append
+    call.on_hold = lambda: held.append(call.holds > 0)
     assert drive(call.waiting(answer(3))) == 3
     assert held == [True, False]
 
@@ -115,7 +116,7 @@ def test_the_clock_stands_still_while_the_client_is_asked() -> None:
 def test_the_clock_goes_on_when_the_client_refuses() -> None:
     call = make_call()
     held: list[bool] = []
-    call.hold = held.append
+    call.on_hold = lambda: held.append(call.holds > 0)
     with pytest.raises(KeyError):
         drive(call.waiting(refuse()))
     assert held == [True, False]
@@ -184,7 +185,7 @@ def test_an_effect_that_fails_is_over_too() -> None:
 def test_a_call_that_waits_can_be_cancelled() -> None:
     call = make_call()
     held: list[bool] = []
-    call.hold = held.append
+    call.on_hold = lambda: held.append(call.holds > 0)
 
     async def run() -> None:
         waiting = asyncio.ensure_future(call.waiting(asyncio.get_running_loop().create_future()))

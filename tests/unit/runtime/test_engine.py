@@ -24,9 +24,10 @@ def test_a_call_is_given_the_means_to_run() -> None:
         outbox, link, scope = Outbox(), object(), object()
         server.engine.equip(call, outbox, link, scope, "alice")
         assert call.outbox is outbox
-        assert call.runner is server.engine.runner
-        assert call.host is server
-        assert (call.link, call.scope, call.principal, call.state) == (link, scope, "alice", None)
+        assert call.means.runner is server.engine.runner
+        assert call.means.host is server
+        assert call.means.lifespan.state is None
+        assert (call.link, call.scope, call.principal) == (link, scope, "alice")
         await server.close()
 
     run(scenario())

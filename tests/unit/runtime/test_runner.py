@@ -27,6 +27,14 @@ from tests.unit.talk import run, turn
 who = contextvars.ContextVar("who", default="nobody")
 
 
+class Runner(HandlerRunner):
+    """Awaits the value in any case; a server takes it at once where it can."""
+
+    async def run(self, call: Call, handler: Handler, arguments: dict[str, Any]) -> Any:
+        outcome = self.start(call, handler, arguments, lambda call, value: value)
+        return await outcome if isinstance(outcome, Coroutine) else outcome
+
+
 def new_call() -> Call:
     return Call(b"1", "tools/call", Params(), era_of(LATEST_LEGACY), Peer(None, {}, None))
 
@@ -83,7 +91,7 @@ def test_the_value_comes_back_and_exceptions_pass(style: Style) -> None:
         return 1 / a
 
     async def scenario() -> None:
-        runner = HandlerRunner(Options())
+        runner = Runner(Options())
         handler = handler_of(work_async if style is Style.ASYNC else work, style)
         assert await runner.run(new_call(), handler, {"a": 2}) == 0.5
         with pytest.raises(ZeroDivisionError):
@@ -103,7 +111,7 @@ def test_a_handler_that_exits_ends_its_call_and_not_the_process(style: Style) ->
     async def scenario() -> None:
         handler = handler_of(leave_async if style is Style.ASYNC else leave, style)
         with pytest.raises(RuntimeError, match=r"the handler raised SystemExit\(3\)"):
-            await HandlerRunner(Options()).run(new_call(), handler, {})
+            await Runner(Options()).run(new_call(), handler, {})
 
     run(scenario())
 
@@ -116,7 +124,7 @@ def test_plain_functions_run_at_the_same_time_and_keep_their_context() -> None:
         return n, who.get()
 
     async def scenario() -> None:
-        runner = HandlerRunner(Options())
+        runner = Runner(Options())
 
         async def one(n: int) -> Any:
             who.set(f"caller {n}")
@@ -130,7 +138,7 @@ def test_plain_functions_run_at_the_same_time_and_keep_their_context() -> None:
 
 def test_a_function_that_promises_not_to_block_runs_on_the_loop() -> None:
     async def scenario() -> None:
-        ident = await HandlerRunner(Options()).run(
+        ident = await Runner(Options()).run(
             new_call(), handler_of(threading.get_ident, Style.INLINE), {}
         )
         assert ident == threading.get_ident()
@@ -157,13 +165,13 @@ class Gates:
         self.gates[n].set()
 
 
-def start(runner: HandlerRunner, gates: Gates, n: int) -> asyncio.Task[Any]:
+def start(runner: Runner, gates: Gates, n: int) -> asyncio.Task[Any]:
     return asyncio.create_task(runner.run(new_call(), handler_of(gates.work), {"n": n}))
 
 
 def test_no_more_run_than_the_limit_and_the_others_wait_in_line() -> None:
     async def scenario() -> None:
-        runner, gates = HandlerRunner(Options(concurrency=2)), Gates()
+        runner, gates = Runner(Options(concurrency=2)), Gates()
         tasks = [start(runner, gates, n) for n in range(5)]
         await turn()
         assert gates.begun == [0, 1]
@@ -178,7 +186,7 @@ def test_no_more_run_than_the_limit_and_the_others_wait_in_line() -> None:
 
 def test_a_full_line_is_refused_with_both_limits() -> None:
     async def scenario() -> None:
-        runner, gates = HandlerRunner(Options(concurrency=1, queue=1)), Gates()
+        runner, gates = Runner(Options(concurrency=1, queue=1)), Gates()
         tasks = [start(runner, gates, n) for n in range(2)]
         await turn()
         with pytest.raises(LimitError, match=r"busy: 1 calls run and 1 wait\. Try again later"):
@@ -193,7 +201,7 @@ def test_a_full_line_is_refused_with_both_limits() -> None:
 
 def test_who_leaves_the_line_gives_up_the_place() -> None:
     async def scenario() -> None:
-        runner, gates = HandlerRunner(Options(concurrency=1, queue=1)), Gates()
+        runner, gates = Runner(Options(concurrency=1, queue=1)), Gates()
         first, second = start(runner, gates, 0), start(runner, gates, 1)
         await turn()
         second.cancel()
@@ -213,7 +221,7 @@ def test_who_leaves_the_line_gives_up_the_place() -> None:
 
 def test_a_slot_handed_to_somebody_who_leaves_in_that_moment_is_passed_on() -> None:
     async def scenario() -> None:
-        runner, gates = HandlerRunner(Options(concurrency=1)), Gates()
+        runner, gates = Runner(Options(concurrency=1)), Gates()
         gate = asyncio.Event()
 
         async def work() -> None:
@@ -242,7 +250,7 @@ def test_a_slot_handed_to_somebody_who_leaves_in_that_moment_is_passed_on() -> N
 
 def test_a_slot_is_not_handed_to_somebody_who_has_just_left() -> None:
     async def scenario() -> None:
-        runner, gates = HandlerRunner(Options(concurrency=1)), Gates()
+        runner, gates = Runner(Options(concurrency=1)), Gates()
         gate = asyncio.Event()
 
         async def work() -> None:
@@ -274,7 +282,7 @@ def test_a_slot_is_not_handed_to_somebody_who_has_just_left() -> None:
 @pytest.mark.parametrize("how", ["value", "error", "cancel"])
 def test_a_slot_comes_back_however_the_function_ends(how: str) -> None:
     async def scenario() -> None:
-        runner = HandlerRunner(Options(concurrency=1, queue=0))
+        runner = Runner(Options(concurrency=1, queue=0))
         gate = asyncio.Event()
 
         async def work() -> None:
@@ -301,9 +309,7 @@ def test_a_call_that_was_withdrawn_before_it_began_has_no_effect() -> None:
         call.cancelled = True
         ran: list[int] = []
         with pytest.raises(asyncio.CancelledError):
-            await HandlerRunner(Options()).run(
-                call, handler_of(lambda: ran.append(1), Style.INLINE), {}
-            )
+            await Runner(Options()).run(call, handler_of(lambda: ran.append(1), Style.INLINE), {})
         assert ran == []
 
     run(scenario())
@@ -311,12 +317,13 @@ def test_a_call_that_was_withdrawn_before_it_began_has_no_effect() -> None:
 
 def test_a_handler_that_runs_another_needs_no_second_slot_and_keeps_its_clock() -> None:
     async def scenario() -> None:
-        runner, call = HandlerRunner(Options(concurrency=1, queue=0)), new_call()
+        runner, call = Runner(Options(concurrency=1, queue=0)), new_call()
 
         async def inner() -> str:
             return "inner"
 
         async def outer() -> list[Any]:
+            await turn()  # the clock starts when a function first waits
             before = call.interruption
             values = [
                 await runner.run(call, handler_of(inner), {}),
@@ -347,7 +354,7 @@ async def forever() -> None:
 def test_a_function_is_stopped_when_its_time_is_up(options: Any, own: float | None) -> None:
     async def scenario(pass_time: Any) -> None:
         call = new_call()
-        runner = HandlerRunner(Options(**options))
+        runner = Runner(Options(**options))
         task = asyncio.create_task(runner.run(call, handler_of(forever, timeout=own), {}))
         await turn()
         await pass_time(9.9)
@@ -356,7 +363,7 @@ def test_a_function_is_stopped_when_its_time_is_up(options: Any, own: float | No
         with pytest.raises(LimitError, match="tool 't' took longer than 10 seconds and was"):
             await task
         assert call.cancelled
-        assert (call.interruption, call.hold, call.on_activity) == (None, None, None)
+        assert (call.interruption, call.on_hold, call.on_activity) == (None, None, None)
 
     on_the_clock(scenario)
 
@@ -372,7 +379,7 @@ def test_a_thread_is_told_when_its_time_is_up() -> None:
 
         handler = handler_of(work, Style.THREAD, timeout=0.01)
         with pytest.raises(LimitError, match=r"took longer than 0.01 seconds"):
-            await HandlerRunner(Options()).run(call, handler, {})
+            await Runner(Options()).run(call, handler, {})
         assert await asyncio.to_thread(seen.wait, 5)
 
     run(scenario())
@@ -380,7 +387,7 @@ def test_a_thread_is_told_when_its_time_is_up() -> None:
 
 def test_without_limits_there_is_no_timer() -> None:
     async def scenario(pass_time: Any) -> None:
-        runner, call = HandlerRunner(Options(timeout=None)), new_call()
+        runner, call = Runner(Options(timeout=None)), new_call()
         gate = asyncio.Event()
 
         async def work() -> bool:
@@ -400,7 +407,7 @@ def test_progress_puts_the_idle_limit_off_but_not_the_whole_limit(source: str) -
         call = new_call()
         call.outbox = Silence()
         progress = Context(call).progress
-        runner = HandlerRunner(Options(timeout=10.0, idle_timeout=3.0))
+        runner = Runner(Options(timeout=10.0, idle_timeout=3.0))
         task = asyncio.create_task(runner.run(call, handler_of(forever), {}))
         await turn()
         for _ in range(3):
@@ -421,7 +428,7 @@ def test_progress_puts_the_idle_limit_off_but_not_the_whole_limit(source: str) -
 
 def test_without_progress_the_idle_limit_stops_it() -> None:
     async def scenario(pass_time: Any) -> None:
-        runner = HandlerRunner(Options(idle_timeout=99.0))
+        runner = Runner(Options(idle_timeout=99.0))
         handler = handler_of(forever, idle_timeout=3.0)
         task = asyncio.create_task(runner.run(new_call(), handler, {}))
         await turn()
@@ -449,7 +456,7 @@ def test_the_clock_stands_still_while_the_client_is_asked() -> None:
             await call.waiting(answer.wait())
             await forever()
 
-        runner = HandlerRunner(Options(timeout=10.0, idle_timeout=4.0))
+        runner = Runner(Options(timeout=10.0, idle_timeout=4.0))
         task = asyncio.create_task(runner.run(call, handler_of(work), {}))
         await turn()
         await pass_time(3)
@@ -474,9 +481,7 @@ def test_after_a_question_the_rest_of_the_time_is_what_was_left() -> None:
         async def work() -> None:
             await forever_after(call.waiting(answer.wait()))
 
-        task = asyncio.create_task(
-            HandlerRunner(Options(timeout=10.0)).run(call, handler_of(work), {})
-        )
+        task = asyncio.create_task(Runner(Options(timeout=10.0)).run(call, handler_of(work), {}))
         await turn()
         await pass_time(6)
         # asked at the start: nothing of this time counts
@@ -505,7 +510,7 @@ def test_the_clock_goes_on_only_when_the_last_of_several_questions_is_answered()
             await asyncio.gather(*(call.waiting(answer.wait()) for answer in answers))
             return "both"
 
-        runner = HandlerRunner(Options(timeout=10.0))
+        runner = Runner(Options(timeout=10.0))
         task = asyncio.create_task(runner.run(call, handler_of(work), {}))
         await turn()
         await pass_time(50)
@@ -520,7 +525,7 @@ def test_the_clock_goes_on_only_when_the_last_of_several_questions_is_answered()
 
 
 def test_a_run_left_behind_by_its_loop_does_not_disturb_the_clock_of_the_next() -> None:
-    runner = HandlerRunner(Options())
+    runner = Runner(Options())
     left_behind = asyncio.new_event_loop()
     try:
         task = left_behind.create_task(runner.run(new_call(), handler_of(forever), {}))
@@ -579,7 +584,7 @@ def test_the_outcome_of_an_interruption_stands_whatever_the_function_does(
     async def scenario() -> None:
         call = new_call()
         outcome = KeyError("the outcome")
-        task = asyncio.create_task(HandlerRunner(Options()).run(call, handler_of(function), {}))
+        task = asyncio.create_task(Runner(Options()).run(call, handler_of(function), {}))
         await turn()
         assert call.interruption is not None
         call.interruption(outcome)
@@ -596,7 +601,7 @@ def test_the_outcome_of_an_interruption_stands_whatever_the_function_does(
 def test_somebody_elses_cancellation_passes_through_an_interruption() -> None:
     async def scenario() -> None:
         call = new_call()
-        task = asyncio.create_task(HandlerRunner(Options()).run(call, handler_of(forever), {}))
+        task = asyncio.create_task(Runner(Options()).run(call, handler_of(forever), {}))
         await turn()
         assert call.interruption is not None
         call.interruption(KeyError("the outcome"))
@@ -629,9 +634,7 @@ def test_cancelling_the_call_cancels_the_function_or_flags_it(style: Style) -> N
             ended.set()
 
         function = work if style is Style.ASYNC else work_in_a_thread
-        task = asyncio.create_task(
-            HandlerRunner(Options()).run(call, handler_of(function, style), {})
-        )
+        task = asyncio.create_task(Runner(Options()).run(call, handler_of(function, style), {}))
         await started.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

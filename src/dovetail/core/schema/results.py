@@ -31,6 +31,10 @@ __all__ = ["ResultSchema", "result_schema"]
 TEXT_LIKE = {str, bytes, bytearray, memoryview, type(None), None, Any, inspect.Signature.empty}
 SEQUENCES = {list, tuple, collections.abc.Sequence, collections.abc.Iterable}
 
+# Whatever a value of exactly this type holds, the schema of the type allows.
+EXACT = (int, bool)
+
+encode_scalar = msgspec.json.Encoder().encode
 encode_plainly = functools.partial(
     encode_json, encode=msgspec.json.Encoder(enc_hook=encode_model).encode
 )
@@ -42,11 +46,8 @@ class ResultSchema:
     def __init__(self, json_schema: Schema | None, encode: Callable[[Any], bytes]) -> None:
         self.json_schema = json_schema
         self.is_object = json_schema is not None and json_schema.get("type") == "object"
-        self._encode = encode
-
-    def encode(self, value: Any) -> bytes:
-        """The JSON of a value that fits the schema; raises InvalidValueError for any other."""
-        return self._encode(value)
+        # The JSON of a value that fits the schema; raises InvalidValueError for any other.
+        self.encode = encode
 
 
 def result_schema(
@@ -79,7 +80,11 @@ def result_schema(
     if writer.has_foreign_parts:
         typed.validator.compile(where)
 
+    exact = annotation if annotation in EXACT else None
+
     def encode_typed(value: Any) -> bytes:
+        if type(value) is exact:
+            return encode_scalar(value)
         raw = encode_plainly(value)
         typed.decode(raw)
         return raw

@@ -20,9 +20,11 @@ __all__ = ["LegacyEra", "era_of"]
 class LegacyEra(Era):
     """A revision with a handshake and a back channel."""
 
-    def complete(self, result: Struct | dict[str, Any], hint: CacheHint | None = None) -> bytes:
+    def complete(
+        self, result: Struct | dict[str, Any] | Raw, hint: CacheHint | None = None
+    ) -> bytes:
         """The result as it is; cache hints do not exist here."""
-        return codec.encode(result)
+        return bytes(result) if isinstance(result, Raw) else codec.encode(result)
 
     def undeclared(self, required: dict[str, Any]) -> DovetailError:
         """A text the model reads: these revisions have no error code for it."""

@@ -61,8 +61,10 @@ def legacy_methods(
 
     def set_level(call: Call) -> dict[str, Any]:
         params: SetLevelParams = call.params  # type: ignore[assignment]
+        rank = rank_of(params.level)
         session: Session = call.session
-        session.log_rank = rank_of(params.level)
+        if session.is_kept:
+            session.log_rank = rank
         return {}
 
     def subscribe(call: Call) -> dict[str, Any]:
@@ -70,7 +72,8 @@ def legacy_methods(
         if not resource_exists(params.uri):
             raise ResourceNotFoundError(params.uri[:2000])
         session: Session = call.session
-        session.uris.add(params.uri)
+        if session.is_kept:
+            session.uris.add(params.uri)
         return {}
 
     def unsubscribe(call: Call) -> dict[str, Any]:

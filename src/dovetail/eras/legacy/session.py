@@ -23,10 +23,12 @@ class Session:
     """One client after its handshake."""
 
     __slots__ = (
+        "_peer",
         "back_channel",
         "capabilities",
         "client",
         "declared",
+        "is_kept",
         "log_rank",
         "ready",
         "revision",
@@ -46,12 +48,17 @@ class Session:
         self.log_rank = log_rank
         # How to send requests to the client; None where nothing can be sent.
         self.back_channel: BackChannel | None = None
+        self._peer: Peer | None = None
         self.ready = False
         # What the server said it can do; a client hears of nothing that it was not told of.
         self.declared: frozenset[str] = frozenset()
+        # Whether anybody will find this session again: what it is told is worth keeping.
+        self.is_kept = True
         # Resources the client has subscribed to.
         self.uris: set[str] = set()
 
     def peer(self) -> Peer:
         """The client, as a call needs to know it."""
-        return Peer(self.client, self.capabilities, self.log_rank)
+        if self._peer is None or self._peer.log_rank != self.log_rank:
+            self._peer = Peer(self.client, self.capabilities, self.log_rank)
+        return self._peer

@@ -31,7 +31,7 @@ from dovetail.spec.models import ClientInfo
 from dovetail.spec.revisions import MODERN, Revision, find_revision
 from dovetail.wire import codec
 
-__all__ = ["Admitted", "admit", "is_modern"]
+__all__ = ["Admitted", "admit", "is_modern", "recall"]
 
 # The keys that only modern requests carry.
 _MARKS = frozenset({PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO})
@@ -53,13 +53,16 @@ class Admitted(NamedTuple):
 _remembered: dict[bytes, Admitted] = {}
 
 
+def recall(meta: Raw) -> Admitted | None:
+    """What the same bytes were found to be before."""
+    return _remembered.get(bytes(meta))
+
+
 def is_modern(meta: Raw | UnsetType) -> bool:
     """Whether `_meta` speaks of a modern client, rightly or wrongly."""
     if meta is UNSET:
         return False
     raw = bytes(meta)
-    if raw in _remembered:
-        return True
     if _NAMESPACE not in raw and b"\\" not in raw:
         return False
     try:

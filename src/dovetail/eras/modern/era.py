@@ -36,9 +36,13 @@ class ModernEra(Era):
         stamped = {"resultType": "complete", "_meta": {**meta, SERVER_INFO: self._server_info}}
         return codec.encode(stamped)[:-1]
 
-    def complete(self, result: Struct | dict[str, Any], hint: CacheHint | None = None) -> bytes:
+    def complete(
+        self, result: Struct | dict[str, Any] | Raw, hint: CacheHint | None = None
+    ) -> bytes:
         """The result with its type, the server's name and, if it is cacheable, hints."""
         head = self._head
+        if isinstance(result, Raw):
+            return b"%b,%b" % (head, bytes(result)[1:])
         own_meta = getattr(result, "meta", None)
         if own_meta is not None:
             assert isinstance(result, Struct)

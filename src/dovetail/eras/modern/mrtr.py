@@ -55,10 +55,9 @@ class InputRounds:
         self._meta = {SERVER_INFO: msgspec.to_builtins(implementation)}
         self._pending: dict[int, dict[str, Ask]] = {}
 
-    def restore(self, call: Call) -> None:
+    def restore(self, call: Call, params: InputParams) -> None:
         """Fill the record from requestState and inputResponses; raises InvalidParamsError."""
-        params = call.params
-        if not isinstance(params, InputParams):
+        if params.request_state is UNSET and params.input_responses is UNSET:
             return
         record = call.record
         if params.request_state is not UNSET:
@@ -77,7 +76,7 @@ class InputRounds:
         if answer is not None:
             return answer
         spec = call.era.methods[call.method]
-        if not spec.asks_back or call.interruption is None:
+        if not spec.asks_back or not call.running:
             # mrtr.other-methods (2026-07-28 basic/patterns/mrtr)
             raise UsageError(f"{call.method} cannot ask the client for anything")
         loop = asyncio.get_running_loop()

@@ -92,7 +92,7 @@ def listen_methods(
             streams.close_stream(stream)
         return _ListenResult(stream.meta)
 
-    return {"subscriptions/listen": MethodHandler(listen)}
+    return {"subscriptions/listen": MethodHandler(listen, needs_task=True)}
 
 
 def honoured(wanted: SubscriptionFilter, capabilities: dict[str, Any]) -> SubscriptionFilter:

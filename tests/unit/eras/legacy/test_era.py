@@ -111,7 +111,7 @@ def test_nothing_is_recorded_because_nothing_runs_twice() -> None:
 def test_the_handlers_clock_stands_still_while_the_user_thinks() -> None:
     call = Client(answered("result", b"{}")).call()
     held: list[bool] = []
-    call.hold = held.append
+    call.on_hold = lambda: held.append(call.holds > 0)
     ask(call)
     assert held == [True, False]
 

@@ -143,6 +143,17 @@ def test_an_unknown_level_is_refused_and_changes_nothing() -> None:
     assert call.session.log_rank == 3
 
 
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [("logging/setLevel", b'{"level":"debug"}'), ("resources/subscribe", b'{"uri":"a://b"}')],
+)
+def test_a_session_that_several_clients_share_remembers_nothing(method: str, params: bytes) -> None:
+    call = in_session(method, params)
+    call.session.is_kept = False
+    assert run(call) == {}
+    assert (call.session.log_rank, call.session.uris) == (3, set())
+
+
 def test_a_subscription_lasts_until_it_is_taken_back() -> None:
     call = in_session("resources/subscribe", b'{"uri":"a://b"}')
     assert run(call) == {}

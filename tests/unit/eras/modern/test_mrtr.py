@@ -22,7 +22,7 @@ from dovetail.eras.modern.sealing import Sealer
 from dovetail.errors import InvalidParamsError, UsageError
 from dovetail.features.context import Context
 from dovetail.spec.keys import SERVER_INFO
-from dovetail.spec.models import Implementation
+from dovetail.spec.models import Implementation, InputParams
 from dovetail.spec.revisions import V2026_07_28
 from tests.unit.fakes import Run, drive, make_call, settle
 
@@ -61,7 +61,8 @@ class Server:
         raw = params if isinstance(params, bytes) else json.dumps(params).encode()
         call = make_call(method, raw, era=self.era, peer=CLIENT)
         call.principal = principal
-        self.rounds.restore(call)
+        if isinstance(call.params, InputParams):
+            self.rounds.restore(call, call.params)
         return call
 
     def run(self, handler: Handler, params: dict[str, Any], **options: Any) -> Any:
@@ -210,6 +211,7 @@ def test_a_run_that_is_over_in_the_same_moment_is_not_ended_again() -> None:
         call = server.call(ARGUMENTS)
         ended: list[Any] = []
         call.interruption = ended.append
+        call.running = True
         task = asyncio.ensure_future(ask(call, "k"))
         await asyncio.sleep(0)
         call.interruption = None  # the time is up
@@ -271,6 +273,7 @@ def test_the_loop_does_not_spin_while_an_effect_runs(monkeypatch: pytest.MonkeyP
         server = Server()
         call = server.call(ARGUMENTS)
         call.interruption = lambda outcome: None
+        call.running = True
         turns = 0
         soon = server.rounds._soon
 
@@ -397,15 +400,10 @@ def test_any_other_method_cannot() -> None:
         Server().run(asks_for("k"), params, method="completion/complete")
 
 
-def test_a_run_that_nobody_can_end_cannot_ask() -> None:
+def test_a_call_that_does_not_run_cannot_ask() -> None:
     call = Server().call(ARGUMENTS)
     with pytest.raises(UsageError, match="tools/call cannot ask the client"):
         drive(ask(call, "k"))
-
-
-def test_a_method_that_never_asks_has_nothing_to_restore() -> None:
-    call = Server().call({"cursor": "x"}, method="tools/list")
-    assert call.record.answers == {}
 
 
 # -- whom a state belongs to ----------------------------------------------------------------------
