@@ -199,15 +199,19 @@ class Server:
         self,
         send: Callable[[bytes], None],
         *,
+        send_now: Callable[[bytes], None] | None = None,
         drain: Callable[[], Awaitable[None]] | None = None,
         scope: Any = None,
         principal: str | None = None,
     ) -> Connection:
         """Serve a client that stays connected; needs a running event loop.
 
-        Feed the result with `receive(message)`, end it with `await close()`.
+        Feed the result with `receive(message)`, end it with `await close()`. For a `send` that
+        collects messages, `send_now` gets those that no other is about to follow.
         """
-        return Connection(self.engine, send, drain=drain, scope=scope, principal=principal)
+        return Connection(
+            self.engine, send, send_now=send_now, drain=drain, scope=scope, principal=principal
+        )
 
     async def start(self) -> None:
         """Enter the lifespan now instead of at the first request."""

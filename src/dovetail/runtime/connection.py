@@ -49,12 +49,14 @@ class Connection:
         engine: Engine,
         send: Callable[[bytes], None],
         *,
+        send_now: Callable[[bytes], None] | None = None,
         drain: Callable[[], Awaitable[None]] | None = None,
         scope: Any = None,
         principal: str | None = None,
     ) -> None:
         self._engine = engine
         self._write = send
+        self._write_now = send_now or send
         self._drain = drain
         self._scope = scope
         self._principal = principal
@@ -166,7 +168,8 @@ class Connection:
             if not isinstance(answer, bytes):
                 answer = await answer
             if not call.over:
-                self._write(answer)
+                # With one call in flight, no other answer is on its way to be sent along.
+                (self._write if len(self._calls) > 1 else self._write_now)(answer)
         finally:
             call.over = True
             self._calls.pop(call.id, None)

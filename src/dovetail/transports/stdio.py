@@ -55,7 +55,7 @@ async def serve_stdio(server: Server) -> None:
         with _signals(loop, stop):
             await server.start()
             writer = _Writer(outgoing, stop)
-            connection = server.connect(writer.send, drain=writer.drain)
+            connection = server.connect(writer.send, send_now=writer.send_now, drain=writer.drain)
             reader = _Reader(incoming, connection, writer, server.options.max_message_bytes, stop)
             reader.start()
             await stop.wait()
@@ -162,6 +162,17 @@ class _Writer:
             self._loop.call_soon(self._write)
         if self._waiting_bytes > _HIGH_WATER:
             self._drained.clear()
+
+    def send_now(self, message: bytes) -> None:
+        """Write one message that no other is about to follow, unless others are in line."""
+        if self._waiting or self._broken:
+            self.send(message)
+            return
+        self._waiting.append(message)
+        self._waiting.append(b"\n")
+        self._waiting_bytes = len(message) + 1
+        self._empty.clear()
+        self._write()
 
     async def drain(self) -> None:
         """Wait until a slow client has read most of what waits."""

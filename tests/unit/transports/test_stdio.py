@@ -416,6 +416,21 @@ def test_a_full_pipe_is_waited_for() -> None:
     run(scenario())
 
 
+def test_a_message_alone_is_written_at_once_and_one_behind_others_keeps_its_place() -> None:
+    async def scenario() -> None:
+        with pipe() as (ours, theirs):
+            writer = _Writer(theirs, asyncio.Event())
+            writer.send_now(b"alone")
+            assert os.read(ours, 100) == b"alone\n"
+            writer.send(b"first")
+            writer.send_now(b"second")
+            await turn()
+            assert os.read(ours, 100) == b"first\nsecond\n"
+            await writer.flush(5)
+
+    run(scenario())
+
+
 def test_a_pipe_that_stays_full_is_given_up_in_the_end() -> None:
     async def scenario() -> None:
         with pipe() as (_, theirs):
