@@ -17,7 +17,7 @@ help: ## list the targets
 setup: $(VENV) ## create .venv with everything that development needs
 
 $(VENV): pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv || { apt-get install -qq -y python3-venv && $(PYTHON) -m venv --clear .venv; }
 	@$(BIN)/pip install -qq --upgrade 'pip>=25.1'
 	@$(BIN)/pip install -qq --editable . --group dev --group peers
 	@touch $@
