@@ -9,7 +9,7 @@ export PIP_NO_INPUT := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup serve check format contracts test cover fuzz docs api changelog bench bench-setup clean
+.PHONY: help setup serve check format contracts test cover fuzz docs api changelog conformance bench bench-setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -49,6 +49,17 @@ cover: test ## the coverage of the last test run, line by line (htmlcov/)
 
 fuzz: $(VENV) ## the property tests with many more examples
 	@$(BIN)/pytest --quiet -m hypothesis --hypothesis-profile=fuzz --timeout=0
+
+conformance: $(VENV) .conformance/.stamp ## the official suite and other people's clients, over HTTP
+	@$(BIN)/python conformance/run.py
+
+# Not `npm ci`: npm leaves other platforms' optional packages out of the lock, and then misses
+# them. Scripts of packages are not run: none is needed, and they would run as you.
+.conformance/.stamp: conformance/package.json conformance/package-lock.json
+	@command -v npm >/dev/null || apt-get install -qq -y npm
+	@mkdir -p .conformance && cp $^ .conformance/
+	@cd .conformance && npm install --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
 
 docs: $(VENV) ## run every example of README.md and docs/
 	@$(BIN)/pytest --quiet tests/contracts/test_docs_examples.py

@@ -49,7 +49,8 @@ def _judge_stdio(results: Results) -> list[Target]:
             results.stdio["dovetail", tool, era, in_flight].best,
             results.stdio[peer, tool, era, in_flight].best,
             factor,
-            is_promise=tool == "add" and peer != "mcp-low",
+            # The promise names no exception: async and def tools, busy and idle servers alike.
+            is_promise=peer != "mcp-low",
         )
         for peer, name, factor in _STDIO_PEERS
         for tool in _TOOLS

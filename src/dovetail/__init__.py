@@ -15,6 +15,7 @@ from dovetail.errors import ResourceNotFoundError, ToolError, UsageError
 from dovetail.features.content import Audio, EmbeddedResource, Image, Message, Text
 from dovetail.features.context import Context
 from dovetail.features.elicitation import Choices, Elicited
+from dovetail.features.header_params import Header
 from dovetail.features.sampling import ModelPreferences, Sampled, SamplingMessage
 from dovetail.features.tools import ToolResult
 from dovetail.server import Server
@@ -38,6 +39,7 @@ __all__ = [
     "Context",
     "Elicited",
     "EmbeddedResource",
+    "Header",
     "Icon",
     "Image",
     "Message",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from dovetail.core.call import Call
 from dovetail.core.dispatch import Dispatcher
@@ -30,6 +30,9 @@ from dovetail.runtime.runner import HandlerRunner
 from dovetail.spec.models import Icon, Implementation, ReadResourceResult, ResourceContents
 from dovetail.spec.revisions import LATEST_LEGACY, LEGACY, find_revision
 from dovetail.stores.bus import MemoryBus
+
+if TYPE_CHECKING:
+    from dovetail.transports.streamable_http.app import HttpApp
 
 __all__ = ["Server"]
 
@@ -212,6 +215,17 @@ class Server:
         return Connection(
             self.engine, send, send_now=send_now, drain=drain, scope=scope, principal=principal
         )
+
+    def http_app(self, path: str = "/mcp", **options: Any) -> HttpApp:
+        """An ASGI application that serves this server over HTTP, both eras on one URL.
+
+        Mount it anywhere, or hand it to an ASGI server; it needs no lifespan. Takes the
+        keywords of `HttpOptions`.
+        """
+        from dovetail.transports.streamable_http import app  # noqa: PLC0415 - see test_layers
+
+        http = app.HttpOptions(path=path, **options)
+        return app.HttpApp(self.engine, http, self.tools.header_params)
 
     async def start(self) -> None:
         """Enter the lifespan now instead of at the first request."""

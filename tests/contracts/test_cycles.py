@@ -14,6 +14,7 @@ from tests.contracts.source_tree import (
     load_package,
     write_package,
 )
+from tests.contracts.test_layers import is_delegate
 
 
 def find_cycle(modules: Mapping[str, Module]) -> list[str]:
@@ -33,7 +34,11 @@ def find_cycle(modules: Mapping[str, Module]) -> list[str]:
 
 def find_two_way_doors(modules: Mapping[str, Module]) -> set[tuple[str, str]]:
     """Pairs of rooms with imports in both directions, lazy and typing ones included."""
-    doors = {(door.importer.room, target.room) for door, target in find_doors(modules)}
+    doors = {
+        (door.importer.room, target.room)
+        for door, target in find_doors(modules)
+        if not is_delegate(door, target)
+    }
     return {(a, b) for a, b in doors if a < b and (b, a) in doors}
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tests.contracts.source_tree import (
     PACKAGE,
+    Import,
     Kind,
     Module,
     assert_none,
@@ -64,6 +65,14 @@ SELECTOR = "dovetail.eras.select"
 # (importer, target) -> why this import for type checkers only may point the wrong way.
 TYPING_EXCEPTIONS: dict[tuple[str, str], str] = {}
 
+# (importer, target) -> why this import, inside a function or for type checkers, may point up.
+DELEGATES: dict[tuple[str, str], str] = {
+    ("dovetail.server", "dovetail.transports.streamable_http.app"): (
+        "the one convenience on the author's face; the HTTP app knows the engine, not the "
+        "server, so no cycle follows"
+    ),
+}
+
 
 def find_violations(modules: Mapping[str, Module]) -> Iterator[str]:
     """Every import that its room's row does not allow, and every room without a row."""
@@ -74,12 +83,19 @@ def find_violations(modules: Mapping[str, Module]) -> Iterator[str]:
         importer = door.importer
         if door.kind is Kind.TYPING and (importer.name, target.name) in TYPING_EXCEPTIONS:
             continue
+        if is_delegate(door, target):
+            continue
         if importer.room in SIGHT and not is_visible(importer, target):
             allowed = ", ".join(SIGHT[importer.room]) or "nothing"
             yield f"{door}, but {importer.room} sees only {allowed}"
         if any(are_strangers(importer.name, target.name, pair) for pair in STRANGERS):
             yield f"{door}, but these two do not know each other"
     yield from find_matchmakers(modules)
+
+
+def is_delegate(door: Import, target: Module) -> bool:
+    """Whether the table allows this import, which must not run when its module is loaded."""
+    return door.kind is not Kind.RUNTIME and (door.importer.name, target.name) in DELEGATES
 
 
 def find_matchmakers(modules: Mapping[str, Module]) -> Iterator[str]:
@@ -114,6 +130,45 @@ def are_strangers(importer: str, target: str, pair: tuple[str, str]) -> bool:
 
 def test_every_import_points_to_a_room_that_may_be_seen() -> None:
     assert_none(find_violations(load_package(PACKAGE)))
+
+
+def test_every_delegate_is_in_use_and_has_a_reason() -> None:
+    used = {
+        (d.importer.name, t.name) for d, t in find_doors(load_package(PACKAGE)) if is_delegate(d, t)
+    }
+    assert used == DELEGATES.keys()
+    assert all(DELEGATES.values())
+
+
+def test_what_a_delegate_names_knows_nothing_of_who_calls_it() -> None:
+    modules = load_package(PACKAGE)
+    known = {(door.importer.name, target.name) for door, target in find_doors(modules)}
+    for caller, delegate in DELEGATES:
+        package = delegate.rpartition(".")[0]
+        assert not [a for a, b in known if is_within(a, [package]) and b == caller]
+
+
+def test_a_delegate_is_lazy_and_for_its_importer_alone(tmp_path: Path) -> None:
+    app = "from dovetail.transports.streamable_http import app\n"
+    lazy = f"def run():\n    {app}"
+    modules = write_package(
+        tmp_path,
+        {
+            "transports/streamable_http/app.py": "",
+            "transports/streamable_http/__init__.py": "",
+            "transports/stdio.py": "",
+            "server.py": f"{lazy}if TYPE_CHECKING:\n    {app}",
+            "core/other.py": lazy,
+        },
+    )
+    assert [line.partition(", but")[0].partition(": ")[2] for line in find_violations(modules)] == [
+        "dovetail.core.other imports dovetail.transports.streamable_http.app (lazy)"
+    ]
+    for wrong in (app, "def run():\n    from dovetail.transports import stdio\n"):
+        [caught] = find_violations(
+            write_package(tmp_path, {"server.py": wrong, "core/other.py": ""})
+        )
+        assert "dovetail.server imports dovetail.transports." in caught
 
 
 def test_the_table_itself_has_a_direction() -> None:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from dovetail.cli.arguments import parse_arguments, parse_object
 from dovetail.cli.printing import (
@@ -37,7 +38,7 @@ from dovetail.cli.talking import (
 )
 from dovetail.client import CallResult, Client
 from dovetail.client.targets import Target
-from dovetail.errors import DovetailError
+from dovetail.errors import DovetailError, UsageError
 from dovetail.spec.models import Implementation, ProgressParams, Tool
 from dovetail.spec.revisions import REVISIONS
 
@@ -86,11 +87,55 @@ def _target_options(command: Callable[..., T]) -> Callable[..., T]:
     return command
 
 
+def _read_worker(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    listener, report = value.split(",")
+    return int(listener), int(report)
+
+
 @app.command()
 @click.argument("file", metavar="FILE[:NAME]")
-def run(file: str) -> None:
-    """Serve the Server in FILE on stdio."""
-    raise SystemExit(run_file(file))
+@click.option("--http", "address", metavar="[HOST:]PORT", help="Serve over HTTP; 0: a free port.")
+@click.option("--path", default="/mcp", show_default=True, help="The path of its URL.")
+@click.option("--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="Name it has.")
+@click.option(
+    "--allow-origin", "allow_origins", multiple=True, metavar="ORIGIN", help="Pages that may call."
+)
+@click.option("--stateless", is_flag=True, help="Keep no sessions for clients of the legacy era.")
+@click.option("--workers", type=click.IntRange(min=1), default=1, help="Processes that serve.")
+@click.option("--reload", is_flag=True, help="Start again when a file of its folder changes.")
+@click.option(
+    "--http-parser",
+    "parser",
+    type=click.Choice(["auto", "httptools", "h11"]),
+    default="auto",
+    show_default=True,
+)
+@click.option("--worker", hidden=True, callback=_read_worker)
+@click.pass_context
+def run(context: click.Context, /, file: str, address: str | None, **given: Any) -> None:
+    """Serve the Server in FILE on stdio, or over HTTP."""
+    if address is None:
+        chosen = [
+            option.opts[0]
+            for option in context.command.params
+            if option.name in given
+            and context.get_parameter_source(str(option.name)) is not ParameterSource.DEFAULT
+        ]
+        if chosen:
+            raise Failure(f"{', '.join(chosen)}: only together with --http", WRONG_USAGE)
+        raise SystemExit(run_file(file))
+    from dovetail.cli.serving import HttpRun, parse_address, run_http  # noqa: PLC0415 - uvicorn
+
+    try:
+        host, port = parse_address(address)
+        serving = HttpRun(host=host, port=port, **given)
+    except UsageError as error:
+        raise Failure(str(error), WRONG_USAGE) from None
+    raise SystemExit(run_http(file, serving))
 
 
 @app.command(name="list")

@@ -2,7 +2,7 @@
 
 A channel moves whole messages as bytes and knows nothing of what is in them. It
 calls back on the event loop: once per message, and at most once when the other side
-is gone. HTTP slots in here: `send` posts, and what the response streams is delivered.
+is gone.
 """
 
 from __future__ import annotations
@@ -13,10 +13,26 @@ from typing import Protocol
 
 from dovetail.errors import TransportError
 
-__all__ = ["Channel", "Connectable", "Connected", "OnClosed", "OnMessage"]
+__all__ = [
+    "Channel",
+    "Connectable",
+    "Connected",
+    "OnClosed",
+    "OnMessage",
+    "SessionEndedError",
+    "UnreachableError",
+]
 
 OnMessage = Callable[[bytes], None]
 OnClosed = Callable[[TransportError], None]
+
+
+class UnreachableError(TransportError):
+    """Nobody is there, or nobody is let in: trying another era would not help."""
+
+
+class SessionEndedError(TransportError):
+    """The server has forgotten the session; the message was not looked at."""
 
 
 class Connected(Protocol):
@@ -45,7 +61,12 @@ class Channel(ABC):
 
     @abstractmethod
     async def send(self, data: bytes) -> None:
-        """Hand over one message; raises TransportError once the server is gone."""
+        """Hand over one message; raises TransportError once the server is gone.
+
+        Where each request has a response of its own (HTTP), this lasts until that response
+        is over: cancelling it closes the response, and what goes wrong is raised here.
+        Raises PeerError too, for a response that makes no sense.
+        """
 
     @abstractmethod
     async def close(self) -> None:

@@ -55,7 +55,8 @@ class Client:
     """A client for one server, of either era.
 
     `async with Client(target) as client: ...` where the target is a Server in this
-    process, a command, a path to a .py file, or a configuration entry.
+    process, a command, a path to a .py file, a URL, or a configuration entry. `headers`
+    go with every request to a URL.
     """
 
     def __init__(  # noqa: PLR0913 - the options are the public face, each stands alone
@@ -74,6 +75,7 @@ class Client:
         env: Mapping[str, str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
         echo_stderr: bool = False,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self._mode = parse_mode(mode)
         self._settings = Settings(
@@ -84,7 +86,9 @@ class Client:
             on_change=on_change,
             timeout=timeout,
         )
-        self._make_channel = partial(open_target, target, env=env, cwd=cwd, echo_stderr=echo_stderr)
+        self._make_channel = partial(
+            open_target, target, env=env, cwd=cwd, echo_stderr=echo_stderr, headers=headers
+        )
         # Fail on a bad target here, where it was written, and not when it is opened.
         self._make_channel()
         self._open_era: ClientEra | None = None

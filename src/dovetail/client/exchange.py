@@ -21,7 +21,7 @@ from msgspec import Raw, Struct
 
 from dovetail.client.background import Background, resolve
 from dovetail.client.channel import Channel
-from dovetail.errors import PeerError, RpcError, TransportError
+from dovetail.errors import DovetailError, PeerError, RpcError, TransportError
 from dovetail.spec.keys import PROGRESS_TOKEN
 from dovetail.spec.models import ProgressParams
 from dovetail.wire import codec
@@ -65,6 +65,8 @@ class Call:
     answer: asyncio.Future[Raw]
     progress: ProgressCallback | None = None
     told: list[asyncio.Task[None]] = field(default_factory=list)
+    # Who sends it, if that is not whoever waits for the answer.
+    sending: asyncio.Task[None] | None = None
 
     @property
     def id(self) -> bytes:
@@ -82,6 +84,8 @@ class Exchange:
         # Log messages and changes on their way to the callback that is told of them.
         self.tellings = Background()
         self._outbox = Background()
+        # Requests that are sent on the side: on HTTP, that lasts as long as their response.
+        self._apart = Background()
         self._channel = channel
         self._numbers = count(1)
         self._waiting: dict[bytes, Call] = {}
@@ -95,6 +99,7 @@ class Exchange:
     async def close(self) -> None:
         """Close the channel; whoever still waits gets a TransportError."""
         await self.callbacks.close()
+        await self._apart.close()
         for unfinished in (self.tellings, self._outbox):
             await unfinished.drain(_DRAIN_SECONDS)
             await unfinished.close()
@@ -122,6 +127,18 @@ class Exchange:
         body = None if params is None else codec.encode(params)
         await self._channel.send(codec.encode_request(call.id, call.method, body))
 
+    def transmit_apart(self, call: Call, params: dict[str, Any] | None) -> None:
+        """Send it on the side, for a call whose answer comes long after other messages."""
+        call.sending = self._apart.start(self._transmit_or_fail(call, params))
+
+    async def _transmit_or_fail(self, call: Call, params: dict[str, Any] | None) -> None:
+        try:
+            await self.transmit(call, params)
+        except (TransportError, PeerError) as error:
+            # Whoever has answered already, or closed the client, knows more about why.
+            if not call.answer.done():
+                call.answer.set_exception(error)
+
     def forget(self, call: Call, reason: str | None = None) -> None:
         """Stop waiting; with a reason, the server is told that nobody waits any more."""
         self._waiting.pop(call.id, None)
@@ -129,7 +146,12 @@ class Exchange:
             task.cancel()
         # Whoever waits for a future and is cancelled cancels the future: that is no answer.
         answered = call.answer.done() and not call.answer.cancelled()
+        if answered:
+            # Whoever sent it may have failed first: an exception nobody reads is reported.
+            call.answer.exception()
         call.answer.cancel()
+        if call.sending is not None:
+            call.sending.cancel()
         # cancel.race (2025-11-25 basic/utilities/cancellation): only a request believed to be
         # in progress is cancelled.
         if reason is not None and not answered and self._gone is None:
@@ -152,13 +174,21 @@ class Exchange:
         try:
             # lifecycle.timeouts.set (2025-11-25 basic/lifecycle): every request has a timeout.
             async with time_limit(timeout):
-                await self.transmit(call, params)
+                await self._transmit_or_fail(call, params)
+                if call.answer.done():
+                    # What came before the answer is told before the call returns: let the
+                    # callbacks that were started meanwhile have their turn.
+                    await asyncio.sleep(0)
                 result = await call.answer
                 await asyncio.gather(*call.told)
                 return result
         except TimeoutError:
             reason = f"No answer within {timeout:g} s"
             raise TimeoutError(self._describe_timeout(method, timeout)) from None
+        except DovetailError:
+            # It was answered, or never arrived: there is nothing to take back.
+            reason = None
+            raise
         finally:
             # lifecycle.timeouts.cancel (2025-11-25 basic/lifecycle): a sender that gives up
             # says so; `initialize` alone must not be cancelled.

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
+from dovetail.client.channel import SessionEndedError
 from dovetail.client.era import ClientEra, Settings, check_log_level
 from dovetail.client.exchange import Exchange, ProgressCallback
 from dovetail.client.results import ServerFacts, decode_result
@@ -42,6 +43,11 @@ class LegacyEra(ClientEra):
 
     def __init__(self, exchange: Exchange, settings: Settings, revision: Revision) -> None:
         super().__init__(exchange, settings, revision)
+        self._offer = revision
+        self._exact = False
+        self._log_level: str | None = None
+        self._handshakes = 0
+        self._beginning = asyncio.Lock()
         self._answering: dict[bytes, asyncio.Task[dict[str, Any]]] = {}
         # Each subscription with the resources that are watched for it.
         self._feeds: dict[Subscription, list[str]] = {}
@@ -54,7 +60,13 @@ class LegacyEra(ClientEra):
     ) -> LegacyEra:
         """Shake hands, offering a revision; `exact` takes no other one."""
         era = cls(exchange, settings, offer)
-        raw = await exchange.request(
+        era._offer, era._exact = offer, exact
+        await era._shake_hands()
+        return era
+
+    async def _shake_hands(self) -> None:
+        settings, offer = self.settings, self._offer
+        raw = await self.exchange.request(
             "initialize",
             {
                 "protocolVersion": offer.date,
@@ -66,17 +78,18 @@ class LegacyEra(ClientEra):
             cancellable=False,
         )
         result = decode_result(InitializeResult, raw, "initialize")
-        era.revision = _agree(offer, result.protocol_version, exact=exact)
-        era.facts = ServerFacts(
+        self.revision = _agree(offer, result.protocol_version, exact=self._exact)
+        self.facts = ServerFacts(
             result.server_info,
             result.capabilities,
             result.instructions,
             (result.protocol_version,),
         )
-        await exchange.notify("notifications/initialized")
-        if settings.on_log is not None and era.has_capability("logging"):
-            await era.set_log_level(settings.log_level)
-        return era
+        await self.exchange.notify("notifications/initialized")
+        if self._log_level is None and settings.on_log is not None:
+            self._log_level = settings.log_level
+        if self._log_level is not None and self.has_capability("logging"):
+            await self._send("logging/setLevel", {"level": self._log_level})
 
     async def request(
         self,
@@ -91,16 +104,41 @@ class LegacyEra(ClientEra):
         self.check_exists(method)
         if meta:
             params = {**(params or {}), "_meta": dict(meta)}
-        return await self.exchange.request(
-            method,
-            params,
-            timeout=self.settings.timeout if timeout is None else timeout,
-            progress=progress,
-        )
+        if self._beginning.locked():
+            async with self._beginning:
+                pass
+        handshakes = self._handshakes
+        try:
+            return await self._send(method, params, timeout, progress)
+        except SessionEndedError:
+            await self._begin_again(handshakes)
+        return await self._send(method, params, timeout, progress)
+
+    async def _send(
+        self,
+        method: str,
+        params: dict[str, Any] | None,
+        timeout: float | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> Raw:
+        seconds = self.settings.timeout if timeout is None else timeout
+        return await self.exchange.request(method, params, timeout=seconds, progress=progress)
+
+    async def _begin_again(self, handshakes: int) -> None:
+        """A new session in the place of one the server has ended (2025-11-25 basic/transports)."""
+        async with self._beginning:
+            # Of several requests that met the end, the first one shakes hands.
+            if handshakes != self._handshakes:
+                return
+            await self._shake_hands()
+            self._handshakes += 1
+            for uri in tuple(self._watched):
+                await self._send("resources/subscribe", {"uri": uri})
 
     async def set_log_level(self, level: str) -> None:
         """Ask the server for this level and above."""
         check_log_level(level)
+        self._log_level = level
         await self.request("logging/setLevel", {"level": level})
 
     # -- what the server tells ------------------------------------------------------------

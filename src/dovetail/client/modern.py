@@ -18,9 +18,9 @@ from msgspec import Raw, Struct
 
 from dovetail.client.era import ClientEra, Settings, check_log_level
 from dovetail.client.exchange import Call, Exchange, ProgressCallback, time_limit
-from dovetail.client.results import ServerFacts, decode_result
+from dovetail.client.results import ServerFacts, ToolsListed, decode_result
 from dovetail.client.subscriptions import Change, Interest, Subscription, change_from
-from dovetail.errors import PeerError, RpcError, TransportError
+from dovetail.errors import HeaderMismatchError, PeerError, RpcError, TransportError
 from dovetail.spec import keys
 from dovetail.spec.methods import methods_at
 from dovetail.spec.models import CancelledParams, DiscoverResult, Implementation, SubscriptionFilter
@@ -32,6 +32,8 @@ __all__ = ["Discovered", "ModernEra"]
 
 # A server that only wants to be asked again is given this long, doubled each time.
 _FIRST_PAUSE = 0.05
+# Pages of tools that are read for the sake of one call.
+_MAX_PAGES = 100
 
 
 class Discovered(DiscoverResult, kw_only=True):
@@ -139,12 +141,8 @@ class ModernEra(ClientEra):
         known = methods_at(self.revision).get(method)
         extra: dict[str, Any] = {}
         for attempt in range(self.settings.max_rounds + 1):
-            raw = await self.exchange.request(
-                method,
-                {**(params or {}), **extra, "_meta": self._envelope(meta)},
-                timeout=self.settings.timeout if timeout is None else timeout,
-                progress=progress,
-            )
+            asked = {**(params or {}), **extra, "_meta": self._envelope(meta)}
+            raw = await self._ask(method, asked, timeout, progress)
             head = decode_result(_ResultHead, raw, method)
             if head.result_type == "complete":
                 return raw
@@ -159,6 +157,36 @@ class ModernEra(ClientEra):
             extra = await self._gather_inputs(method, head)
         rounds = self.settings.max_rounds
         raise PeerError(f"{method} still wants more input after {rounds} rounds")
+
+    async def _ask(
+        self,
+        method: str,
+        params: dict[str, Any],
+        timeout: float | None,
+        progress: ProgressCallback | None,
+    ) -> Raw:
+        seconds = self.settings.timeout if timeout is None else timeout
+        try:
+            return await self.exchange.request(method, params, timeout=seconds, progress=progress)
+        except HeaderMismatchError:
+            if method != "tools/call":
+                raise
+        # Which arguments go into headers is in the list of tools, and the one we know is old
+        # (2026-07-28 basic/transports/streamable-http, client behavior): read it again, once.
+        await self._list_tools_again(seconds)
+        return await self.exchange.request(method, params, timeout=seconds, progress=progress)
+
+    async def _list_tools_again(self, timeout: float) -> None:
+        """Let the channel see the tools as they are now."""
+        cursor: str | None = None
+        for _ in range(_MAX_PAGES):
+            params: dict[str, Any] = {"_meta": self._envelope(None)}
+            if cursor is not None:
+                params["cursor"] = cursor
+            raw = await self.exchange.request("tools/list", params, timeout=timeout)
+            cursor = decode_result(ToolsListed, raw, "tools/list").next_cursor
+            if cursor is None:
+                return
 
     async def _gather_inputs(self, method: str, head: _ResultHead) -> dict[str, Any]:
         """The members to add to the retry: the answers, and the server's state as it came."""
@@ -261,7 +289,7 @@ class ModernEra(ClientEra):
         agreed: Interest | None = None
         try:
             async with time_limit(self.settings.timeout):
-                await self.exchange.transmit(call, params)
+                self.exchange.transmit_apart(call, params)
                 agreed = await stream.acknowledged
         except TimeoutError:
             raise TimeoutError("The server did not acknowledge subscriptions/listen") from None

@@ -3,7 +3,7 @@
 `auto` asks `server/discover` first. What comes back decides, and never one code alone:
 a discovery or an error that only a modern server can send means modern; any other
 error, silence, or a server that hangs up means legacy (2026-07-28
-basic/transports/stdio, backward compatibility).
+basic/transports/stdio and streamable-http, backward compatibility).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
-from dovetail.client.channel import Channel
+from dovetail.client.channel import Channel, UnreachableError
 from dovetail.client.era import ClientEra, Settings
 from dovetail.client.exchange import Exchange
 from dovetail.client.legacy import LegacyEra
@@ -114,6 +114,8 @@ async def _open_auto(exchange: Exchange, settings: Settings) -> ClientEra:
         raise PeerError(f"The server speaks the modern protocol but refuses: {error}") from error
     except (RpcError, PeerError, TimeoutError):
         return await _open_legacy_after_probe(exchange, settings)
+    except UnreachableError:
+        raise
     except TransportError as error:
         raise _HungUp(str(error)) from error
     revision = _newest_common(MODERN, found.supported_versions)

@@ -1,7 +1,7 @@
 """From what a user names as a server to the channel that reaches it.
 
-A server object, a command, a Python file, or an entry of a client's configuration
-file (`{"command": ..., "args": [...], "env": {...}}`).
+A server object, a command, a Python file, a URL, or an entry of a client's configuration
+file (`{"command": ..., "args": [...], "env": {...}}` or `{"url": ..., "headers": {...}}`).
 """
 
 from __future__ import annotations
@@ -32,8 +32,15 @@ def open_target(
     env: Mapping[str, str] | None = None,
     cwd: str | os.PathLike[str] | None = None,
     echo_stderr: bool = False,
+    headers: Mapping[str, str] | None = None,
 ) -> Channel:
     """A channel, not opened yet; raises UsageError for what names no server."""
+    url = _find_url(target)
+    if url is not None:
+        own = _read_headers(target.get("headers")) if isinstance(target, Mapping) else {}
+        return _open_url(url, {**own, **(headers or {})})
+    if headers:
+        raise UsageError(f"headers= are for a URL; {target!r} is reached without HTTP")
     if not isinstance(target, (str, os.PathLike, Sequence, Mapping)):
         if not callable(getattr(target, "connect", None)):
             raise UsageError(f"{target!r} is no server: {_ALLOWED}")
@@ -54,9 +61,34 @@ def find_command(
 
 
 _ALLOWED = (
-    "give a Server, a command (text or list), a path to a .py file, "
+    "give a Server, a command (text or list), a path to a .py file, a URL, "
     'or {"command": ..., "args": [...], "env": {...}}'
 )
+
+
+def _find_url(target: Target) -> str | None:
+    text = target.get("url") if isinstance(target, Mapping) else target
+    if isinstance(target, Mapping) and text is not None and not isinstance(text, str):
+        raise UsageError(f"'url' must be a text, got {text!r}")
+    is_url = isinstance(text, str) and text.lower().startswith(("http://", "https://"))
+    return text if is_url and isinstance(text, str) else None
+
+
+def _read_headers(headers: Any) -> Mapping[str, str]:
+    if not isinstance(headers or {}, Mapping):
+        raise UsageError("'headers' must map names to texts")
+    return headers or {}
+
+
+def _open_url(url: str, headers: Mapping[str, str]) -> Channel:
+    try:
+        # h11 comes with the HTTP server; a client of processes must not need it.
+        from dovetail.client.http_channel import HttpChannel  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if error.name != "h11":
+            raise
+        raise UsageError("A URL needs the package h11: pip install h11") from None
+    return HttpChannel(url, headers)
 
 
 def _read_command(
@@ -68,7 +100,6 @@ def _read_command(
         return _run_file(os.fspath(target)), {}
     if not isinstance(target, str):
         return _check_texts(target, "a command"), {}
-    _refuse_url(target)
     if _PYTHON_FILE.fullmatch(target) and _exists(target):
         return _run_file(target), {}
     try:
@@ -78,7 +109,6 @@ def _read_command(
 
 
 def _read_entry(entry: Mapping[str, Any]) -> tuple[list[str], Mapping[str, str]]:
-    _refuse_url(entry.get("url", ""))
     command = entry.get("command")
     if not isinstance(command, str) or not command:
         raise UsageError(f"The entry has no text under 'command': {dict(entry)!r}")
@@ -96,11 +126,6 @@ def _check_texts(parts: Any, what: str) -> list[str]:
         if not isinstance(part, str):
             raise UsageError(f"{what} must be a list of texts, got {part!r} in it")
     return list(parts)
-
-
-def _refuse_url(text: Any) -> None:
-    if isinstance(text, str) and text.startswith(("http://", "https://")):
-        raise UsageError(f"{text!r} is a URL; HTTP servers come with the HTTP transport")
 
 
 def _exists(file: str) -> bool:

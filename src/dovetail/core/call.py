@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -22,7 +22,18 @@ from dovetail.wire import codec
 if TYPE_CHECKING:
     from dovetail.core.handler import Handler
 
-__all__ = ["Ask", "Call", "Host", "Means", "Outbox", "Peer", "Record", "Runner", "Sent"]
+__all__ = [
+    "Ask",
+    "Call",
+    "Detachable",
+    "Host",
+    "Means",
+    "Outbox",
+    "Peer",
+    "Record",
+    "Runner",
+    "Sent",
+]
 
 
 T = TypeVar("T")
@@ -44,6 +55,14 @@ class Outbox(Protocol):
 
     async def drain(self) -> None:
         """Wait until a slow reader has caught up enough."""
+
+
+@runtime_checkable
+class Detachable(Protocol):
+    """An outbox whose connection may be closed while the call goes on."""
+
+    def disconnect(self, retry_ms: int) -> None:
+        """Close the connection; the client comes back after `retry_ms`."""
 
 
 class Runner(Protocol):

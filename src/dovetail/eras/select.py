@@ -36,14 +36,24 @@ from dovetail.errors import InvalidParamsError, InvalidRequestError, RpcError
 from dovetail.spec.keys import LOG_LEVELS
 from dovetail.spec.methods import METHODS, Kind
 from dovetail.spec.models import InitializeParams, InputParams, Params
-from dovetail.spec.revisions import LATEST_LEGACY, LEGACY, MODERN, REVISIONS, Revision
+from dovetail.spec.revisions import (
+    LATEST_LEGACY,
+    LEGACY,
+    MODERN,
+    REVISIONS,
+    Revision,
+    find_revision,
+)
 from dovetail.wire import codec
-from dovetail.wire.messages import Request
+from dovetail.wire.messages import Incoming, Request
 
-__all__ = ["Eras", "ListenStream", "Session", "announce", "no_batches"]
+__all__ = ["Eras", "ListenStream", "Session", "announce", "no_batches", "speaks_modern"]
 
 # A notification that comes as a request is an unknown method, whatever it carries.
-_PARAMS = {method.name: method.params for method in METHODS if method.kind is Kind.REQUEST}
+_decode_any = codec.decoder(Params)
+_DECODE = {
+    method.name: codec.decoder(method.params) for method in METHODS if method.kind is Kind.REQUEST
+}
 
 _NOBODY = Peer(None, {}, None)
 
@@ -54,6 +64,22 @@ def no_batches() -> InvalidRequestError:
         f"Invalid request: one message at a time; batches exist at "
         f"{' and '.join(r.date for r in REVISIONS if r.batching)} only"
     )
+
+
+def speaks_modern(message: Incoming, version: str | None) -> bool:
+    """Whether an HTTP request belongs to the modern era, by its version header or its body."""
+    if version is not None and find_revision(version) in MODERN:
+        return True
+    if not isinstance(message, Request):
+        return False
+    if message.method == "server/discover":
+        return True
+    if message.params is None:
+        return False
+    try:
+        return is_modern(codec.decode_as(Params, message.params).meta)
+    except msgspec.ValidationError:
+        return False
 
 
 class Eras:
@@ -96,12 +122,10 @@ class Eras:
         params: Params
         problem: RpcError | None = None
         try:
-            params = codec.decode_as(
-                _PARAMS.get(message.method, Params), b"{}" if raw is None else raw
-            )
-        except msgspec.ValidationError as error:
+            params = _DECODE.get(message.method, _decode_any)(b"{}" if raw is None else raw)
+        except codec.UNREADABLE as error:
             # Who asks decides which complaint comes first, so `_meta` is read all the same.
-            problem = InvalidParamsError(f"Invalid params: {error}")
+            problem = InvalidParamsError(f"Invalid params: {codec.reason(error)}")
             try:
                 params = codec.decode_as(Params, raw or b"{}")
             except msgspec.ValidationError:
@@ -176,11 +200,9 @@ class Eras:
         session.is_kept = False
         return session
 
-    def new_session(
-        self, revision: Revision, params: InitializeParams, send: Callable[[bytes], None]
-    ) -> Session:
-        """The session that an initialize request starts; `send` reaches its client."""
+    def new_session(self, revision: Revision, params: InitializeParams) -> Session:
+        """The session that an initialize request starts."""
         session = Session(revision, params.client_info, params.capabilities, self._log_rank)
-        session.back_channel = BackChannel(send, self._ask_timeout)
+        session.back_channel = BackChannel(self._ask_timeout)
         session.declared = frozenset(self._capabilities())
         return session

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar, overload
 
 import msgspec
 
-from dovetail.core.call import Call, Sent
+from dovetail.core.call import Call, Detachable, Sent
 from dovetail.core.schema import type_schema
 from dovetail.errors import UsageError
 from dovetail.features.content import Message
@@ -101,6 +101,15 @@ class Context:
         """Tell the client how far the work is. Sent at once; await it to keep its pace."""
         self._progress.report(done, total, message)
         return Sent(self._call.outbox)
+
+    def disconnect(self, retry_ms: int = 1000) -> None:
+        """Close the connection and let the client come back for the rest, after `retry_ms`.
+
+        For long work over HTTP. Where a connection cannot be picked up again, nothing happens.
+        """
+        outbox = self._call.outbox
+        if isinstance(outbox, Detachable):
+            outbox.disconnect(retry_ms)
 
     def resource_updated(self, uri: str) -> None:
         """Tell every client that watches this resource that it has changed."""

@@ -25,7 +25,13 @@ class Author(NamedTuple):
     # The parameter that wants the Context, if any.
     context: str | None
     description: Description
-    returns: Any
+    # The annotations, resolved.
+    hints: dict[str, Any]
+
+    @property
+    def returns(self) -> Any:
+        """The return annotation."""
+        return self.hints.get("return", inspect.Parameter.empty)
 
     @property
     def skipped(self) -> tuple[str, ...]:
@@ -64,7 +70,7 @@ def look_at(
         name=own_name,
         context=_context_parameter(hints),
         description=parse_docstring(inspect.getdoc(function)),
-        returns=hints.get("return", inspect.Parameter.empty),
+        hints=hints,
     )
 
 

@@ -22,6 +22,7 @@ from dovetail.core.schema import (
 from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError
 from dovetail.features.content import BLOCK_TYPES, fit_blocks, to_blocks
 from dovetail.features.handlers import Author, look_at
+from dovetail.features.header_params import HeaderParams, annotate, find_headers
 from dovetail.features.pagination import answer_page
 from dovetail.spec.fields import project
 from dovetail.spec.models import (
@@ -73,15 +74,21 @@ _NO_DATA, _OBJECTS = StructuredOutput.NONE, StructuredOutput.OBJECT
 class RegisteredTool:
     """A tool: the listing and the function behind it."""
 
-    __slots__ = ("arguments", "author", "listing", "result")
+    __slots__ = ("arguments", "author", "headers", "listing", "result")
 
     def __init__(
-        self, author: Author, listing: Tool, arguments: ArgumentsSchema, result: ResultSchema
+        self,
+        author: Author,
+        listing: Tool,
+        arguments: ArgumentsSchema,
+        result: ResultSchema,
+        headers: HeaderParams,
     ) -> None:
         self.author = author
         self.listing = listing
         self.arguments = arguments
         self.result = result
+        self.headers = headers
 
     def shape(self, call: Call, value: Any) -> Outcome:
         """What the function returned, as the client of this call can be told."""
@@ -136,6 +143,7 @@ class Tools:
             inline_refs=options.inline_refs,
             accept_json_strings=options.accept_json_strings,
         )
+        input_schema = annotate(author.hints, arguments.json_schema)
         result = result_schema(
             author.returns,
             json_schema=output_schema,
@@ -148,13 +156,19 @@ class Tools:
             title=title,
             description=description or author.description.summary or None,
             icons=icons,
-            input_schema=arguments.json_schema,
+            input_schema=input_schema,
             output_schema=result.json_schema,
             annotations=annotations,
             meta=meta,
         )
-        self.registry.add(author.name, RegisteredTool(author, listing, arguments, result))
+        headers = find_headers(input_schema, author.name)
+        self.registry.add(author.name, RegisteredTool(author, listing, arguments, result, headers))
         return listing
+
+    def header_params(self, name: str) -> HeaderParams:
+        """The parameters of a tool that HTTP repeats in headers."""
+        tool = self.registry.get(name)
+        return tool.headers if tool is not None else ()
 
     def remove(self, name: str) -> None:
         """Take a tool away; clients that listen are told."""

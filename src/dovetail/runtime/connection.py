@@ -258,7 +258,7 @@ class Connection:
 
     def start_session(self, revision: Revision, params: InitializeParams) -> None:
         """Remember what initialize settled."""
-        self._session = self._engine.eras.new_session(revision, params, self.send)
+        self._session = self._engine.eras.new_session(revision, params)
 
     def open_stream(self, stream: ListenStream) -> None:
         """Deliver changes to a listen stream from now on."""

@@ -20,7 +20,7 @@ from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
 from dovetail.wire.messages import Batch, Malformed, Request
 
-__all__ = ["RequestLink", "handle_message"]
+__all__ = ["DeadEnd", "RequestLink", "handle_message"]
 
 Send = Callable[[bytes], Awaitable[None] | None]
 
@@ -78,7 +78,7 @@ class _Forward:
             await self._last
 
 
-class _DeadEnd:
+class DeadEnd:
     """What carries a request whose caller wants the answer alone: nothing is kept."""
 
     def start_session(self, revision: Revision, params: InitializeParams) -> None:
@@ -91,20 +91,30 @@ class _DeadEnd:
     def close_stream(self, stream: ListenStream) -> None:
         """It has ended."""
 
+    def end(self) -> None:
+        """There is nothing to end."""
 
-_DEAD_END = _DeadEnd()
+
+_DEAD_END = DeadEnd()
 
 
-class RequestLink(_DeadEnd):
+class RequestLink(DeadEnd):
     """What carries a single request whose caller listens: a stream lasts as long as it does."""
 
     def __init__(self, engine: Engine, outbox: Outbox) -> None:
         self._engine = engine
         self._outbox = outbox
         self._unsubscribe: Callable[[], None] | None = None
+        self._stream: ListenStream | None = None
+
+    def end(self) -> None:
+        """End the stream, if one is open, from the server's side."""
+        if self._stream is not None:
+            self._stream.end()
 
     def open_stream(self, stream: ListenStream) -> None:
         """Deliver changes while the request is open."""
+        self._stream = stream
 
         def heard(change: Change) -> None:
             message = stream.announce(change)

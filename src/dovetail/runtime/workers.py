@@ -11,6 +11,7 @@ import contextlib
 import contextvars
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,8 +20,36 @@ __all__ = ["WorkerPool"]
 T = TypeVar("T")
 
 
+class _Landing:
+    """Where threads leave outcomes for one event loop: it is woken once for all that wait.
+
+    Each wake-up is a system call, and dearer than the rest of a short job.
+    """
+
+    __slots__ = ("_is_woken", "_outcomes", "loop")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._outcomes: deque[tuple[asyncio.Future[Any], Any, bool]] = deque()
+        self._is_woken = False
+
+    def leave(self, future: asyncio.Future[Any], outcome: Any, failed: bool) -> None:
+        """From a thread: leave an outcome."""
+        self._outcomes.append((future, outcome, failed))
+        if not self._is_woken:
+            self._is_woken = True
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                self.loop.call_soon_threadsafe(self._collect)
+
+    def _collect(self) -> None:
+        # In this order: what is left from now on wakes the loop again.
+        self._is_woken = False
+        while self._outcomes:
+            _settle(*self._outcomes.popleft())
+
+
 class _Job(NamedTuple):
-    loop: asyncio.AbstractEventLoop
+    landing: _Landing
     future: asyncio.Future[Any]
     function: Callable[[], Any]
     context: contextvars.Context
@@ -35,12 +64,16 @@ class WorkerPool:
         self._threads = 0
         self._idle = 0
         self._lock = threading.Lock()
+        self._landing: _Landing | None = None
 
     def run(self, function: Callable[[], T]) -> asyncio.Future[T]:
         """Run `function` in a thread, in the caller's context; the future has its outcome."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._jobs.put(_Job(loop, future, function, contextvars.copy_context()))
+        landing = self._landing
+        if landing is None or landing.loop is not loop:
+            landing = self._landing = _Landing(loop)
+        self._jobs.put(_Job(landing, future, function, contextvars.copy_context()))
         with self._lock:
             start = self._idle == 0 and self._threads < self._size
             if start:
@@ -65,8 +98,7 @@ class WorkerPool:
                 outcome, failed = error, True
             with self._lock:
                 self._idle += 1
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                job.loop.call_soon_threadsafe(_settle, job.future, outcome, failed)
+            job.landing.leave(job.future, outcome, failed)
             del job, outcome
 
 

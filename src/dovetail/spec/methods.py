@@ -51,6 +51,8 @@ class MethodSpec:
     capability: str | None = None
     # May be answered with input_required (2026-07-28 basic/patterns/mrtr#supported-requests).
     asks_back: bool = False
+    # The param that Streamable HTTP repeats in the header Mcp-Name.
+    mirrored: str | None = None
 
     def exists_at(self, revision: Revision) -> bool:
         """Whether the method is part of this revision."""
@@ -69,8 +71,11 @@ def _request(
     params: type[models.Params] = models.Params,
     capability: str | None = None,
     asks_back: bool = False,
+    mirrored: str | None = None,
 ) -> MethodSpec:
-    return MethodSpec(name, Kind.REQUEST, sender, since, until, params, capability, asks_back)
+    return MethodSpec(
+        name, Kind.REQUEST, sender, since, until, params, capability, asks_back, mirrored
+    )
 
 
 def _notification(
@@ -92,11 +97,23 @@ METHODS: tuple[MethodSpec, ...] = (
     _request("server/discover", V2026_07_28),
     # tools
     _request("tools/list", params=models.ListParams, capability="tools"),
-    _request("tools/call", params=models.CallToolParams, capability="tools", asks_back=True),
+    _request(
+        "tools/call",
+        params=models.CallToolParams,
+        capability="tools",
+        asks_back=True,
+        mirrored="name",
+    ),
     _notification("notifications/tools/list_changed"),
     # prompts
     _request("prompts/list", params=models.ListParams, capability="prompts"),
-    _request("prompts/get", params=models.GetPromptParams, capability="prompts", asks_back=True),
+    _request(
+        "prompts/get",
+        params=models.GetPromptParams,
+        capability="prompts",
+        asks_back=True,
+        mirrored="name",
+    ),
     _notification("notifications/prompts/list_changed"),
     # resources
     _request("resources/list", params=models.ListParams, capability="resources"),
@@ -106,6 +123,7 @@ METHODS: tuple[MethodSpec, ...] = (
         params=models.ReadResourceParams,
         capability="resources",
         asks_back=True,
+        mirrored="uri",
     ),
     _request(
         "resources/subscribe",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 __all__ = [
+    "HEADERLESS",
     "LATEST_LEGACY",
     "LEGACY",
     "MODERN",
@@ -65,6 +66,8 @@ class Revision:
     sampling_tools: bool = False
     progress_message: bool = False
     completions_capability: bool = False
+    # A stream of events begins with an id and no data, to come back with (HTTP).
+    priming_events: bool = False
     # Capabilities have a map of extensions.
     extensions: bool = False
 
@@ -112,6 +115,7 @@ V2025_11_25 = Revision(
     elicitation_defaults=True,
     url_elicitation=True,
     url_elicitation_id=True,
+    priming_events=True,
     titled_enums=True,
     sampling_tools=True,
     progress_message=True,
@@ -140,6 +144,8 @@ REVISIONS = (V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28)
 LEGACY = tuple(r for r in REVISIONS if r.family is Family.LEGACY)
 MODERN = tuple(r for r in REVISIONS if r.family is Family.MODERN)
 LATEST_LEGACY = LEGACY[-1]
+# What an HTTP request without a version header is taken for (2025-11-25 basic/transports).
+HEADERLESS = V2025_03_26
 
 _BY_DATE = {r.date: r for r in REVISIONS}
 

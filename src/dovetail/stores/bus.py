@@ -28,19 +28,22 @@ class MemoryBus(Generic[T]):
     """The bus of a single process."""
 
     def __init__(self) -> None:
-        self._listeners: tuple[Callable[[T], None], ...] = ()
+        self._listeners: dict[int, Callable[[T], None]] = {}
+        self._next = 0
 
     def publish(self, event: T) -> None:
         """Tell all subscribers; each decides on which thread it deals with the event."""
-        # A tuple that is replaced, never changed: safe to walk while others subscribe.
-        for listener in self._listeners:
+        # A copy: others may subscribe or leave meanwhile, also from other threads.
+        for listener in tuple(self._listeners.values()):
             listener(event)
 
     def subscribe(self, listener: Callable[[T], None]) -> Callable[[], None]:
         """Call `listener` for every event until the returned function is called."""
-        self._listeners = (*self._listeners, listener)
+        self._next += 1
+        number = self._next
+        self._listeners[number] = listener
 
         def unsubscribe() -> None:
-            self._listeners = tuple(known for known in self._listeners if known is not listener)
+            self._listeners.pop(number, None)
 
         return unsubscribe

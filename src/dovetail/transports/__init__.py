@@ -1,5 +1,19 @@
 """What carries the bytes."""
 
+import typing as _typing
+
 from dovetail.transports.stdio import serve_stdio
 
-__all__ = ["serve_stdio"]
+if _typing.TYPE_CHECKING:
+    from dovetail.transports.http_server import serve_http
+
+__all__ = ["serve_http", "serve_stdio"]
+
+
+def __getattr__(name: str) -> _typing.Any:
+    # uvicorn takes longer to import than everything a server on stdio needs.
+    if name == "serve_http":
+        from dovetail.transports.http_server import serve_http  # noqa: PLC0415 - see above
+
+        return serve_http
+    raise AttributeError(f"module 'dovetail.transports' has no attribute {name!r}")

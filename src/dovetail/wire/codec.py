@@ -25,10 +25,12 @@ from dovetail.wire.messages import (
 )
 
 __all__ = [
+    "UNREADABLE",
     "canonical_id",
     "decode",
     "decode_as",
     "decode_json",
+    "decoder",
     "encode",
     "encode_batch",
     "encode_canonical",
@@ -38,6 +40,7 @@ __all__ = [
     "encode_request",
     "encode_result",
     "encode_with",
+    "reason",
 ]
 
 T = TypeVar("T")
@@ -76,7 +79,7 @@ _QUOTE = ord('"')
 
 # A lone surrogate escape is legal JSON text that no UTF-8 string can hold; the decoder
 # reports it, and deep nesting, in ways that need words of our own.
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def decode(data: bytes) -> Incoming:
@@ -91,9 +94,9 @@ def decode(data: bytes) -> Incoming:
         # Decoding stopped at the first member that did not fit: the rest has not been seen yet.
         try:
             return _decode_unusual(data)
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             return _unreadable(error)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         return _unreadable(error)
 
 
@@ -173,7 +176,7 @@ def canonical_id(raw: bytes) -> bytes | None:
 
 
 def _unreadable(error: Exception) -> Malformed:
-    return Malformed(ParseError(f"Parse error: {_reason(error)}"))
+    return Malformed(ParseError(f"Parse error: {reason(error)}"))
 
 
 def _invalid(what: str, id: bytes | None) -> Malformed:
@@ -185,7 +188,8 @@ def _clip(raw: bytes, limit: int = 60) -> str:
     return text if len(text) <= limit else f"{text[:limit]}..."
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
+    """Why something could not be read, in words of ours where the decoder's mislead."""
     if isinstance(error, RecursionError):
         return "the JSON is nested too deeply"
     if isinstance(error, UnicodeDecodeError):
@@ -196,6 +200,11 @@ def _reason(error: Exception) -> str:
     return text
 
 
+def decoder(type_: type[T]) -> Callable[[bytes | Raw], T]:
+    """Like `decode_as`, looked up once; raises one of UNREADABLE."""
+    return msgspec.json.Decoder(type_).decode
+
+
 def decode_as(type_: type[T], raw: bytes | Raw) -> T:
     """Raw JSON as `type_`; raises `msgspec.ValidationError` where it does not fit."""
     decoder = _decoders.get(type_)
@@ -203,11 +212,11 @@ def decode_as(type_: type[T], raw: bytes | Raw) -> T:
         decoder = _decoders[type_] = msgspec.json.Decoder(type_)
     try:
         value: T = decoder.decode(raw)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         if isinstance(error, msgspec.ValidationError):
             raise
         # Params were skipped, not read, when the envelope was decoded.
-        raise msgspec.ValidationError(_reason(error)) from None
+        raise msgspec.ValidationError(reason(error)) from None
     return value
 
 

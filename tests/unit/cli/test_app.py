@@ -134,7 +134,7 @@ def test_a_command_behind_two_dashes_is_a_target() -> None:
         (["list"], 2, "No server named; give FILE.py or -- command"),
         (["list", "nope.py"], 2, "There is no file 'nope.py'"),
         (["list", f"{FILE}:nope"], 2, "has nothing under the name 'nope'"),
-        (["list", "https://example.com"], 2, "HTTP transport"),
+        (["list", "http://127.0.0.1:9/mcp"], 4, "Could not connect"),
         (["list", "no-such-command-anywhere"], 4, "Could not start"),
         (["list", FILE, "--mode", "old"], 2, "Unknown mode 'old'; allowed: auto"),
         (["list", FILE, "--timeout", "0"], 2, "--timeout"),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dovetail.client import Client
+from dovetail.client.http_channel import HttpChannel
 from dovetail.client.memory import MemoryChannel
 from dovetail.client.stdio import StdioChannel
 from dovetail.client.targets import find_command, open_target
@@ -52,8 +53,16 @@ def test_the_environment_of_an_entry_yields_to_the_callers() -> None:
 @pytest.mark.parametrize(
     ("target", "problem"),
     [
-        ("https://example.com/mcp", "HTTP transport"),
-        ({"url": "http://localhost"}, "HTTP transport"),
+        ("http://", "with a host"),
+        ("http://[::1/mcp", "is no URL"),
+        ("http://host:port/mcp", "is no URL"),
+        ("http://me:secret@host/mcp", "headers="),
+        ("http://host/a b", "percent-encoded"),
+        ({"url": 7}, "'url' must be a text"),
+        ({"url": "http://host", "headers": ["x"]}, "'headers' must map"),
+        ({"url": "http://host", "headers": {"Mcp-Session-Id": "x"}}, "client's own"),
+        ({"url": "http://host", "headers": {"A B": "x"}}, "no name of a header"),
+        ({"url": "http://host", "headers": {"A": "x\r\ny"}}, "plain ASCII"),
         ("", "no command"),
         ([], "no command"),
         ("'unfinished", "cannot be split"),
@@ -68,3 +77,24 @@ def test_the_environment_of_an_entry_yields_to_the_callers() -> None:
 def test_what_names_no_server_is_refused_at_once(target: Any, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         Client(target)
+
+
+def test_a_url_is_reached_over_http_whatever_names_it() -> None:
+    assert isinstance(open_target("HTTP://localhost:8000/mcp"), HttpChannel)
+    entry = {"type": "http", "url": "https://localhost/mcp", "headers": {"Authorization": "x"}}
+    assert isinstance(open_target(entry, headers={"X-More": "y"}), HttpChannel)
+
+
+def test_headers_without_a_url_are_refused() -> None:
+    with pytest.raises(UsageError, match="headers= are for a URL"):
+        Client("some command", headers={"Authorization": "x"})
+
+
+def test_a_secret_is_not_repeated_in_what_is_refused() -> None:
+    for target, headers in (
+        ("http://me:secret@host/mcp", None),
+        ("http://host/mcp", {"Authorization": "secret\n"}),
+    ):
+        with pytest.raises(UsageError) as caught:
+            Client(target, headers=headers)
+        assert "secret" not in str(caught.value)

@@ -15,7 +15,7 @@ from msgspec import Raw
 from dovetail.core.call import Call, Peer
 from dovetail.core.options import Options
 from dovetail.eras.legacy.session import Session
-from dovetail.eras.select import Eras, no_batches
+from dovetail.eras.select import Eras, no_batches, speaks_modern
 from dovetail.errors import (
     InvalidParamsError,
     InvalidRequestError,
@@ -35,7 +35,7 @@ from dovetail.spec.revisions import (
     Revision,
 )
 from dovetail.wire import codec
-from dovetail.wire.messages import Request
+from dovetail.wire.messages import Incoming, Notification, Request
 from tests.unit.fakes import make_identity
 
 ERAS = Eras(make_identity(), Options(state_keys=[b"k" * 32]), lambda uri: True)
@@ -292,7 +292,7 @@ def test_a_new_session_has_a_back_channel_and_what_was_declared_when_it_began(
     declared: dict[str, Any] = {"tools": {}}
     eras = Eras(make_identity(declared), Options(log_level=level), lambda uri: True)
     params = codec.decode_as(InitializeParams, json.dumps(HELLO).encode())
-    session = eras.new_session(V2025_06_18, params, lambda message: None)
+    session = eras.new_session(V2025_06_18, params)
     assert session.revision is V2025_06_18
     assert session.peer() == Peer(ClientInfo(name="c", version="1"), {"roots": {}}, rank)
     assert session.back_channel is not None
@@ -348,3 +348,38 @@ def test_a_weak_key_is_refused_when_the_server_is_made() -> None:
 
 def test_every_revision_is_served_by_one_of_the_eras() -> None:
     assert {revision.family for revision in (*LEGACY, V2026_07_28)} == set(Family)
+
+
+# -- which era an HTTP request belongs to -------------------------------------------------------
+
+
+def heard(params: bytes | None = None, method: str = "tools/list") -> Request:
+    return Request(b"1", method, None if params is None else Raw(params))
+
+
+MODERN_PARAMS = b'{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}'
+
+
+@pytest.mark.parametrize(
+    ("message", "version", "modern"),
+    [
+        (heard(), "2026-07-28", True),
+        (Notification("n"), "2026-07-28", True),
+        (Notification("n"), "2025-11-25", False),
+        (Notification("n"), None, False),
+        (heard(method="server/discover"), None, True),
+        (heard(method="server/discover"), "2025-11-25", True),
+        (heard(), None, False),
+        (heard(), "junk", False),
+        (heard(b"{}"), None, False),
+        (heard(b'{"_meta":{}}'), None, False),
+        (heard(b'{"_meta":5}'), None, False),
+        (heard(b"[]"), None, False),
+        (heard(MODERN_PARAMS), None, True),
+        (heard(MODERN_PARAMS), "2025-11-25", True),
+    ],
+)
+def test_an_http_request_tells_its_era_by_its_version_or_its_body(
+    message: Incoming, version: str | None, modern: bool
+) -> None:
+    assert speaks_modern(message, version) is modern

@@ -108,6 +108,14 @@ def test_a_request_needs_the_capability_of_its_page(
     assert {method.name for method in requests if method.capability == capability} == names
 
 
+def test_http_repeats_the_name_of_what_is_asked_for() -> None:
+    assert {m.name: m.mirrored for m in METHODS if m.mirrored is not None} == {
+        "tools/call": "name",
+        "prompts/get": "name",
+        "resources/read": "uri",
+    }
+
+
 def test_a_notification_needs_no_capability() -> None:
     assert all(m.capability is None for m in METHODS if m.kind is Kind.NOTIFICATION)
 

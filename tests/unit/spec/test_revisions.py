@@ -9,6 +9,7 @@ from mcp_types import version
 
 from dovetail.spec import revisions
 from dovetail.spec.revisions import (
+    HEADERLESS,
     LATEST_LEGACY,
     LEGACY,
     MODERN,
@@ -30,6 +31,10 @@ def test_the_revisions_and_their_families_are_the_official_ones() -> None:
     assert LATEST_LEGACY.date == version.LATEST_HANDSHAKE_VERSION
     assert {r.family for r in LEGACY} == {Family.LEGACY}
     assert {r.family for r in MODERN} == {Family.MODERN}
+
+
+def test_a_request_without_a_version_header_is_of_the_first_revision_with_http() -> None:
+    assert HEADERLESS.date == "2025-03-26"
 
 
 def test_the_order_is_that_of_history() -> None:
@@ -55,6 +60,7 @@ def test_a_date_that_was_never_released_is_nothing(date: str) -> None:
     ("name", "values"),
     [
         ("batching", [False, True, False, False, False]),
+        ("priming_events", [False, False, False, True, False]),
         ("structured_output", ["none", "none", "object", "object", "any"]),
         ("resource_not_found", [-32002, -32002, -32002, -32002, -32602]),
         ("unreadable_id", [b"null", b"null", b"null", None, None]),

@@ -30,14 +30,13 @@ class _Error(Struct):
 class BackChannel:
     """Sends requests on one session and matches the answers."""
 
-    def __init__(self, send: Callable[[bytes], None], timeout: float | None) -> None:
-        self._send = send
+    def __init__(self, timeout: float | None) -> None:
         self._timeout = timeout
         self._waiting: dict[bytes, asyncio.Future[Raw]] = {}
         self._last_id = 0
         self._closed = False
 
-    async def request(self, ask: Ask) -> Raw:
+    async def request(self, ask: Ask, send: Callable[[bytes], None]) -> Raw:
         """Send and wait; raises RpcError for an error answer, LimitError for none in time."""
         if self._closed:
             raise TransportError("the client is gone")
@@ -45,18 +44,18 @@ class BackChannel:
         id = codec.encode_id(self._last_id)
         answer: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
         self._waiting[id] = answer
-        self._send(codec.encode_request(id, ask.method, ask.params))
+        send(codec.encode_request(id, ask.method, ask.params))
         try:
             # lifecycle.timeouts.set, lifecycle.timeouts.cancel (2025-11-25 basic/lifecycle)
             async with asyncio.timeout(self._timeout):
                 return await answer
         except TimeoutError:
-            self._cancel(id, "no answer in time")
+            _cancel(id, "no answer in time", send)
             raise LimitError(
                 f"The client did not answer {ask.method} within {self._timeout:g} seconds."
             ) from None
         except asyncio.CancelledError:
-            self._cancel(id, "the answer is not needed any more")
+            _cancel(id, "the answer is not needed any more", send)
             raise
         finally:
             self._waiting.pop(id, None)
@@ -80,10 +79,11 @@ class BackChannel:
             if not waiting.done():
                 waiting.set_exception(TransportError("the client is gone"))
 
-    def _cancel(self, id: bytes, reason: str) -> None:
-        # cancel.own-direction (2025-11-25 basic/utilities/cancellation): only what we sent
-        params = codec.encode({"requestId": codec.decode_json(id), "reason": reason})
-        self._send(codec.encode_notification("notifications/cancelled", params))
+
+def _cancel(id: bytes, reason: str, send: Callable[[bytes], None]) -> None:
+    # cancel.own-direction (2025-11-25 basic/utilities/cancellation): only what we sent
+    params = codec.encode({"requestId": codec.decode_json(id), "reason": reason})
+    send(codec.encode_notification("notifications/cancelled", params))
 
 
 def _read_error(raw: Raw) -> RpcError:

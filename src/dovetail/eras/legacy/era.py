@@ -47,7 +47,7 @@ class LegacyEra(Era):
             # lifecycle.init.no-early-requests (2025-11-25 basic/lifecycle)
             raise ToolError(f"{ask.method} has to wait for the client's notifications/initialized.")
         try:
-            return await call.waiting(session.back_channel.request(ask))
+            return await call.waiting(session.back_channel.request(ask, call.outbox.send))
         except RpcError as error:
             # The client refused; that is for the model to read, not an error of its request.
             raise ToolError(f"The client refused {ask.method}: {error.message}") from None

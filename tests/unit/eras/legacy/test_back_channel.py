@@ -30,9 +30,9 @@ class Wire:
 
     def __init__(self, timeout: float | None = None) -> None:
         self.sent: list[Any] = []
-        self.channel = BackChannel(self._send, timeout)
+        self.channel = BackChannel(timeout)
 
-    def _send(self, message: bytes) -> None:
+    def send(self, message: bytes) -> None:
         self.sent.append(json.loads(message))
 
     def answer(self, message: bytes) -> bool:
@@ -43,7 +43,7 @@ class Wire:
     async def start(self, ask: Ask = ASK) -> asyncio.Task[Raw]:
         """A question that has been sent."""
         before = len(self.sent)
-        task = asyncio.ensure_future(self.channel.request(ask))
+        task = asyncio.ensure_future(self.channel.request(ask, self.send))
         while len(self.sent) == before:
             await asyncio.sleep(0)
         return task
@@ -148,7 +148,7 @@ def cancelled(id: int, reason: str) -> dict[str, Any]:
 def test_no_answer_in_time_cancels_the_question_at_the_client() -> None:
     async def play(wire: Wire) -> None:
         with pytest.raises(LimitError) as caught:
-            await wire.channel.request(ASK)
+            await wire.channel.request(ASK, wire.send)
         assert str(caught.value) == (
             "The client did not answer elicitation/create within 0.001 seconds."
         )
@@ -216,6 +216,6 @@ def test_a_question_after_the_end_fails_at_once() -> None:
     async def play(wire: Wire) -> None:
         wire.channel.close()
         with pytest.raises(TransportError, match="the client is gone"):
-            await wire.channel.request(ASK)
+            await wire.channel.request(ASK, wire.send)
 
     assert played(play) == []

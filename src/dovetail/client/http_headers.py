@@ -1,0 +1,195 @@
+"""Headers that repeat what the body of a modern request says, for proxies that do not read bodies.
+
+Which arguments of a tool are repeated stands in its listed `inputSchema`, so the lists that
+pass by are remembered here. Pages: 2026-07-28 basic/transports/streamable-http, server/tools.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from dovetail.errors import UsageError
+from dovetail.features.header_params import KEYWORD, HeaderParams, find_headers
+from dovetail.spec import keys
+from dovetail.spec.methods import methods_at
+from dovetail.spec.revisions import MODERN, find_revision
+from dovetail.wire import codec
+from dovetail.wire.messages import Request
+
+__all__ = ["ToolHeaders", "check_own_headers", "encode_value", "find_version", "mirror_request"]
+
+logger = logging.getLogger("dovetail")
+
+_PREFIX = "=?base64?"
+_SUFFIX = "?="
+_BLANKS = " \t"
+_KEYWORD = KEYWORD.encode()
+
+# What the client says itself; a second opinion would only break requests.
+_RESERVED = frozenset(
+    {
+        "accept",
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "last-event-id",
+        "mcp-method",
+        "mcp-name",
+        "mcp-protocol-version",
+        "mcp-session-id",
+        "transfer-encoding",
+    }
+)
+_TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
+
+
+class _Params(Struct):
+    """What is repeated of any request."""
+
+    name: str | None = None
+    uri: str | None = None
+    arguments: Raw = Raw(b"{}")
+    meta: dict[str, Any] = msgspec.field(default_factory=dict, name="_meta")
+
+
+class _Page(Struct):
+    tools: list[dict[str, Any]]
+
+
+def check_own_headers(headers: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
+    """The headers a user adds to every request; raises UsageError for what no header can be."""
+    for name, value in headers.items():
+        if not isinstance(name, str) or not name or not set(name.lower()) <= _TOKEN:
+            raise UsageError(f"{name!r} is no name of a header")
+        if name.lower() in _RESERVED or name.lower().startswith("mcp-param-"):
+            raise UsageError(f"The header {name} is the client's own; it cannot be given")
+        # The value stays out of the message: it is likely a secret.
+        if not isinstance(value, str) or not _is_plain(value):
+            raise UsageError(f"The value of the header {name} must be text in plain ASCII")
+    return tuple(headers.items())
+
+
+def encode_value(text: str) -> str:
+    """A text as it stands in a header."""
+    looks_encoded = text.startswith(_PREFIX) and text.endswith(_SUFFIX)
+    if _is_plain(text) and not looks_encoded:
+        return text
+    return _PREFIX + base64.b64encode(text.encode()).decode() + _SUFFIX
+
+
+def _is_plain(text: str) -> bool:
+    visible = all(" " <= character <= "~" or character == "\t" for character in text)
+    return visible and text == text.strip(_BLANKS)
+
+
+def find_version(message: Request) -> str | None:
+    """The version that a request names in its own metadata, which makes it a modern one."""
+    version = _read_params(message).meta.get(keys.PROTOCOL_VERSION)
+    return version if isinstance(version, str) else None
+
+
+def mirror_request(message: Request, version: str, tools: ToolHeaders) -> list[tuple[str, str]]:
+    """The headers that go with a modern request."""
+    params = _read_params(message)
+    headers = [("MCP-Protocol-Version", version), ("Mcp-Method", message.method)]
+    spec = methods_at(find_revision(version) or MODERN[-1]).get(message.method)
+    if spec is not None and spec.mirrored is not None:
+        value = getattr(params, spec.mirrored)
+        if value is not None:
+            headers.append(("Mcp-Name", encode_value(value)))
+    if message.method == "tools/call" and params.name is not None:
+        headers.extend(tools.mirror(params.name, params.arguments))
+    return headers
+
+
+def _read_params(message: Request) -> _Params:
+    if message.params is None:
+        return _Params()
+    try:
+        return codec.decode_as(_Params, message.params)
+    except msgspec.ValidationError:
+        # The server will have its say about params like these.
+        return _Params()
+
+
+class ToolHeaders:
+    """The tools that were listed, as far as their arguments go into headers."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, HeaderParams] = {}
+
+    def mirror(self, name: str, arguments: Raw) -> Iterator[tuple[str, str]]:
+        """The headers of one call."""
+        known = self._known.get(name)
+        if not known:
+            return
+        given = codec.decode_json(arguments)
+        for path, header in known:
+            text = _to_text(_value_at(path, given))
+            if text is not None:
+                yield f"Mcp-Param-{header}", encode_value(text)
+
+    def learn(self, result: Raw) -> bytes | None:
+        """Read a page of tools; what to hand out in its place if it holds invalid tools."""
+        if _KEYWORD not in bytes(result) and not self._known:
+            return None
+        try:
+            tools = codec.decode_as(_Page, result).tools
+        except msgspec.ValidationError:
+            # Whoever asked for it decodes it too, and says what is wrong.
+            return None
+        valid = [tool for tool in tools if self._take(tool)]
+        if len(valid) == len(tools):
+            return None
+        return codec.encode({**codec.decode_json(result), "tools": valid})
+
+    def _take(self, tool: dict[str, Any]) -> bool:
+        name, schema = tool.get("name"), tool.get("inputSchema")
+        if not isinstance(name, str) or not isinstance(schema, dict):
+            return True
+        self._known.pop(name, None)
+        try:
+            _check_shape(schema)
+            found = find_headers(schema, name)
+        except (UsageError, RecursionError) as error:
+            # One bad tool must not keep the others from being used.
+            logger.warning("left out the tool %r, its %s is invalid: %s", name, KEYWORD, error)
+            return False
+        if found:
+            self._known[name] = found
+        return True
+
+
+def _check_shape(schema: dict[str, Any]) -> None:
+    properties = schema.get("properties", {})
+    if not isinstance(properties, dict):
+        raise UsageError("'properties' is no object")
+    for field in properties.values():
+        if isinstance(field, dict):
+            _check_shape(field)
+
+
+def _value_at(path: tuple[str, ...], arguments: Any) -> Any:
+    for key in path:
+        if not isinstance(arguments, dict):
+            return None
+        arguments = arguments.get(key)
+    return arguments
+
+
+def _to_text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value if isinstance(value, str) else None

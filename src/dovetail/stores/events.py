@@ -1,0 +1,57 @@
+"""Events of streams, kept for clients that lost their connection and come back.
+
+The embedded default keeps a bounded number of bytes per stream in memory. An event id is
+`<stream>_<number>`, so that it tells which stream it belongs to and where in it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Protocol
+
+__all__ = ["EventLog", "MemoryEventLog"]
+
+
+class EventLog(Protocol):
+    """The events of one stream, oldest first."""
+
+    def append(self, message: bytes) -> bytes:
+        """Keep an event; returns its id."""
+
+    def after(self, id: bytes) -> list[tuple[bytes, bytes]] | None:
+        """The events that came later than `id`, or None if that is not known any more."""
+
+
+class MemoryEventLog:
+    """Keeps the newest events of one stream in memory."""
+
+    __slots__ = ("_bytes", "_events", "_last", "_limit", "_stream")
+
+    def __init__(self, stream: str, limit: int) -> None:
+        self._stream = stream
+        self._limit = limit
+        self._events: deque[tuple[int, bytes]] = deque()
+        self._last = -1
+        self._bytes = 0
+
+    def append(self, message: bytes) -> bytes:
+        """Keep an event, and forget the oldest ones when there are too many bytes."""
+        self._last += 1
+        self._events.append((self._last, message))
+        self._bytes += len(message)
+        while self._bytes > self._limit and len(self._events) > 1:
+            self._bytes -= len(self._events.popleft()[1])
+        return self._id(self._last)
+
+    def after(self, id: bytes) -> list[tuple[bytes, bytes]] | None:
+        """The events later than `id`; None if some of them are gone."""
+        stream, _, number = id.decode("latin-1").rpartition("_")
+        if stream != self._stream or not number.isdigit():
+            return None
+        seen = int(number)
+        if seen > self._last or (self._events and seen < self._events[0][0] - 1):
+            return None
+        return [(self._id(n), message) for n, message in self._events if n > seen]
+
+    def _id(self, number: int) -> bytes:
+        return f"{self._stream}_{number}".encode()

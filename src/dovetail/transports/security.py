@@ -1,0 +1,80 @@
+"""Host and Origin of HTTP requests: the defence against DNS rebinding.
+
+A page on the web can make a browser talk to a server on the user's own machine. It cannot
+forge the Host the browser sends, nor the Origin. So a server that is bound to the loopback
+interface takes requests for loopback names only, and from pages of loopback origins only. A
+server behind a name of its own is told that name; without being told it checks that an Origin,
+where there is one, belongs to the Host that was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+__all__ = ["LOOPBACK", "RequestGuard"]
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+_LOOPBACK_ADDRESSES = ("127.0.0.1", "::1", "localhost")
+_MOST_KNOWN = 1024
+
+
+class RequestGuard:
+    """Decides which requests may come in at all."""
+
+    def __init__(
+        self,
+        allowed_hosts: Collection[str] | None = None,
+        allowed_origins: Collection[str] = (),
+    ) -> None:
+        """None for `allowed_hosts` means: loopback names for a loopback address, else any."""
+        self._hosts = None if allowed_hosts is None else {host.lower() for host in allowed_hosts}
+        self._origins = {origin.lower().rstrip("/") for origin in allowed_origins}
+        self._any_origin = "*" in self._origins
+        # Verdicts on what has been seen; clients repeat themselves.
+        self._known: dict[tuple[bytes, bytes, str], str | None] = {}
+
+    def refusal(
+        self, host: bytes, origin: bytes, server: tuple[str, int | None] | None
+    ) -> str | None:
+        """Why a request to the address `server` is refused, or None if it may come in."""
+        key = (host, origin, server[0] if server else "")
+        if key in self._known:
+            return self._known[key]
+        reason = self._judge(
+            host.decode("latin-1").lower(), origin.decode("latin-1").lower(), key[2]
+        )
+        if len(self._known) < _MOST_KNOWN:
+            self._known[key] = reason
+        return reason
+
+    def _judge(self, host: str, origin: str, address: str) -> str | None:
+        name = _without_port(host)
+        allowed = self._hosts
+        if allowed is None:
+            allowed = set(LOOPBACK) if address in _LOOPBACK_ADDRESSES else {"*"}
+        if not {"*", name, host} & allowed:
+            return (
+                f"Host {host!r} is not served here; allowed: {', '.join(sorted(allowed))} "
+                "(see allowed_hosts)"
+            )
+        if not origin or self._any_origin or origin in self._origins:
+            return None
+        # http.origin.validate, http.origin.403 (2025-11-25 basic/transports)
+        try:
+            origin_host = urlsplit(origin).netloc
+        except ValueError:
+            return f"Origin {origin!r} cannot be read"
+        if origin_host == host or {_without_port(origin_host), name} <= set(LOOPBACK):
+            return None
+        return f"Origin {origin!r} is not allowed here (see allowed_origins)"
+
+    def allows_cors(self, origin: bytes) -> bool:
+        """Whether a page of this origin was named as welcome."""
+        return self._any_origin or origin.decode("latin-1").lower() in self._origins
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.rpartition(":")[0] if ":" in host else host

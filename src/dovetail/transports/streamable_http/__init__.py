@@ -1,0 +1,1 @@
+"""Streamable HTTP: one URL, both eras."""

@@ -1,0 +1,36 @@
+"""Which files a reload looks at; the rest of the supervisor is tested by running it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dovetail.cli.supervising import take_snapshot
+
+
+def write(path: Path) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    return str(path)
+
+
+def test_a_snapshot_has_the_python_files_that_somebody_edits(tmp_path: Path) -> None:
+    wanted = {write(tmp_path / "server.py"), write(tmp_path / "parts" / "tools.py")}
+    for name in (
+        "notes.md",
+        ".git/hook.py",
+        "__pycache__/x.py",
+        "node_modules/gyp.py",
+        "env/lib/y.py",
+        "env/pyvenv.cfg",
+    ):
+        write(tmp_path / name)
+    (tmp_path / "dangling.py").symlink_to(tmp_path / "nowhere.py")
+    assert take_snapshot(tmp_path).keys() == wanted
+
+
+def test_a_snapshot_changes_with_a_file(tmp_path: Path) -> None:
+    file = Path(write(tmp_path / "server.py"))
+    before = take_snapshot(tmp_path)
+    assert take_snapshot(tmp_path) == before
+    file.unlink()
+    assert take_snapshot(tmp_path) != before

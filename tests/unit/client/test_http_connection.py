@@ -1,0 +1,217 @@
+"""HTTP/1.1 on the wire: URLs, connections that are kept or not, TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import ipaddress
+import ssl
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from dovetail.client import http_connection
+from dovetail.client.http_connection import HttpPool, parse_url
+from dovetail.errors import PeerError, TransportError
+from tests.peers.scripted import run
+from tests.unit.client.fake_http import Heard, Serve, Wire, fake_http
+
+
+async def ok(heard: Heard, wire: Wire) -> None:
+    await wire.respond(200, b"ok", "text/plain")
+
+
+async def fetch(pool: HttpPool, method: str = "GET", body: bytes = b"") -> bytes:
+    async with pool.exchange(method, [], body) as response:
+        assert response.status == 200
+        return await response.read(100)
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port", "resource", "authority"),
+    [
+        ("http://host/mcp", "host", 80, "/mcp", "host"),
+        ("https://host", "host", 443, "/", "host"),
+        ("http://HOST:8000/a?b=c#d", "host", 8000, "/a?b=c", "host:8000"),
+        ("http://[::1]:8000/mcp", "::1", 8000, "/mcp", "[::1]:8000"),
+    ],
+)
+def test_a_url_is_taken_apart(
+    url: str, host: str, port: int, resource: str, authority: str
+) -> None:
+    endpoint = parse_url(url)
+    assert (endpoint.host, endpoint.port) == (host, port)
+    assert (endpoint.resource, endpoint.authority) == (resource, authority)
+    assert "?" not in str(endpoint)
+
+
+def run_with(serve: Serve, times: int = 2) -> tuple[list[bytes], int]:
+    async def use() -> tuple[list[bytes], int]:
+        async with fake_http(serve) as fake:
+            pool = HttpPool(parse_url(fake.url))
+            try:
+                return [await fetch(pool) for _ in range(times)], fake.connections
+            finally:
+                await pool.close()
+
+    said: tuple[list[bytes], int] = run(use())
+    return said
+
+
+def test_a_connection_serves_many_requests() -> None:
+    assert run_with(ok, 3) == ([b"ok", b"ok", b"ok"], 1)
+
+
+def test_a_server_may_want_a_connection_for_each() -> None:
+    async def close(heard: Heard, wire: Wire) -> None:
+        await wire.respond(200, b"ok", "text/plain", Connection="close")
+        wire.hang_up()
+
+    assert run_with(close) == ([b"ok", b"ok"], 2)
+
+
+def test_a_body_may_end_with_its_connection() -> None:
+    async def old(heard: Heard, wire: Wire) -> None:
+        await wire.raw(b"HTTP/1.0 200 OK\r\n\r\nok")
+        wire.hang_up()
+
+    assert run_with(old) == ([b"ok", b"ok"], 2)
+
+
+def test_news_before_the_response_are_skipped() -> None:
+    async def early(heard: Heard, wire: Wire) -> None:
+        await wire.raw(b"HTTP/1.1 103 Early Hints\r\n\r\n")
+        await ok(heard, wire)
+
+    assert run_with(early) == ([b"ok", b"ok"], 1)
+
+
+def test_a_connection_that_was_idle_for_long_is_not_trusted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_connection, "_IDLE_SECONDS", 0.0)
+    assert run_with(ok) == ([b"ok", b"ok"], 2)
+
+
+def test_more_than_the_answer_is_no_reason_to_keep_a_connection() -> None:
+    async def twice(heard: Heard, wire: Wire) -> None:
+        await wire.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n")
+
+    assert run_with(twice) == ([b"ok", b"ok"], 2)
+
+
+def test_a_server_that_hangs_up_is_told() -> None:
+    async def hang_up(heard: Heard, wire: Wire) -> None:
+        wire.hang_up()
+
+    with pytest.raises(TransportError, match=r"closed the connection without|broke"):
+        run_with(hang_up)
+
+
+def test_a_body_beyond_the_limit_is_refused() -> None:
+    async def long(heard: Heard, wire: Wire) -> None:
+        await wire.respond(200, b"x" * 101)
+
+    with pytest.raises(PeerError, match="limit of 100 bytes"):
+        run_with(long)
+
+
+def test_closing_the_pool_ends_what_is_under_way() -> None:
+    async def use() -> None:
+        asked = asyncio.Event()
+
+        async def silent(heard: Heard, wire: Wire) -> None:
+            asked.set()
+            await wire.gone()
+
+        async with fake_http(silent) as fake:
+            pool = HttpPool(parse_url(fake.url))
+            waiting = asyncio.create_task(fetch(pool))
+            await asked.wait()
+            await pool.close()
+            with pytest.raises(TransportError, match="closed the connection without an answer"):
+                await waiting
+            with pytest.raises(TransportError, match="closed"):
+                await fetch(pool)
+
+    run(use())
+
+
+def test_a_host_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never(*_: object, **__: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(asyncio, "open_connection", never)
+    monkeypatch.setattr(http_connection, "_CONNECT_SECONDS", 0.01)
+    with pytest.raises(TransportError, match=r"Could not connect to http://host/ within 0.01 s"):
+        run(fetch(HttpPool(parse_url("http://host/"))))
+
+
+# -- TLS --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "fake")])
+    now = datetime.datetime.now(datetime.UTC)
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    secret = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    file = tmp_path_factory.mktemp("tls") / "fake.pem"
+    file.write_bytes(secret + made.public_bytes(pem))
+    return file
+
+
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_https_asks_for_a_certificate_it_can_trust(
+    certificate: Path, is_trusted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+
+    async def use() -> bytes:
+        async with fake_http(ok, context) as fake:
+            pool = HttpPool(parse_url(fake.url))
+            try:
+                return await fetch(pool, "POST", b"{}")
+            finally:
+                await pool.close()
+
+    if is_trusted:
+        assert run(use()) == b"ok"
+    else:
+        with pytest.raises(TransportError, match="certificate is not trusted: self"):
+            run(use())
+
+
+def test_https_that_is_none_is_told() -> None:
+    async def use() -> None:
+        async def plain(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            writer.close()
+
+        async with await asyncio.start_server(plain, "127.0.0.1", 0) as listener:
+            port = listener.sockets[0].getsockname()[1]
+            await fetch(HttpPool(parse_url(f"https://127.0.0.1:{port}/")))
+
+    with pytest.raises(TransportError, match=r"Could not connect to https://127\.0\.0\.1"):
+        run(use())

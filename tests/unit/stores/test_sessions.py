@@ -1,0 +1,95 @@
+"""Sessions: found by ids nobody can guess, bounded, forgotten when nobody uses them."""
+
+from __future__ import annotations
+
+import pytest
+
+from dovetail.errors import LimitError
+from dovetail.stores.sessions import MemorySessions
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def make(limit: int = 10, lifetime: float = 60.0) -> tuple[MemorySessions[str], Clock, set[str]]:
+    clock = Clock()
+    busy: set[str] = set()
+    kept: MemorySessions[str] = MemorySessions(
+        limit, lifetime, is_busy=lambda session: session in busy, clock=clock
+    )
+    return kept, clock, busy
+
+
+def test_a_session_is_found_by_its_id_until_it_is_removed() -> None:
+    kept, _, _ = make()
+    id = kept.add("a")
+    assert kept.get(id) == "a"
+    assert kept.remove(id) == "a"
+    assert kept.get(id) is None
+    assert kept.remove(id) is None
+
+
+def test_ids_are_long_random_and_visible_ascii() -> None:
+    kept, _, _ = make(100)
+    ids = {kept.add("a") for _ in range(100)}
+    assert len(ids) == 100
+    assert all(len(id) >= 43 and all(0x21 <= ord(char) <= 0x7E for char in id) for id in ids)
+
+
+def test_there_are_no_more_than_the_limit() -> None:
+    kept, _, _ = make(2)
+    first = kept.add("a")
+    kept.add("b")
+    with pytest.raises(LimitError, match="2 sessions"):
+        kept.add("c")
+    kept.remove(first)
+    kept.add("c")
+    assert list(kept) == ["b", "c"]
+    assert len(kept) == 2
+
+
+def test_what_nobody_has_used_for_long_is_forgotten() -> None:
+    kept, clock, _ = make()
+    old, used = kept.add("old"), kept.add("used")
+    clock.now = 59
+    assert kept.expire() == []
+    assert kept.get(used) == "used"
+    clock.now = 60
+    assert kept.expire() == ["old"]
+    assert kept.get(old) is None
+    clock.now = 119
+    assert kept.expire() == ["used"]
+    assert kept.expire() == []
+
+
+def test_a_busy_session_is_given_another_life() -> None:
+    kept, clock, busy = make()
+    kept.add("working")
+    kept.add("idle")
+    busy.add("working")
+    clock.now = 60
+    assert kept.expire() == ["idle"]
+    busy.clear()
+    clock.now = 119
+    assert kept.expire() == []
+    clock.now = 120
+    assert kept.expire() == ["working"]
+
+
+def test_a_lifetime_of_nothing_ends() -> None:
+    kept, _, busy = make(lifetime=0)
+    kept.add("working")
+    busy.add("working")
+    assert kept.expire() == []
+    assert len(kept) == 1
+
+
+def test_without_being_told_no_session_is_busy() -> None:
+    kept: MemorySessions[str] = MemorySessions(1, 0)
+    kept.add("a")
+    assert kept.expire() == ["a"]
