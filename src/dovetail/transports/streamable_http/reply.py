@@ -136,7 +136,8 @@ class Reply:
             self._size = 0
 
     async def _write_all(self, wake: asyncio.Event) -> None:
-        headers = EVENT_STREAM
+        # A list of its own: middleware may add to it in place.
+        headers = [*EVENT_STREAM]
         await self._transmit({"type": "http.response.start", "status": 200, "headers": headers})
         while True:
             wake.clear()
