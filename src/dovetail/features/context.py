@@ -6,6 +6,7 @@ a back channel and for one that has to be answered and comes again.
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, TypeVar, overload
@@ -39,7 +40,8 @@ class Caller:
         self.name = info.name if info is not None else None
         self.title = info.title if info is not None else None
         self.version = info.version if info is not None else None
-        self.capabilities = call.peer.capabilities
+        # A copy: what a request declared is remembered and serves equal requests, of any client.
+        self.capabilities = copy.deepcopy(call.peer.capabilities)
 
 
 class Context:

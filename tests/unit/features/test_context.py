@@ -468,3 +468,16 @@ def test_every_ask_reaches_a_client_that_declared_it_and_comes_back() -> None:
         await wire.connection.close()
 
     run(scenario())
+
+
+def test_a_handler_cannot_change_what_other_requests_have_declared() -> None:
+    server = Server("s")
+
+    @server.tool
+    async def claim(ctx: Context) -> str:
+        before = sorted(ctx.client.capabilities)
+        ctx.client.capabilities["sampling"] = {}
+        return str(before)
+
+    # Equal requests are admitted once and remembered, whoever sends them.
+    assert [text_of(call(server, "claim", revision=MODERN)) for _ in range(2)] == ["[]", "[]"]
