@@ -25,21 +25,25 @@ _PROMPT = "prompt"
 class _Completer:
     """A function that suggests values for one argument."""
 
-    __slots__ = ("author", "wants_context")
+    __slots__ = ("_names", "author")
 
     def __init__(self, author: Author) -> None:
-        parameters = [
-            parameter
-            for parameter in inspect.signature(author.function).parameters.values()
-            if parameter.name != author.context
+        self._names = [
+            name for name in inspect.signature(author.function).parameters if name != author.context
         ]
-        if not 1 <= len(parameters) <= 2:
+        if not 1 <= len(self._names) <= 2:
             raise UsageError(
                 f"a completer takes the text typed so far and, if it wants, the arguments settled "
-                f"so far; {author.name!r} takes {len(parameters)} parameters"
+                f"so far; {author.name!r} takes {len(self._names)} parameters"
             )
         self.author = author
-        self.wants_context = len(parameters) == 2
+
+    def arguments(self, call: Call, params: CompleteParams) -> dict[str, Any]:
+        """The keyword arguments for one run."""
+        settled = (params.context.arguments if params.context else None) or {}
+        # A function that takes one parameter is not told what is settled.
+        given = zip(self._names, (params.argument.value, settled), strict=False)
+        return self.author.arguments(call, dict(given))
 
 
 class Completions:
@@ -113,19 +117,8 @@ class Completions:
         completer = self._completers.get((kind, name, params.argument.name))
         if completer is None:
             return CompleteResult(completion=Completion(values=[], total=0, has_more=False))
-        values = _arguments(call, completer, params)
+        values = completer.arguments(call, params)
         return call.means.runner.start(call, completer.author.handler, values, _shape)
-
-
-def _arguments(call: Call, completer: _Completer, params: CompleteParams) -> dict[str, Any]:
-    settled = (params.context.arguments if params.context else None) or {}
-    given = [params.argument.value, settled] if completer.wants_context else [params.argument.value]
-    names = [
-        name
-        for name in inspect.signature(completer.author.function).parameters
-        if name != completer.author.context
-    ]
-    return completer.author.arguments(call, dict(zip(names, given, strict=True)))
 
 
 def _shape(call: Call, found: Any) -> CompleteResult:

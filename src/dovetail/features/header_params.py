@@ -96,7 +96,8 @@ def _checked(field: dict[str, Any], name: str, tool: str) -> str:
 
 def _anywhere(part: Any) -> Iterator[None]:
     if isinstance(part, dict):
-        if KEYWORD in part:
+        # A schema under this name is a property that happens to be called so.
+        if KEYWORD in part and not isinstance(part[KEYWORD], dict):
             yield None
         for inner in part.values():
             yield from _anywhere(inner)

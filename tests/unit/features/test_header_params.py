@@ -103,3 +103,8 @@ def test_a_tool_with_a_header_that_must_not_be_is_not_registered() -> None:
 
     with pytest.raises(UsageError, match="query: only a string"):
         server.tool(query)
+
+
+def test_a_property_may_be_called_like_the_annotation() -> None:
+    schema = {"type": "object", "properties": {"x-mcp-header": {"type": "string"}}}
+    assert find_headers(schema, "t") == ()
