@@ -16,7 +16,6 @@ __all__ = ["LOOPBACK", "RequestGuard"]
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _LOOPBACK_ADDRESSES = ("127.0.0.1", "::1", "localhost")
-_MOST_KNOWN = 1024
 
 
 class RequestGuard:
@@ -31,22 +30,15 @@ class RequestGuard:
         self._hosts = None if allowed_hosts is None else {host.lower() for host in allowed_hosts}
         self._origins = {origin.lower().rstrip("/") for origin in allowed_origins}
         self._any_origin = "*" in self._origins
-        # Verdicts on what has been seen; clients repeat themselves.
-        self._known: dict[tuple[bytes, bytes, str], str | None] = {}
 
     def refusal(
         self, host: bytes, origin: bytes, server: tuple[str, int | None] | None
     ) -> str | None:
         """Why a request to the address `server` is refused, or None if it may come in."""
-        key = (host, origin, server[0] if server else "")
-        if key in self._known:
-            return self._known[key]
-        reason = self._judge(
-            host.decode("latin-1").lower(), origin.decode("latin-1").lower(), key[2]
+        address = server[0] if server else ""
+        return self._judge(
+            host.decode("latin-1").lower(), origin.decode("latin-1").lower(), address
         )
-        if len(self._known) < _MOST_KNOWN:
-            self._known[key] = reason
-        return reason
 
     def _judge(self, host: str, origin: str, address: str) -> str | None:
         name = _without_port(host)

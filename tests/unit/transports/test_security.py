@@ -94,11 +94,3 @@ def test_any_origin_may_be_allowed() -> None:
     guard = RequestGuard(allowed_origins=["*"])
     assert not refused(guard, "localhost", "https://app.example")
     assert guard.allows_cors(b"https://app.example")
-
-
-def test_what_is_remembered_is_bounded() -> None:
-    guard = RequestGuard()
-    for number in range(2000):
-        assert refused(guard, f"h{number}.example")
-    assert not refused(guard, "localhost")
-    assert len(guard._known) == 1024

@@ -179,9 +179,8 @@ class HttpApp:
             await self._old(request, method, path)
         elif method == "POST":
             if await self._is_json(request):
-                is_plain = origin is None and len(headers) == len(raw)
-                if is_plain and len(self._welcome) < _MOST_WELCOME:
-                    self._welcome.add(outside)
+                if origin is None and len(headers) == len(raw):
+                    self._remember(outside)
                 await self._take(request)
         elif method == "OPTIONS":
             await respond(request.transmit, 204, headers=[(b"allow", _METHODS)])
@@ -189,6 +188,12 @@ class HttpApp:
             await self._get_or_delete(request, method)
         else:
             await self._refuse(request, 405, f"{method} is not served here")
+
+    def _remember(self, outside: tuple[Any, ...]) -> None:
+        # Clients choose much of it, so it must not grow with them.
+        if len(self._welcome) >= _MOST_WELCOME:
+            self._welcome.clear()
+        self._welcome.add(outside)
 
     def _path_in(self, scope: Scope) -> str:
         """The path below wherever the application is mounted; a slash at its end says nothing."""

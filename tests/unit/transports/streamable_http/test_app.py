@@ -425,3 +425,14 @@ def test_a_websocket_is_closed() -> None:
         assert await host.outbox.get() == {"type": "websocket.close", "code": 1000}
 
     run(play())
+
+
+def test_what_is_remembered_of_requests_is_bounded() -> None:
+    async def play() -> None:
+        workshop = Workshop(None)
+        for number in range(1100):
+            workshop.client.server = ("127.0.0.1", number)
+            assert (await workshop.client.send("POST", DISCOVER, HEADERS)).status == 200
+        assert 0 < len(workshop.app._welcome) <= 1024
+
+    run(play())
