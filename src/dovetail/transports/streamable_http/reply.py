@@ -38,8 +38,8 @@ class Reply:
     """One HTTP response in the making; the outbox of its call."""
 
     __slots__ = (
-        "_ending", "_loop", "_size", "_streams", "_thread", "_transmit", "_waiting", "_wake",
-        "_writer",
+        "_ending", "_loop", "_room", "_size", "_streams", "_thread", "_transmit", "_waiting",
+        "_wake", "_writer",
     )  # fmt: skip
 
     def __init__(self, transmit: Transmit, *, streams: bool = True) -> None:
@@ -53,6 +53,8 @@ class Reply:
         self._ending = False
         self._writer: asyncio.Task[None] | None = None
         self._wake: asyncio.Event | None = None
+        # Set when a slow reader has caught up, for whoever waits for that.
+        self._room: asyncio.Event | None = None
 
     # -- as an outbox -----------------------------------------------------------------------
 
@@ -65,10 +67,9 @@ class Reply:
 
     async def drain(self) -> None:
         """Let a slow reader catch up."""
-        while self._size > _MOST_WAITING // 2 and self._writer is not None:
-            if self._writer.done():
-                return
-            await asyncio.sleep(0.01)
+        if self._size > _MOST_WAITING // 2:
+            self._room = self._room or asyncio.Event()
+            await self._room.wait()
 
     # -- as a response ----------------------------------------------------------------------
 
@@ -132,8 +133,16 @@ class Reply:
         except OSError:
             # What ASGI servers raise for a client that is gone (ASGI 2.4).
             self._ending = True
+        finally:
+            # However it ended, nobody will read what is left, and nobody need wait for that.
             self._waiting.clear()
             self._size = 0
+            self._make_room()
+
+    def _make_room(self) -> None:
+        if self._room is not None and self._size <= _MOST_WAITING // 2:
+            self._room.set()
+            self._room = None
 
     async def _write_all(self, wake: asyncio.Event) -> None:
         # A list of its own: middleware may add to it in place.
@@ -148,6 +157,7 @@ class Reply:
                     {"type": "http.response.body", "body": chunk, "more_body": True}
                 )
                 self._size -= len(chunk)
+                self._make_room()
             if self._ending:
                 break
             try:

@@ -171,3 +171,24 @@ def test_nobody_waits_for_a_reader_that_is_gone(monkeypatch: pytest.MonkeyPatch)
         await reply.end()
 
     run(play())
+
+
+def test_whoever_drains_is_let_go_when_the_stream_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_MOST_WAITING", 100)
+
+    async def play() -> None:
+        response = Response()
+        response.reads.clear()
+        reply = Reply(response.transmit)
+        reply.send(b'"%s"' % (b"x" * 200))
+        draining = asyncio.ensure_future(reply.drain())
+        await settle()
+        assert not draining.done()
+        assert reply._writer is not None
+        reply._writer.cancel()
+        await draining
+        await reply.drain()  # nor does anybody wait who comes later
+
+    run(play())
