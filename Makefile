@@ -9,7 +9,7 @@ export PIP_NO_INPUT := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup serve check format contracts test cover fuzz docs api changelog conformance bench bench-setup clean
+.PHONY: help setup serve check format contracts test cover fuzz docs api changelog conformance bench bench-setup soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -70,10 +70,12 @@ api: $(VENV) ## write the public API down again after a wanted change
 changelog: $(VENV) ## fold changes/ into CHANGELOG.md: make changelog VERSION=1.2.0
 	@$(BIN)/python -m tools.changelog $(VERSION)
 
-bench: bench-setup ## measure against the peers
-	@$(BIN)/python bench/run.py
+bench: bench-setup ## measure against the peers; one part: make bench ONLY=http
+	@$(BIN)/python bench/run.py $(if $(ONLY),--only $(ONLY))
 
-bench-setup: $(VENV) .venv-minimcp/.stamp ## the environment of the peer that needs mcp 1
+bench-setup: $(VENV) .venv-minimcp/.stamp ## what the benchmark needs: the peer on mcp 1, wrk, taskset
+	@command -v wrk >/dev/null || apt-get install -qq -y wrk
+	@command -v taskset >/dev/null || apt-get install -qq -y util-linux
 
 .venv-minimcp/.stamp: pyproject.toml
 	@test -x .venv-minimcp/bin/python || $(PYTHON) -m venv .venv-minimcp
@@ -81,6 +83,10 @@ bench-setup: $(VENV) .venv-minimcp/.stamp ## the environment of the peer that ne
 	@.venv-minimcp/bin/pip install -qq --group minimcp
 	@touch $@
 
+soak: $(VENV) ## load and time over HTTP: connections, sessions, streams, killed clients; minutes
+	@command -v wrk >/dev/null || apt-get install -qq -y wrk
+	@$(BIN)/python -m soak.run
+
 clean: ## remove what the tools leave behind; the environments stay
 	@rm -rf build dist htmlcov coverage.json .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	@find src tests tools examples bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find src tests tools examples bench soak -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

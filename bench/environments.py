@@ -9,18 +9,23 @@ import sys
 import venv
 from pathlib import Path
 
-__all__ = ["ROOT", "prepare", "python_of", "versions"]
+__all__ = ["HTTP_STACK", "REQUIREMENTS", "ROOT", "prepare", "python_of", "versions"]
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# What carries HTTP, the same for everybody: of uvicorn[standard] the parts that serve requests.
+# The peers' own dependencies stop at uvicorn; dovetail's include all three.
+HTTP_STACK = {"uvicorn": "0.54.0", "uvloop": "0.23.0", "httptools": "0.9.0"}
+_HTTP = tuple(f"{name}=={version}" for name, version in HTTP_STACK.items())
 
 # What pip is told, by the environment's name. minimcp has no cap on mcp but cannot import mcp 2.
 # dovetail is installed as its users install it, anew for each run: an editable install would be
 # measured while somebody edits it, and without byte code.
 REQUIREMENTS: dict[str, tuple[str, ...]] = {
-    "bench-dovetail": (str(ROOT),),
-    "bench-mcp": ("mcp==2.3.0",),
-    "bench-fastmcp": ("fastmcp==4.1.2",),
-    "minimcp": ("minimcp==0.5.2", "mcp>=1.24,<2"),
+    "bench-dovetail": (str(ROOT), *_HTTP),
+    "bench-mcp": ("mcp==2.3.0", *_HTTP),
+    "bench-fastmcp": ("fastmcp==4.1.2", *_HTTP),
+    "minimcp": ("minimcp==0.5.2", "mcp>=1.24,<2", *_HTTP),
 }
 
 _LIST_VERSIONS = """
@@ -39,8 +44,8 @@ def prepare() -> None:
     for environment, requirements in REQUIREMENTS.items():
         stamp = ROOT / f".venv-{environment}" / ".bench-stamp"
         wanted = "\n".join(requirements)
-        if requirements == (str(ROOT),):
-            wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+        if str(ROOT) in requirements:
+            wanted += "\n" + hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
         if not stamp.exists() or stamp.read_text() != wanted:
             print(f"preparing .venv-{environment}", file=sys.stderr)
             if not python_of(environment).exists():

@@ -14,7 +14,16 @@ from bench.field import FIELD, FLOOR, OURS, Contestant
 from bench.messages import Era, call_messages, check_sums, list_messages
 from bench.processes import InProcess, Spent, StdioServer
 
-__all__ = ["Cell", "Effort", "Listing", "Memory", "Naps", "Results", "measure_all"]
+__all__ = [
+    "Cell",
+    "Effort",
+    "Listing",
+    "Memory",
+    "Naps",
+    "Results",
+    "measure_in_process",
+    "measure_process",
+]
 
 _MANY_TOOLS = 1000
 
@@ -29,6 +38,9 @@ class Effort(NamedTuple):
     calls_for_memory: int
     naps: int
     naps_in_threads: int
+    # Over HTTP a turn is a run of the load generator, which counts in whole seconds.
+    http_rounds: int
+    http_turn: int
 
 
 class Cell:
@@ -95,12 +107,11 @@ class Results:
     naps: dict[tuple[str, str, str], Naps] = field(default_factory=dict)
 
 
-def measure_all(effort: Effort) -> Results:
-    """Everything, in turn."""
+def measure_process(effort: Effort) -> Results:
+    """Everything about a server process on pipes, in turn."""
     results = Results()
     for measure in (
         measure_starts,
-        measure_in_process,
         measure_stdio,
         measure_memory,
         measure_listing,
@@ -142,8 +153,9 @@ def measure_starts(effort: Effort, results: Results) -> None:
 # -- in process -----------------------------------------------------------------------------
 
 
-def measure_in_process(effort: Effort, results: Results) -> None:
+def measure_in_process(effort: Effort) -> Results:
     """Calls without a transport."""
+    results = Results()
     with ExitStack() as stack:
         turns: list[tuple[Cell, Callable[[int], Spent], int]] = []
         for key, contestant, flavour in _in_process_field():
@@ -159,6 +171,7 @@ def measure_in_process(effort: Effort, results: Results) -> None:
                     cell = results.in_process[key, tool, era] = Cell()
                     turns.append((cell, run, _count_for(effort, run(100).cpu / 100)))
         _take_turns(effort, turns)
+    return results
 
 
 def _in_process_field() -> Iterator[tuple[str, Contestant, str]]:

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 __all__ = [
     "ERAS",
     "INITIALIZED",
+    "REVISIONS",
     "Era",
     "call_messages",
     "check_sums",
@@ -18,11 +19,10 @@ __all__ = [
 Era: TypeAlias = Literal["legacy", "modern"]
 ERAS: tuple[Era, ...] = ("legacy", "modern")
 
-_LEGACY = "2025-11-25"
-_MODERN = "2026-07-28"
+REVISIONS: dict[Era, str] = {"legacy": "2025-11-25", "modern": "2026-07-28"}
 _CLIENT = {"name": "bench", "version": "1"}
 _META = {
-    "io.modelcontextprotocol/protocolVersion": _MODERN,
+    "io.modelcontextprotocol/protocolVersion": REVISIONS["modern"],
     "io.modelcontextprotocol/clientInfo": _CLIENT,
     "io.modelcontextprotocol/clientCapabilities": {},
 }
@@ -41,7 +41,7 @@ def opening(era: Era) -> bytes:
     """The first request of a client."""
     if era == "modern":
         return _request(0, "server/discover", {}, era)
-    hello = {"protocolVersion": _LEGACY, "capabilities": {}, "clientInfo": _CLIENT}
+    hello = {"protocolVersion": REVISIONS["legacy"], "capabilities": {}, "clientInfo": _CLIENT}
     return _request(0, "initialize", hello, era)
 
 

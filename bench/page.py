@@ -5,32 +5,48 @@ from __future__ import annotations
 import datetime
 import os
 import platform
+import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bench.environments import REQUIREMENTS, versions
+from bench.environments import REQUIREMENTS, ROOT, versions
 from bench.field import FIELD, FLOOR, OURS, Contestant
 from bench.measures import Cell, Effort, Results
 from bench.messages import ERAS
 from bench.targets import Target
 
-__all__ = ["render", "render_targets", "write_between_markers"]
+__all__ = [
+    "circumstances",
+    "render_in_process",
+    "render_stdio",
+    "render_targets",
+    "table",
+    "write_between_markers",
+]
 
-_BEGIN = "<!-- bench: begin -->"
-_END = "<!-- bench: end -->"
 _EVERYBODY = (*FIELD, FLOOR)
 
 
-def render(results: Results, effort: Effort, targets: Sequence[Target]) -> str:
-    """Everything, as the page shows it."""
+def render_stdio(results: Results, effort: Effort, targets: Sequence[Target]) -> str:
+    """The part of a server process on pipes."""
     parts = [
-        _circumstances(effort),
-        "## Targets\n\n" + render_targets(targets),
-        "## Over stdio\n\n" + _stdio(results),
-        "## In process\n\n" + _in_process(results),
-        "## Cold start and memory\n\n" + _starts(results, effort),
-        "## A list of 1,000 tools\n\n" + _listing(results),
-        "## Many slow calls at once\n\n" + _naps(results),
+        circumstances(f"{effort.rounds} rounds, {effort.starts} cold starts"),
+        _distributions(),
+        "### Targets of stdio\n\n" + render_targets(targets),
+        "### Calls over stdio\n\n" + _stdio(results),
+        "### Cold start and memory\n\n" + _starts(results, effort),
+        "### A list of 1,000 tools\n\n" + _listing(results),
+        "### Many slow calls at once\n\n" + _naps(results),
+    ]
+    return "\n\n".join(parts)
+
+
+def render_in_process(results: Results, effort: Effort, targets: Sequence[Target]) -> str:
+    """The part of calls without a transport."""
+    parts = [
+        circumstances(f"{effort.rounds} rounds"),
+        "### Targets in process\n\n" + render_targets(targets),
+        "### Calls in process\n\n" + _in_process(results),
     ]
     return "\n\n".join(parts)
 
@@ -41,36 +57,66 @@ def render_targets(targets: Iterable[Target]) -> str:
     rows = [
         [
             target.what,
-            f"{target.factor:g}x",
-            f"{target.ratio:.1f}x",
-            ("PASS" if target.is_reached else "FAIL")
-            if target.is_promise
-            else ("(yes)" if target.is_reached else "(no)"),
+            f"{'at most ' if target.is_ceiling else ''}{target.factor:g}x",
+            f"{target.ratio:.{2 if target.factor < 2 else 1}f}x" if target.is_measured else "-",
+            _verdict(target),
         ]
         for target in ordered
     ]
-    return _table(["target", "wanted", "measured", "verdict"], rows)
+    return table(["target", "wanted", "measured", "verdict"], rows)
 
 
-def _circumstances(effort: Effort) -> str:
-    rows = []
-    for contestant in _EVERYBODY:
-        if contestant is FLOOR or contestant.key == "mcp-low":
-            continue
-        found = versions(contestant.environment)
-        names = [contestant.module]
-        names += [name for name in ("mcp", "msgspec", "pydantic") if name in found]
-        told = ", ".join(f"{name} {found[name]}" for name in dict.fromkeys(names))
-        distributions = len(found.keys() - {"pip", "setuptools"})
-        rows.append([contestant.title, told, str(distributions)])
-    assert len(REQUIREMENTS) == len(rows)
+def _verdict(target: Target) -> str:
+    if not target.is_measured:
+        return "NOT MEASURED"
+    if target.is_promise:
+        return "PASS" if target.is_reached else "FAIL"
+    return "(yes)" if target.is_reached else "(no)"
+
+
+def circumstances(effort: str) -> str:
+    """When, where and how much."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return (
         f"Measured on {today}: {_cpu_model()}, {os.cpu_count()} cores, Python "
-        f"{platform.python_version()}, Linux {platform.release().split('-')[0]}; {effort.rounds} "
-        f"rounds, {effort.starts} cold starts.\n\n"
-        + _table(["contestant", "versions", "distributions installed"], rows)
+        f"{platform.python_version()}, Linux {platform.release().split('-')[0]}; {effort}.\n\n"
+        f"{_told_versions()}"
     )
+
+
+def _told_versions() -> str:
+    told: dict[str, str] = {}
+    for environment in REQUIREMENTS:
+        found = versions(environment)
+        for name in ("dovetail", "msgspec", "fastmcp", "minimcp", "mcp", "pydantic"):
+            if name in found:
+                # mcp 1 is there for MiniMCP only.
+                shown = "mcp (for MiniMCP)" if (environment, name) == ("minimcp", "mcp") else name
+                told[shown] = found[name] + (_revision() if name == "dovetail" else "")
+    return ", ".join(f"{name} {version}" for name, version in told.items()) + "."
+
+
+def _revision() -> str:
+    """The commit that was measured, as far as there is one."""
+    git = ["git", "-C", str(ROOT)]
+    found = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    if found.returncode:
+        return ""
+    changed = subprocess.check_output([*git, "status", "--porcelain", "--", "src"])
+    return f" ({found.stdout.strip()}{' with uncommitted changes' if changed else ''})"
+
+
+def _distributions() -> str:
+    rows = []
+    for contestant in FIELD:
+        if contestant.key == "mcp-low":
+            continue
+        found = versions(contestant.environment).keys() - {"pip", "setuptools"}
+        if contestant is not OURS:
+            # These the benchmark has added; the peers do not ask for them.
+            found -= {"uvloop", "httptools"}
+        rows.append([contestant.title, str(len(found))])
+    return table(["contestant", "distributions installed"], rows)
 
 
 def _cpu_model() -> str:
@@ -80,7 +126,8 @@ def _cpu_model() -> str:
     return platform.machine()
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table whose first column is text."""
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" + "--:|" * (len(head) - 1)]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join(lines)
@@ -108,7 +155,7 @@ def _stdio(results: Results) -> str:
             rows.append([name, *figures, *rates, f"{spread - 1:.0%}"])
         head = ["CPU of the server per request, " + title, "legacy", "modern"]
         head += ["rate, legacy", "rate, modern", "median over best"]
-        parts.append(_table(head, rows))
+        parts.append(table(head, rows))
     return "\n\n".join(parts)
 
 
@@ -139,7 +186,7 @@ def _in_process(results: Results) -> str:
             figures = [_micro(cell, our) for cell, our in zip(cells, ours, strict=True)]
             rates = [f"{1 / cell.best:,.0f}/s" if cell else "-" for cell in cells]
             rows.append([title, *figures, *rates])
-    return _table(["CPU per call", "legacy", "modern", "rate, legacy", "rate, modern"], rows)
+    return table(["CPU per call", "legacy", "modern", "rate, legacy", "rate, modern"], rows)
 
 
 def _starts(results: Results, effort: Effort) -> str:
@@ -155,7 +202,7 @@ def _starts(results: Results, effort: Effort) -> str:
         rows.append(row)
     head = ["from exec to the first answer, wall / CPU", "initialize", "server/discover"]
     head += ["resident then", f"after {effort.calls_for_memory:,} calls"]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _listing(results: Results) -> str:
@@ -173,7 +220,7 @@ def _listing(results: Results) -> str:
                 ]
             )
     head = ["CPU of the server per tools/list", "later ones", "the very first", "answer"]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _naps(results: Results) -> str:
@@ -191,13 +238,14 @@ def _naps(results: Results) -> str:
                 f"{naps.peak:.1f} MiB",
             ]
         )
-    return _table(["all answered, all rightly", "wall", "CPU", "most memory"], rows)
+    return table(["all answered, all rightly", "wall", "CPU", "most memory"], rows)
 
 
-def write_between_markers(page: Path, text: str) -> None:
-    """Put the text into the page; what stands around the markers stays."""
-    before, begin, rest = page.read_text().partition(_BEGIN)
-    _, end, after = rest.partition(_END)
+def write_between_markers(page: Path, part: str, text: str) -> None:
+    """Put a part's text into the page; what stands around its markers stays."""
+    first, last = f"<!-- bench {part}: begin -->", f"<!-- bench {part}: end -->"
+    before, begin, rest = page.read_text().partition(first)
+    _, end, after = rest.partition(last)
     if not begin or not end:
-        raise ValueError(f"{page} lacks the markers {_BEGIN} and {_END}")
-    page.write_text(f"{before}{_BEGIN}\n\n{text}\n\n{_END}{after}")
+        raise ValueError(f"{page} lacks the markers {first} and {last}")
+    page.write_text(f"{before}{first}\n\n{text}\n\n{last}{after}")

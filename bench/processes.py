@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 
 from bench.messages import INITIALIZED, Era, opening
 
-__all__ = ["InProcess", "Spent", "StdioServer", "cpu_seconds"]
+__all__ = ["InProcess", "Spent", "StdioServer", "cpu_seconds", "surroundings"]
 
 _CHUNK = 1024 * 1024
 _PATIENCE = 120.0
@@ -38,7 +38,8 @@ def cpu_seconds(pid: int) -> float:
     return time.clock_gettime((~pid << 3) | _CPUCLOCK_SCHED)
 
 
-def _surroundings(settings: Mapping[str, str] | None = None) -> dict[str, str]:
+def surroundings(settings: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment variables of a contestant."""
     # PYTHONUNBUFFERED slows whoever writes to stdout, PYTHONDONTWRITEBYTECODE whoever is not
     # compiled yet: what happens to be set here must not decide who wins.
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
@@ -59,7 +60,7 @@ class StdioServer:
             stderr=subprocess.DEVNULL,
             bufsize=0,
             cwd=cwd,
-            env=_surroundings(settings),
+            env=surroundings(settings),
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -169,7 +170,7 @@ class InProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=cwd,
-            env=_surroundings(),
+            env=surroundings(),
         )
 
     def measure(self, tool: str, era: Era, count: int) -> Spent:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from bench.measures import Results
 from bench.messages import ERAS
 
-__all__ = ["Target", "judge"]
+__all__ = ["Target", "judge_in_process", "judge_stdio"]
 
 
 class Target(NamedTuple):
-    """One comparison: the peer must be at least `factor` times dearer than we are."""
+    """One comparison: the peer must be at least `factor` times dearer than we are.
+
+    With `is_ceiling` the other way round: we may be at most `factor` times dearer.
+    """
 
     what: str
     ours: float
@@ -19,30 +23,35 @@ class Target(NamedTuple):
     factor: float
     # A comparison that nobody promised, for orientation.
     is_promise: bool = True
+    is_ceiling: bool = False
 
     @property
     def ratio(self) -> float:
-        """How many times dearer the peer is."""
-        return self.theirs / self.ours
+        """How many times dearer the peer is; under a ceiling, how many times dearer we are."""
+        return self.ours / self.theirs if self.is_ceiling else self.theirs / self.ours
+
+    @property
+    def is_measured(self) -> bool:
+        """Not a number stands for a figure that could not be had; it keeps no promise."""
+        return not math.isnan(self.ratio)
 
     @property
     def is_reached(self) -> bool:
         """Whether that is enough."""
-        return self.ratio >= self.factor
+        return self.ratio <= self.factor if self.is_ceiling else self.ratio >= self.factor
 
 
-def judge(results: Results) -> list[Target]:
-    """Every target, with the figures that decide it."""
+def judge_stdio(results: Results) -> list[Target]:
+    """The targets of a server process on pipes."""
     return [
-        *_judge_stdio(results),
-        *_judge_in_process(results),
+        *_judge_calls(results),
         *_judge_starts(results),
         *_judge_memory(results),
         *_judge_listing(results),
     ]
 
 
-def _judge_stdio(results: Results) -> list[Target]:
+def _judge_calls(results: Results) -> list[Target]:
     return [
         Target(
             f"stdio CPU, {_TOOLS[tool]}, {_FLIGHT[in_flight]}, {era}: {name}",
@@ -68,7 +77,8 @@ _STDIO_PEERS = (
 )
 
 
-def _judge_in_process(results: Results) -> list[Target]:
+def judge_in_process(results: Results) -> list[Target]:
+    """The targets of calls without a transport."""
     return [
         Target(
             f"handle in process, {kind}: 15 times the rate of MiniMCP",

@@ -1,111 +1,17 @@
-"""One handler asks the user, the model and itself, and both eras agree on what happened.
+"""A handler that asks, message by message: what is not asked, and what travels in `requestState`.
 
-The handler elicits twice, samples once and has an effect that must happen once. A legacy
-client keeps one request open through all of it; a modern one sends the request four times.
+That both eras agree on what happened, on every transport, is in test_interaction.py.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass
 from typing import Any
 
-import pytest
-
-from dovetail import Context, Options, Server, ToolError
-from dovetail.client import Client
+from dovetail import Context, Options, Server
 from dovetail.spec.keys import CLIENT_CAPABILITIES, PROTOCOL_VERSION
-
-KEY = b"k" * 32
-BOTH_ERAS = ["2025-11-25", "2026-07-28"]
-
-
-@dataclass
-class Destination:
-    city: str
-    nights: int = 2
-
-
-@dataclass
-class Consent:
-    agreed: bool
-
-
-class Agency:
-    """A server with one tool, and a count of what the tool did and how often it ran."""
-
-    def __init__(self, **options: Any) -> None:
-        self.reservations: list[str] = []
-        self.runs = 0
-        self.server = Server("agency", options=Options(state_keys=[KEY], **options))
-        self.server.tool(self.book)
-
-    async def book(self, traveller: str, ctx: Context) -> str:
-        """Book a trip."""
-        self.runs += 1
-        where = await ctx.elicit("Where to?", Destination, key="where")
-        if where.data is None:
-            raise ToolError(f"no trip: {where.action}")
-        number = await ctx.once("reserve", lambda: self.reserve(where.data))
-        poem = await ctx.sample(f"A line on {where.data.city}", max_tokens=20, key="poem")
-        sure = await ctx.elicit("Sure?", Consent, key="sure")
-        if not (sure.data and sure.data.agreed):
-            return f"{traveller} stays at home, reservation {number}"
-        return (
-            f"{traveller} goes to {where.data.city} for {where.data.nights}: {poem.text} ({number})"
-        )
-
-    async def reserve(self, where: Destination | None) -> int:
-        assert where is not None
-        await asyncio.sleep(0)
-        self.reservations.append(where.city)
-        return len(self.reservations)
-
-
-ANSWERS: dict[str, Any] = {"Where to?": {"city": "Kyoto"}, "Sure?": {"agreed": True}}
-
-
-async def answer(request: Any) -> Any:
-    return ANSWERS[request.message]
-
-
-async def compose(request: Any) -> str:
-    return "quiet temples"
-
-
-def book(agency: Agency, mode: str, elicit: Any = answer) -> Any:
-    async def run() -> Any:
-        async with asyncio.timeout(10):
-            async with Client(agency.server, mode=mode, elicit=elicit, sample=compose) as client:
-                return await client.call("book", {"traveller": "Ada"})
-
-    return asyncio.run(run())
-
-
-@pytest.mark.parametrize("mode", BOTH_ERAS)
-def test_the_outcome_and_the_number_of_effects_are_the_same_in_both_eras(mode: str) -> None:
-    agency = Agency()
-    result = book(agency, mode)
-    assert result.text == "Ada goes to Kyoto for 2: quiet temples (1)"
-    assert agency.reservations == ["Kyoto"]
-
-
-def test_a_modern_request_runs_again_for_every_round() -> None:
-    agency = Agency()
-    book(agency, "2026-07-28")
-    assert agency.runs == 4
-
-
-@pytest.mark.parametrize("mode", BOTH_ERAS)
-def test_a_user_who_declines_is_heard_in_both_eras(mode: str) -> None:
-    async def decline(request: Any) -> None:
-        return None
-
-    agency = Agency()
-    result = book(agency, mode, decline)
-    assert (result.is_error, result.text) == (True, "no trip: decline")
-    assert agency.reservations == []
+from tests.interaction.agency import KEY, Agency, Consent, Destination
 
 
 def test_a_legacy_client_is_not_asked_for_what_it_has_not_declared() -> None:

@@ -26,9 +26,10 @@ from mcp_types import (
     TextContent,
 )
 
-__all__ = ["COVERAGE", "ERAS", "Desk", "Held", "say", "text_of"]
+from tests.interop.greenhouse import Way
 
-ERAS = ("legacy", "modern")
+__all__ = ["COVERAGE", "Desk", "Held", "say", "text_of"]
+
 # Peers start servers with hardly any environment; the server shall be measured all the same.
 COVERAGE = {key: value for key, value in os.environ.items() if key.startswith("COV")}
 
@@ -109,9 +110,10 @@ class Held(Generic[C, D]):
     """A connected client that several tests use, one after the other."""
 
     def __init__(
-        self, era: str, desk: D, open_client: Callable[[D], AbstractAsyncContextManager[C]]
+        self, way: Way, desk: D, open_client: Callable[[D], AbstractAsyncContextManager[C]]
     ) -> None:
-        self.era = era
+        self.way = way
+        self.era = way.era
         self.desk = desk
         self._runner = asyncio.Runner()
         self._done = asyncio.Event()

@@ -1,4 +1,4 @@
-"""The client of FastMCP 4 drives examples/everything.py over stdio, in both eras.
+"""The client of FastMCP 4 drives examples/everything.py, over stdio and HTTP, in both eras.
 
 It stands on the official SDK, so this is about what it does its own way: it walks pages,
 builds classes from our schemas, turns failures into exceptions, and asks for log messages
@@ -13,14 +13,13 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import mcp_types
 import pytest
 from fastmcp import Client
 from fastmcp.client.client import CallToolResult
-from fastmcp.client.transports import StdioTransport
+from fastmcp.client.transports import ClientTransport, StdioTransport, StreamableHttpTransport
 from fastmcp.exceptions import ToolError
 from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged, listen
 from mcp.shared.exceptions import MCPError
@@ -43,8 +42,17 @@ from mcp_types import (
     ToolUseContent,
 )
 
-from tests.interop.desk import COVERAGE, ERAS, Desk, Held, say
-from tests.interop.greenhouse import ARGUMENTS, COMMAND, ROOT
+from tests.interop.desk import COVERAGE, Desk, Held, say
+from tests.interop.greenhouse import (
+    ARGUMENTS,
+    COMMAND,
+    LEGACY,
+    MODERN,
+    ROOT,
+    WAYS,
+    Greenhouses,
+    Way,
+)
 
 # Whatever the newest revision has dropped warns in the SDK underneath, see the official client.
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
@@ -54,8 +62,8 @@ MODES = {"legacy": "legacy", "modern": "auto"}
 REVISIONS = {"legacy": "2025-11-25", "modern": "2026-07-28"}
 JOURNAL = "greenhouse://journal"
 
-only_legacy = pytest.mark.parametrize("peer", ["legacy"], indirect=True)
-only_modern = pytest.mark.parametrize("peer", ["modern"], indirect=True)
+only_legacy = pytest.mark.parametrize("peer", LEGACY, indirect=True, ids=str)
+only_modern = pytest.mark.parametrize("peer", MODERN, indirect=True, ids=str)
 
 
 class FormDesk(Desk):
@@ -84,14 +92,21 @@ class FormDesk(Desk):
 Peer = Held[AnyClient, FormDesk]
 
 
-def make_transport(log: Path) -> StdioTransport:
+def make_transport(way: Way, houses: Greenhouses) -> ClientTransport:
+    if way.transport == "http":
+        return StreamableHttpTransport(houses.url(way))
     return StdioTransport(
-        COMMAND, ARGUMENTS, env=COVERAGE, cwd=str(ROOT), keep_alive=False, log_file=log
+        COMMAND,
+        ARGUMENTS,
+        env=COVERAGE,
+        cwd=str(ROOT),
+        keep_alive=False,
+        log_file=houses.log(way),
     )
 
 
 @asynccontextmanager
-async def open_client(mode: str, desk: FormDesk, log: Path) -> AsyncIterator[AnyClient]:
+async def open_client(way: Way, desk: FormDesk, houses: Greenhouses) -> AsyncIterator[AnyClient]:
     """A client that can do everything a client can do."""
 
     async def elicit(message: str, form: Any, params: ElicitRequestParams, context: Any) -> Any:
@@ -103,8 +118,8 @@ async def open_client(mode: str, desk: FormDesk, log: Path) -> AsyncIterator[Any
         return desk.reply(params)
 
     async with Client(
-        make_transport(log),
-        mode=mode,
+        make_transport(way, houses),
+        mode=MODES[way.era],
         elicitation_handler=elicit,
         sampling_handler=sample,
         sampling_capabilities=SamplingCapability(tools=SamplingToolsCapability()),
@@ -116,28 +131,32 @@ async def open_client(mode: str, desk: FormDesk, log: Path) -> AsyncIterator[Any
 
 
 @pytest.fixture(scope="module")
-def log_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the server's stderr goes."""
-    return tmp_path_factory.mktemp("fastmcp") / "stderr.txt"
+def find_peer(greenhouses: Greenhouses) -> Iterator[Callable[[Way], Peer]]:
+    """One client and one server process per way."""
+    peers: dict[Way, Peer] = {}
 
-
-@pytest.fixture(scope="module")
-def find_peer(log_file: Path) -> Iterator[Callable[[str], Peer]]:
-    """One client and one server process per era."""
-    peers: dict[str, Peer] = {}
-
-    def find(era: str) -> Peer:
-        if era not in peers:
-            peers[era] = Held(era, FormDesk(), lambda desk: open_client(MODES[era], desk, log_file))
-        return peers[era]
+    def find(way: Way) -> Peer:
+        if way not in peers:
+            peer = Held(way, FormDesk(), lambda desk: open_client(way, desk, greenhouses))
+            peers[way] = peer
+            if way == Way("http", "legacy"):
+                peer.run(lambda client: hear_something(client, peer.desk))
+        return peers[way]
 
     yield find
     for peer in peers.values():
         peer.close()
 
 
-@pytest.fixture(params=ERAS)
-def peer(request: pytest.FixtureRequest, find_peer: Callable[[str], Peer]) -> Peer:
+async def hear_something(client: AnyClient, desk: FormDesk) -> None:
+    """Make changes until one is heard: this client opens its GET stream on the side."""
+    while not desk.heard:
+        await client.call_tool("open_bed", {"bed": "hall"})
+        await client.call_tool("close_bed", {"bed": "hall"})
+
+
+@pytest.fixture(params=WAYS, ids=str)
+def peer(request: pytest.FixtureRequest, find_peer: Callable[[Way], Peer]) -> Peer:
     found = find_peer(request.param)
     found.desk.reset()
     return found
@@ -290,12 +309,14 @@ def test_a_tool_error_is_raised_as_written(peer: Peer) -> None:
     assert told == "Ferns are not for eating; harvest north or south."
 
 
-def test_a_crash_shows_a_reference_and_the_log_has_the_rest(peer: Peer, log_file: Path) -> None:
+def test_a_crash_shows_a_reference_and_the_log_has_the_rest(
+    peer: Peer, greenhouses: Greenhouses
+) -> None:
     told = failure_of(peer, "drop_pot")
     reference = re.search(r"reference (\w+)", told)
     assert reference is not None
     assert "secret" not in told
-    assert reference[1] in log_file.read_text()
+    assert reference[1] in greenhouses.log(peer.way).read_text()
 
 
 @pytest.mark.parametrize(
@@ -454,10 +475,10 @@ def test_a_tool_that_asks_three_times_acts_once(peer: Peer) -> None:
     assert written == ["Took a bag of peat."]
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_a_client_that_offers_nothing_is_asked_nothing(era: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_a_client_that_offers_nothing_is_asked_nothing(way: Way, greenhouses: Greenhouses) -> None:
     async def run() -> None:
-        client = Client(make_transport(tmp_path / "log"), mode=MODES[era])
+        client = Client(make_transport(way, greenhouses), mode=MODES[way.era])
         async with asyncio.timeout(10), client:
             for tool, capability in (("sow", "elicitation"), ("list_folders", "roots")):
                 with pytest.raises((MCPError, ToolError), match=capability):

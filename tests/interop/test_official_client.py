@@ -1,4 +1,4 @@
-"""The client of the official SDK drives examples/everything.py over stdio, in both eras.
+"""The client of the official SDK drives examples/everything.py, over stdio and HTTP, in both eras.
 
 Legacy is the handshake at 2025-11-25, the newest it offers; modern is what it finds out
 by itself with server/discover.
@@ -12,9 +12,9 @@ import os
 import re
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import mcp_types
 import pytest
@@ -46,8 +46,19 @@ from mcp_types import (
 )
 from pydantic import FileUrl
 
-from tests.interop.desk import COVERAGE, ERAS, Desk, Held, say, text_of
-from tests.interop.greenhouse import ARGUMENTS, COMMAND, ROOT
+from tests.interop.desk import COVERAGE, Desk, Held, say, text_of
+from tests.interop.greenhouse import (
+    ARGUMENTS,
+    COMMAND,
+    EXAMPLE,
+    LEGACY,
+    MODERN,
+    ROOT,
+    WAYS,
+    Greenhouses,
+    Way,
+    serve,
+)
 
 # Whatever the newest revision has dropped (ping, setLevel, subscribe) warns on every call in
 # this client, although a legacy server needs it. Just that class is let through.
@@ -60,12 +71,19 @@ REVISIONS = {"legacy": "2025-11-25", "modern": "2026-07-28"}
 LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 JOURNAL = "greenhouse://journal"
 
-only_legacy = pytest.mark.parametrize("peer", ["legacy"], indirect=True)
-only_modern = pytest.mark.parametrize("peer", ["modern"], indirect=True)
+only_legacy = pytest.mark.parametrize("peer", LEGACY, indirect=True, ids=str)
+only_modern = pytest.mark.parametrize("peer", MODERN, indirect=True, ids=str)
+
+
+def find_server(way: Way, houses: Greenhouses) -> Any:
+    """What this client takes for a server: the streams of a process, or a URL."""
+    if way.transport == "stdio":
+        return stdio_client(PARAMETERS, errlog=houses.open_log(way))
+    return houses.url(way)
 
 
 @asynccontextmanager
-async def open_client(mode: str, desk: Desk, log: TextIO) -> AsyncIterator[Client]:
+async def open_client(way: Way, desk: Desk, houses: Greenhouses) -> AsyncIterator[Client]:
     """A client that can do everything a client can do."""
 
     async def elicit(
@@ -82,8 +100,8 @@ async def open_client(mode: str, desk: Desk, log: TextIO) -> AsyncIterator[Clien
         return ListRootsResult(roots=[Root(uri=FileUrl("file:///garden"), name="garden")])
 
     async with Client(
-        stdio_client(PARAMETERS, errlog=log),
-        mode=mode,
+        find_server(way, houses),
+        mode=MODES[way.era],
         elicitation_callback=elicit,
         sampling_callback=sample,
         sampling_capabilities=SamplingCapability(tools=SamplingToolsCapability()),
@@ -96,29 +114,32 @@ async def open_client(mode: str, desk: Desk, log: TextIO) -> AsyncIterator[Clien
 
 
 @pytest.fixture(scope="module")
-def log_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the server's stderr goes."""
-    return tmp_path_factory.mktemp("official") / "stderr.txt"
+def find_peer(greenhouses: Greenhouses) -> Iterator[Callable[[Way], Peer]]:
+    """One client and one server process per way."""
+    peers: dict[Way, Peer] = {}
+
+    def find(way: Way) -> Peer:
+        if way not in peers:
+            peer = Held(way, Desk(), lambda desk: open_client(way, desk, greenhouses))
+            peers[way] = peer
+            if way == Way("http", "legacy"):
+                peer.run(lambda client: hear_something(client, peer.desk))
+        return peers[way]
+
+    yield find
+    for peer in peers.values():
+        peer.close()
 
 
-@pytest.fixture(scope="module")
-def find_peer(log_file: Path) -> Iterator[Callable[[str], Peer]]:
-    """One client and one server process per era."""
-    peers: dict[str, Peer] = {}
-    with log_file.open("w") as log:
-
-        def find(era: str) -> Peer:
-            if era not in peers:
-                peers[era] = Held(era, Desk(), lambda desk: open_client(MODES[era], desk, log))
-            return peers[era]
-
-        yield find
-        for peer in peers.values():
-            peer.close()
+async def hear_something(client: Client, desk: Desk) -> None:
+    """Make changes until one is heard: this client opens its GET stream on the side."""
+    while not desk.heard:
+        await client.call_tool("open_bed", {"bed": "hall"})
+        await client.call_tool("close_bed", {"bed": "hall"})
 
 
-@pytest.fixture(params=ERAS)
-def peer(request: pytest.FixtureRequest, find_peer: Callable[[str], Peer]) -> Peer:
+@pytest.fixture(params=WAYS, ids=str)
+def peer(request: pytest.FixtureRequest, find_peer: Callable[[Way], Peer]) -> Peer:
     found = find_peer(request.param)
     found.desk.reset()
     return found
@@ -179,14 +200,16 @@ def test_discover_offers_the_modern_revision_and_says_how_long_it_holds(peer: Pe
     assert discovered.cache_scope == "public"
 
 
-def test_a_client_that_pins_the_modern_revision_needs_no_discovery(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", MODERN, ids=str)
+def test_a_client_that_pins_the_modern_revision_needs_no_discovery(
+    way: Way, greenhouses: Greenhouses
+) -> None:
     async def run() -> str:
-        with (tmp_path / "log").open("w") as log:
-            async with (
-                asyncio.timeout(10),
-                Client(stdio_client(PARAMETERS, errlog=log), mode="2026-07-28") as client,
-            ):
-                return text_of(await client.call_tool("water", {"bed": "north"}))
+        async with (
+            asyncio.timeout(10),
+            Client(find_server(way, greenhouses), mode="2026-07-28") as client,
+        ):
+            return text_of(await client.call_tool("water", {"bed": "north"}))
 
     assert asyncio.run(run()) == "The tomato got 1 l."
 
@@ -321,13 +344,15 @@ def test_a_tool_error_is_shown_as_written(peer: Peer) -> None:
     assert text_of(result) == "Ferns are not for eating; harvest north or south."
 
 
-def test_a_crash_shows_a_reference_and_the_log_has_the_rest(peer: Peer, log_file: Path) -> None:
+def test_a_crash_shows_a_reference_and_the_log_has_the_rest(
+    peer: Peer, greenhouses: Greenhouses
+) -> None:
     result = call(peer, "drop_pot")
     assert result.is_error
     reference = re.search(r"reference (\w+)", text_of(result))
     assert reference is not None
     assert "secret" not in text_of(result)
-    log = log_file.read_text()
+    log = greenhouses.log(peer.way).read_text()
     assert reference[1] in log
     assert "a secret that only the log may know" in log
 
@@ -594,8 +619,8 @@ def test_a_tool_that_asks_three_times_acts_once(peer: Peer) -> None:
     assert len(peer.desk.asked) == 3
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_a_client_that_offers_nothing_is_asked_nothing(era: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_a_client_that_offers_nothing_is_asked_nothing(way: Way, greenhouses: Greenhouses) -> None:
     async def try_call(client: Client, tool: str, **arguments: Any) -> str:
         try:
             result = await client.call_tool(tool, arguments)
@@ -606,17 +631,16 @@ def test_a_client_that_offers_nothing_is_asked_nothing(era: str, tmp_path: Path)
         return text_of(result)
 
     async def run() -> list[str]:
-        with (tmp_path / "log").open("w") as log:
-            async with (
-                asyncio.timeout(10),
-                Client(stdio_client(PARAMETERS, errlog=log), mode=MODES[era]) as client,
-            ):
-                return [
-                    await try_call(client, "sow"),
-                    await try_call(client, "order_seeds", packets=1),
-                    await try_call(client, "ask_gardener", question="?"),
-                    await try_call(client, "list_folders"),
-                ]
+        async with (
+            asyncio.timeout(10),
+            Client(find_server(way, greenhouses), mode=MODES[way.era]) as client,
+        ):
+            return [
+                await try_call(client, "sow"),
+                await try_call(client, "order_seeds", packets=1),
+                await try_call(client, "ask_gardener", question="?"),
+                await try_call(client, "list_folders"),
+            ]
 
     told = asyncio.run(run())
     for capability, text in zip(
@@ -844,34 +868,54 @@ def test_two_listeners_hear_their_own_and_one_that_left_hears_nothing(peer: Peer
                 assert tools.subscription_id != journal.subscription_id
                 await client.call_tool("note", {"text": "Both are here."})
                 assert await anext(journal) == ResourceUpdated(JOURNAL)
-            # The client says that it leaves while it does the next thing already; this is that.
-            await client.call_tool("photo", {"bed": "north"})
-            peer.desk.heard.clear()
-            await client.call_tool("note", {"text": "One has left."})
-            await client.call_tool("open_bed", {"bed": "attic"})
-            await client.call_tool("close_bed", {"bed": "attic"})
-            assert await anext(tools) == ToolsListChanged()
-        assert not any(isinstance(m, ResourceUpdatedNotification) for m in peer.desk.heard)
+            # The client says that it leaves on the side, so the server may hear of it late.
+            is_heard = True
+            while is_heard:
+                peer.desk.heard.clear()
+                await client.call_tool("note", {"text": "One has left."})
+                await client.call_tool("open_bed", {"bed": "attic"})
+                await client.call_tool("close_bed", {"bed": "attic"})
+                assert await anext(tools) == ToolsListChanged()
+                heard = peer.desk.heard
+                is_heard = any(isinstance(m, ResourceUpdatedNotification) for m in heard)
 
     peer.run(run)
 
 
-def test_a_server_that_is_told_to_end_closes_a_stream_gracefully(tmp_path: Path) -> None:
-    """Only modern: with a handshake there are no streams to close."""
-    pid_file = tmp_path / "pid"
+@contextmanager
+def doomed_process(folder: Path) -> Iterator[tuple[Any, Callable[[], None]]]:
+    pid_file = folder / "pid"
     # The client does not say which process it started, so a shell notes it on the way.
     noting = ["-c", 'echo $$ > "$0"; exec "$@"', str(pid_file), COMMAND, *ARGUMENTS]
     parameters = StdioServerParameters(command="/bin/sh", args=noting, cwd=ROOT, env=COVERAGE)
+    with (folder / "log").open("w") as log:
+        server = stdio_client(parameters, errlog=log)
+        yield server, lambda: os.kill(int(pid_file.read_text()), signal.SIGTERM)
+    assert (folder / "log").read_text() == ""
+
+
+@contextmanager
+def doomed_address(folder: Path) -> Iterator[tuple[Any, Callable[[], None]]]:
+    with serve(EXAMPLE, folder / "log") as served:
+        yield served.url, served.process.terminate
+        assert served.process.wait(8) == 0
+    assert "Traceback" not in (folder / "log").read_text()
+
+
+@pytest.mark.parametrize("open_server", [doomed_process, doomed_address])
+def test_a_server_that_is_told_to_end_closes_a_stream_gracefully(
+    open_server: Any, tmp_path: Path
+) -> None:
+    """Only modern: with a handshake there are no streams to close."""
 
     async def run() -> list[Any]:
-        with (tmp_path / "log").open("w") as log:
+        with open_server(tmp_path) as (server, end):
             async with (
                 asyncio.timeout(10),
-                Client(stdio_client(parameters, errlog=log)) as client,
+                Client(server) as client,
                 client.listen(tools_list_changed=True) as stream,
             ):
-                os.kill(int(pid_file.read_text()), signal.SIGTERM)
+                end()
                 return [event async for event in stream]
 
     assert asyncio.run(run()) == []
-    assert (tmp_path / "log").read_text() == ""

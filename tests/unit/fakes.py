@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from msgspec import Raw, Struct
 
-from dovetail.core.call import Ask, Call, Peer
+from dovetail.core.call import Ask, Call, Peer, Reach
 from dovetail.core.era import CacheHint, Era
 from dovetail.core.identity import Identity
 from dovetail.eras.modern.subscriptions import ListenStream
@@ -61,6 +61,8 @@ class FakeOutbox:
 class FakeLink:
     """Keeps the sessions that are started and the streams that are open."""
 
+    reach = Reach()
+
     def __init__(self) -> None:
         self.started: list[tuple[Revision, InitializeParams]] = []
         self.streams: list[ListenStream] = []
@@ -83,7 +85,7 @@ class PlainEra(Era):
     ) -> bytes:
         return codec.encode({"hint": hint, "result": result})
 
-    def undeclared(self, required: dict[str, Any]) -> DovetailError:
+    def undeclared(self, call: Call, required: dict[str, Any]) -> DovetailError:
         return UsageError(f"undeclared {required}")
 
     def bad_answer(self, text: str) -> DovetailError:

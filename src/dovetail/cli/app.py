@@ -1,6 +1,6 @@
 """The commands: `run`, `list`, `call`, `inspect`.
 
-TARGET is FILE.py or FILE.py:name, or everything behind `--` is a command that starts a
+TARGET is FILE.py, FILE.py:name or a URL, or everything behind `--` is a command that starts a
 server. This file reads the command line and picks the words; the work is elsewhere.
 """
 
@@ -61,8 +61,8 @@ def run_app(arguments: Sequence[str]) -> int:
 def app() -> None:
     """Run MCP servers, and talk to them.
 
-    TARGET is FILE.py, or FILE.py:name where the file has several servers; or leave it
-    out and put the command that starts a server behind `--`.
+    TARGET is FILE.py, FILE.py:name where the file has several servers, or a URL; or leave
+    it out and put the command that starts a server behind `--`.
     """
 
 
@@ -79,6 +79,19 @@ def _target_options(command: Callable[..., T]) -> Callable[..., T]:
         click.option("--stdio", is_flag=True, help="Start FILE.py as a process of its own."),
         click.option("--cwd", type=click.Path(exists=True, file_okay=False), help="Its folder."),
         click.option("--env", multiple=True, callback=_read_env, metavar="NAME=VALUE"),
+        click.option(
+            "--token-env",
+            metavar="NAME",
+            help="Send the token in this variable to a URL: Authorization: Bearer ...",
+        ),
+        click.option(
+            "-H",
+            "--header",
+            "header_lines",
+            multiple=True,
+            metavar="'NAME: VALUE'",
+            help="Send this with every request to a URL.",
+        ),
         click.option("--timeout", type=click.FloatRange(min=0.0, min_open=True), default=30.0),
         click.option("--mode", default="auto", help="auto, modern, legacy, or a revision's date."),
         click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ import click
 
 from dovetail.cli.loading import load_server, split_spec
 from dovetail.client import Client
-from dovetail.client.targets import Target
+from dovetail.client.targets import Target, is_url
 from dovetail.errors import DovetailError, TransportError, UsageError
 from dovetail.server import Server
 from dovetail.spec.models import LogParams
@@ -37,6 +38,9 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+# A token of RFC 9110, which is what names a header.
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 FAILED_CALL, WRONG_USAGE, COULD_NOT_START = 1, 2, 4
 
@@ -63,14 +67,58 @@ class TargetOptions:
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
     stdio: bool = False
+    # Each as `Name: value`. Not shown: most of them are secrets.
+    header_lines: Sequence[str] = field(default=(), repr=False)
+    # The variable that holds a bearer token.
+    token_env: str | None = None
+
+    def read_headers(self) -> dict[str, str]:
+        """What to send with every request to a URL; raises UsageError, and quotes no value."""
+        headers: dict[str, str] = {}
+        lines = [*self.header_lines, *_read_token(self.token_env)]
+        for number, line in enumerate(lines, 1):
+            name, colon, value = line.partition(":")
+            if not colon:
+                # It may be a token that somebody forgot to name.
+                text = f"header {number} has no colon in its {len(line)} characters"
+                raise UsageError(f"{text}; expected 'Name: value', say 'Authorization: Bearer x'")
+            name = name.strip()
+            if not _HEADER_NAME.fullmatch(name):
+                # What stands behind the name may be the value already: `Name=value:...`.
+                start = _HEADER_NAME.match(name)
+                given = f"it begins with {start[0]!r}" if start else "there is none"
+                text = f"header {number} has no name that a header can have: {given}"
+                raise UsageError(f"{text}; expected 'Name: value', Name of letters, digits and -")
+            if name.lower() in (known.lower() for known in headers):
+                raise UsageError(f"The header {name} is given twice; it can have one value")
+            headers[name] = value.strip()
+        return headers
+
+
+def _read_token(variable: str | None) -> list[str]:
+    if variable is None:
+        return []
+    token = os.environ.get(variable)
+    if not token:
+        state = "not set" if token is None else "empty"
+        raise UsageError(f"--token-env: the variable {variable!r} is {state}; it holds the token")
+    return [f"Authorization: Bearer {token}"]
 
 
 def find_target(text: str | None, command: Sequence[str], options: TargetOptions) -> Target:
     """The server that a command line names; raises Failure."""
+    if text is not None and is_url(text) and not command:
+        return text
+    if options.header_lines or options.token_env is not None:
+        given = f"the command {command[0]!r}" if command else repr(text or "")
+        raise Failure(
+            f"--header and --token-env are for a URL (http://... or https://...), got {given}",
+            WRONG_USAGE,
+        )
     if command:
         return list(command)
     if text is None:
-        raise Failure("No server named; give FILE.py or -- command args...", WRONG_USAGE)
+        raise Failure("No server named; give FILE.py or -- command args..., or a URL", WRONG_USAGE)
     parts = split_spec(text)
     # `python server.py` ends like a file and is a command, unless there is such a file.
     is_file = parts is not None and (parts[0].is_file() or not set(text) & set(" \t"))
@@ -101,6 +149,7 @@ def make_client(target: Target, options: TargetOptions, mode: str | None = None)
             timeout=options.timeout,
             env=options.env,
             cwd=options.cwd,
+            headers=options.read_headers(),
         )
     except UsageError as error:
         raise Failure(str(error), WRONG_USAGE) from None

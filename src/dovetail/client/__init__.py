@@ -1,4 +1,4 @@
-"""A client for MCP servers of both eras, over memory and stdio.
+"""A client for MCP servers of both eras, over memory, stdio and HTTP.
 
 `Client` is the face; the rest are the shapes its callbacks get and its methods return.
 """

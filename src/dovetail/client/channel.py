@@ -32,7 +32,10 @@ class UnreachableError(TransportError):
 
 
 class SessionEndedError(TransportError):
-    """The server has forgotten the session; the message was not looked at."""
+    """The server has forgotten the session; the message was not looked at.
+
+    Given to `on_closed`, it says the same where nobody was asking: the server is still there.
+    """
 
 
 class Connected(Protocol):

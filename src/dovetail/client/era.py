@@ -113,6 +113,10 @@ class ClientEra(ABC):
             return declared is not None and option is None
         return bool(declared.get(option))
 
+    @abstractmethod
+    def on_session_ended(self) -> None:
+        """The server has forgotten who we are, and nobody was asking."""
+
     def tell_log(self, message: Notification) -> None:
         """Pass a log message on to the callback."""
         if self.settings.on_log is not None:

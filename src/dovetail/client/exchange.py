@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from dovetail.client.background import Background, resolve
-from dovetail.client.channel import Channel
+from dovetail.client.channel import Channel, SessionEndedError
 from dovetail.errors import DovetailError, PeerError, RpcError, TransportError
 from dovetail.spec.keys import PROGRESS_TOKEN
 from dovetail.spec.models import ProgressParams
@@ -45,6 +45,9 @@ class Listener(Protocol):
 
     def on_request(self, message: Request) -> None:
         """The server asks something."""
+
+    def on_session_ended(self) -> None:
+        """The server has forgotten who we are, and nobody was asking."""
 
     def on_closed(self, error: TransportError) -> None:
         """The server is gone; requests that wait have been told already."""
@@ -108,10 +111,14 @@ class Exchange:
 
     # -- out ----------------------------------------------------------------------------
 
-    def start(self, method: str, progress: ProgressCallback | None = None) -> Call:
-        """Take an id and wait for its answer; `transmit` sends it, `forget` gives up."""
+    def check_open(self) -> None:
+        """Raises TransportError if nothing is going to come any more."""
         if self._gone is not None:
             raise TransportError(str(self._gone))
+
+    def start(self, method: str, progress: ProgressCallback | None = None) -> Call:
+        """Take an id and wait for its answer; `transmit` sends it, `forget` gives up."""
+        self.check_open()
         answer: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
         call = Call(next(self._numbers), method, answer, progress)
         self._waiting[call.id] = call
@@ -233,6 +240,10 @@ class Exchange:
     def closed(self, error: TransportError) -> None:
         """The channel is gone: nobody waits in vain."""
         if self._gone is not None:
+            return
+        if isinstance(error, SessionEndedError):
+            if self.listener is not None:
+                self.listener.on_session_ended()
             return
         self._gone = error
         for call in tuple(self._waiting.values()):

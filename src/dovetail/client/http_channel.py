@@ -4,6 +4,8 @@ Every message is a POST of its own, and every request has its own response: plai
 stream of events that ends with the answer. `send` lasts as long as that response, so whoever
 stops waiting closes it, which is how a modern request is cancelled. What only legacy servers
 have (sessions, the GET stream, streams that can be picked up again) is in `http_session.py`.
+A server that refuses the handshake as those before Streamable HTTP do is tried as one of them,
+and then everything goes through `http_old_sse.py`.
 """
 
 from __future__ import annotations
@@ -12,28 +14,24 @@ import asyncio
 import logging
 from collections.abc import Mapping
 
-import msgspec
-from msgspec import Raw, Struct
-
-from dovetail.client.channel import (
-    Channel,
-    OnClosed,
-    OnMessage,
-    SessionEndedError,
-    UnreachableError,
-)
-from dovetail.client.http_connection import HttpPool, HttpResponse, parse_url
+from dovetail.client.channel import Channel, OnClosed, OnMessage, SessionEndedError
+from dovetail.client.http_connection import HttpResponse
+from dovetail.client.http_endpoint import parse_url
 from dovetail.client.http_headers import (
     ToolHeaders,
     check_own_headers,
     find_version,
     mirror_request,
 )
+from dovetail.client.http_old_sse import OldSse
+from dovetail.client.http_pool import HttpPool
+from dovetail.client.http_reading import Reading
+from dovetail.client.http_refusal import Refusal, find_secrets
 from dovetail.client.http_session import HttpSession
 from dovetail.client.http_stream import EVENT_STREAM, Cursor, read_events
-from dovetail.errors import PeerError, RpcError, TransportError
+from dovetail.errors import PeerError, TransportError
 from dovetail.wire import codec
-from dovetail.wire.messages import Batch, Malformed, Notification, Request, Response
+from dovetail.wire.messages import Notification, Request
 
 __all__ = ["HttpChannel"]
 
@@ -41,22 +39,12 @@ logger = logging.getLogger("dovetail")
 
 # The same as on stdio: a screenshot in base64 is a few MiB, this is a runaway.
 _MAX_MESSAGE = 64 * 1024 * 1024
-# An explanation of a failure; longer ones explain nothing.
-_MAX_EXPLANATION = 64 * 1024
 # Messages that nobody waits for have no timeout of their own.
 _NOTICE_SECONDS = 30.0
-# More cannot be read from a message on a terminal.
-_SHOWN = 300
 
 _ACCEPT = ("Accept", "application/json, text/event-stream")
 _CONTENT = ("Content-Type", "application/json")
 _JSON = "application/json"
-
-
-class _WireError(Struct):
-    code: int
-    message: str
-    data: object = None
 
 
 class HttpChannel(Channel):
@@ -71,10 +59,12 @@ class HttpChannel(Channel):
             ("Accept-Encoding", "identity"),
             *check_own_headers(headers or {}),
         ]
+        self._secrets = find_secrets(self._own_headers)
         self._limit = limit
         self._pool = HttpPool(self._endpoint)
         self._tools = ToolHeaders()
         self._session: HttpSession | None = None
+        self._old: OldSse | None = None
         self._on_message: OnMessage = _drop
         self._on_closed: OnClosed = _drop
         self._closed = False
@@ -90,10 +80,13 @@ class HttpChannel(Channel):
             raise TransportError("The connection to the server is closed")
         message = codec.decode(data)
         if isinstance(message, Request):
-            await self._ask(message, data)
+            if self._old is not None:
+                await self._old.send(data, message.method)
+            else:
+                await self._ask(message, data)
         elif isinstance(message, Notification) and message.method != "notifications/cancelled":
             await self._tell(message, data)
-        elif self._session is not None:
+        elif self._session is not None or self._old is not None:
             await self._tell_if_possible(data)
         # Else it takes back a modern request, whose response is closed by now, and no more than
         # that is to be said (2026-07-28 basic/transports/streamable-http, cancellation).
@@ -105,6 +98,8 @@ class HttpChannel(Channel):
         self._closed = True
         if self._session is not None:
             await self._session.close()
+        if self._old is not None:
+            await self._old.close()
         await self._pool.close()
 
     # -- requests -----------------------------------------------------------------------------
@@ -119,7 +114,7 @@ class HttpChannel(Channel):
             headers = session.headers()
         headers = [_ACCEPT, _CONTENT, *self._own_headers, *headers]
         cursor = Cursor(self._limit)
-        reading = _Reading(self, request, session)
+        reading = Reading(request, session, self._tools, self._on_message)
         try:
             async with self._pool.exchange("POST", headers, data) as response:
                 await self._read_answer(reading, response, cursor)
@@ -129,15 +124,20 @@ class HttpChannel(Channel):
             # Only what has an id can be asked for again, and only a session keeps it.
             if reading.is_answered or session is None or not cursor.can_resume:
                 raise
-        if not reading.is_answered and session is not None:
+        if reading.refusal is not None:
+            await self._fall_back(reading, reading.refusal, data)
+        elif not reading.is_answered and session is not None:
             await session.resume(cursor, reading.take, request.method)
         if request.method == "initialize" and session is not None:
             await self._take_session(session)
 
-    async def _read_answer(self, reading: _Reading, response: HttpResponse, cursor: Cursor) -> None:
+    async def _read_answer(self, reading: Reading, response: HttpResponse, cursor: Cursor) -> None:
         method = reading.request.method
         if response.status != 200:
             await self._refused(response, reading)
+        elif response.coding:
+            text = f"{self._endpoint} packed its answer to {method} with {response.coding}"
+            raise PeerError(f"{text}; allowed: identity, as the request said")
         elif response.content_type == EVENT_STREAM:
             reading.note_head(response)
             await read_events(response, cursor, reading.take)
@@ -157,48 +157,52 @@ class HttpChannel(Channel):
                 f"{self._endpoint} answered {method} with {kind}; allowed: {_JSON}, {EVENT_STREAM}"
             )
 
-    async def _refused(self, response: HttpResponse, reading: _Reading) -> None:
+    async def _refused(self, response: HttpResponse, reading: Reading) -> None:
         """A request that was not served: the error in the body, or the status, says why."""
-        method = reading.request.method
+        request = reading.request
         if response.status == 404 and reading.session is not None and reading.session.id:
             raise SessionEndedError(f"{self._endpoint} has ended the session (404)")
-        body = await response.read(_MAX_EXPLANATION)
-        self._check_access(response, body)
-        if reading.take_error(body):
-            return
-        raise _status_error(f"{self._endpoint} answered {method} with", response, body)
+        refusal = await Refusal.read(response, self._secrets)
+        is_first = reading.session is not None and self._session is None
+        if is_first and request.method == "initialize" and refusal.may_be_old_sse:
+            reading.refusal = refusal
+        elif refusal.is_denial or not reading.take_error(refusal.body):
+            raise refusal.to_error(request.method)
 
-    def _check_access(self, response: HttpResponse, body: bytes) -> None:
-        if response.status not in (401, 403):
-            return
-        text = f"{self._endpoint} refuses access: {response.reason}"
-        challenge = response.headers.get("www-authenticate")
-        if challenge:
-            text += f"; WWW-Authenticate: {challenge}"
-        raise UnreachableError(text + _excerpt(body))
+    async def _fall_back(self, reading: Reading, refusal: Refusal, data: bytes) -> None:
+        """Try the transport that was there before Streamable HTTP."""
+        old = OldSse(self._pool, self._own_headers, self._limit)
+        method = reading.request.method
+        if await old.open(self._on_message, self._on_closed):
+            self._old = old
+            await old.send(data, method)
+        elif not reading.take_error(refusal.body):
+            raise refusal.to_error(method, "; HTTP+SSE is not served there either")
 
     # -- notifications and responses ----------------------------------------------------------
 
     async def _tell(self, message: Notification | None, data: bytes) -> None:
-        own = [] if self._session is None else self._session.headers()
-        headers = [_ACCEPT, _CONTENT, *self._own_headers, *own]
         what = "a response" if message is None else message.method
         try:
-            async with (
-                asyncio.timeout(_NOTICE_SECONDS),
-                self._pool.exchange("POST", headers, data) as response,
-            ):
-                # 202 by the book; others say 200 or 204 and mean the same.
-                if not 200 <= response.status < 300:
-                    body = await response.read(_MAX_EXPLANATION)
-                    self._check_access(response, body)
-                    raise _status_error(f"{self._endpoint} answered {what} with", response, body)
+            async with asyncio.timeout(_NOTICE_SECONDS):
+                if self._old is not None:
+                    await self._old.send(data, what)
+                else:
+                    await self._post_notice(what, data)
         except TimeoutError:
             text = f"{self._endpoint} did not take {what} within {_NOTICE_SECONDS:g} s"
             raise TransportError(text) from None
         is_ready = message is not None and message.method == "notifications/initialized"
         if is_ready and self._session is not None:
             await self._session.listen(self._on_message, self._on_closed)
+
+    async def _post_notice(self, what: str, data: bytes) -> None:
+        own = [] if self._session is None else self._session.headers()
+        headers = [_ACCEPT, _CONTENT, *self._own_headers, *own]
+        async with self._pool.exchange("POST", headers, data) as response:
+            # 202 by the book; others say 200 or 204 and mean the same.
+            if not 200 <= response.status < 300:
+                raise (await Refusal.read(response, self._secrets)).to_error(what)
 
     async def _tell_if_possible(self, data: bytes) -> None:
         """Requests stand on their own here: one message that is lost does not end the rest."""
@@ -220,93 +224,6 @@ class HttpChannel(Channel):
             previous, self._session = self._session, session
             if previous is not None:
                 await previous.stop_listening()
-
-    def learn_tools(self, page: Raw) -> bytes | None:
-        """See which arguments go into headers; what to hand out in place of the page."""
-        return self._tools.learn(page)
-
-    def deliver(self, data: bytes) -> None:
-        """Hand a message to the client."""
-        self._on_message(data)
-
-
-class _Reading:
-    """The response to one request, message by message."""
-
-    def __init__(self, channel: HttpChannel, request: Request, session: HttpSession | None) -> None:
-        self.request = request
-        # None for a modern request.
-        self.session = session
-        self.is_answered = False
-        self._channel = channel
-
-    def note_head(self, response: HttpResponse) -> None:
-        """The head of the answer to initialize names the session."""
-        if self.session is not None and self.request.method == "initialize":
-            self.session.assign(response.headers.get("mcp-session-id"))
-
-    def take(self, data: bytes) -> bool:
-        """Deliver one message; whether the request is answered now."""
-        incoming = codec.decode(data)
-        for item in incoming.items if isinstance(incoming, Batch) else (incoming,):
-            if isinstance(item, Response) and item.id == self.request.id:
-                self.is_answered = True
-                data = self._note_answer(item, data)
-            elif isinstance(item, Response) and item.id is None and item.error is not None:
-                self.is_answered = True
-                data = self._address(item)
-            elif isinstance(item, Malformed) and item.id == self.request.id:
-                self.is_answered = True
-        self._channel.deliver(data)
-        return self.is_answered
-
-    def _note_answer(self, answer: Response, data: bytes) -> bytes:
-        """Look at an answer that concerns HTTP itself; what to hand out of it."""
-        if answer.result is None:
-            return data
-        if self.request.method == "initialize" and self.session is not None:
-            self.session.agree(answer.result)
-        elif self.request.method == "tools/list" and self.session is None:
-            valid = self._channel.learn_tools(answer.result)
-            if valid is not None:
-                return codec.encode_result(self.request.id, valid)
-        return data
-
-    def take_error(self, body: bytes) -> bool:
-        """Deliver the body of a refusal if it is a JSON-RPC error."""
-        incoming = codec.decode(body)
-        if not isinstance(incoming, Response) or incoming.error is None:
-            return False
-        self.is_answered = True
-        self._channel.deliver(self._address(incoming))
-        return True
-
-    def _address(self, response: Response) -> bytes:
-        """An error that names no request, on the response to this one: it is about this one."""
-        assert response.error is not None
-        try:
-            error = codec.decode_as(_WireError, response.error)
-        except msgspec.ValidationError as problem:
-            text = f"The error that answers {self.request.method} does not fit JSON-RPC: {problem}"
-            raise PeerError(text) from None
-        known = RpcError.from_wire(error.code, error.message, error.data)
-        return codec.encode_error(self.request.id, known)
-
-
-def _status_error(text: str, response: HttpResponse, body: bytes) -> TransportError | PeerError:
-    text = f"{text} {response.reason}"
-    location = response.headers.get("location")
-    if location is not None and 300 <= response.status < 400:
-        return PeerError(f"{text}; it has moved to {location}: use that URL")
-    text += _excerpt(body)
-    return TransportError(text) if response.status >= 500 else PeerError(text)
-
-
-def _excerpt(body: bytes) -> str:
-    text = " ".join(body.decode(errors="replace").split())
-    if not text:
-        return ""
-    return f": {text[:_SHOWN]}{'...' if len(text) > _SHOWN else ''}"
 
 
 def _drop(_: object) -> None:

@@ -16,8 +16,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from dovetail.client.background import Background
-from dovetail.client.channel import OnClosed, OnMessage, UnreachableError
-from dovetail.client.http_connection import Headers, HttpPool
+from dovetail.client.channel import OnClosed, OnMessage, SessionEndedError, UnreachableError
+from dovetail.client.http_connection import Headers
+from dovetail.client.http_pool import HttpPool
 from dovetail.client.http_stream import EVENT_STREAM, Cursor, read_events
 from dovetail.errors import PeerError, TransportError
 from dovetail.wire import codec
@@ -50,6 +51,7 @@ class HttpSession:
         self._own_headers: Sequence[tuple[str, str]] = own_headers
         self._limit = limit
         self._listening = Background()
+        self._has_stream = False
 
     def assign(self, id: str | None) -> None:
         """Take the id that came with the answer to initialize."""
@@ -98,6 +100,8 @@ class HttpSession:
         cursor = Cursor(self._limit)
         try:
             await self._follow(cursor, take, is_settled)
+        except SessionEndedError as error:
+            on_closed(error)
         except UnreachableError as error:
             # Whoever waits for changes would wait forever.
             on_closed(TransportError(str(error)))
@@ -118,6 +122,8 @@ class HttpSession:
                         return
                     # It kept nothing to go on with; a new stream is better than none.
                     cursor.last_event_id = b""
+            except SessionEndedError:
+                raise
             except TransportError:
                 # Also the first attempt may meet a server that is just going away.
                 if idle_rounds == _MOST_ATTEMPTS - 1:
@@ -135,11 +141,16 @@ class HttpSession:
         async with self._pool.exchange("GET", headers) as response:
             if is_settled is not None:
                 is_settled.set()
+            # http.session.ended-404 (2025-11-25 basic/transports): the end of the session, if
+            # there was a stream before; else such a server has none, and should have said 405.
+            if response.status == 404 and self.id is not None and self._has_stream:
+                raise SessionEndedError(f"{self._pool.endpoint} has ended the session (404)")
             if response.status != 200 or response.content_type != EVENT_STREAM:
                 if response.status != 405:
                     where = self._pool.endpoint
                     logger.info("%s answered GET with %s", where, response.reason)
                 return False
+            self._has_stream = self._has_stream or is_settled is not None
             await read_events(response, cursor, take)
         return True
 

@@ -18,6 +18,7 @@ from dovetail.client.exchange import Exchange, ProgressCallback
 from dovetail.client.results import ServerFacts, decode_result
 from dovetail.client.subscriptions import Interest, Subscription, change_from
 from dovetail.errors import (
+    DovetailError,
     InternalError,
     InvalidParamsError,
     MethodNotFoundError,
@@ -135,6 +136,17 @@ class LegacyEra(ClientEra):
             for uri in tuple(self._watched):
                 await self._send("resources/subscribe", {"uri": uri})
 
+    def on_session_ended(self) -> None:
+        """Whoever listens for changes would hear none: begin again without being asked."""
+        self.exchange.callbacks.start(self._begin_again_or_end(self._handshakes))
+
+    async def _begin_again_or_end(self, handshakes: int) -> None:
+        try:
+            await self._begin_again(handshakes)
+        except (DovetailError, TimeoutError) as error:
+            text = f"The server has ended the session, and no other could be begun: {error}"
+            self.exchange.closed(TransportError(text))
+
     async def set_log_level(self, level: str) -> None:
         """Ask the server for this level and above."""
         check_log_level(level)
@@ -219,6 +231,7 @@ class LegacyEra(ClientEra):
 
     async def open_feed(self, subscription: Subscription) -> Interest:
         """Everybody is told of lists; resources have to be asked for one by one."""
+        self.exchange.check_open()
         wanted = subscription.interest
         can_watch = self.has_capability("resources", "subscribe")
         agreed = Interest(

@@ -262,6 +262,9 @@ class ModernEra(ClientEra):
         # stdio.no-server-requests (2026-07-28 basic/transports/stdio).
         self.exchange.stray(f"a request of the server's: {message.method}")
 
+    def on_session_ended(self) -> None:
+        """Nothing to do: there are no sessions."""
+
     def on_closed(self, error: TransportError) -> None:
         """The listen requests have been told already, as every request."""
 

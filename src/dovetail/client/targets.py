@@ -18,7 +18,7 @@ from dovetail.client.memory import MemoryChannel
 from dovetail.client.stdio import Command, StdioChannel
 from dovetail.errors import UsageError
 
-__all__ = ["Target", "find_command", "open_target"]
+__all__ = ["Target", "find_command", "is_url", "open_target"]
 
 Target: TypeAlias = Connectable | str | os.PathLike[str] | Sequence[str] | Mapping[str, Any]
 
@@ -40,7 +40,7 @@ def open_target(
         own = _read_headers(target.get("headers")) if isinstance(target, Mapping) else {}
         return _open_url(url, {**own, **(headers or {})})
     if headers:
-        raise UsageError(f"headers= are for a URL; {target!r} is reached without HTTP")
+        raise UsageError(f"headers= are for a URL; {_show(target)} is reached without HTTP")
     if not isinstance(target, (str, os.PathLike, Sequence, Mapping)):
         if not callable(getattr(target, "connect", None)):
             raise UsageError(f"{target!r} is no server: {_ALLOWED}")
@@ -56,7 +56,7 @@ def find_command(
     """The process that a target stands for; raises UsageError."""
     argv, own_env = _read_command(target)
     if not argv or not argv[0]:
-        raise UsageError(f"{target!r} holds no command to start")
+        raise UsageError(f"{_show(target)} holds no command to start")
     return Command(argv, {**own_env, **(env or {})}, cwd)
 
 
@@ -70,8 +70,14 @@ def _find_url(target: Target) -> str | None:
     text = target.get("url") if isinstance(target, Mapping) else target
     if isinstance(target, Mapping) and text is not None and not isinstance(text, str):
         raise UsageError(f"'url' must be a text, got {text!r}")
-    is_url = isinstance(text, str) and text.lower().startswith(("http://", "https://"))
-    return text if is_url and isinstance(text, str) else None
+    if isinstance(target, Mapping) and isinstance(text, str) and not is_url(text):
+        raise UsageError(f"'url' must begin with http:// or https://, got {text!r}")
+    return text if isinstance(text, str) and is_url(text) else None
+
+
+def is_url(text: str) -> bool:
+    """Whether a text names a server over HTTP, and no command."""
+    return text.lower().startswith(("http://", "https://"))
 
 
 def _read_headers(headers: Any) -> Mapping[str, str]:
@@ -111,11 +117,11 @@ def _read_command(
 def _read_entry(entry: Mapping[str, Any]) -> tuple[list[str], Mapping[str, str]]:
     command = entry.get("command")
     if not isinstance(command, str) or not command:
-        raise UsageError(f"The entry has no text under 'command': {dict(entry)!r}")
+        raise UsageError(f"The entry has no text under 'command' or 'url'; {_show(entry)}")
     arguments = _check_texts(entry.get("args") or (), "'args'")
     env = entry.get("env") or {}
     if not isinstance(env, Mapping):
-        raise UsageError(f"'env' must map names to texts, got {env!r}")
+        raise UsageError(f"'env' must map names to texts, got a {type(env).__name__}")
     return [command, *arguments], {str(name): str(value) for name, value in env.items()}
 
 
@@ -126,6 +132,13 @@ def _check_texts(parts: Any, what: str) -> list[str]:
         if not isinstance(part, str):
             raise UsageError(f"{what} must be a list of texts, got {part!r} in it")
     return list(parts)
+
+
+def _show(target: object) -> str:
+    """What was given, without the values of an entry, some of which are secrets."""
+    if not isinstance(target, Mapping):
+        return repr(target)
+    return f"an entry with {', '.join(map(repr, target)) or 'nothing in it'}"
 
 
 def _exists(file: str) -> bool:

@@ -30,6 +30,7 @@ __all__ = [
     "Means",
     "Outbox",
     "Peer",
+    "Reach",
     "Record",
     "Runner",
     "Sent",
@@ -90,6 +91,15 @@ class Host(Protocol):
 
     async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:
         """What resources/read would answer."""
+
+
+class Reach(NamedTuple):
+    """How far the client can be reached beside the answer; what carries a call knows it."""
+
+    # It hears of changes when they happen: tools, prompts, resources.
+    changes: bool = True
+    # It hears what a handler says before the answer.
+    messages: bool = True
 
 
 class Peer(NamedTuple):

@@ -52,7 +52,7 @@ class Era(ABC):
         """
 
     @abstractmethod
-    def undeclared(self, required: dict[str, Any]) -> DovetailError:
+    def undeclared(self, call: Call, required: dict[str, Any]) -> DovetailError:
         """What to raise when the client has not declared what an ask needs."""
 
     @abstractmethod

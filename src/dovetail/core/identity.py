@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from dovetail.core.call import Reach
 from dovetail.spec.models import Implementation
 from dovetail.spec.revisions import Revision
 
 __all__ = ["Identity"]
+
+# Members of capabilities that promise notifications of changes.
+_CHANGES = ("listChanged", "subscribe")
 
 
 class Identity(NamedTuple):
@@ -19,9 +23,19 @@ class Identity(NamedTuple):
     capabilities: Callable[[], dict[str, Any]]
     extensions: dict[str, Any]
 
-    def capabilities_at(self, revision: Revision) -> dict[str, Any]:
-        """The capabilities in the words of one revision."""
+    def capabilities_at(self, revision: Revision, reach: Reach = Reach()) -> dict[str, Any]:  # noqa: B008
+        """The capabilities in the words of one revision, for a client that can be reached so far.
+
+        lifecycle.capability.truthful (2025-11-25 basic/lifecycle): nothing is promised that this
+        client would never hear of.
+        """
         capabilities = dict(self.capabilities())
+        if not reach.changes:
+            for name, members in capabilities.items():
+                kept = {key: value for key, value in members.items() if key not in _CHANGES}
+                capabilities[name] = kept
+        if not reach.messages:
+            capabilities.pop("logging", None)
         if not revision.completions_capability:
             capabilities.pop("completions", None)
         if self.extensions and revision.extensions:

@@ -27,7 +27,7 @@ from dovetail.eras.legacy.era import era_of
 from dovetail.eras.legacy.lifecycle import legacy_methods, negotiate
 from dovetail.eras.legacy.session import Session
 from dovetail.eras.modern.discover import discover_methods
-from dovetail.eras.modern.envelope import Admitted, admit, is_modern, recall
+from dovetail.eras.modern.envelope import Admitted, admit, is_modern, may_be_modern, recall
 from dovetail.eras.modern.era import ModernEra
 from dovetail.eras.modern.mrtr import InputRounds
 from dovetail.eras.modern.sealing import Sealer
@@ -42,7 +42,6 @@ from dovetail.spec.revisions import (
     MODERN,
     REVISIONS,
     Revision,
-    find_revision,
 )
 from dovetail.wire import codec
 from dovetail.wire.messages import Incoming, Request
@@ -56,6 +55,7 @@ _DECODE = {
 }
 
 _NOBODY = Peer(None, {}, None)
+_MODERN_HEADERS = frozenset(revision.date.encode() for revision in MODERN)
 
 
 def no_batches() -> InvalidRequestError:
@@ -66,15 +66,15 @@ def no_batches() -> InvalidRequestError:
     )
 
 
-def speaks_modern(message: Incoming, version: str | None) -> bool:
+def speaks_modern(message: Incoming, version: bytes | None) -> bool:
     """Whether an HTTP request belongs to the modern era, by its version header or its body."""
-    if version is not None and find_revision(version) in MODERN:
+    if version is not None and (version in _MODERN_HEADERS or version.strip() in _MODERN_HEADERS):
         return True
     if not isinstance(message, Request):
         return False
     if message.method == "server/discover":
         return True
-    if message.params is None:
+    if message.params is None or not may_be_modern(message.params):
         return False
     try:
         return is_modern(codec.decode_as(Params, message.params).meta)

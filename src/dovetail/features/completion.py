@@ -85,11 +85,11 @@ class Completions:
 
     def _target(self, target: Any) -> tuple[str, str, tuple[str, ...]]:
         for prompt in self._prompts.registry:
-            if prompt.author.function is target or prompt.listing.name == target:
+            if prompt.author.function == target or prompt.listing.name == target:
                 return _PROMPT, prompt.listing.name, prompt.arguments.names
         for template in self._resources.templates_registry:
             text = template.template.text
-            if template.author.function is target or text == target:
+            if template.author.function == target or text == target:
                 return "resource template", text, template.template.variables
         raise UsageError(
             f"nothing to complete: {target!r} is no prompt and no resource template of this server"

@@ -115,7 +115,7 @@ def _require_mode(call: Call, mode: str) -> None:
     # A client that names no mode means forms: that is all there was at first.
     modes = ("form",) if isinstance(declared, dict) and "url" not in declared else declared or ()
     if not known or not isinstance(declared, dict) or mode not in modes:
-        raise call.era.undeclared({"elicitation": {mode: {}}})
+        raise call.era.undeclared(call, {"elicitation": {mode: {}}})
 
 
 def _url(call: Call, message: str, url: str) -> bytes:

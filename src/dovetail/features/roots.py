@@ -19,7 +19,7 @@ async def list_roots(call: Call, key: str | None) -> list[Root]:
     """Ask the client for its roots."""
     # roots.capability (2025-11-25 client/roots): only if declared
     if not isinstance(call.peer.capabilities.get("roots"), dict):
-        raise call.era.undeclared({"roots": {}})
+        raise call.era.undeclared(call, {"roots": {}})
     key = call.record.claim(key, "roots")
     answer = await call.era.ask(call, Ask(key, "roots/list", None))
     try:

@@ -114,15 +114,15 @@ def _require(call: Call, options: dict[str, Any]) -> None:
     declared = call.peer.capabilities.get("sampling")
     # sampling.capability (2025-11-25 client/sampling): only if declared
     if not isinstance(declared, dict):
-        raise call.era.undeclared({"sampling": {}})
+        raise call.era.undeclared(call, {"sampling": {}})
     # sampling.tools-capability (2025-11-25 client/sampling): tools only where sampling.tools is
     with_tools = options.get("tools") is not None or options.get("tool_choice") is not None
     if with_tools and not (call.era.revision.sampling_tools and "tools" in declared):
-        raise call.era.undeclared({"sampling": {"tools": {}}})
+        raise call.era.undeclared(call, {"sampling": {"tools": {}}})
     # sampling.include-context (2025-11-25 client/sampling); before, no capability was needed
     wide = options.get("include_context") in ("thisServer", "allServers")
     if wide and call.era.revision.sampling_tools and "context" not in declared:
-        raise call.era.undeclared({"sampling": {"context": {}}})
+        raise call.era.undeclared(call, {"sampling": {"context": {}}})
 
 
 def _conversation(

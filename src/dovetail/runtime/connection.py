@@ -13,11 +13,12 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from dovetail.core.call import Call
+from dovetail.core.call import Call, Reach
 from dovetail.eras.select import ListenStream, Session, announce, no_batches
 from dovetail.errors import InternalError, InvalidRequestError, RpcError
 from dovetail.features.cancellation import read_cancellation
 from dovetail.features.subscriptions import Change
+from dovetail.runtime.carriers import Carriers
 from dovetail.runtime.engine import Engine
 from dovetail.spec.models import InitializeParams
 from dovetail.spec.revisions import Revision
@@ -44,6 +45,8 @@ class _InFlight:
 class Connection:
     """Serves one client. Make it with `server.connect(send)`, on a running event loop."""
 
+    reach = Reach()
+
     def __init__(
         self,
         engine: Engine,
@@ -69,6 +72,7 @@ class Connection:
         # Messages that came before the lifespan was entered, and the task that enters it.
         self._early: list[bytes] | None = None
         self._beginning: asyncio.Task[None] | None = None
+        self._carriers = Carriers(self._loop)
         self._unsubscribe = engine.bus.subscribe(self._heard)
 
     # -- in -----------------------------------------------------------------------------
@@ -118,6 +122,8 @@ class Connection:
             answer = self._answer(message)
             if isinstance(answer, bytes):
                 self._write(answer)
+            elif asyncio.current_task(self._loop) is None:
+                self._begin_call(answer)
             else:
                 self._start(answer, self._run_and_send(answer))
         elif isinstance(message, Notification):
@@ -148,6 +154,19 @@ class Connection:
         assert isinstance(answer, bytes)  # everything that waits asks for a task
         return answer
 
+    def _begin_call(self, call: Call) -> None:
+        """Take the first step at once; most calls need no second one."""
+
+        def wrap(rest: Coroutine[Any, Any, bytes]) -> Coroutine[Any, Any, None]:
+            return self._run_and_send(call, rest)
+
+        begun = self._carriers.begin(lambda: self._engine.dispatcher.answer(call), wrap)
+        if isinstance(begun, bytes):
+            call.over = True
+            self._write(begun)
+        else:
+            self._calls[call.id] = _InFlight(call, begun)
+
     def _start(self, call: Call, running: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = self._loop.create_task(running)
         self._calls[call.id] = _InFlight(call, task)
@@ -161,10 +180,12 @@ class Connection:
             call.over = True
             self._calls.pop(call.id, None)
 
-    async def _run_and_send(self, call: Call) -> None:
-        # The same as `_run`, without a coroutine more: this is the way of nearly all calls.
+    async def _run_and_send(
+        self, call: Call, answer: bytes | Coroutine[Any, Any, bytes] | None = None
+    ) -> None:
         try:
-            answer = self._engine.dispatcher.answer(call)
+            if answer is None:
+                answer = self._engine.dispatcher.answer(call)
             if not isinstance(answer, bytes):
                 answer = await answer
             if not call.over:
@@ -301,6 +322,7 @@ class Connection:
     async def close(self, grace: float = 0.0) -> None:
         """End: streams gracefully, calls within `grace` seconds, whatever is left by force."""
         self._unsubscribe()
+        self._carriers.close()
         if self._beginning is not None:
             await asyncio.wait([self._beginning], timeout=grace or 0.05)
             self._beginning.cancel()

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from dovetail.core.call import Call, Outbox
+from dovetail.core.call import Call, Outbox, Reach
 from dovetail.eras.select import ListenStream, no_batches
 from dovetail.errors import InvalidRequestError, RpcError
 from dovetail.features.subscriptions import Change
@@ -20,7 +20,7 @@ from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
 from dovetail.wire.messages import Batch, Malformed, Request
 
-__all__ = ["DeadEnd", "RequestLink", "handle_message"]
+__all__ = ["AnswersOnly", "DeadEnd", "RequestLink", "handle_message"]
 
 Send = Callable[[bytes], Awaitable[None] | None]
 
@@ -81,6 +81,9 @@ class _Forward:
 class DeadEnd:
     """What carries a request whose caller wants the answer alone: nothing is kept."""
 
+    # Whoever embeds a server may have a way of its own to tell clients of changes.
+    reach = Reach()
+
     def start_session(self, revision: Revision, params: InitializeParams) -> None:
         """The next request will not know of this one."""
 
@@ -93,6 +96,13 @@ class DeadEnd:
 
     def end(self) -> None:
         """There is nothing to end."""
+
+
+class AnswersOnly(DeadEnd):
+    """What carries a request whose client hears of no changes, and maybe of nothing else."""
+
+    def __init__(self, *, messages: bool) -> None:
+        self.reach = Reach(changes=False, messages=messages)
 
 
 _DEAD_END = DeadEnd()

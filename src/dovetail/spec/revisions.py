@@ -64,12 +64,20 @@ class Revision:
     elicitation_defaults: bool = False
     titled_enums: bool = False
     sampling_tools: bool = False
+    # Tools say whether they are read-only or destructive.
+    tool_annotations: bool = False
     progress_message: bool = False
     completions_capability: bool = False
     # A stream of events begins with an id and no data, to come back with (HTTP).
     priming_events: bool = False
     # Capabilities have a map of extensions.
     extensions: bool = False
+    # HTTP requests name the revision in a header.
+    version_header: bool = False
+    # A prefix of `_meta` keys is the protocol's by its second label; before, by any but the last.
+    second_label_reserves: bool = False
+    # HTTP is a stream for all that the server says, and another URL to post to (HTTP+SSE).
+    old_sse: bool = False
 
     def __str__(self) -> str:
         return self.date
@@ -81,7 +89,7 @@ class Revision:
 _AUDIO = frozenset({"text", "image", "audio", "resource"})
 _LINKS = _AUDIO | {"resource_link"}
 
-V2024_11_05 = Revision("2024-11-05", 0, Family.LEGACY)
+V2024_11_05 = Revision("2024-11-05", 0, Family.LEGACY, old_sse=True)
 
 V2025_03_26 = Revision(
     "2025-03-26",
@@ -90,6 +98,7 @@ V2025_03_26 = Revision(
     batching=True,
     content_types=_AUDIO,
     progress_message=True,
+    tool_annotations=True,
     completions_capability=True,
 )
 
@@ -101,7 +110,9 @@ V2025_06_18 = Revision(
     content_types=_LINKS,
     elicitation=True,
     progress_message=True,
+    tool_annotations=True,
     completions_capability=True,
+    version_header=True,
 )
 
 V2025_11_25 = Revision(
@@ -119,7 +130,10 @@ V2025_11_25 = Revision(
     titled_enums=True,
     sampling_tools=True,
     progress_message=True,
+    tool_annotations=True,
     completions_capability=True,
+    version_header=True,
+    second_label_reserves=True,
 )
 
 V2026_07_28 = Revision(
@@ -136,8 +150,11 @@ V2026_07_28 = Revision(
     titled_enums=True,
     sampling_tools=True,
     progress_message=True,
+    tool_annotations=True,
     completions_capability=True,
     extensions=True,
+    version_header=True,
+    second_label_reserves=True,
 )
 
 REVISIONS = (V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28)

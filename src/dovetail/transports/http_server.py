@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Awaitable, Callable
+from importlib.util import find_spec
 from types import FrameType
 from typing import Any, Literal, TypeAlias
 
@@ -32,6 +33,7 @@ HttpParser: TypeAlias = Literal["auto", "httptools", "h11"]
 _KEEP_ALIVE = 75
 _BACKLOG = 2048
 _LAST_WORDS = 0.02
+_HAS_HTTPTOOLS = find_spec("httptools") is not None
 
 
 async def serve_http(
@@ -58,7 +60,7 @@ async def serve_http(
         try:
             config = uvicorn.Config(
                 _unless_ended(app),
-                http=parser,
+                http=_protocol(parser, app),
                 ws="none",
                 # Started and closed here: uvicorn would log a failure and end the process.
                 lifespan="off",
@@ -78,6 +80,15 @@ async def serve_http(
         finally:
             app.close()
             await server.close()
+
+
+def _protocol(parser: HttpParser, app: HttpApp) -> Any:
+    """What uvicorn reads HTTP with."""
+    if parser == "h11" or not _HAS_HTTPTOOLS:
+        return parser
+    from dovetail.transports.quick_protocol import quick_protocol  # noqa: PLC0415 - httptools
+
+    return quick_protocol(app)
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -9,13 +9,16 @@ where there is one, belongs to the Host that was asked for.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
+from ipaddress import IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 __all__ = ["LOOPBACK", "RequestGuard"]
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-_LOOPBACK_ADDRESSES = ("127.0.0.1", "::1", "localhost")
+# A name or an address, an IPv6 one in brackets, and perhaps a port.
+_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\[\]:/@]+)(?::[0-9]*)?")
 
 
 class RequestGuard:
@@ -44,7 +47,8 @@ class RequestGuard:
         name = _without_port(host)
         allowed = self._hosts
         if allowed is None:
-            allowed = set(LOOPBACK) if address in _LOOPBACK_ADDRESSES else {"*"}
+            # An address is as good as a name of it: only names can be bound to another address.
+            allowed = {*LOOPBACK, address} if _is_loopback(address) else {"*"}
         if not {"*", name, host} & allowed:
             return (
                 f"Host {host!r} is not served here; allowed: {', '.join(sorted(allowed))} "
@@ -57,7 +61,10 @@ class RequestGuard:
             origin_host = urlsplit(origin).netloc
         except ValueError:
             return f"Origin {origin!r} cannot be read"
-        if origin_host == host or {_without_port(origin_host), name} <= set(LOOPBACK):
+        # An origin without a host ("null") belongs to nobody, not to a request without one.
+        if origin_host and origin_host == host:
+            return None
+        if {_without_port(origin_host), name} <= set(LOOPBACK):
             return None
         return f"Origin {origin!r} is not allowed here (see allowed_origins)"
 
@@ -67,6 +74,17 @@ class RequestGuard:
 
 
 def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.rpartition(":")[0] if ":" in host else host
+    """The name in a Host header; one that cannot be read stays what it is, and is nobody's."""
+    match = _HOST.fullmatch(host)
+    return match["name"] if match is not None else host
+
+
+def _is_loopback(address: str) -> bool:
+    """Whether only this machine reaches a server at this address, in any way to write it."""
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address == "localhost"
+    # A socket for both families shows IPv4 clients' side as ::ffff:127.0.0.1.
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return (mapped or found).is_loopback

@@ -174,6 +174,20 @@ class _Writer:
         self._empty.clear()
         self._write()
 
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """What is sent meanwhile leaves at once when it is over, in as few writes as can be."""
+        if self._scheduled or self._blocked:
+            yield
+            return
+        self._scheduled = True
+        yield
+        if self._waiting:
+            self._empty.clear()
+            self._write()
+        else:
+            self._scheduled = False
+
     async def drain(self) -> None:
         """Wait until a slow client has read most of what waits."""
         await self._drained.wait()
@@ -279,7 +293,8 @@ class _Reader:
         except OSError as error:
             logger.debug("cannot read from the client: %s", error)
             data = b""
-        self._feed(data)
+        with self._writer.together():
+            self._feed(data)
         if not data:
             self._loop.remove_reader(self._descriptor)
             self._ended.set()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ from dovetail.errors import (
     TransportError,
 )
 from dovetail.wire import codec
-from tests.peers.scripted import DISCOVERED, INITIALIZED, run
+from tests.peers.scripted import run
 from tests.unit.client.fake_http import Heard, Serve, Wire, answer, fake_http, legacy, modern
 
 JSON = "application/json"
@@ -103,84 +102,18 @@ def test_the_query_of_a_url_is_sent_and_not_shown() -> None:
     run(use())
 
 
-# -- which era ------------------------------------------------------------------------------
+def test_an_answer_may_come_in_chunks() -> None:
+    async def work(heard: Heard, wire: Wire) -> None:
+        assert heard.headers["accept-encoding"] == "identity"
+        await wire.raw(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\n"
+            b"Content-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        for byte in answer(heard, TOOL):
+            await wire.raw(b"1\r\n%c\r\n" % byte)
+        await wire.raw(b"0\r\nX-Trailer: x\r\n\r\n")
 
-
-async def _unsupported(heard: Heard, wire: Wire) -> None:
-    await wire.error(heard, 400, -32022, data={"supported": ["2026-07-28"], "requested": "x"})
-
-
-def test_a_modern_error_in_a_refusal_keeps_the_client_modern() -> None:
-    tries: list[str] = []
-
-    async def discover(heard: Heard, wire: Wire) -> None:
-        tries.append(heard.method)
-        await (_unsupported(heard, wire) if len(tries) == 1 else wire.result(heard, DISCOVERED))
-
-    text, heard = call_once(modern({"server/discover": discover, "tools/call": done}), "auto")
-    assert text == "done"
-    assert "initialize" not in [one.method for one in heard]
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "kind"),
-    [
-        (400, b"", ""),
-        (400, b"Bad Request: Missing session ID", "text/plain"),
-        (400, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}', JSON),
-        (400, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}', JSON),
-        (404, b"Not Found", "text/html"),
-        (405, b"", ""),
-        (406, b"", ""),
-        (500, b"oops", "text/plain"),
-        (200, b"<html>", "text/html"),
-        (200, b"{", JSON),
-    ],
-)  # fmt: skip
-def test_any_other_answer_means_legacy(status: int, body: bytes, kind: str) -> None:
-    async def discover(heard: Heard, wire: Wire) -> None:
-        await wire.respond(status, body, kind)
-
-    text, heard = call_once(legacy({"server/discover": discover, "tools/call": done}), "auto")
-    assert text == "done"
-    assert [one.method for one in heard[:2]] == ["server/discover", "initialize"]
-
-
-def test_a_server_that_hangs_up_on_the_probe_is_met_as_legacy() -> None:
-    async def discover(heard: Heard, wire: Wire) -> None:
-        wire.hang_up()
-
-    assert call_once(legacy({"server/discover": discover, "tools/call": done}), "auto")[0] == "done"
-
-
-@pytest.mark.parametrize("mode", ["auto", "modern", "legacy"])
-@pytest.mark.parametrize("status", [401, 403])
-def test_who_is_not_let_in_reads_why(mode: str, status: int) -> None:
-    async def serve(heard: Heard, wire: Wire) -> None:
-        await wire.respond(status, b"Token expired", "text/plain", WWW_Authenticate="Bearer x=1")
-
-    async def use() -> int:
-        async with fake_http(serve) as fake:
-            with pytest.raises(TransportError, match=rf"refuses access: {status}.*Bearer x=1") as e:
-                async with Client(fake.url, mode=mode):
-                    pass
-            assert "Token expired" in str(e.value)
-            return len(fake.heard)
-
-    assert run(use()) == 1
-
-
-@pytest.mark.parametrize("mode", ["auto", "modern", "legacy"])
-def test_nobody_listens(mode: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-
-    async def use() -> None:
-        async with Client(f"http://127.0.0.1:{port}/mcp", mode=mode):
-            pass
-
-    with pytest.raises(TransportError, match=rf"127.0.0.1:{port}/mcp: nothing listens there"):
-        run(use())
+    assert call_once(modern({"tools/call": work}))[0] == "done"
 
 
 # -- answers that make no sense -------------------------------------------------------------
@@ -218,6 +151,14 @@ async def _gateway(heard: Heard, wire: Wire) -> None:
     await wire.respond(502, b"<h1>Bad\n gateway</h1>", "text/html")
 
 
+async def _packed(heard: Heard, wire: Wire) -> None:
+    await wire.respond(200, b"\x1f\x8b\x08", Content_Encoding="gzip")
+
+
+async def _packed_refusal(heard: Heard, wire: Wire) -> None:
+    await wire.respond(503, b"\x1f\x8b\x08", "text/html", Content_Encoding="gzip")
+
+
 async def _short_stream(heard: Heard, wire: Wire) -> None:
     await wire.start_events()
     await wire.event(b'{"jsonrpc":"2.0","method":"notifications/x"}', id=b"1")
@@ -242,7 +183,9 @@ async def _bad_error(heard: Heard, wire: Wire) -> None:
         (_html, PeerError, "answered tools/call with text/html; allowed"),
         (_accepted, PeerError, "202 Accepted"),
         (_moved, PeerError, "moved to http://elsewhere/mcp/"),
-        (_gateway, TransportError, "502 Bad Gateway: <h1>Bad gateway</h1>"),
+        (_gateway, TransportError, "502 Bad Gateway: Bad gateway$"),
+        (_packed, PeerError, "packed its answer to tools/call with gzip; allowed: identity"),
+        (_packed_refusal, TransportError, "503 Service Unavailable$"),
         (_short_stream, TransportError, "ended before tools/call was answered"),
         (_torn_stream, TransportError, "broke off"),
         (_bad_error, PeerError, "does not fit JSON-RPC"),
@@ -479,219 +422,6 @@ def test_a_header_mismatch_is_met_with_a_fresh_list_once(is_fixed: bool) -> None
             return fake.methods()[1:]
 
     assert run(use()) == ["tools/call", "tools/list", "tools/list", "tools/call"]
-
-
-# -- legacy sessions and streams ------------------------------------------------------------
-
-
-def test_a_stream_that_breaks_off_is_picked_up_where_it_broke() -> None:
-    asked: list[Heard] = []
-
-    async def work(heard: Heard, wire: Wire) -> None:
-        asked.append(heard)
-        await wire.start_events()
-        await wire.event(b"", id=b"s_1", retry=1)
-        wire.hang_up()
-
-    async def get(heard: Heard, wire: Wire) -> None:
-        last = heard.headers.get("last-event-id")
-        if last is None:
-            await wire.respond(405, kind="")
-        elif last == "s_1":
-            await wire.start_events()
-            await wire.event(b"", id=b"s_2")
-            await wire.end_events()
-        else:
-            assert last == "s_2"
-            await wire.start_events()
-            await wire.event(answer(asked[0], TOOL), id=b"s_3")
-            await wire.end_events()
-
-    text, heard = call_once(legacy({"tools/call": work, "GET": get}), "legacy")
-    assert text == "done"
-    assert [one.method or one.verb for one in heard][3:] == ["tools/call", "GET", "GET", "DELETE"]
-
-
-def test_a_stream_that_is_not_resumed_fails_its_request() -> None:
-    async def work(heard: Heard, wire: Wire) -> None:
-        await wire.start_events()
-        await wire.event(b"", id=b"s_1", retry=1)
-        await wire.end_events()
-
-    with pytest.raises(PeerError, match="does not resume it"):
-        call_once(legacy({"tools/call": work}), "legacy")
-
-
-def test_a_stream_that_brings_nothing_new_is_given_up() -> None:
-    async def silent(heard: Heard, wire: Wire) -> None:
-        if heard.verb == "GET" and "last-event-id" not in heard.headers:
-            await wire.respond(405, kind="")
-            return
-        await wire.start_events()
-        if heard.verb == "POST":
-            await wire.event(b"", id=b"s_1", retry=0)
-        wire.hang_up()
-
-    with pytest.raises(TransportError, match="broke off"):
-        call_once(legacy({"tools/call": silent, "GET": silent}), "legacy")
-
-
-def test_a_session_that_ended_is_begun_again_once() -> None:
-    sessions = iter(["s1", "s2", "s3"])
-
-    async def initialize(heard: Heard, wire: Wire) -> None:
-        await wire.result(heard, INITIALIZED, Mcp_Session_Id=next(sessions))
-
-    async def work(heard: Heard, wire: Wire) -> None:
-        if heard.headers["mcp-session-id"] == "s1" or heard.message["params"]["name"] == "doomed":
-            await wire.respond(404, b"{}")
-        else:
-            await wire.result(heard, TOOL)
-
-    async def use() -> list[str]:
-        async with (
-            fake_http(legacy({"initialize": initialize, "tools/call": work})) as fake,
-            Client(fake.url, mode="legacy") as client,
-        ):
-            assert (await client.call("work")).text == "done"
-            with pytest.raises(TransportError, match="has ended the session"):
-                await client.call("doomed")
-            return [one.headers.get("mcp-session-id", "") for one in fake.heard if one.method]
-
-    assert run(use()) == ["", "s1", "s1", "", "s2", "s2", "s2", "", "s3", "s3"]
-
-
-def test_the_server_asks_on_the_stream_of_a_request_and_on_its_own() -> None:
-    async def use() -> list[dict[str, Any]]:
-        answered: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        ping = {"jsonrpc": "2.0", "method": "ping"}
-
-        async def get(heard: Heard, wire: Wire) -> None:
-            await wire.start_events()
-            await wire.event(codec.encode({**ping, "id": "own"}), id=b"g_1")
-            await wire.gone()
-
-        async def work(heard: Heard, wire: Wire) -> None:
-            await wire.start_events()
-            await wire.event(codec.encode({**ping, "id": 7}))
-            assert (await answered.get())["id"] in ("own", 7)
-            assert (await answered.get())["id"] in ("own", 7)
-            await wire.event(answer(heard, TOOL))
-            await wire.end_events()
-
-        async def response(heard: Heard, wire: Wire) -> None:
-            answered.put_nowait(heard.message)
-            await wire.respond(202, kind="")
-
-        async with (
-            fake_http(legacy({"GET": get, "tools/call": work, "": response})) as fake,
-            Client(fake.url, mode="legacy") as client,
-        ):
-            assert (await client.call("work")).text == "done"
-            return [one.message for one in fake.heard if one.verb == "POST" and not one.method]
-
-    assert sorted(str(message["id"]) for message in run(use())) == ["7", "own"]
-
-
-def test_the_servers_own_stream_is_opened_again_with_the_last_id() -> None:
-    async def use() -> list[str]:
-        ids: list[str] = []
-        settled = asyncio.Event()
-
-        async def get(heard: Heard, wire: Wire) -> None:
-            ids.append(heard.headers.get("last-event-id", ""))
-            if len(ids) == 3:
-                await wire.respond(400, kind="")
-                return
-            await wire.start_events()
-            if len(ids) == 4:
-                settled.set()
-                await wire.gone()
-            await wire.event(b"", id=b"g_%d" % len(ids), retry=0)
-            wire.hang_up()
-
-        async with fake_http(legacy({"GET": get})) as fake, Client(fake.url, mode="legacy"):
-            await settled.wait()
-        return ids
-
-    assert run(use()) == ["", "g_1", "g_2", ""]
-
-
-def test_a_message_that_is_lost_does_not_end_the_client(caplog: pytest.LogCaptureFixture) -> None:
-    async def refuse(heard: Heard, wire: Wire) -> None:
-        await wire.respond(400, b"what?", "text/plain")
-
-    async def hang(heard: Heard, wire: Wire) -> None:
-        await wire.gone()
-
-    async def use() -> str:
-        serve: dict[str, Serve] = {
-            "tools/call": hang,
-            "notifications/cancelled": refuse,
-            "prompts/list": _prompts,
-        }
-        async with (
-            fake_http(legacy(serve)) as fake,
-            Client(fake.url, mode="legacy") as client,
-        ):
-            with pytest.raises(TimeoutError):
-                await client.call("work", timeout=0.05)
-            await client.request("prompts/list")
-        return caplog.text
-
-    with caplog.at_level(logging.WARNING, "dovetail"):
-        assert "a message to the server was lost" in run(use())
-
-
-async def _prompts(heard: Heard, wire: Wire) -> None:
-    await wire.result(heard, {"prompts": []})
-
-
-def test_a_handshake_that_is_not_taken_fails() -> None:
-    async def refuse(heard: Heard, wire: Wire) -> None:
-        await wire.respond(503, b"busy", "text/plain")
-
-    with pytest.raises(TransportError, match="notifications/initialized with 503"):
-        call_once(legacy({"notifications/initialized": refuse}), "legacy")
-
-
-def test_a_session_id_that_is_no_visible_ascii_is_refused() -> None:
-    async def initialize(heard: Heard, wire: Wire) -> None:
-        await wire.result(heard, INITIALIZED, Mcp_Session_Id="a b")
-
-    with pytest.raises(PeerError, match="no visible ASCII"):
-        call_once(legacy({"initialize": initialize}), "legacy")
-
-
-def test_a_silent_server_is_given_up_in_time() -> None:
-    async def silent(heard: Heard, wire: Wire) -> None:
-        await wire.gone()
-
-    async def use() -> None:
-        async with fake_http(silent) as fake, Client(fake.url, timeout=0.1):
-            pass
-
-    with pytest.raises(TimeoutError, match="did not answer initialize"):
-        run(use())
-
-
-def test_whoever_waits_for_changes_learns_that_the_server_is_gone() -> None:
-    async def get(heard: Heard, wire: Wire) -> None:
-        await wire.start_events()
-        await wire.event(b"", id=b"g_1", retry=0)
-        await wire.gone()
-
-    async def use() -> None:
-        async with fake_http(legacy({"GET": get})) as fake:
-            client = await Client(fake.url, mode="legacy").__aenter__()
-        try:
-            async with client.subscribe(tools=True) as changes:
-                await anext(changes)
-        finally:
-            await client.__aexit__(None, None, None)
-
-    with pytest.raises(TransportError, match="nothing listens there"):
-        run(use())
 
 
 def test_a_batch_of_messages_may_hold_the_answer() -> None:

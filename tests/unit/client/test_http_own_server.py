@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import socket
 import threading
 from collections.abc import Iterator
 from typing import Annotated, Any
 
 import pytest
-import uvicorn
 from click.testing import CliRunner
 
 from dovetail import Context, Server
 from dovetail.cli.app import app as command_line
 from dovetail.client import Change, Client, ElicitRequest, ElicitResponse, SamplingRequest
-from dovetail.client.http_connection import HttpPool, parse_url
+from dovetail.client.http_endpoint import parse_url
+from dovetail.client.http_pool import HttpPool
 from dovetail.errors import InvalidParamsError, MissingCapabilityError, TransportError
 from dovetail.features.header_params import Header
 from dovetail.spec.revisions import REVISIONS
 from tests.peers.own_server import server
 from tests.peers.scripted import run
+from tests.unit.client.real_http import serving
 
 ERAS = pytest.mark.parametrize("mode", ["modern", "legacy"])
 MODES = pytest.mark.parametrize("mode", ["auto", *(revision.date for revision in REVISIONS)])
@@ -56,21 +55,6 @@ async def come_back(ctx: Context) -> str:
     await ctx.progress(1)
     ctx.disconnect(retry_ms=1)
     return "welcome back"
-
-
-@contextlib.contextmanager
-def serving(app: Any) -> Iterator[str]:
-    listener = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(app, loop="asyncio", log_level="error", timeout_graceful_shutdown=1)
-    runner = uvicorn.Server(config)
-    thread = threading.Thread(target=runner.run, kwargs={"sockets": [listener]})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-    finally:
-        runner.should_exit = True
-        thread.join(5)
-        listener.close()
 
 
 @pytest.fixture(scope="module")

@@ -67,7 +67,9 @@ def test_the_environment_of_an_entry_yields_to_the_callers() -> None:
         ([], "no command"),
         ("'unfinished", "cannot be split"),
         ([1], "list of texts"),
-        ({"args": ["x"]}, "no text under 'command'"),
+        ({"args": ["x"]}, "no text under 'command' or 'url'; an entry with 'args'"),
+        ({}, "nothing in it"),
+        ({"url": "ws://host"}, "must begin with http:// or https://, got 'ws://host'"),
         ({"command": "x", "args": "y"}, "'args' must be a list of texts"),
         ({"command": "x", "env": ["y"]}, "'env' must map"),
         (object(), "is no server: give a Server, a command"),
@@ -94,6 +96,10 @@ def test_a_secret_is_not_repeated_in_what_is_refused() -> None:
     for target, headers in (
         ("http://me:secret@host/mcp", None),
         ("http://host/mcp", {"Authorization": "secret\n"}),
+        ({"url": "ws://host/mcp", "headers": {"Authorization": "secret"}}, None),
+        ({"headers": {"Authorization": "secret"}}, None),
+        ({"command": "x", "env": {"KEY": "secret"}}, {"Authorization": "secret"}),
+        ({"command": "x", "env": ["secret"]}, None),
     ):
         with pytest.raises(UsageError) as caught:
             Client(target, headers=headers)

@@ -382,4 +382,6 @@ MODERN_PARAMS = b'{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-2
 def test_an_http_request_tells_its_era_by_its_version_or_its_body(
     message: Incoming, version: str | None, modern: bool
 ) -> None:
-    assert speaks_modern(message, version) is modern
+    said = None if version is None else version.encode()
+    assert speaks_modern(message, said) is modern
+    assert speaks_modern(message, None if said is None else b" " + said) is modern

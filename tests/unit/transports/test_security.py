@@ -27,9 +27,41 @@ def test_a_loopback_address_takes_loopback_names(host: str, server: tuple[str, i
     assert not refused(RequestGuard(), host, server=server)
 
 
-@pytest.mark.parametrize("host", ["", "evil.example", "localhost.evil.example", "127.0.0.1.nip.io"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "",
+        "evil.example",
+        "localhost.evil.example",
+        "127.0.0.1.nip.io",
+        "[::1].evil.example",
+        "[::1]evil:80",
+        "localhost:80:80",
+        "localhost:evil",
+        "me@localhost",
+        "*",
+    ],
+)
 def test_a_loopback_address_takes_no_other_name(host: str) -> None:
     assert refused(RequestGuard(), host)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.2", "127.255.0.1", "::ffff:127.0.0.1", "::1%lo"])
+def test_every_loopback_address_is_one(address: str) -> None:
+    server = (address, 80)
+    assert refused(RequestGuard(), "evil.example", server=server)
+    assert not refused(RequestGuard(), "localhost", server=server)
+    assert not refused(RequestGuard(), "127.0.0.1:80", server=server)
+
+
+def test_a_server_is_reached_by_its_own_loopback_address() -> None:
+    assert not refused(RequestGuard(), "127.0.0.2:80", server=("127.0.0.2", 80))
+    assert refused(RequestGuard(), "127.0.0.3:80", server=("127.0.0.2", 80))
+
+
+@pytest.mark.parametrize("origin", ["null", "file://", "x"])
+def test_an_origin_without_a_host_belongs_to_no_request_without_one(origin: str) -> None:
+    assert refused(RequestGuard(), "", origin, PUBLIC)
 
 
 @pytest.mark.parametrize("server", [PUBLIC, None, ("/run/app.sock", None)])

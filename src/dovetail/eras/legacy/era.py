@@ -26,8 +26,13 @@ class LegacyEra(Era):
         """The result as it is; cache hints do not exist here."""
         return bytes(result) if isinstance(result, Raw) else codec.encode(result)
 
-    def undeclared(self, required: dict[str, Any]) -> DovetailError:
+    def undeclared(self, call: Call, required: dict[str, Any]) -> DovetailError:
         """A text the model reads: these revisions have no error code for it."""
+        if call.session is not None and not call.session.is_kept:
+            return ToolError(
+                f"This needs a client that supports {_spell(required)} and a session to ask it in; "
+                "this server keeps no sessions."
+            )
         return ToolError(
             f"This needs a client that supports {_spell(required)}; this one does not."
         )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from dovetail.core.call import Call
+from dovetail.core.call import Call, Reach
 from dovetail.core.dispatch import MethodHandler
 from dovetail.core.identity import Identity
 from dovetail.eras.legacy.session import Session
-from dovetail.errors import InvalidRequestError, ResourceNotFoundError
+from dovetail.errors import InvalidRequestError, MethodNotFoundError, ResourceNotFoundError
 from dovetail.features.log_messages import rank_of
 from dovetail.spec.fields import project
 from dovetail.spec.models import InitializeParams, ResourceParams, SetLevelParams
@@ -20,6 +20,10 @@ __all__ = ["Starter", "legacy_methods", "negotiate"]
 
 class Starter(Protocol):
     """Whoever keeps the session that `initialize` starts."""
+
+    @property
+    def reach(self) -> Reach:
+        """How far the client can be reached."""
 
     def start_session(self, revision: Revision, params: InitializeParams) -> None:
         """Remember the session."""
@@ -33,6 +37,14 @@ def negotiate(requested: str) -> Revision:
         return revision
     # lifecycle.version.counter-offer, lifecycle.version.latest
     return LATEST_LEGACY
+
+
+def _out_of_reach(call: Call) -> MethodNotFoundError:
+    # resources.subscribe-undeclared (2025-11-25 server/resources)
+    return MethodNotFoundError(
+        f"Method not found: {call.method!r} is not served here: nothing can be sent to this client "
+        "beside answers"
+    )
 
 
 def legacy_methods(
@@ -49,7 +61,7 @@ def legacy_methods(
         starter.start_session(revision, params)
         result = {
             "protocolVersion": revision.date,
-            "capabilities": identity.capabilities_at(revision),
+            "capabilities": identity.capabilities_at(revision, call.link.reach),
             "serverInfo": project(identity.implementation, revision),
         }
         if identity.instructions is not None:
@@ -60,6 +72,8 @@ def legacy_methods(
         return {}
 
     def set_level(call: Call) -> dict[str, Any]:
+        if not call.link.reach.messages:
+            raise _out_of_reach(call)
         params: SetLevelParams = call.params  # type: ignore[assignment]
         rank = rank_of(params.level)
         session: Session = call.session
@@ -67,7 +81,18 @@ def legacy_methods(
             session.log_rank = rank
         return {}
 
+    return {
+        "initialize": MethodHandler(initialize),
+        "ping": MethodHandler(ping),
+        "logging/setLevel": MethodHandler(set_level),
+        **_subscription_methods(resource_exists),
+    }
+
+
+def _subscription_methods(resource_exists: Callable[[str], bool]) -> dict[str, MethodHandler]:
     def subscribe(call: Call) -> dict[str, Any]:
+        if not call.link.reach.changes:
+            raise _out_of_reach(call)
         params: ResourceParams = call.params  # type: ignore[assignment]
         if not resource_exists(params.uri):
             raise ResourceNotFoundError(params.uri[:2000])
@@ -77,15 +102,14 @@ def legacy_methods(
         return {}
 
     def unsubscribe(call: Call) -> dict[str, Any]:
+        if not call.link.reach.changes:
+            raise _out_of_reach(call)
         params: ResourceParams = call.params  # type: ignore[assignment]
         session: Session = call.session
         session.uris.discard(params.uri)
         return {}
 
     return {
-        "initialize": MethodHandler(initialize),
-        "ping": MethodHandler(ping),
-        "logging/setLevel": MethodHandler(set_level),
         "resources/subscribe": MethodHandler(subscribe),
         "resources/unsubscribe": MethodHandler(unsubscribe),
     }

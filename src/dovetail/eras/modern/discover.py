@@ -20,7 +20,7 @@ def discover_methods(identity: Identity, hint: CacheHint) -> dict[str, MethodHan
     def discover(call: Call) -> Shaped:
         # versioning.supported-honoured: a version that needs a handshake is not in this list,
         # because a request that names it in `_meta` is not served
-        capabilities: dict[str, Any] = identity.capabilities_at(call.era.revision)
+        capabilities: dict[str, Any] = identity.capabilities_at(call.era.revision, call.link.reach)
         result = DiscoverResult(
             supported_versions=[revision.date for revision in MODERN],
             capabilities=capabilities,

@@ -31,7 +31,7 @@ from dovetail.spec.models import ClientInfo
 from dovetail.spec.revisions import MODERN, Revision, find_revision
 from dovetail.wire import codec
 
-__all__ = ["Admitted", "admit", "is_modern", "recall"]
+__all__ = ["Admitted", "admit", "is_modern", "may_be_modern", "recall"]
 
 # The keys that only modern requests carry.
 _MARKS = frozenset({PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO})
@@ -58,12 +58,18 @@ def recall(meta: Raw) -> Admitted | None:
     return _remembered.get(bytes(meta))
 
 
+def may_be_modern(raw: bytes | Raw) -> bool:
+    """Whether it is worth a closer look: a key of ours may be in there, escaped or not."""
+    raw = bytes(raw)
+    return _NAMESPACE in raw or b"\\" in raw
+
+
 def is_modern(meta: Raw | UnsetType) -> bool:
     """Whether `_meta` speaks of a modern client, rightly or wrongly."""
     if meta is UNSET:
         return False
     raw = bytes(meta)
-    if _NAMESPACE not in raw and b"\\" not in raw:
+    if not may_be_modern(raw):
         return False
     try:
         # Read, not searched: a key may be escaped, and may stand in a value or deeper down.

@@ -54,7 +54,7 @@ class ModernEra(Era):
         members = codec.encode(result)
         return head + (members[1:] if len(members) == 2 else b"," + members[1:])
 
-    def undeclared(self, required: dict[str, Any]) -> DovetailError:
+    def undeclared(self, call: Call, required: dict[str, Any]) -> DovetailError:
         """base.reqmeta.missing-capability-32021 (2026-07-28 basic/index)."""
         return MissingCapabilityError(required)
 

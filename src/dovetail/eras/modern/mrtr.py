@@ -96,6 +96,10 @@ class InputRounds:
 
     def _soon(self, call: Call, turns: int) -> None:
         pending = self._pending.get(id(call))
+        if pending is not None and call.interruption is None and call.running:
+            # It asked in its first step, and its task has yet to go on with the second.
+            asyncio.get_running_loop().call_soon(self._soon, call, turns)
+            return
         if pending is None or call.interruption is None:
             return  # cancelled or timed out meanwhile
         if call.record.busy:

@@ -13,8 +13,9 @@ from typing import Any, Protocol
 
 from msgspec import Raw, Struct, field
 
-from dovetail.core.call import Call
+from dovetail.core.call import Call, Reach
 from dovetail.core.dispatch import MethodHandler
+from dovetail.errors import MethodNotFoundError
 from dovetail.features.subscriptions import Change, Changed
 from dovetail.spec.keys import SUBSCRIPTION_ID
 from dovetail.spec.models import AcknowledgedParams, ListenParams, SubscriptionFilter
@@ -25,6 +26,10 @@ __all__ = ["ListenStream", "Streams", "listen_methods"]
 
 class Streams(Protocol):
     """Whoever delivers changes to the streams of one client."""
+
+    @property
+    def reach(self) -> Reach:
+        """How far the client can be reached."""
 
     def open_stream(self, stream: ListenStream) -> None:
         """Deliver from now on."""
@@ -81,6 +86,11 @@ def listen_methods(
     async def listen(call: Call) -> _ListenResult:
         params: ListenParams = call.params  # type: ignore[assignment]
         streams: Streams = call.link
+        if not streams.reach.changes:
+            raise MethodNotFoundError(
+                "Method not found: 'subscriptions/listen' is not served here: this server answers "
+                "without streams"
+            )
         stream = ListenStream(call, honoured(params.notifications, capabilities()))
         acknowledged = AcknowledgedParams(meta=stream.meta, notifications=stream.wanted)
         # subs.ack-first: nothing is delivered before this

@@ -18,6 +18,7 @@ from dovetail.runtime.engine import Engine
 from dovetail.transports.security import RequestGuard
 from dovetail.transports.streamable_http.asgi import (
     JSON,
+    Begun,
     BodyTooLargeError,
     BodyTooSlowError,
     ClientGoneError,
@@ -26,9 +27,11 @@ from dovetail.transports.streamable_http.asgi import (
     Receive,
     Scope,
     Transmit,
+    WholeAnswer,
     read_body,
     respond,
 )
+from dovetail.transports.streamable_http.counts import HttpCounts
 from dovetail.transports.streamable_http.legacy import LegacyEndpoint
 from dovetail.transports.streamable_http.modern import ModernEndpoint
 from dovetail.transports.streamable_http.old_sse import OldSseEndpoint
@@ -134,6 +137,11 @@ class HttpApp:
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
+    def counts(self) -> HttpCounts:
+        """How much is held for clients at this moment."""
+        old = HttpCounts() if self._old_sse is None else self._old_sse.counts
+        return HttpCounts.total((self.legacy.counts, self.modern.counts, old))
+
     def close(self) -> None:
         """End sessions and streams, so that the process can end."""
         self.legacy.close()
@@ -231,8 +239,13 @@ class HttpApp:
 
     async def _take(self, request: HttpRequest) -> None:
         body = await self._body(request)
-        if body is not None:
-            await self._message(request, body)
+        if body is None:
+            return
+        begun = self._begin(request, body)
+        if isinstance(begun, WholeAnswer):
+            await respond(request.transmit, *begun)
+        else:
+            await begun
 
     async def _is_json(self, request: HttpRequest) -> bool:
         """Whether both sides speak JSON; a client that does not has been told."""
@@ -258,24 +271,42 @@ class HttpApp:
             logger.debug("a client went away before its request was complete")
         return None
 
-    async def _message(self, request: HttpRequest, body: bytes) -> None:
+    def begin(self, request: HttpRequest, body: bytes) -> Begun | None:
+        """Begin to answer a POST whose body is there; None where it must be looked at first.
+
+        For servers that can call before they make a task. An author's function may begin in
+        here: it has to be called as if in the task that goes on with what is left.
+        """
+        headers = request.headers
+        if (
+            len(headers) != len(request.scope["headers"])
+            or not self._engine.lifespan.started
+            or len(body) > self._limit
+            or _outside_of(request.scope, headers) not in self._welcome
+        ):
+            return None
+        return self._begin(request, body)
+
+    def _begin(self, request: HttpRequest, body: bytes) -> Begun:
         if not self._engine.lifespan.started:
-            await self._engine.lifespan.start()
+            return self._begin_late(request, body)
         message = codec.decode(body)
         scope, principal = request.scope, self._principal(request.scope)
-        version = request.headers.get(b"mcp-protocol-version")
-        said = None if version is None else version.strip().decode("latin-1")
-        if not speaks_modern(message, said):
-            await self.legacy.post(request, message, scope, principal)
-        elif isinstance(message, Request):
-            await self.modern.post(request, message, scope, principal)
-        elif isinstance(message, Notification):
+        if not speaks_modern(message, request.headers.get(b"mcp-protocol-version")):
+            return self.legacy.begin(request, message, scope, principal)
+        if isinstance(message, Request):
+            return self.modern.begin(request, message, scope, principal)
+        if isinstance(message, Notification):
             # http.post.notification-202 (2026-07-28 basic/transports/streamable-http)
-            await respond(request.transmit, 202)
-        else:
-            error = message.error if isinstance(message, Malformed) else _ONE_REQUEST
-            id = message.id if isinstance(message, Malformed) else None
-            await respond(request.transmit, 400, codec.encode_error(id, error), JSON)
+            return WholeAnswer(202, b"", [])
+        error = message.error if isinstance(message, Malformed) else _ONE_REQUEST
+        id = message.id if isinstance(message, Malformed) else None
+        return WholeAnswer(400, codec.encode_error(id, error))
+
+    async def _begin_late(self, request: HttpRequest, body: bytes) -> None:
+        await self._engine.lifespan.start()
+        begun = self._begin(request, body)
+        await (respond(request.transmit, *begun) if isinstance(begun, WholeAnswer) else begun)
 
     def _principal(self, scope: Scope) -> str | None:
         return self._principal_of(scope) if self._principal_of is not None else None

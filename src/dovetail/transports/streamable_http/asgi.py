@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from typing import Any, NamedTuple, TypeAlias
 
 __all__ = [
     "JSON",
+    "Begun",
     "BodyTooLargeError",
     "BodyTooSlowError",
     "ClientGoneError",
@@ -15,6 +16,7 @@ __all__ = [
     "Receive",
     "Scope",
     "Transmit",
+    "WholeAnswer",
     "read_body",
     "respond",
     "watch_for_disconnect",
@@ -50,6 +52,19 @@ class HttpRequest(NamedTuple):
     headers: dict[bytes, bytes]
     receive: Receive
     transmit: Transmit
+
+
+class WholeAnswer(NamedTuple):
+    """A response that needs no waiting: whoever asked writes it."""
+
+    status: int
+    body: bytes
+    headers: Headers = JSON
+
+
+# What answering a request comes to: the answer at once, or the rest of the work, which writes
+# its response itself.
+Begun: TypeAlias = WholeAnswer | Coroutine[Any, Any, None]
 
 
 async def read_body(request: HttpRequest, limit: int, timeout: float) -> bytes:
@@ -92,6 +107,7 @@ async def respond(
     transmit: Transmit, status: int, body: bytes = b"", headers: Headers | None = None
 ) -> None:
     """A whole response."""
+    # A list of its own: middleware may add to it in place.
     sent = [] if headers is None else [*headers]
     # RFC 9110 section 8.6: a 204 has no length to speak of
     if status != 204:

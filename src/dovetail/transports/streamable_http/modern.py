@@ -14,8 +14,8 @@ A client that closes the response has cancelled its request.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
@@ -29,14 +29,15 @@ from dovetail.errors import (
 )
 from dovetail.features.header_params import HeaderParams
 from dovetail.runtime.engine import Engine
-from dovetail.runtime.one_shot import DeadEnd, RequestLink
+from dovetail.runtime.one_shot import AnswersOnly, DeadEnd, RequestLink
 from dovetail.spec.models import CallToolParams
 from dovetail.transports.streamable_http.asgi import (
-    JSON,
+    Begun,
     HttpRequest,
-    respond,
+    WholeAnswer,
     watch_for_disconnect,
 )
+from dovetail.transports.streamable_http.counts import HttpCounts
 from dovetail.transports.streamable_http.headers import check_mirror
 from dovetail.transports.streamable_http.reply import Reply
 from dovetail.wire import codec
@@ -51,6 +52,29 @@ _STATUS = {
     -32021: 400,
 }
 
+_MOST_AGREED = 1024
+_LONGEST_AGREED = 512
+
+
+class _Said(NamedTuple):
+    """What the headers say, and what the body says."""
+
+    version_header: bytes | None
+    method_header: bytes | None
+    name_header: bytes | None
+    version: str
+    method: str
+    name: str | None
+
+    def check(self) -> None:
+        """Raise HeaderMismatchError where they differ."""
+        # http2.version-header.mismatch: the header is held to the body, then to what we speak
+        check_mirror("MCP-Protocol-Version", self.version_header, self.version)
+        # http2.header.method-missing, http2.header.method-mismatch
+        check_mirror("Mcp-Method", self.method_header, self.method)
+        # http2.header.name-missing, http2.header.name-mismatch
+        check_mirror("Mcp-Name", self.name_header, self.name)
+
 
 class ModernEndpoint:
     """Serves modern requests."""
@@ -61,18 +85,26 @@ class ModernEndpoint:
         self._engine = engine
         self._header_params = header_params
         self._streaming = streaming
-        # Requests that wait, to be ended with the server.
-        self._links: set[DeadEnd] = set()
+        # Headers that were found to say what the body says: a client repeats itself.
+        self._agreed: set[_Said] = set()
+        # Requests that wait, to be ended with the server, and what carries their answers.
+        self._links: dict[DeadEnd, Reply] = {}
+
+    @property
+    def counts(self) -> HttpCounts:
+        """What is held for clients now."""
+        streams = sum(reply.is_stream for reply in self._links.values())
+        return HttpCounts(calls=len(self._links), streams=streams)
 
     def close(self) -> None:
         """End the streams that are open."""
         for link in tuple(self._links):
             link.end()
 
-    async def post(
+    def begin(
         self, request: HttpRequest, message: Request, scope: Any, principal: str | None
-    ) -> None:
-        """Answer one request."""
+    ) -> Begun:
+        """Answer one request, or begin to."""
         call = self._engine.eras.open(message, None, principal)
         problem = call if isinstance(call, RpcError) else None
         try:
@@ -83,32 +115,42 @@ class ModernEndpoint:
             status = (
                 400 if isinstance(problem, InvalidParamsError) else _STATUS.get(problem.code, 200)
             )
-            await respond(request.transmit, status, codec.encode_error(message.id, problem), JSON)
-            return
+            return WholeAnswer(status, codec.encode_error(message.id, problem))
         assert isinstance(call, Call)
-        await self._serve(request, call, scope, principal)
+        return self._serve(request, call, scope, principal)
 
     def _check_headers(
         self, headers: dict[bytes, bytes], message: Request, call: Call | RpcError
     ) -> None:
-        # http2.version-header.mismatch: the header is held to the body, then to what we speak
-        version = headers.get(b"mcp-protocol-version")
-        if isinstance(call, Call):
-            check_mirror("MCP-Protocol-Version", version, call.era.revision.date)
-        elif isinstance(call, UnsupportedVersionError):
-            check_mirror("MCP-Protocol-Version", version, call.data["requested"])
+        if isinstance(call, RpcError):
+            if isinstance(call, UnsupportedVersionError):
+                version = headers.get(b"mcp-protocol-version")
+                check_mirror("MCP-Protocol-Version", version, call.data["requested"])
             return
-        else:
-            return
-        # http2.header.method-missing, http2.header.method-mismatch
-        check_mirror("Mcp-Method", headers.get(b"mcp-method"), message.method)
         spec = call.era.methods.get(message.method)
-        if spec is None or spec.mirrored is None:
-            return
-        # http2.header.name-missing, http2.header.name-mismatch
-        check_mirror("Mcp-Name", headers.get(b"mcp-name"), getattr(call.params, spec.mirrored))
+        mirrored = None if spec is None else spec.mirrored
+        name = None if mirrored is None else getattr(call.params, mirrored)
+        said = _Said(
+            headers.get(b"mcp-protocol-version"),
+            headers.get(b"mcp-method"),
+            headers.get(b"mcp-name"),
+            call.era.revision.date,
+            message.method,
+            name,
+        )
+        if said not in self._agreed:
+            said.check()
+            self._remember(said)
         if isinstance(call.params, CallToolParams):
             self._check_parameters(headers, call.params)
+
+    def _remember(self, said: _Said) -> None:
+        # Clients choose what stands in it: it must neither grow with them nor with what they say.
+        if sum(len(part) for part in said if part is not None) > _LONGEST_AGREED:
+            return
+        if len(self._agreed) >= _MOST_AGREED:
+            self._agreed.clear()
+        self._agreed.add(said)
 
     def _check_parameters(self, headers: dict[bytes, bytes], params: CallToolParams) -> None:
         mirrored = self._header_params(params.name)
@@ -120,31 +162,49 @@ class ModernEndpoint:
             name = f"Mcp-Param-{header}"
             check_mirror(name, headers.get(name.lower().encode()), _value_at(path, arguments))
 
-    async def _serve(
-        self, request: HttpRequest, call: Call, scope: Any, principal: str | None
-    ) -> None:
+    def _serve(self, request: HttpRequest, call: Call, scope: Any, principal: str | None) -> Begun:
         reply = Reply(request.transmit, streams=self._streaming)
         engine = self._engine
-        link = RequestLink(engine, reply) if self._streaming else DeadEnd()
+        link = RequestLink(engine, reply) if self._streaming else AnswersOnly(messages=False)
         engine.equip(call, reply, link, scope, principal)
         # A function that does not wait is over before anybody could have gone away.
         answer = engine.dispatcher.answer(call)
         if not isinstance(answer, bytes):
-            waiting = _Waiting(request, call)
-            self._links.add(link)
-            try:
-                answer = await answer
-            except asyncio.CancelledError:
-                if not waiting.taken_back():
-                    reply.stop()
-                    raise
-                await reply.end()
-                return
-            finally:
-                call.over = True
-                waiting.end()
-                self._links.discard(link)
-        await reply.finish(answer, 200 if call.failure is None else _STATUS.get(call.failure, 200))
+            return self._wait(request, call, reply, link, answer)
+        # What a handler has left behind may talk on; nobody listens any more.
+        call.over = True
+        if reply.is_stream:
+            return reply.finish(answer)
+        return WholeAnswer(_status_of(call), answer)
+
+    async def _wait(
+        self,
+        request: HttpRequest,
+        call: Call,
+        reply: Reply,
+        link: DeadEnd,
+        answer: Coroutine[Any, Any, bytes],
+    ) -> None:
+        """The rest of a call that waits for something."""
+        waiting = _Waiting(request, call)
+        self._links[link] = reply
+        try:
+            body = await answer
+        except asyncio.CancelledError:
+            if not waiting.taken_back():
+                reply.stop()
+                raise
+            await reply.end()
+            return
+        finally:
+            call.over = True
+            waiting.end()
+            del self._links[link]
+        await reply.finish(body, _status_of(call))
+
+
+def _status_of(call: Call) -> int:
+    return 200 if call.failure is None else _STATUS.get(call.failure, 200)
 
 
 class _Waiting:

@@ -6,7 +6,9 @@ first event tells it where to post its messages. Each stream is one connection, 
 
 from __future__ import annotations
 
+import asyncio
 import secrets
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -19,11 +21,17 @@ from dovetail.transports.streamable_http.asgi import (
     respond,
     watch_for_disconnect,
 )
+from dovetail.transports.streamable_http.counts import HttpCounts
 from dovetail.transports.streamable_http.reply import Reply
 from dovetail.wire import codec
 from dovetail.wire.framing import encode_sse
 
 __all__ = ["OldSseEndpoint"]
+
+# How every notification begins.
+_NOTIFICATION = codec.encode_notification("").partition(b'""')[0]
+# Seconds that a message waits for its client to read what was said before.
+_PATIENCE = 30.0
 
 
 class _Channel:
@@ -35,6 +43,15 @@ class _Channel:
         self.connection = connection
         self.reply = reply
         self.principal = principal
+
+
+def _say_on(reply: Reply) -> Callable[[bytes], None]:
+    """Puts messages on the stream; to who does not read, notifications are not worth keeping."""
+
+    def say(message: bytes) -> None:
+        reply.event(message, is_answer=not message.startswith(_NOTIFICATION))
+
+    return say
 
 
 class OldSseEndpoint:
@@ -51,12 +68,11 @@ class OldSseEndpoint:
         """Open a stream and keep it until one side goes away."""
         if len(self._channels) >= self._max_streams:
             text = f"The server has {self._max_streams} streams open and takes no more now."
-            error = codec.encode_error(None, InvalidRequestError(text))
-            await respond(request.transmit, 503, error, JSON)
+            await _refuse(request, 503, text)
             return
         reply = Reply(request.transmit)
         connection = Connection(
-            self._engine, reply.send, drain=reply.drain, scope=scope, principal=principal
+            self._engine, _say_on(reply), drain=reply.drain, scope=scope, principal=principal
         )
         id = secrets.token_urlsafe(32)
         self._channels[id] = _Channel(connection, reply, principal)
@@ -64,26 +80,50 @@ class OldSseEndpoint:
         root = request.scope.get("root_path", "")
         url = f"{root}{self.messages_path}?session_id={id}"
         reply.raw(encode_sse(url.encode(), event=b"endpoint"))
-        watch = watch_for_disconnect(request.receive, reply.stop)
+
+        def hang_up() -> None:
+            # At once: what waits to be said to this client must not be taken any more.
+            self._channels.pop(id, None)
+            reply.stop()
+
+        watch = watch_for_disconnect(request.receive, hang_up)
         try:
             await reply.written()
         finally:
             watch.cancel()
-            del self._channels[id]
+            self._channels.pop(id, None)
             await connection.close()
 
     async def post(self, request: HttpRequest, body: bytes, principal: str | None) -> None:
         """Take one message; what there is to say to it goes out on the stream."""
         query = parse_qs(request.scope.get("query_string", b"").decode("latin-1"))
-        channel = self._channels.get(query.get("session_id", [""])[0])
-        if channel is None or channel.principal != principal:
-            error = codec.encode_error(None, InvalidRequestError("There is no such stream"))
-            await respond(request.transmit, 404, error, JSON)
-            return
-        await respond(request.transmit, 202)
-        channel.connection.receive(body)
+        id = query.get("session_id", [""])[0]
+        channel = self._channels.get(id)
+        if channel is not None and channel.principal == principal:
+            try:
+                # Answers are never dropped, so who does not read them gets no more of them.
+                async with asyncio.timeout(_PATIENCE):
+                    await channel.reply.drain()
+            except TimeoutError:
+                await _refuse(request, 503, "The stream is not read, so nothing can be answered")
+                return
+            if id in self._channels:
+                await respond(request.transmit, 202)
+                channel.connection.receive(body)
+                return
+        await _refuse(request, 404, "There is no such stream")
+
+    @property
+    def counts(self) -> HttpCounts:
+        """What is held for clients now."""
+        return HttpCounts(streams=len(self._channels))
 
     def close(self) -> None:
         """End all streams."""
         for channel in self._channels.values():
             channel.reply.stop()
+
+
+async def _refuse(request: HttpRequest, status: int, text: str) -> None:
+    error = codec.encode_error(None, InvalidRequestError(text))
+    await respond(request.transmit, status, error, JSON)

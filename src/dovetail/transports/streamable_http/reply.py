@@ -12,6 +12,8 @@ import asyncio
 import logging
 import threading
 from collections import deque
+from collections.abc import Callable
+from typing import Any
 
 from dovetail.transports.streamable_http.asgi import JSON, Headers, Transmit, respond
 from dovetail.wire.framing import encode_sse, encode_sse_comment
@@ -60,10 +62,14 @@ class Reply:
 
     def send(self, message: bytes) -> None:
         """Say something before the answer; from any thread."""
+        self.on_loop(self.event, message)
+
+    def on_loop(self, act: Callable[..., None], *given: Any) -> None:
+        """Call something where the response is written, from wherever this is called."""
         if threading.get_ident() == self._thread:
-            self.event(message)
+            act(*given)
         else:
-            self._loop.call_soon_threadsafe(self.event, message)
+            self._loop.call_soon_threadsafe(act, *given)
 
     async def drain(self) -> None:
         """Let a slow reader catch up."""

@@ -50,7 +50,7 @@ def test_a_result_goes_out_as_it_is_without_any_hint(hint: CacheHint | None) -> 
     ],
 )
 def test_what_a_client_lacks_is_told_to_the_model(required: dict[str, Any], spelled: str) -> None:
-    error = era_of(V2025_11_25).undeclared(required)
+    error = era_of(V2025_11_25).undeclared(make_call(), required)
     assert isinstance(error, ToolError)
     assert str(error) == f"This needs a client that supports {spelled}; this one does not."
 

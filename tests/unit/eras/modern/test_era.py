@@ -103,7 +103,7 @@ def test_a_stamp_of_one_result_leaves_the_next_alone() -> None:
 
 
 def test_what_a_client_lacks_is_an_error_of_the_protocol() -> None:
-    error = ERA.undeclared({"elicitation": {"url": {}}})
+    error = ERA.undeclared(make_call(era=ERA), {"elicitation": {"url": {}}})
     assert isinstance(error, MissingCapabilityError)
     assert error.code == -32021
     assert error.data == {"requiredCapabilities": {"elicitation": {"url": {}}}}

@@ -8,7 +8,7 @@ from collections.abc import Callable, MutableMapping
 from typing import Any, NamedTuple
 
 from dovetail.transports.streamable_http.app import HttpApp
-from tests.unit.talk import LEGACY, MODERN, Json, notification, request
+from tests.unit.talk import LEGACY, MODERN, Json, notification, request, text_of
 
 Message = MutableMapping[str, Any]
 Pairs = list[tuple[str, str]]
@@ -150,10 +150,12 @@ class Client:
         names = {name for name, _ in headers or ()}
         if method == "POST" and "content-type" not in names:
             sent.append(("content-type", "application/json"))
+        path, _, query = path.partition("?")
         scope = {
             "type": "http",
             "method": method,
             "path": path,
+            "query_string": query.encode(),
             "root_path": self.root_path,
             "server": self.server,
             "headers": [(n.encode(), v.encode("latin-1")) for n, v in [*sent, *(headers or ())]],
@@ -261,3 +263,13 @@ class Client:
         """Answer a request of the server."""
         message = {"jsonrpc": "2.0", "id": id, "result": result}
         return await self.send("POST", json.dumps(message).encode(), self.own)
+
+
+def answer_in(response: Response) -> str:
+    """The text of the tool's answer, on the stream or alone."""
+    message = response.messages[-1] if response.is_stream else response.json
+    return text_of(message["result"])
+
+
+def batch(*items: bytes) -> bytes:
+    return b"[" + b",".join(items) + b"]"

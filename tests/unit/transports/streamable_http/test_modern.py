@@ -326,14 +326,13 @@ def test_a_listener_that_does_not_read_is_told_only_so_much(
     run(play())
 
 
-def test_listening_where_streaming_is_off_ends_at_once() -> None:
+def test_there_is_no_listening_where_streaming_is_off() -> None:
     async def play() -> Response:
         shop = Workshop({"streaming": False})
         return await listening(shop.client, toolsListChanged=True).done()
 
     response = run(play())
-    assert response.status == 200
-    assert "result" in response.json
+    assert (response.status, response.json["error"]["code"]) == (404, -32601)
 
 
 def test_a_slow_reader_gets_the_answer_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,51 @@
+"""The results as Markdown, and into the page between its markers."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+from soak.verdicts import Verdict
+
+__all__ = ["render", "write_between_markers"]
+
+_BEGIN = "<!-- soak: begin -->"
+_END = "<!-- soak: end -->"
+_WORDS = {True: "PASS", False: "FAIL", None: ""}
+
+
+def render(verdicts: Sequence[Verdict], seconds: float, load: float) -> str:
+    """Circumstances and table; `load` is that of the machine before the run."""
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    lines = [
+        f"Measured on {today}: {_cpu_model()}, {os.cpu_count()} cores, Python "
+        f"{platform.python_version()}, Linux {platform.release().split('-')[0]}; the whole run "
+        f"took {seconds:.0f} s, and began when the machine had a load of {load:.1f} from others.",
+        "",
+        "| what | wanted | measured | verdict |",
+        "|---|--:|--:|--:|",
+    ]
+    lines += [
+        f"| {verdict.what} | {verdict.wanted} | {verdict.measured} | {_WORDS[verdict.is_reached]} |"
+        for verdict in verdicts
+    ]
+    return "\n".join(lines)
+
+
+def _cpu_model() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def write_between_markers(page: Path, text: str) -> None:
+    """Put the text into the page; what stands around the markers stays."""
+    before, begin, rest = page.read_text().partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not begin or not end:
+        raise ValueError(f"{page} lacks the markers {_BEGIN} and {_END}")
+    page.write_text(f"{before}{_BEGIN}\n\n{text}\n\n{_END}{after}")

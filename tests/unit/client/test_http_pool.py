@@ -1,0 +1,91 @@
+"""Redirects: followed where the request stays what it is and goes to whom it was meant for."""
+
+from __future__ import annotations
+
+import pytest
+
+from dovetail.client import Client
+from dovetail.client.http_endpoint import parse_url
+from dovetail.client.http_pool import HttpPool
+from dovetail.errors import PeerError
+from tests.peers.scripted import run
+from tests.unit.client.fake_http import Heard, Serve, Wire, fake_http, modern
+
+
+def moving(status: int, serve: Serve, location: str = "/mcp/") -> Serve:
+    async def move(heard: Heard, wire: Wire) -> None:
+        if heard.target == "/mcp":
+            await wire.respond(status, b"Moved", "text/plain", Location=location)
+        else:
+            await serve(heard, wire)
+
+    return move
+
+
+async def _no_tools(heard: Heard, wire: Wire) -> None:
+    await wire.result(heard, {"tools": [], "resultType": "complete"})
+
+
+def list_tools(serve: Serve) -> list[Heard]:
+    async def use() -> list[Heard]:
+        async with fake_http(serve) as fake:
+            headers = {"Authorization": "Bearer x"}
+            async with Client(fake.url, mode="modern", headers=headers) as client:
+                assert await client.list_tools() == []
+            return fake.heard
+
+    heard: list[Heard] = run(use())
+    return heard
+
+
+def test_a_redirect_within_the_origin_is_followed_with_all_that_was_sent() -> None:
+    heard = list_tools(moving(307, modern({"tools/list": _no_tools})))
+    assert [(one.target, one.method) for one in heard] == [
+        ("/mcp", "server/discover"),
+        ("/mcp/", "server/discover"),
+        ("/mcp", "tools/list"),
+        ("/mcp/", "tools/list"),
+    ]
+    assert heard[0].message == heard[1].message
+    assert heard[0].headers == heard[1].headers
+
+
+def test_a_permanent_redirect_is_remembered() -> None:
+    heard = list_tools(moving(308, modern({"tools/list": _no_tools})))
+    assert [one.target for one in heard] == ["/mcp", "/mcp/", "/mcp/"]
+
+
+@pytest.mark.parametrize("status", [301, 302, 303])
+def test_a_redirect_that_would_change_the_request_is_told(status: int) -> None:
+    with pytest.raises(PeerError, match="it has moved to /mcp/: use that URL"):
+        list_tools(moving(status, modern({})))
+
+
+@pytest.mark.parametrize("location", ["http://localhost:1/mcp/", "https://127.0.0.1/mcp/"])
+def test_a_redirect_to_another_origin_is_told(location: str) -> None:
+    with pytest.raises(PeerError, match=f"it has moved to {location}: use that URL"):
+        list_tools(moving(308, modern({}), location))
+
+
+def test_a_redirect_without_a_place_is_told() -> None:
+    async def serve(heard: Heard, wire: Wire) -> None:
+        await wire.respond(307, kind="")
+
+    with pytest.raises(PeerError, match="307 Temporary Redirect"):
+        list_tools(serve)
+
+
+def test_redirects_that_never_end_are_given_up() -> None:
+    async def serve(heard: Heard, wire: Wire) -> None:
+        await wire.respond(307, kind="", Location=heard.target + "/")
+
+    async def use() -> int:
+        async with fake_http(serve) as fake:
+            pool = HttpPool(parse_url(fake.url))
+            with pytest.raises(PeerError, match="redirects more than 3 times"):
+                async with pool.exchange("POST", [], b"{}"):
+                    pass
+            await pool.close()
+            return len(fake.heard)
+
+    assert run(use()) == 4
