@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from bench.environments import python_of
 from bench.messages import Era
 
-__all__ = ["BARE", "OURS", "WAYS", "Launch", "Way"]
+__all__ = ["BARE", "OURS", "OURS_RUN", "SERVED", "WAYS", "Launch", "Way"]
 
 # One worker each. `--no-server-header` because dovetail's own runner sends none; the rest is
 # what makes uvicorn fast, and the same for all.
@@ -60,6 +60,9 @@ class Way(NamedTuple):
 
 BARE = "bare"
 OURS = "dovetail"
+OURS_RUN = "dovetail-run"
+# How dovetail is served: by its own command, and as any application that is mounted in uvicorn.
+SERVED = ((OURS_RUN, "dovetail run"), (OURS, "mounted"))
 
 _OURS = Launch("bench-dovetail", "dovetail")
 _OURS_STATELESS = Launch("bench-dovetail", "dovetail", (("stateless", True),))
@@ -101,8 +104,8 @@ WAYS = (
     _bare("modern"),
     Way(OURS, "dovetail", "", "modern", _OURS),
     Way("dovetail-stateless", "dovetail", "stateless", "legacy", _OURS_STATELESS),
-    Way("dovetail-run", "dovetail run --http", "session", "legacy", _OURS_RUN, has_session=True),
-    Way("dovetail-run", "dovetail run --http", "", "modern", _OURS_RUN),
+    Way(OURS_RUN, "dovetail run --http", "session", "legacy", _OURS_RUN, has_session=True),
+    Way(OURS_RUN, "dovetail run --http", "", "modern", _OURS_RUN),
     *_default_ways("mcp", "mcp MCPServer", "bench-mcp", "mcp"),
     *_json_ways("mcp", "mcp MCPServer", "bench-mcp", "mcp"),
     *_json_ways("mcp-low", "mcp low-level Server", "bench-mcp", "mcp_lowlevel"),

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from bench.messages import Era
 from bench.over_http.client import FIRST_ID, Template, check, open_session, template_of
-from bench.over_http.field import BARE, OURS, WAYS, Launch, Way
+from bench.over_http.field import BARE, OURS, OURS_RUN, WAYS, Launch, Way
 from bench.over_http.load import run_wrk, write_script
 from bench.over_http.process import HttpServer, core_time
 
@@ -77,13 +77,13 @@ class HttpResults:
         ways = [way for way in WAYS if (way.contestant, way.era) == (contestant, era)]
         return max(ways, key=lambda way: self.best(way, connections, "rate"))
 
-    def by_round(self, era: Era, connections: int, figure: str) -> list[float]:
+    def by_round(self, who: str, era: Era, connections: int, figure: str) -> list[float]:
         """dovetail's figure over the bare application's, in each round that left both alone.
 
         A disturbed turn makes the ratio any number: the bare application cannot be slower than
         what does more, and yet it is whenever somebody else has the core in its turn only.
         """
-        ours = self.turns[self.fastest(OURS, era, connections), connections]
+        ours = self.turns[self.fastest(who, era, connections), connections]
         bare = self.turns[self.fastest(BARE, era, connections), connections]
         return [
             getattr(our, figure) / getattr(their, figure)
@@ -159,10 +159,14 @@ def measure_http(rounds: int, seconds: int) -> HttpResults:
 
 
 def _groups() -> list[tuple[Way, ...]]:
-    """Who goes together: the bare application and dovetail, everybody else alone."""
-    pairs = [(way, _ours(way.era)) for way in WAYS if way.contestant == BARE]
-    paired = {way for pair in pairs for way in pair}
-    return [*pairs, *((way,) for way in WAYS if way not in paired)]
+    """Who goes together: the bare application and dovetail both ways, everybody else alone."""
+    groups = [
+        (way, _ours(OURS_RUN, way.era), _ours(OURS, way.era))
+        for way in WAYS
+        if way.contestant == BARE
+    ]
+    grouped = {way for group in groups for way in group}
+    return [*groups, *((way,) for way in WAYS if way not in grouped)]
 
 
 def _take_turns(
@@ -203,7 +207,7 @@ def _start_all(stack: ExitStack, folder: Path, results: HttpResults) -> dict[Way
         )
         run_wrk(script, server.port, FIRST_ID + 10, min(CONNECTIONS), 1, answer.size)
     for way in WAYS:
-        if way.contestant == BARE and results.answers[way] != results.answers[_ours(way.era)]:
+        if way.contestant == BARE and results.answers[way] != results.answers[_ours(OURS, way.era)]:
             raise AssertionError(f"the bare application differs from dovetail: {results.answers}")
     return {way: runners[way] for way in WAYS}
 
@@ -216,12 +220,12 @@ def _always_first(id: int) -> int:
     return FIRST_ID
 
 
-def _ours(era: Era) -> Way:
-    return next(way for way in WAYS if (way.contestant, way.era) == (OURS, era))
+def _ours(contestant: str, era: Era) -> Way:
+    return next(way for way in WAYS if (way.contestant, way.era) == (contestant, era))
 
 
 def _answer_of_ours(runners: dict[Way, _Runner], bare: Way) -> dict[str, object]:
-    ours = runners[_ours(bare.era)]
+    ours = runners[_ours(OURS, bare.era)]
     answer = check(ours.server.port, ours.template, FIRST_ID)
     # uvicorn adds the date itself.
     headers = [pair for pair in answer.headers if pair[0] != "date"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from itertools import product
 
 from bench.environments import HTTP_STACK
 from bench.messages import ERAS, REVISIONS, Era
-from bench.over_http.field import OURS, WAYS, Way
+from bench.over_http.field import OURS_RUN, SERVED, WAYS, Way
 from bench.over_http.measure import CONNECTIONS, HttpResults
 from bench.page import circumstances, render_targets, table
 from bench.targets import Target
@@ -51,22 +52,21 @@ def _unrest(results: HttpResults) -> str:
 
 def _shares(results: HttpResults) -> str:
     rows = []
-    for era in ERAS:
-        for connections in CONNECTIONS:
-            row = [f"{era}, {connections} connections"]
-            row.append(str(len(results.by_round(era, connections, "rate"))))
-            for figure, best in (("rate", max), ("cpu", min), ("p99", min)):
-                shares = results.by_round(era, connections, figure)
-                row.append(f"{best(shares):.2f}x" if shares else "-")
-                row.append(f"{statistics.median(shares):.2f}x" if shares else "-")
-            rows.append(row)
+    for (who, served), era, connections in product(SERVED, ERAS, CONNECTIONS):
+        row = [f"{served}, {era}, {connections} connections"]
+        row.append(str(len(results.by_round(who, era, connections, "rate"))))
+        for figure, best in (("rate", max), ("cpu", min), ("p99", min)):
+            shares = results.by_round(who, era, connections, figure)
+            row.append(f"{best(shares):.2f}x" if shares else "-")
+            row.append(f"{statistics.median(shares):.2f}x" if shares else "-")
+        rows.append(row)
     head = ["", "undisturbed rounds", "rate, best", "rate, median", "CPU, best", "CPU, median"]
     head += ["p99, best", "p99, median"]
     return table(head, rows)
 
 
 def _calls(results: HttpResults, era: Era, connections: int) -> str:
-    ours = results.fastest(OURS, era, connections)
+    ours = results.fastest(OURS_RUN, era, connections)
     rows = [
         _row(results, way, ours, connections)
         for way in sorted((way for way in WAYS if way.era == era), key=_order)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 from bench.messages import ERAS, Era
-from bench.over_http.field import OURS
+from bench.over_http.field import SERVED
 from bench.over_http.measure import CONNECTIONS, HttpResults
 from bench.targets import Target
 
@@ -36,11 +37,13 @@ def judge_http(results: HttpResults) -> list[Target]:
 def _judge_bare(results: HttpResults) -> list[Target]:
     return [
         Target(
-            f"HTTP rate, {connections} connections, {era}: {_SHARE_OF_BARE} of the bare app",
-            1 / max(results.by_round(era, connections, "rate"), default=math.nan),
+            f"HTTP rate, {served}, {connections} connections, {era}: {_SHARE_OF_BARE} of the bare "
+            "app",
+            1 / max(results.by_round(who, era, connections, "rate"), default=math.nan),
             1,
             _SHARE_OF_BARE,
         )
+        for who, served in SERVED
         for era in ERAS
         for connections in CONNECTIONS
     ]
@@ -49,15 +52,18 @@ def _judge_bare(results: HttpResults) -> list[Target]:
 def _judge_peers(results: HttpResults) -> list[Target]:
     targets = []
     for peer, name, factor, eras, is_promise in _PEERS:
-        for era in eras:
-            for connections in CONNECTIONS:
+        for our, served in SERVED:
+            for era, connections in product(eras, CONNECTIONS):
                 ours, theirs = (
                     results.best_undisturbed_rate(
                         results.fastest(who, era, connections), connections
                     )
-                    for who in (OURS, peer)
+                    for who in (our, peer)
                 )
-                what = f"HTTP rate, {connections} connections, {era}: {factor:g} times {name}"
+                what = (
+                    f"HTTP rate, {served}, {connections} connections, {era}: {factor:g} times "
+                    f"{name}"
+                )
                 targets.append(Target(what, 1 / ours, 1 / theirs, factor, is_promise))
     return targets
 
@@ -65,12 +71,13 @@ def _judge_peers(results: HttpResults) -> list[Target]:
 def _judge_p99(results: HttpResults) -> list[Target]:
     return [
         Target(
-            f"HTTP p99, {connections} connections, {era}: 30 % above the bare app",
-            min(results.by_round(era, connections, "p99"), default=math.nan),
+            f"HTTP p99, {served}, {connections} connections, {era}: 30 % above the bare app",
+            min(results.by_round(who, era, connections, "p99"), default=math.nan),
             1,
             _SLACK_OF_P99,
             is_ceiling=True,
         )
+        for who, served in SERVED
         for era in ERAS
         for connections in CONNECTIONS
     ]

@@ -26,8 +26,10 @@ __all__ = [
     "Ask",
     "Call",
     "Detachable",
+    "Given",
     "Host",
     "Means",
+    "Origin",
     "Outbox",
     "Peer",
     "Reach",
@@ -100,6 +102,20 @@ class Reach(NamedTuple):
     changes: bool = True
     # It hears what a handler says before the answer.
     messages: bool = True
+
+
+class Origin(Protocol):
+    """Where a request comes from."""
+
+    @property
+    def scope(self) -> Any:
+        """What a transport or an embedder knows of it beside the message."""
+
+
+class Given(NamedTuple):
+    """A scope that was given with the request, as it is."""
+
+    scope: Any
 
 
 class Peer(NamedTuple):
@@ -195,7 +211,8 @@ class Call:
     # them: to assign them all would cost more than to decode the request.
     outbox: Outbox
     means: Means
-    scope: Any = None
+    # Where the request comes from; has what the transport calls its scope.
+    origin: Origin = Given(None)
     principal: str | None = None
     # The legacy session the request belongs to, if any; opaque to everyone but its era.
     session: Any = None

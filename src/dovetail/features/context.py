@@ -85,7 +85,7 @@ class Context:
     @property
     def scope(self) -> Any:
         """What the caller of `server.handle` passed as `scope`."""
-        return self._call.scope
+        return self._call.origin.scope
 
     @property
     def lifespan(self) -> Any:

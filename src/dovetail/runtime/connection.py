@@ -13,7 +13,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from dovetail.core.call import Call, Reach
+from dovetail.core.call import Call, Given, Reach
 from dovetail.eras.select import ListenStream, Session, announce, no_batches
 from dovetail.errors import InternalError, InvalidRequestError, RpcError
 from dovetail.features.cancellation import read_cancellation
@@ -61,7 +61,7 @@ class Connection:
         self._write = send
         self._write_now = send_now or send
         self._drain = drain
-        self._scope = scope
+        self._origin = Given(scope)
         self._principal = principal
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -146,7 +146,7 @@ class Connection:
         call = self._engine.eras.open(message, self._session, self._principal)
         if isinstance(call, RpcError):
             return codec.encode_error(message.id, call)
-        self._engine.equip(call, self, self, self._scope, self._principal)
+        self._engine.equip(call, self, self, self._origin, self._principal)
         dispatcher = self._engine.dispatcher
         if dispatcher.needs_task(call):
             return call

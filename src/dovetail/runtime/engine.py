@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from dovetail.core.call import Call, Host, Outbox, Runner
+from dovetail.core.call import Call, Host, Origin, Outbox, Runner
 from dovetail.core.dispatch import Dispatcher
 from dovetail.core.options import Options
 from dovetail.eras.select import Eras
@@ -27,11 +27,11 @@ class Engine(NamedTuple):
     options: Options
 
     def equip(
-        self, call: Call, outbox: Outbox, link: Any, scope: Any, principal: str | None
+        self, call: Call, outbox: Outbox, link: Any, origin: Origin, principal: str | None
     ) -> None:
         """Give a call the means to run."""
         call.means = self
         call.outbox = outbox
         call.link = link
-        call.scope = scope
+        call.origin = origin
         call.principal = principal

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from dovetail.core.call import Call, Outbox, Reach
+from dovetail.core.call import Call, Given, Outbox, Reach
 from dovetail.eras.select import ListenStream, no_batches
 from dovetail.errors import InvalidRequestError, RpcError
 from dovetail.features.subscriptions import Change
@@ -111,11 +111,12 @@ _DEAD_END = DeadEnd()
 class RequestLink(DeadEnd):
     """What carries a single request whose caller listens: a stream lasts as long as it does."""
 
+    _unsubscribe: Callable[[], None] | None = None
+    _stream: ListenStream | None = None
+
     def __init__(self, engine: Engine, outbox: Outbox) -> None:
         self._engine = engine
         self._outbox = outbox
-        self._unsubscribe: Callable[[], None] | None = None
-        self._stream: ListenStream | None = None
 
     def end(self) -> None:
         """End the stream, if one is open, from the server's side."""
@@ -176,7 +177,7 @@ def _answer(
         return codec.encode_error(message.id, call)
     is_silent = outbox is _SILENCE
     link = _DEAD_END if is_silent else RequestLink(engine, outbox)
-    engine.equip(call, outbox, link, scope, principal)
+    engine.equip(call, outbox, link, Given(scope), principal)
     answer = engine.dispatcher.answer(call)
     # Nobody can tell when a call is over if nobody hears what it says meanwhile.
     return answer if is_silent else _finish(call, answer)

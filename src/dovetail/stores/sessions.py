@@ -51,6 +51,8 @@ class MemorySessions(Generic[T]):
         self._is_busy = is_busy
         self._clock = clock
         self._sessions: OrderedDict[str, tuple[T, float]] = OrderedDict()
+        # Before this nothing can expire: what is used meanwhile lives longer, not shorter.
+        self._due = clock() + lifetime
 
     def add(self, session: T) -> str:
         """Keep a session under a new id."""
@@ -77,10 +79,14 @@ class MemorySessions(Generic[T]):
     def expire(self) -> list[T]:
         """Forget the sessions whose time is up; a busy one is given another life."""
         now = self._clock()
-        ended = []
+        ended: list[T] = []
+        if now < self._due:
+            return ended
+        self._due = now + self._lifetime
         for _ in range(len(self._sessions)):
             id, (session, used) = next(iter(self._sessions.items()))
             if now - used < self._lifetime:
+                self._due = used + self._lifetime
                 break
             if self._is_busy(session):
                 self._sessions[id] = (session, now)

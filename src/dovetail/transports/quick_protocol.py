@@ -1,9 +1,10 @@
 """uvicorn's protocol, with a shorter way for most requests: a small POST, answered at once.
 
-uvicorn makes a task, an event and a cycle for each request before the application is asked, and
-takes the answer in two messages. Here the application is asked first. A function that needs no
-waiting is over by then, and its answer is written as it is; anything else (a body that is not
-all there, a stream, a function that waits, a client nobody has looked at yet) goes the usual way.
+uvicorn makes a scope, a task, an event and a cycle for each request before the application is
+asked, and takes the answer in two messages. Here the application is asked first. A function that
+needs no waiting is over by then, and its answer is written as it is; anything else (a body that is
+not all there, a stream, a function that waits, a client nobody has looked at yet) goes the usual
+way.
 
 An author's function begins in the very task that goes on with it; see `runtime/carriers.py`.
 """
@@ -16,7 +17,6 @@ import re
 from collections.abc import Coroutine
 from typing import Any, ClassVar
 
-import httptools
 from uvicorn.protocols.http.httptools_impl import (
     STATUS_LINE,
     HttpToolsProtocol,
@@ -25,14 +25,14 @@ from uvicorn.protocols.http.httptools_impl import (
 
 from dovetail.runtime.carriers import Carriers
 from dovetail.transports.streamable_http.app import HttpApp
-from dovetail.transports.streamable_http.asgi import HttpRequest, WholeAnswer
+from dovetail.transports.streamable_http.asgi import Begun, WholeAnswer
 
 __all__ = ["quick_protocol"]
 
 logger = logging.getLogger("dovetail")
 
-# Paths that are remembered as they were parsed; clients choose them.
-_MOST_PATHS = 64
+# Kinds of request that are remembered; clients choose what stands in them.
+_MOST_WELCOME = 1024
 # Bytes of a head that arrive in several pieces; h11 takes as many.
 _MOST_HEAD = 64 * 1024
 # Also those that may follow a body.
@@ -50,7 +50,7 @@ def quick_protocol(app: HttpApp) -> type[HttpToolsProtocol]:
         mcp = app
         # Shared by all connections.
         carriers = Carriers(asyncio.get_running_loop())
-        paths: ClassVar = {}
+        welcome: ClassVar = set()
 
     return QuickProtocol
 
@@ -58,16 +58,22 @@ def quick_protocol(app: HttpApp) -> type[HttpToolsProtocol]:
 class _QuickProtocol(HttpToolsProtocol):
     mcp: ClassVar[HttpApp]
     carriers: ClassVar[Carriers]
-    # What was asked for -> path, raw path, query.
-    paths: ClassVar[dict[bytes, tuple[str, bytes, bytes]]]
-    # The body so far of a request that may be answered at once; None: it goes the usual way.
-    _held: bytes | None = None
+    # What the application has looked at: nothing is left to decide but what the body says.
+    welcome: ClassVar[set[tuple[Any, ...]]]
+    # The request that may be answered at once, while its body comes; None: the usual way.
+    _quick: _QuickRequest | None = None
     _head: tuple[Any, bytes] = (None, b"")
     # The request whose task is at work; others may have come behind it.
     _running: RequestResponseCycle | None = None
     # Whether the head of a request is being read, and bytes that have come since it began.
     _in_head = True
     _head_bytes = 0
+    # Answers so far, and how many there were when somebody looked last.
+    _answered = 0
+    _answered_then = 0
+    _idle_timer: asyncio.TimerHandle | None = None
+
+    # -- what comes ---------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
         if self._in_head:
@@ -78,108 +84,87 @@ class _QuickProtocol(HttpToolsProtocol):
         if self._is_too_much() and not self.transport.is_closing():
             # httptools keeps what it is given, and joins the pieces of a long line each time.
             self.send_400_response("The head of the request is too long.")
-        elif self._held is not None:
+        elif self._quick is not None:
             # Waiting for the rest of a body is a task's business: it has a time limit.
-            self._go_the_usual_way()
+            self._go_the_usual_way(self._quick)
 
     def _is_too_much(self) -> bool:
         if self._in_head:
             return self._head_bytes > _MOST_HEAD
         return len(self.headers) > _MOST_HEADERS
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        # uvicorn leaves the timer to a connection that was reset, and it holds on to everything.
-        self._unset_keepalive_if_required()
-        # It tells the request that came last; the one that is at work may be another.
-        cycle, self._running = self._running, None
-        self.pipeline.clear()
-        if cycle is not None and not cycle.response_complete:
-            cycle.disconnected = True
-            cycle.message_event.set()
+    def on_message_begin(self) -> None:
+        # The scope is made where it is needed.
+        self.url = b""
+        self.headers = []
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         self._in_head = False
+        headers = dict(self.headers)
+        parser = self.parser
         # None before the first request, whatever its annotation says.
         cycle: RequestResponseCycle | None = self.cycle
         if (
             # Who does not read is not answered any faster than usual, or all would wait here.
             self.flow.write_paused
-            or self.parser.get_method() != b"POST"
+            or parser.get_method() != b"POST"
             or (cycle is not None and not cycle.response_complete)
-            or self.expect_100_continue
+            or len(headers) != len(self.headers)
+            or b"expect" in headers
             or self.limit_concurrency is not None
             or self.access_log
-            or not self.parser.should_keep_alive()
-            or self.parser.should_upgrade()
-            or self.parser.get_http_version() != "1.1"
+            or not parser.should_keep_alive()
+            or parser.should_upgrade()
+            or parser.get_http_version() != "1.1"
         ):
-            super().on_headers_complete()
+            self._usual_head()
         else:
-            self._held = b""
+            self._quick = _QuickRequest(self, self.url, self.headers, headers)
 
     def on_body(self, body: bytes) -> None:
-        if self._held is None:
+        if self._quick is None:
             super().on_body(body)
         else:
-            self._held += body
+            self._quick.body += body
 
     def on_message_complete(self) -> None:
         self._in_head = True
         self._head_bytes = 0
-        body = self._held
-        if body is None:
+        request = self._quick
+        if request is None:
             super().on_message_complete()
             return
-        late = _Late()
-        scope = self._whole_scope()
-        request = HttpRequest(scope, dict(self.headers), late.receive, late.send)
-        try:
-            begun = self.carriers.begin(lambda: self.mcp.begin(request, body), late.wrap)
-        except Exception:
-            logger.exception("a request could not be begun")
-            begun = _BROKEN
+        begun = self._begin(request)
         if begun is None:
-            self._go_the_usual_way()
+            self._go_the_usual_way(request)
             super().on_message_complete()
             return
-        self._held = None
+        self._quick = None
         if isinstance(begun, WholeAnswer):
             self._write(begun)
         else:
-            self._follow(late, begun)
+            self._follow(request, begun)
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        self._running = cycle
-        super()._start_asgi_task(cycle, app)
+    def _begin(self, request: _QuickRequest) -> WholeAnswer | asyncio.Task[Any] | None:
+        get = request.headers.get
+        named = (get(b"host"), get(b"origin"), get(b"content-type"), get(b"accept"))
+        outside = (self.server, self.url, *named)
+        if outside not in self.welcome:
+            if not self.mcp.is_welcome(request):
+                return None
+            if len(self.welcome) >= _MOST_WELCOME:
+                self.welcome.clear()
+            self.welcome.add(outside)
+        try:
+            return self.carriers.begin(request.begin, request.wrap)
+        except Exception:
+            logger.exception("a request could not be begun")
+            return _BROKEN
 
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        if self.pipeline:
-            # uvicorn reads on after each answer, and so takes in more than it answers.
-            self.flow.pause_reading()
-
-    def _whole_scope(self) -> Any:
-        scope: Any = self.scope
-        known = self.paths.get(self.url)
-        if known is None:
-            parsed = httptools.parse_url(self.url)
-            known = (parsed.path.decode("ascii"), parsed.path, parsed.query or b"")
-            if "%" in known[0] or self.root_path:
-                # Seldom, and the usual way knows what to do about it.
-                known = ("", b"", b"")
-            if len(self.paths) >= _MOST_PATHS:
-                self.paths.clear()
-            self.paths[self.url] = known
-        scope["method"] = "POST"
-        scope["path"], scope["raw_path"], scope["query_string"] = known
-        return scope
-
-    def _go_the_usual_way(self) -> None:
-        body, self._held = self._held, None
-        super().on_headers_complete()
-        if body:
-            super().on_body(body)
+    # -- what goes out ------------------------------------------------------------------------
 
     def _write(self, answer: WholeAnswer) -> None:
         defaults = self.server_state.default_headers
@@ -192,12 +177,29 @@ class _QuickProtocol(HttpToolsProtocol):
         lines.append(b"content-length: %d\r\n\r\n" % len(body))
         lines.append(body)
         self.transport.write(b"".join(lines))
-        self.on_response_complete()
+        self.server_state.total_requests += 1
+        self._answered += 1
+        if self._idle_timer is None:
+            self._watch_idling()
 
-    def _follow(self, late: _Late, task: asyncio.Task[Any]) -> None:
+    def _watch_idling(self) -> None:
+        # One timer that looks whether anything has happened, not one that is set anew each time.
+        self._answered_then = self._answered
+        self._idle_timer = self.loop.call_later(self.timeout_keep_alive, self._look)
+
+    def _look(self) -> None:
+        self._idle_timer = None
+        cycle: RequestResponseCycle | None = self.cycle
+        is_busy = cycle is not None and not cycle.response_complete
+        if is_busy or self._answered != self._answered_then:
+            self._watch_idling()
+        else:
+            self.timeout_keep_alive_handler()
+
+    def _follow(self, request: _QuickRequest, task: asyncio.Task[Any]) -> None:
         """Give what has begun the cycle it would have had, and let its task go on."""
         cycle = self.cycle = RequestResponseCycle(
-            scope=self.scope,
+            scope=request.scope,
             transport=self.transport,
             flow=self.flow,
             logger=self.logger,
@@ -210,25 +212,90 @@ class _QuickProtocol(HttpToolsProtocol):
             on_response=self.on_response_complete,
         )
         cycle.more_body = False
-        late.cycle = self._running = cycle
+        request.cycle = self._running = cycle
         task.add_done_callback(self.tasks.discard)
         self.tasks.add(task)
 
+    # -- the usual way ------------------------------------------------------------------------
 
-class _Late:
-    """The two ends of a cycle that is made only where it is needed."""
+    def _go_the_usual_way(self, request: _QuickRequest) -> None:
+        self._quick = None
+        self._usual_head()
+        if request.body:
+            super().on_body(request.body)
 
-    __slots__ = ("cycle",)
+    def _usual_head(self) -> None:
+        """Tell uvicorn of a head that has been read."""
+        url, headers = self.url, self.headers
+        super().on_message_begin()
+        self.url = url
+        for name, value in headers:
+            super().on_header(name, value)
+        super().on_headers_complete()
 
-    def __init__(self) -> None:
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._answered += 1
+        if self.pipeline:
+            # uvicorn reads on after each answer, and so takes in more than it answers.
+            self.flow.pause_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        # uvicorn leaves the timer to a connection that was reset, and it holds on to everything.
+        self._unset_keepalive_if_required()
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        # It tells the request that came last; the one that is at work may be another.
+        cycle, self._running = self._running, None
+        self.pipeline.clear()
+        if cycle is not None and not cycle.response_complete:
+            cycle.disconnected = True
+            cycle.message_event.set()
+
+
+class _QuickRequest:
+    """A request whose scope and cycle are made only where they are needed."""
+
+    __slots__ = ("_lines", "_protocol", "_scope", "_url", "body", "cycle", "headers")
+
+    def __init__(
+        self,
+        protocol: _QuickProtocol,
+        url: bytes,
+        lines: list[tuple[bytes, bytes]],
+        headers: dict[bytes, bytes],
+    ) -> None:
+        self._protocol = protocol
+        self._url = url
+        self._lines = lines
+        self.headers = headers
+        self.body = b""
         self.cycle: RequestResponseCycle | None = None
+        self._scope: Any = None
+
+    @property
+    def scope(self) -> Any:
+        """The scope, as uvicorn would make it."""
+        if self._scope is None:
+            self._scope = _make_scope(self._protocol, self._url, self._lines)
+        return self._scope
+
+    def begin(self) -> Begun | None:
+        """Ask the application."""
+        return self._protocol.mcp.begin(self, self.body)
 
     async def receive(self) -> Any:
+        """The body has been read: what comes next can only be the end."""
         assert self.cycle is not None
-        # The body has been read: what comes next can only be the end.
         return await self.cycle.receive()
 
-    async def send(self, message: Any) -> None:
+    async def transmit(self, message: Any) -> None:
+        """A part of the response."""
         assert self.cycle is not None
         await self.cycle.send(message)
 
@@ -240,6 +307,29 @@ class _Late:
 
         assert self.cycle is not None
         await self.cycle.run_asgi(go_on)
+
+
+def _make_scope(
+    protocol: _QuickProtocol, url: bytes, headers: list[tuple[bytes, bytes]]
+) -> dict[str, Any]:
+    path, _, query = url.partition(b"?")
+    text = path.decode("latin-1")
+    return {
+        "type": "http",
+        "asgi": {"version": protocol.asgi_version, "spec_version": "2.3"},
+        "http_version": "1.1",
+        "server": protocol.server,
+        "client": protocol.client,
+        "scheme": protocol.scheme,
+        "root_path": protocol.root_path,
+        "method": "POST",
+        "headers": headers,
+        "state": protocol.app_state.copy(),
+        # One that is not plain is none that the application knows, and goes the usual way.
+        "path": protocol.root_path + text,
+        "raw_path": protocol.root_path.encode() + path,
+        "query_string": query,
+    }
 
 
 def _without_h2c(data: bytes) -> bytes:

@@ -18,7 +18,7 @@ def test_a_call_starts_alone_alive_and_without_limits() -> None:
     assert not call.cancelled
     assert not call.over
     assert not call.running
-    assert {call.scope, call.principal, call.session, call.failure} == {None}
+    assert {call.origin.scope, call.principal, call.session, call.failure} == {None}
     assert {call.interruption, call.on_activity, call.on_hold} == {None}
 
 

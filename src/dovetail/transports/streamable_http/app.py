@@ -25,6 +25,7 @@ from dovetail.transports.streamable_http.asgi import (
     Headers,
     HttpRequest,
     Receive,
+    Requested,
     Scope,
     Transmit,
     WholeAnswer,
@@ -271,31 +272,29 @@ class HttpApp:
             logger.debug("a client went away before its request was complete")
         return None
 
-    def begin(self, request: HttpRequest, body: bytes) -> Begun | None:
-        """Begin to answer a POST whose body is there; None where it must be looked at first.
+    def is_welcome(self, request: Requested) -> bool:
+        """Whether a POST like this has been looked at, so that its body alone is left."""
+        return _outside_of(request.scope, request.headers) in self._welcome
+
+    def begin(self, request: Requested, body: bytes) -> Begun | None:
+        """Begin to answer a welcome POST whose body is there; None where that must wait.
 
         For servers that can call before they make a task. An author's function may begin in
         here: it has to be called as if in the task that goes on with what is left.
         """
-        headers = request.headers
-        if (
-            len(headers) != len(request.scope["headers"])
-            or not self._engine.lifespan.started
-            or len(body) > self._limit
-            or _outside_of(request.scope, headers) not in self._welcome
-        ):
+        if not self._engine.lifespan.started or len(body) > self._limit:
             return None
         return self._begin(request, body)
 
-    def _begin(self, request: HttpRequest, body: bytes) -> Begun:
+    def _begin(self, request: Requested, body: bytes) -> Begun:
         if not self._engine.lifespan.started:
             return self._begin_late(request, body)
         message = codec.decode(body)
-        scope, principal = request.scope, self._principal(request.scope)
+        principal = None if self._principal_of is None else self._principal_of(request.scope)
         if not speaks_modern(message, request.headers.get(b"mcp-protocol-version")):
-            return self.legacy.begin(request, message, scope, principal)
+            return self.legacy.begin(request, message, principal)
         if isinstance(message, Request):
-            return self.modern.begin(request, message, scope, principal)
+            return self.modern.begin(request, message, principal)
         if isinstance(message, Notification):
             # http.post.notification-202 (2026-07-28 basic/transports/streamable-http)
             return WholeAnswer(202, b"", [])
@@ -303,7 +302,7 @@ class HttpApp:
         id = message.id if isinstance(message, Malformed) else None
         return WholeAnswer(400, codec.encode_error(id, error))
 
-    async def _begin_late(self, request: HttpRequest, body: bytes) -> None:
+    async def _begin_late(self, request: Requested, body: bytes) -> None:
         await self._engine.lifespan.start()
         begun = self._begin(request, body)
         await (respond(request.transmit, *begun) if isinstance(begun, WholeAnswer) else begun)

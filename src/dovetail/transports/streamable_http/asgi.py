@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 __all__ = [
     "JSON",
@@ -14,6 +14,7 @@ __all__ = [
     "ClientGoneError",
     "HttpRequest",
     "Receive",
+    "Requested",
     "Scope",
     "Transmit",
     "WholeAnswer",
@@ -52,6 +53,26 @@ class HttpRequest(NamedTuple):
     headers: dict[bytes, bytes]
     receive: Receive
     transmit: Transmit
+
+
+class Requested(Protocol):
+    """A request whose body is there."""
+
+    @property
+    def scope(self) -> Scope:
+        """As ASGI has it; may be made when it is asked for."""
+
+    @property
+    def headers(self) -> dict[bytes, bytes]:
+        """By lower-case name."""
+
+    @property
+    def receive(self) -> Receive:
+        """What comes after the body: the end of the client."""
+
+    @property
+    def transmit(self) -> Transmit:
+        """Takes the response."""
 
 
 class WholeAnswer(NamedTuple):

@@ -33,7 +33,7 @@ from dovetail.runtime.one_shot import AnswersOnly, DeadEnd, RequestLink
 from dovetail.spec.models import CallToolParams
 from dovetail.transports.streamable_http.asgi import (
     Begun,
-    HttpRequest,
+    Requested,
     WholeAnswer,
     watch_for_disconnect,
 )
@@ -101,9 +101,7 @@ class ModernEndpoint:
         for link in tuple(self._links):
             link.end()
 
-    def begin(
-        self, request: HttpRequest, message: Request, scope: Any, principal: str | None
-    ) -> Begun:
+    def begin(self, request: Requested, message: Request, principal: str | None) -> Begun:
         """Answer one request, or begin to."""
         call = self._engine.eras.open(message, None, principal)
         problem = call if isinstance(call, RpcError) else None
@@ -117,7 +115,7 @@ class ModernEndpoint:
             )
             return WholeAnswer(status, codec.encode_error(message.id, problem))
         assert isinstance(call, Call)
-        return self._serve(request, call, scope, principal)
+        return self._serve(request, call, principal)
 
     def _check_headers(
         self, headers: dict[bytes, bytes], message: Request, call: Call | RpcError
@@ -162,11 +160,11 @@ class ModernEndpoint:
             name = f"Mcp-Param-{header}"
             check_mirror(name, headers.get(name.lower().encode()), _value_at(path, arguments))
 
-    def _serve(self, request: HttpRequest, call: Call, scope: Any, principal: str | None) -> Begun:
+    def _serve(self, request: Requested, call: Call, principal: str | None) -> Begun:
         reply = Reply(request.transmit, streams=self._streaming)
         engine = self._engine
         link = RequestLink(engine, reply) if self._streaming else AnswersOnly(messages=False)
-        engine.equip(call, reply, link, scope, principal)
+        engine.equip(call, reply, link, request, principal)
         # A function that does not wait is over before anybody could have gone away.
         answer = engine.dispatcher.answer(call)
         if not isinstance(answer, bytes):
@@ -179,7 +177,7 @@ class ModernEndpoint:
 
     async def _wait(
         self,
-        request: HttpRequest,
+        request: Requested,
         call: Call,
         reply: Reply,
         link: DeadEnd,
@@ -212,7 +210,7 @@ class _Waiting:
 
     __slots__ = ("_call", "_gone", "_task", "_watch")
 
-    def __init__(self, request: HttpRequest, call: Call) -> None:
+    def __init__(self, request: Requested, call: Call) -> None:
         self._call = call
         self._task = asyncio.current_task()
         self._gone = False

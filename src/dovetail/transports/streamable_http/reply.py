@@ -39,10 +39,14 @@ _KEEP_ALIVE = 15.0
 class Reply:
     """One HTTP response in the making; the outbox of its call."""
 
-    __slots__ = (
-        "_ending", "_loop", "_room", "_size", "_streams", "_thread", "_transmit", "_waiting",
-        "_wake", "_writer",
-    )  # fmt: skip
+    # Most responses never touch these, so they stay on the class until somebody sets them.
+    _size = 0
+    _ending = False
+    _waiting: deque[bytes]
+    _writer: asyncio.Task[None] | None = None
+    _wake: asyncio.Event | None = None
+    # Set when a slow reader has caught up, for whoever waits for that.
+    _room: asyncio.Event | None = None
 
     def __init__(self, transmit: Transmit, *, streams: bool = True) -> None:
         """Without `streams` whatever comes before the answer is dropped."""
@@ -50,13 +54,6 @@ class Reply:
         self._streams = streams
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
-        self._waiting: deque[bytes] = deque()
-        self._size = 0
-        self._ending = False
-        self._writer: asyncio.Task[None] | None = None
-        self._wake: asyncio.Event | None = None
-        # Set when a slow reader has caught up, for whoever waits for that.
-        self._room: asyncio.Event | None = None
 
     # -- as an outbox -----------------------------------------------------------------------
 
@@ -113,6 +110,7 @@ class Reply:
     def open(self) -> None:
         """Make the response a stream, also if there is nothing to say yet."""
         if self._writer is None:
+            self._waiting = deque()
             self._wake = asyncio.Event()
             self._writer = self._loop.create_task(self._write(self._wake))
 
@@ -120,9 +118,9 @@ class Reply:
         """Put an encoded event on the stream, opening it if need be."""
         if self._ending or not self._streams:
             return
+        self.open()
         self._waiting.append(chunk)
         self._size += len(chunk)
-        self.open()
         assert self._wake is not None
         self._wake.set()
 

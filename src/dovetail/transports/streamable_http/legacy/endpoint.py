@@ -5,12 +5,10 @@ What a POST says is the business of `exchange.py`, what a session holds that of 
 
 from __future__ import annotations
 
-from typing import Any
-
 from dovetail.errors import InternalError, InvalidRequestError, LimitError, RpcError
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.one_shot import AnswersOnly
-from dovetail.spec.revisions import HEADERLESS, Family, Revision, find_revision
+from dovetail.spec.revisions import HEADERLESS, LEGACY, Family, Revision, find_revision
 from dovetail.stores.sessions import MemorySessions
 from dovetail.transports.streamable_http.accept import accepts
 from dovetail.transports.streamable_http.asgi import (
@@ -18,6 +16,7 @@ from dovetail.transports.streamable_http.asgi import (
     Begun,
     Headers,
     HttpRequest,
+    Requested,
     respond,
     watch_for_disconnect,
 )
@@ -34,6 +33,7 @@ __all__ = ["LegacyEndpoint"]
 _SESSION_ID = b"mcp-session-id"
 _LAST_EVENT_ID = b"last-event-id"
 _VERSION = b"mcp-protocol-version"
+_SPOKEN = frozenset(revision.date.encode() for revision in LEGACY)
 
 
 class LegacyEndpoint:
@@ -57,19 +57,17 @@ class LegacyEndpoint:
 
     # -- POST -------------------------------------------------------------------------------
 
-    def begin(
-        self, request: HttpRequest, message: Incoming, scope: Any, principal: str | None
-    ) -> Begun:
+    def begin(self, request: Requested, message: Incoming, principal: str | None) -> Begun:
         """Take one message or a batch: answer it, or begin to."""
         if isinstance(message, Request) and message.method == "initialize":
-            return self._initialize(request, message, scope, principal)
+            return self._initialize(request, message, principal)
         found = self._find(request.headers, principal)
         if isinstance(found, tuple):
             return self._refuse(request, *found, message)
         # http.accept.406: a client must take both, but one that takes only JSON loses no more
         # than what comes before the answer; a stream is what it could not read
         streams = self._streaming and accepts(request.headers.get(b"accept"), b"text/event-stream")
-        exchange = Exchange(self._engine, request, found, scope, principal, streams=streams)
+        exchange = Exchange(self._engine, request, found, principal, streams=streams)
         revision = self._revision(request.headers, found)
         if isinstance(message, Request):
             return exchange.begin(message, revision)
@@ -80,7 +78,7 @@ class LegacyEndpoint:
     ) -> HttpSession | tuple[int, str] | None:
         """The session of a request, None where none is needed, or why it is refused."""
         version = headers.get(_VERSION)
-        if version is not None:
+        if version is not None and version not in _SPOKEN:
             revision = find_revision(version.strip().decode("latin-1"))
             if revision is None or revision.family is not Family.LEGACY:
                 # http.version-header.invalid-400 (2025-06-18 basic/transports)
@@ -103,7 +101,7 @@ class LegacyEndpoint:
             expired.end()
 
     async def _refuse(
-        self, request: HttpRequest, status: int, text: str, message: Incoming | None = None
+        self, request: Requested, status: int, text: str, message: Incoming | None = None
     ) -> None:
         error: RpcError = InvalidRequestError(text)
         id = message.id if isinstance(message, Request | Malformed) else None
@@ -120,7 +118,7 @@ class LegacyEndpoint:
         return find_revision(version.strip().decode("latin-1")) or HEADERLESS
 
     async def _initialize(
-        self, request: HttpRequest, message: Request, scope: Any, principal: str | None
+        self, request: Requested, message: Request, principal: str | None
     ) -> None:
         self._end_expired()
         session = HttpSession(self._engine, principal)
@@ -131,7 +129,7 @@ class LegacyEndpoint:
         else:
             outbox = CallOutbox(None, Reply(request.transmit), primes=False)
             link = AnswersOnly(messages=self._streaming) if self._stateless else session
-            self._engine.equip(call, outbox, link, scope, principal)
+            self._engine.equip(call, outbox, link, request, principal)
             said = self._engine.dispatcher.answer(call)
             answer = said if isinstance(said, bytes) else await said
         if session.session is not None and not self._stateless:

@@ -17,7 +17,7 @@ from dovetail.spec.revisions import Revision
 from dovetail.transports.streamable_http.asgi import (
     JSON,
     Begun,
-    HttpRequest,
+    Requested,
     WholeAnswer,
     respond,
 )
@@ -43,9 +43,8 @@ class Exchange:
     def __init__(
         self,
         engine: Engine,
-        request: HttpRequest,
+        request: Requested,
         session: HttpSession | None,
-        scope: Any,
         principal: str | None,
         *,
         streams: bool,
@@ -57,7 +56,6 @@ class Exchange:
         self._session = session
         self._link = AnswersOnly(messages=streams) if session is None else session
         self._calls: dict[bytes, InFlight] = {} if session is None else session.calls
-        self._scope = scope
         self._principal = principal
 
     def begin(self, message: Request, revision: Revision) -> Begun:
@@ -70,7 +68,7 @@ class Exchange:
             return WholeAnswer(200, codec.encode_error(message.id, call))
         reply = Reply(self._request.transmit, streams=self._streams)
         outbox = self._outbox(reply, revision)
-        self._engine.equip(call, outbox, self._link, self._scope, self._principal)
+        self._engine.equip(call, outbox, self._link, self._request, self._principal)
         answer = self._engine.dispatcher.answer(call)
         if isinstance(answer, bytes) and outbox.is_silent:
             # What a handler has left behind may talk on; nobody listens any more.
@@ -168,7 +166,7 @@ class Exchange:
                 opened = _in_use(item.id) if item.id in ids else self._open(item, revision)
                 ids.add(item.id)
                 if isinstance(opened, Call):
-                    self._engine.equip(opened, outbox, self._link, self._scope, self._principal)
+                    self._engine.equip(opened, outbox, self._link, self._request, self._principal)
                     calls.append(self._calls.setdefault(item.id, InFlight(opened)))
                 else:
                     answers.append(codec.encode_error(item.id, opened))
