@@ -138,11 +138,7 @@ class Connection:
     def _answer(self, message: Request) -> bytes | Call:
         """The answer, or the call that needs a task to be answered."""
         if message.id in self._calls:
-            error = InvalidRequestError(
-                f"Invalid request: id {message.id.decode()[:100]} is in use by a request that is "
-                "not answered yet"
-            )
-            return codec.encode_error(message.id, error)
+            return _in_use(message.id)
         call = self._engine.eras.open(message, self._session, self._principal)
         if isinstance(call, RpcError):
             return codec.encode_error(message.id, call)
@@ -204,9 +200,11 @@ class Connection:
             return
         answers: list[bytes] = []
         waiting: list[asyncio.Task[bytes]] = []
+        ids: set[bytes] = set()
         for item in batch.items:
             if isinstance(item, Request):
-                answer = self._answer(item)
+                answer = _in_use(item.id) if item.id in ids else self._answer(item)
+                ids.add(item.id)
                 if isinstance(answer, bytes):
                     answers.append(answer)
                 else:
@@ -356,3 +354,11 @@ class Connection:
                 stream.call.id,
             )
             self._write(codec.encode_notification("notifications/cancelled", params))
+
+
+def _in_use(id: bytes) -> bytes:
+    # base.request.id-unique: of all ids a client has used, those that can still be confused
+    error = InvalidRequestError(
+        f"Invalid request: id {id.decode()[:100]} is in use by a request that is not answered yet"
+    )
+    return codec.encode_error(id, error)

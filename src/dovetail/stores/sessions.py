@@ -18,6 +18,9 @@ __all__ = ["MemorySessions", "Sessions"]
 
 T = TypeVar("T")
 
+# Seconds of rest after which a session may have to make room for another one.
+_RESTED = 60.0
+
 
 class Sessions(Protocol[T]):
     """Where sessions are kept."""
@@ -57,7 +60,9 @@ class MemorySessions(Generic[T]):
     def add(self, session: T) -> str:
         """Keep a session under a new id."""
         if len(self._sessions) >= self._limit:
-            raise LimitError(f"The server has {self._limit} sessions open and takes no more now.")
+            raise LimitError(
+                f"The server has {self._limit} sessions at work and takes no more."
+            )
         id = secrets.token_urlsafe(32)
         self._sessions[id] = (session, self._clock())
         return id
@@ -77,15 +82,21 @@ class MemorySessions(Generic[T]):
         return kept[0] if kept is not None else None
 
     def expire(self) -> list[T]:
-        """Forget the sessions whose time is up; a busy one is given another life."""
+        """Forget the sessions whose time is up; a busy one is given another life.
+
+        Where there is no room for another one, the longest unused has to go, if it has rested
+        for a while: its client can begin again, and a newcomer could not begin at all.
+        """
         now = self._clock()
         ended: list[T] = []
-        if now < self._due:
+        is_full = len(self._sessions) >= self._limit
+        if now < self._due and not is_full:
             return ended
         self._due = now + self._lifetime
         for _ in range(len(self._sessions)):
             id, (session, used) = next(iter(self._sessions.items()))
-            if now - used < self._lifetime:
+            lifetime = min(self._lifetime, _RESTED) if is_full and not ended else self._lifetime
+            if now - used < lifetime:
                 self._due = used + self._lifetime
                 break
             if self._is_busy(session):

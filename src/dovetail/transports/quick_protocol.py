@@ -75,6 +75,11 @@ class _QuickProtocol(HttpToolsProtocol):
 
     # -- what comes ---------------------------------------------------------------------------
 
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        # Also for those that never finish the head of a request.
+        self._watch_idling()
+
     def data_received(self, data: bytes) -> None:
         if self._in_head:
             self._head_bytes += len(data)
@@ -179,8 +184,6 @@ class _QuickProtocol(HttpToolsProtocol):
         self.transport.write(b"".join(lines))
         self.server_state.total_requests += 1
         self._answered += 1
-        if self._idle_timer is None:
-            self._watch_idling()
 
     def _watch_idling(self) -> None:
         # One timer that looks whether anything has happened, not one that is set anew each time.

@@ -315,6 +315,18 @@ def test_a_batch_is_answered_in_one_array_without_what_needs_no_answer() -> None
     run(scenario())
 
 
+def test_an_id_that_stands_twice_in_a_batch_is_answered_once() -> None:
+    async def scenario() -> None:
+        wire = await Wire(Desk().server, BATCHES).open()
+        wire.sent.clear()
+        wire.connection.receive(batch(request("ping", id=1), request("ping", id=1)))
+        [[first, second]] = wire.sent
+        assert (first["result"], second["error"]["code"]) == ({}, -32600)
+        await wire.connection.close()
+
+    run(scenario())
+
+
 def test_a_batch_of_notifications_has_no_answer_and_one_of_pings_comes_at_once() -> None:
     async def scenario() -> None:
         wire = await Wire(Desk().server, BATCHES).open()

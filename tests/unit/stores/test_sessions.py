@@ -67,6 +67,21 @@ def test_what_nobody_has_used_for_long_is_forgotten() -> None:
     assert kept.expire() == []
 
 
+def test_where_there_is_no_room_the_longest_rested_makes_some() -> None:
+    kept, clock, busy = make(limit=3, lifetime=1000)
+    for name in ("working", "oldest", "older"):
+        kept.add(name)
+        clock.now += 10
+    busy.add("working")
+    assert kept.expire() == []
+    clock.now = 100
+    assert kept.expire() == ["oldest"]
+    assert kept.expire() == []
+    kept.add("new")
+    assert kept.expire() == ["older"]
+    assert sorted(kept) == ["new", "working"]
+
+
 def test_a_busy_session_is_given_another_life() -> None:
     kept, clock, busy = make()
     kept.add("working")

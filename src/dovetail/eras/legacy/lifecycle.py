@@ -9,13 +9,22 @@ from dovetail.core.call import Call, Reach
 from dovetail.core.dispatch import MethodHandler
 from dovetail.core.identity import Identity
 from dovetail.eras.legacy.session import Session
-from dovetail.errors import InvalidRequestError, MethodNotFoundError, ResourceNotFoundError
+from dovetail.errors import (
+    InternalError,
+    InvalidRequestError,
+    MethodNotFoundError,
+    ResourceNotFoundError,
+)
 from dovetail.features.log_messages import rank_of
 from dovetail.spec.fields import project
 from dovetail.spec.models import InitializeParams, ResourceParams, SetLevelParams
 from dovetail.spec.revisions import LATEST_LEGACY, Family, Revision, find_revision
 
 __all__ = ["Starter", "legacy_methods", "negotiate"]
+
+
+# Resources that one client may subscribe to: a template matches as many as there are names.
+_MOST_URIS = 1000
 
 
 class Starter(Protocol):
@@ -98,6 +107,11 @@ def _subscription_methods(resource_exists: Callable[[str], bool]) -> dict[str, M
             raise ResourceNotFoundError(params.uri[:2000])
         session: Session = call.session
         if session.is_kept:
+            if len(session.uris) >= _MOST_URIS and params.uri not in session.uris:
+                raise InternalError(
+                    f"This session has {_MOST_URIS:,} subscriptions and takes no more; "
+                    "unsubscribe from some first"
+                )
             session.uris.add(params.uri)
         return {}
 

@@ -16,6 +16,7 @@ from dovetail.errors import InvalidRequestError, UsageError
 from dovetail.features.header_params import HeaderParams
 from dovetail.runtime.engine import Engine
 from dovetail.transports.security import RequestGuard
+from dovetail.transports.streamable_http.accept import accepts
 from dovetail.transports.streamable_http.asgi import (
     JSON,
     Begun,
@@ -51,6 +52,8 @@ _SINGLE = (
     b"mcp-method",
     b"mcp-name",
     b"mcp-session-id",
+    b"last-event-id",
+    b"content-type",
     b"host",
     b"origin",
 )
@@ -232,7 +235,7 @@ class HttpApp:
             await self._refuse(request, 405, f"{method} is not served here")
 
     async def _get_or_delete(self, request: HttpRequest, method: str) -> None:
-        if method == "GET" and not _accepts(request.headers, b"text/event-stream", b"text/*"):
+        if method == "GET" and not accepts(request.headers.get(b"accept"), b"text/event-stream"):
             await self._refuse(request, 406, "Accept must allow text/event-stream")
             return
         serve = self.legacy.get if method == "GET" else self.legacy.delete
@@ -255,7 +258,7 @@ class HttpApp:
         if content_type != b"application/json":
             await self._refuse(request, 415, "Content-Type must be application/json")
             return False
-        if not _accepts(headers, b"application/json", b"application/*"):
+        if not accepts(headers.get(b"accept"), b"application/json"):
             await self._refuse(request, 406, "Accept must allow application/json")
             return False
         return True
@@ -335,15 +338,6 @@ def _outside_of(scope: Scope, headers: dict[bytes, bytes]) -> tuple[Any, ...]:
         headers.get(b"content-type"),
         headers.get(b"accept"),
     )
-
-
-def _accepts(headers: dict[bytes, bytes], *types: bytes) -> bool:
-    accept = headers.get(b"accept")
-    # A client that says nothing takes anything (RFC 9110 section 12.5.1).
-    if not accept or b"*/*" in accept:
-        return True
-    accept = accept.lower()
-    return any(type_ in accept for type_ in types)
 
 
 def _whole_accept(raw: Headers) -> Headers:

@@ -31,6 +31,7 @@ from dovetail.features.header_params import HeaderParams
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.one_shot import AnswersOnly, DeadEnd, RequestLink
 from dovetail.spec.models import CallToolParams
+from dovetail.transports.streamable_http.accept import accepts
 from dovetail.transports.streamable_http.asgi import (
     Begun,
     Requested,
@@ -161,9 +162,11 @@ class ModernEndpoint:
             check_mirror(name, headers.get(name.lower().encode()), _value_at(path, arguments))
 
     def _serve(self, request: Requested, call: Call, principal: str | None) -> Begun:
-        reply = Reply(request.transmit, streams=self._streaming)
+        # http.accept.406: a client must take both; one that takes only JSON gets the answer alone
+        streams = self._streaming and accepts(request.headers.get(b"accept"), b"text/event-stream")
+        reply = Reply(request.transmit, streams=streams)
         engine = self._engine
-        link = RequestLink(engine, reply) if self._streaming else AnswersOnly(messages=False)
+        link = RequestLink(engine, reply) if streams else AnswersOnly(messages=False)
         engine.equip(call, reply, link, request, principal)
         # A function that does not wait is over before anybody could have gone away.
         answer = engine.dispatcher.answer(call)

@@ -34,6 +34,8 @@ EVENT_STREAM: Headers = [
 _MOST_WAITING = 1024 * 1024
 # Quiet seconds after which a comment shows proxies that the stream is alive.
 _KEEP_ALIVE = 15.0
+# Seconds that a client may take to read what is written to it.
+_PATIENCE = 120.0
 
 
 class Reply:
@@ -134,8 +136,9 @@ class Reply:
     async def _write(self, wake: asyncio.Event) -> None:
         try:
             await self._write_all(wake)
-        except OSError:
-            # What ASGI servers raise for a client that is gone (ASGI 2.4).
+        except (OSError, TimeoutError) as error:
+            # What ASGI servers raise for a client that is gone (ASGI 2.4), or the end of patience.
+            logger.debug("ended a stream that is not read: %r", error)
             self._ending = True
         finally:
             # However it ended, nobody will read what is left, and nobody need wait for that.
@@ -157,9 +160,11 @@ class Reply:
             while self._waiting:
                 chunk = b"".join(self._waiting)
                 self._waiting.clear()
-                await self._transmit(
-                    {"type": "http.response.body", "body": chunk, "more_body": True}
-                )
+                # Whoever reads nothing for so long is not there, whatever its connection says.
+                async with asyncio.timeout(_PATIENCE):
+                    await self._transmit(
+                        {"type": "http.response.body", "body": chunk, "more_body": True}
+                    )
                 self._size -= len(chunk)
                 self._make_room()
             if self._ending:

@@ -6,11 +6,18 @@ from typing import Any
 
 import pytest
 
-from dovetail.core.call import Call
+from dovetail.core.call import Call, Reach
+from dovetail.eras.legacy import lifecycle
 from dovetail.eras.legacy.era import era_of
 from dovetail.eras.legacy.lifecycle import legacy_methods, negotiate
 from dovetail.eras.legacy.session import Session
-from dovetail.errors import InvalidParamsError, InvalidRequestError, ResourceNotFoundError
+from dovetail.errors import (
+    InternalError,
+    InvalidParamsError,
+    InvalidRequestError,
+    MethodNotFoundError,
+    ResourceNotFoundError,
+)
 from dovetail.spec.models import InitializeParams
 from dovetail.spec.revisions import (
     LATEST_LEGACY,
@@ -184,3 +191,28 @@ def test_these_methods_and_no_others_are_of_this_era_alone() -> None:
         "resources/subscribe",
         "resources/unsubscribe",
     }
+
+
+def test_subscriptions_of_one_client_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle, "_MOST_URIS", 1)
+    call = in_session("resources/subscribe", b'{"uri":"a://b"}')
+    call.session.uris = {"a://c"}
+    with pytest.raises(InternalError, match="1 subscriptions and takes no more"):
+        run(call)
+    call.session.uris = {"a://b"}
+    assert run(call) == {}
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("resources/subscribe", b'{"uri":"a://b"}'),
+        ("resources/unsubscribe", b'{"uri":"a://b"}'),
+        ("logging/setLevel", b'{"level":"debug"}'),
+    ],
+)
+def test_who_cannot_be_told_anything_is_told_so(method: str, params: bytes) -> None:
+    call = in_session(method, params)
+    call.link.reach = Reach(changes=False, messages=False)
+    with pytest.raises(MethodNotFoundError, match="is not served here"):
+        run(call)

@@ -136,6 +136,23 @@ def test_a_quiet_stream_shows_that_it_is_alive(monkeypatch: pytest.MonkeyPatch) 
     run(play())
 
 
+def test_who_reads_nothing_for_long_has_lost_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PATIENCE", 0.01)
+
+    async def play() -> None:
+        async def transmit(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                await asyncio.Event().wait()
+
+        reply = Reply(transmit)
+        reply.send(b"{}")
+        await reply.written()
+        reply.send(b"{}")
+        assert reply._size == 0
+
+    run(play())
+
+
 def gone_after(count: int) -> Transmit:
     left = count
 
