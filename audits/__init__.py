@@ -1,0 +1,1 @@
+"""Checks of servers that other people wrote: `make audit`."""

@@ -1,0 +1,1 @@
+"""One small server, written with each of the peers the way its documentation shows."""

@@ -1,0 +1,71 @@
+"""JSON Schemas of a stranger: whether they are valid in their dialect, and what fits them.
+
+Nothing here reaches the network: a `$schema` or `$ref` that points elsewhere is not followed, and
+where that leaves a question open the answer is None.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema_rs
+
+__all__ = ["dialect_of", "misfits", "schema_problems"]
+
+# json-schema-usage: without $schema it is 2020-12.
+DEFAULT_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+_VALIDATORS: dict[str, Any] = {
+    DEFAULT_DIALECT: jsonschema_rs.Draft202012Validator,
+    "https://json-schema.org/draft/2019-09/schema": jsonschema_rs.Draft201909Validator,
+    "http://json-schema.org/draft-07/schema": jsonschema_rs.Draft7Validator,
+    "http://json-schema.org/draft-06/schema": jsonschema_rs.Draft6Validator,
+    "http://json-schema.org/draft-04/schema": jsonschema_rs.Draft4Validator,
+}
+# What the library says of schemas that it cannot read.
+_UNREADABLE = (ValueError, OverflowError, RecursionError, jsonschema_rs.ReferencingError)
+_MOST_PROBLEMS = 3
+
+
+def dialect_of(schema: Any) -> str | None:
+    """The dialect that a schema declares; None where nothing here knows it."""
+    declared = schema.get("$schema", DEFAULT_DIALECT) if isinstance(schema, dict) else None
+    if not isinstance(declared, str):
+        return None
+    plain = declared.removesuffix("#")
+    return plain if plain in _VALIDATORS else None
+
+
+def schema_problems(schema: Any) -> list[str] | None:
+    """What the metaschema of its dialect has against it; None where the dialect is unknown."""
+    if not isinstance(schema, dict):
+        return [f"{schema!r:.60} is no object"]
+    if dialect_of(schema) is None:
+        return None
+    try:
+        jsonschema_rs.meta.validate(schema)
+    except jsonschema_rs.ValidationError as error:
+        path = "/".join(str(step) for step in error.instance_path)
+        return [f"at /{path}: {error.message[:160]}"]
+    except _UNREADABLE:
+        return None
+    return []
+
+
+def misfits(schema: Any, value: Any) -> list[str] | None:
+    """Why a value does not fit, empty where it does; None where the schema cannot be read."""
+    if isinstance(schema, bool):
+        return [] if schema else ["nothing fits the schema false"]
+    dialect = dialect_of(schema)
+    if dialect is None:
+        return None
+    try:
+        errors = _VALIDATORS[dialect](schema, offline=True).iter_errors(value)
+        return [_describe(error) for error, _ in zip(errors, range(_MOST_PROBLEMS), strict=False)]
+    except _UNREADABLE:
+        return None
+
+
+def _describe(error: jsonschema_rs.ValidationError) -> str:
+    path = "/".join(str(step) for step in error.instance_path)
+    return f"at /{path}: {error.message[:160]}"

@@ -1,0 +1,1 @@
+"""The rules, by page of the specification."""

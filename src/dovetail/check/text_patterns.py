@@ -1,0 +1,170 @@
+"""A text that a regular expression matches, for the plain ones: literals, classes, repeats.
+
+What is beyond that (look-around, back-references, properties) raises UnknownPatternError.
+"""
+
+from __future__ import annotations
+
+__all__ = ["UnknownPatternError", "text_for"]
+
+_CLASSES = {"d": "0123456789", "w": "abcdefghijklmnopqrstuvwxyz0123456789_", "s": " "}
+_OUTSIDE = {"D": "a", "W": "-", "S": "a"}
+_CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "0": "\0"}
+# What is tried for a class that says what is not allowed, and for the dot.
+_USUAL = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_ ./:@"
+
+
+class UnknownPatternError(Exception):
+    """The pattern has something that no text is made up for."""
+
+
+def text_for(pattern: str, *, extra: int = 0, branch: int = 0) -> str:
+    """A text that matches; `extra` repeats what may repeat, `branch` picks an alternative."""
+    reader = _Reader(pattern, extra, branch)
+    text = reader.alternatives()
+    if reader.at < len(pattern):
+        raise UnknownPatternError(f"{pattern!r} has something unexpected at {reader.at}")
+    return text
+
+
+class _Reader:
+    """Reads a pattern from left to right and writes what it matches."""
+
+    def __init__(self, pattern: str, extra: int, branch: int) -> None:
+        self._pattern = pattern
+        self._extra = extra
+        self._branch = branch
+        self.at = 0
+
+    def _peek(self) -> str:
+        return self._pattern[self.at : self.at + 1]
+
+    def _next(self) -> str:
+        char = self._peek()
+        if not char:
+            raise UnknownPatternError(f"{self._pattern!r} ends too early")
+        self.at += 1
+        return char
+
+    def alternatives(self) -> str:
+        made = [self._sequence()]
+        while self._peek() == "|":
+            self.at += 1
+            made.append(self._sequence())
+        return made[self._branch % len(made)]
+
+    def _sequence(self) -> str:
+        text = ""
+        while self._peek() not in ("", "|", ")"):
+            text += self._repeated()
+        return text
+
+    def _repeated(self) -> str:
+        piece = self._atom()
+        least, most = 1, 1
+        char = self._peek()
+        if char and char in "*+?":
+            self.at += 1
+            least, most = {"*": (0, -1), "+": (1, -1), "?": (0, 1)}[char]
+        elif char == "{" and self._peek_counts():
+            least, most = self._counts()
+        if self._peek() == "?" and (least, most) != (1, 1):
+            # Lazy or not, the same texts match.
+            self.at += 1
+        wanted = least + self._extra
+        return piece * (wanted if most == -1 else min(wanted, most))
+
+    def _peek_counts(self) -> bool:
+        inside = self._pattern[self.at + 1 :].partition("}")[0]
+        return bool(inside) and set(inside) <= set("0123456789,") and inside[0] != ","
+
+    def _counts(self) -> tuple[int, int]:
+        inside, _, _ = self._pattern[self.at + 1 :].partition("}")
+        self.at += len(inside) + 2
+        least, comma, most = inside.partition(",")
+        if len(least) > 4:
+            raise UnknownPatternError(f"{self._pattern!r} repeats too often")
+        return int(least), int(most) if most else (-1 if comma else int(least))
+
+    def _atom(self) -> str:
+        char = self._next()
+        if char in "^$":
+            return ""
+        if char == ".":
+            return "a"
+        if char == "[":
+            return self._set()
+        if char == "(":
+            return self._group()
+        if char == "\\":
+            return self._escaped()
+        if char in "*+?":
+            raise UnknownPatternError(f"{self._pattern!r} repeats nothing")
+        return char
+
+    def _group(self) -> str:
+        if self._peek() == "?":
+            self.at += 1
+            if self._next() != ":":
+                raise UnknownPatternError(f"{self._pattern!r} looks around or names groups")
+        text = self.alternatives()
+        if self._next() != ")":
+            raise UnknownPatternError(f"{self._pattern!r} has a group that does not end")
+        return text
+
+    def _escaped(self) -> str:
+        char = self._next()
+        if char == "b":
+            return ""
+        if char in _CLASSES:
+            return _CLASSES[char][0]
+        if char in _OUTSIDE:
+            return _OUTSIDE[char]
+        return self._single(char)
+
+    def _single(self, char: str) -> str:
+        if char in _CONTROLS:
+            return _CONTROLS[char]
+        if char in "xu":
+            digits = self._pattern[self.at : self.at + (2 if char == "x" else 4)]
+            try:
+                code = int(digits, 16)
+            except ValueError:
+                raise UnknownPatternError(f"{self._pattern!r} has a strange escape") from None
+            self.at += len(digits)
+            return chr(code)
+        if char.isalnum():
+            raise UnknownPatternError(f"{self._pattern!r} uses \\{char}")
+        return char
+
+    def _set(self) -> str:
+        is_negated = self._peek() == "^"
+        self.at += is_negated
+        allowed: list[str] = []
+        while (char := self._next()) != "]":
+            allowed += self._members(char)
+        if is_negated:
+            fitting = [one for one in _USUAL if one not in allowed]
+        else:
+            # A letter or a digit reads better than the first sign of a range.
+            fitting = sorted(allowed, key=lambda one: not (one.isascii() and one.isalnum()))
+        if not fitting:
+            raise UnknownPatternError(f"{self._pattern!r} has a class that nothing is in")
+        return fitting[0]
+
+    def _members(self, char: str) -> list[str]:
+        if char == "\\":
+            char = self._next()
+            if char in _CLASSES:
+                return list(_CLASSES[char])
+            if char in _OUTSIDE:
+                return [_OUTSIDE[char]]
+            char = "\b" if char == "b" else self._single(char)
+        ahead = self._pattern[self.at : self.at + 2]
+        if len(ahead) < 2 or ahead[0] != "-" or ahead[1] == "]":
+            return [char]
+        self.at += 1
+        last = self._next()
+        if last == "\\":
+            last = self._single(self._next())
+        return [chr(code) for code in range(ord(char), min(ord(last), ord(char) + 255) + 1)]

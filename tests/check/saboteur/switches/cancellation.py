@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from tests.check.saboteur.switch import Message, on_reply, on_request, tuned
+
+tuned("cancel.own-direction", "cancel.task-uses-tasks-cancel", probes=("ping",), transport="stdio")
+tuned("cancel.server-only-listen", probes=("ids",), transport="stdio")
+tuned("cancel.race", transport="stdio")
+
+
+def cancel(id: Any) -> Message:
+    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}
+
+
+@on_reply("cancel.own-direction", to="ping")
+@on_reply("cancel.server-only-listen", to="server/discover")
+def cancel_a_request_of_the_client(reply: Message, request: Message) -> list[Message]:
+    return [cancel(request["id"]), reply]
+
+
+@on_reply("cancel.task-uses-tasks-cancel", to="ping")
+def cancel_a_task(reply: Message, request: Message) -> list[Message]:
+    asked = {"message": "m", "requestedSchema": {"type": "object", "properties": {}}, "task": {}}
+    task = {"jsonrpc": "2.0", "id": "task", "method": "elicitation/create", "params": asked}
+    return [task, cancel("task"), reply]
+
+
+@on_request("cancel.race")
+def end_of_a_late_cancellation(request: Message) -> None:
+    if request.get("method") == "notifications/cancelled" and "reason" in request["params"]:
+        os._exit(3)
+
+
+@on_request("cancel.invalid-ignored")
+def complain(request: Message) -> list[Message] | None:
+    if request.get("method") != "notifications/cancelled":
+        return None
+    return [{"jsonrpc": "2.0", "error": {"code": -32602, "message": "No such request."}}]
