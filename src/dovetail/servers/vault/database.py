@@ -1,0 +1,123 @@
+"""The index on disk: one SQLite file in write-ahead mode, shared by all servers of a vault.
+
+SQLite is what lets several processes write and read at once: a reader sees a whole state and
+waits for nobody, writers take turns. Everything in the file can be made again from the notes,
+so a file of another version, or a broken one, is simply dropped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["connect", "index_folder", "open_index", "transaction"]
+
+_VERSION = 5
+_NAME = "index.sqlite"
+_PATIENCE_MS = 30_000
+
+_SCHEMA = """
+CREATE TABLE notes(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT UNIQUE NOT NULL, leaf TEXT NOT NULL,
+  title TEXT NOT NULL, folded_title TEXT NOT NULL, title_line INTEGER NOT NULL,
+  folded_path TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+  inode INTEGER NOT NULL, etag TEXT NOT NULL, state TEXT NOT NULL, frontmatter TEXT NOT NULL,
+  doubtful INTEGER NOT NULL);
+CREATE INDEX notes_leaf ON notes(leaf);
+CREATE INDEX notes_mtime ON notes(mtime_ns);
+CREATE TABLE aliases(note INTEGER NOT NULL, alias TEXT NOT NULL, folded TEXT NOT NULL);
+CREATE INDEX aliases_note ON aliases(note);
+CREATE TABLE tags(note INTEGER NOT NULL, tag TEXT NOT NULL, folded TEXT NOT NULL);
+CREATE INDEX tags_note ON tags(note);
+CREATE INDEX tags_folded ON tags(folded);
+CREATE TABLE links(note INTEGER NOT NULL, leaf TEXT NOT NULL, target TEXT NOT NULL,
+  kind TEXT NOT NULL, line INTEGER NOT NULL);
+CREATE INDEX links_note ON links(note);
+CREATE INDEX links_leaf ON links(leaf);
+CREATE TABLE terms(id INTEGER PRIMARY KEY, term TEXT UNIQUE NOT NULL);
+CREATE TABLE segments(id INTEGER PRIMARY KEY, first INTEGER NOT NULL, span INTEGER NOT NULL);
+CREATE TABLE postings(id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE fresh(note INTEGER PRIMARY KEY, levels BLOB NOT NULL);
+CREATE TABLE changes(seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,
+  note INTEGER NOT NULL, path TEXT NOT NULL);
+"""
+
+
+def index_folder(vault: Path) -> Path:
+    """Where the index of a vault lives: in the user's cache, never among the notes."""
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    name = hashlib.blake2b(os.fsencode(vault), digest_size=10).hexdigest()
+    return Path(home) / "dovetail" / "vault" / f"{vault.name[:40]}-{name}"
+
+
+def open_index(folder: Path) -> Path:
+    """The path of a usable index; made anew where there is none, or none of ours.
+
+    Where the folder cannot be written, a temporary one takes its place.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return _prepare(folder)
+    except (OSError, sqlite3.OperationalError):
+        return _prepare(Path(tempfile.mkdtemp(prefix="dovetail-vault-")))
+
+
+def _prepare(folder: Path) -> Path:
+    path = folder / _NAME
+    from_lock = os.open(folder / "create.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(from_lock, fcntl.LOCK_EX)
+        if not _is_usable(path):
+            for leftover in (path, folder / f"{_NAME}-wal", folder / f"{_NAME}-shm"):
+                leftover.unlink(missing_ok=True)
+            with contextlib.closing(sqlite3.connect(path)) as database:
+                database.execute("PRAGMA page_size = 8192")
+                database.execute("PRAGMA journal_mode = WAL")
+                database.executescript(_SCHEMA)
+                database.execute(f"PRAGMA user_version = {_VERSION}")
+                database.commit()
+    finally:
+        os.close(from_lock)
+    return path
+
+
+def _is_usable(path: Path) -> bool:
+    if not path.exists():
+        return False
+    try:
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            (version,) = database.execute("PRAGMA user_version").fetchone()
+            database.execute("SELECT count(*) FROM segments").fetchone()
+            return bool(version == _VERSION)
+    except sqlite3.DatabaseError:
+        return False
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection of our own settings; transactions are begun by hand."""
+    database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    database.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS}")
+    # The index can be made again, so a power cut may cost its last second, never its soundness.
+    database.execute("PRAGMA synchronous = OFF")
+    database.execute("PRAGMA cache_size = -8192")
+    database.execute("PRAGMA mmap_size = 0")
+    database.execute("PRAGMA temp_store = MEMORY")
+    return database
+
+
+@contextlib.contextmanager
+def transaction(database: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
+    """All or nothing; `DEFERRED` for reading one state."""
+    database.execute(f"BEGIN {kind}")
+    try:
+        yield
+    except BaseException:
+        database.execute("ROLLBACK")
+        raise
+    database.execute("COMMIT")

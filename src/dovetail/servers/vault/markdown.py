@@ -1,0 +1,248 @@
+"""The parts of a note's text that mean something: code, headings, blocks, tags, links.
+
+A line scanner and regular expressions, all linear in the text: an index of a hundred thousand
+notes cannot afford a syntax tree, and offsets stay those of the file. Definitions are Obsidian's;
+Logseq's properties and `#[[several words]]` are understood beside them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+from urllib.parse import unquote
+
+__all__ = [
+    "Heading",
+    "Link",
+    "find_block",
+    "find_headings",
+    "find_links",
+    "find_properties",
+    "find_tags",
+    "mask_code",
+    "tag_spans",
+]
+
+_FENCE = re.compile(
+    r"^[ \t]{0,3}(?:>[ \t]?)*[ \t]*(?:[-*+][ \t]+)?(?P<mark>`{3,}|~{3,})(?P<info>[^\n]*)$", re.M
+)
+_INLINE_CODE = re.compile(r"(?<!`)(`+)(?!`)([^\n]*?[^`\n])\1(?!`)")
+_HEADING = re.compile(r"^ {0,3}(#{1,6})(?=[ \t])[^\n]*$", re.M)
+_CLOSING_MARKS = re.compile(r"(?:^|[ \t])#+$")
+# Obsidian's own class of characters that end a tag, and one that is not a digit.
+# It begins with a plain character on purpose: the search for that is many times faster.
+_TAG = re.compile(
+    r"#(?P<tag>[^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)",
+    re.M,
+)
+_LOGSEQ_TAG = re.compile(r"(?:(?<=\s)|^)#\[\[(?P<tag>[^\[\]\n]+)\]\]", re.M)
+_PROPERTY = re.compile(
+    r"^[ \t]*(?:[-*+][ \t]+)?(?P<key>[A-Za-z][\w/-]*)::[ \t]+(?P<value>[^\n]*?)[ \t]*\r?$", re.M
+)
+_WIKILINK = re.compile(
+    r"\[\[(?P<target>[^\[\]|#\n]*?)(?P<anchor>#[^\[\]|\n]*?)?(?P<alias>\\?\|[^\[\]\n]*)?\]\]"
+)
+_MARKDOWN_LINK = re.compile(
+    r"\[(?P<text>[^\[\]\n]*(?:\[[^\[\]\n]*\][^\[\]\n]*)*)\]"
+    r"\((?P<open><?)(?P<target>(?<=<)[^<>\n]*|(?<=\()[^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*)>?"
+    r"(?P<title>[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'))?\)"
+)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
+_BLOCK_ID = re.compile(r"(?:^|[ \t])\^(?P<id>[A-Za-z0-9-]+)[ \t]*\r?$", re.M)
+_LIST_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]")
+
+
+class Heading(NamedTuple):
+    """A heading; `start` is where its line begins, `body` where the line after it begins."""
+
+    level: int
+    text: str
+    line: int
+    start: int
+    body: int
+
+
+class Link(NamedTuple):
+    """A link to another file of the vault, with the place of its target in the text."""
+
+    kind: Literal["wikilink", "markdown"]
+    target: str
+    anchor: str
+    alias: str
+    is_embed: bool
+    line: int
+    start: int
+    end: int
+    # Where the written target stands, so that it can be replaced and nothing else.
+    target_start: int
+    target_end: int
+    is_bracketed: bool = False
+
+
+def mask_code(text: str) -> str:
+    """The text with code blanked out, character for character, so that offsets stay."""
+    if "`" not in text and "~~~" not in text:
+        return text
+    pieces: list[str] = []
+    place = 0
+    opening: re.Match[str] | None = None
+    for fence in _FENCE.finditer(text):
+        mark = fence["mark"]
+        if opening is None:
+            if mark[0] == "`" and "`" in fence["info"]:
+                continue
+            opening = fence
+        elif (
+            mark[0] == opening["mark"][0]
+            and len(mark) >= len(opening["mark"])
+            and not fence["info"].strip()
+        ):
+            pieces.append(_mask_inline(text[place : opening.start()]))
+            pieces.append(_blank(text[opening.start() : fence.end()]))
+            place, opening = fence.end(), None
+    if opening is not None:
+        pieces.append(_mask_inline(text[place : opening.start()]))
+        pieces.append(_blank(text[opening.start() :]))
+        place = len(text)
+    pieces.append(_mask_inline(text[place:]))
+    return "".join(pieces)
+
+
+def _mask_inline(text: str) -> str:
+    return _INLINE_CODE.sub(lambda match: _blank(match[0]), text) if "`" in text else text
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\r\n]", " ", text)
+
+
+def find_headings(masked: str, text: str, start: int = 0) -> list[Heading]:
+    """The headings behind the frontmatter, in order."""
+    found = []
+    line, counted = text.count("\n", 0, start) + 1, start
+    for match in _HEADING.finditer(masked, start):
+        line += text.count("\n", counted, match.start())
+        counted = match.start()
+        following = text.find("\n", match.start())
+        body = len(text) if following < 0 else following + 1
+        # Code in a heading is blanked in `masked`, and part of its text all the same.
+        words = _CLOSING_MARKS.sub("", text[match.end(1) : match.end()].strip()).rstrip()
+        found.append(Heading(len(match[1]), words, line, match.start(), body))
+    return found
+
+
+def find_tags(masked: str, start: int = 0) -> list[str]:
+    """The inline tags behind the frontmatter, as they are written, without `#`."""
+    return [tag for tag, _, _ in tag_spans(masked, start)]
+
+
+def tag_spans(masked: str, start: int = 0) -> Iterator[tuple[str, int, int]]:
+    """Each inline tag and where it stands, `#` excluded."""
+    if "#" not in masked:
+        return
+    for match in _TAG.finditer(masked, start):
+        tag = match["tag"].rstrip("/")
+        if tag and _begins(masked, match.start()) and not tag.replace("/", "").isdigit():
+            yield tag, match.start("tag"), match.start("tag") + len(tag)
+    if "#[[" in masked:
+        for match in _LOGSEQ_TAG.finditer(masked, start):
+            if _begins(masked, match.start()):
+                yield match["tag"], match.start("tag"), match.end("tag")
+
+
+def _begins(text: str, place: int) -> bool:
+    """Whether a word could begin here."""
+    return place == 0 or text[place - 1].isspace()
+
+
+def find_properties(masked: str, start: int = 0) -> dict[str, str]:
+    """Logseq's `key:: value` lines; the first of a key counts."""
+    if "::" not in masked:
+        return {}
+    found: dict[str, str] = {}
+    for match in _PROPERTY.finditer(masked, start):
+        found.setdefault(match["key"].lower(), match["value"])
+    return found
+
+
+def find_links(masked: str) -> list[Link]:
+    """Wikilinks and Markdown links to files, in order; web addresses are none."""
+    if "](" not in masked and "[[" not in masked:
+        return []
+    found = list(_wikilinks(masked)) if "[[" in masked else []
+    if "](" in masked:
+        found += _markdown_links(masked)
+    found.sort(key=lambda link: link.start)
+    line, counted = 1, 0
+    placed = []
+    for link in found:
+        line += masked.count("\n", counted, link.start)
+        counted = link.start
+        placed.append(link._replace(line=line))
+    return placed
+
+
+def _wikilinks(masked: str) -> Iterator[Link]:
+    for match in _WIKILINK.finditer(masked):
+        target = match["target"].strip()
+        yield Link(
+            "wikilink",
+            target,
+            match["anchor"] or "",
+            (match["alias"] or "").lstrip("\\").removeprefix("|"),
+            masked[match.start() - 1 : match.start()] == "!",
+            0,
+            match.start(),
+            match.end(),
+            match.start("target"),
+            match.end("target"),
+        )
+
+
+def _markdown_links(masked: str) -> Iterator[Link]:
+    for match in _MARKDOWN_LINK.finditer(masked):
+        written = match["target"]
+        if not written or _SCHEME.match(written):
+            continue
+        target, mark, anchor = written.partition("#")
+        start = match.start("target")
+        yield Link(
+            "markdown",
+            unquote(target),
+            f"{mark}{anchor}",
+            match["text"],
+            masked[match.start() - 1 : match.start()] == "!",
+            0,
+            match.start(),
+            match.end(),
+            start,
+            start + len(target),
+            bool(match["open"]),
+        )
+
+
+def find_block(masked: str, text: str, name: str) -> tuple[int, int] | None:
+    """Where the block with this id begins and ends: a list item, or a paragraph."""
+    for match in _BLOCK_ID.finditer(masked):
+        if match["id"] != name:
+            continue
+        line_start = text.rfind("\n", 0, match.start("id")) + 1
+        end = match.end()
+        end = end if text[end - 1 : end] != "\r" else end - 1
+        if text[line_start : match.start("id") - 1].strip() == "":
+            # An id on a line of its own names the block above it.
+            end_of_block = line_start
+            while end_of_block > 0 and text[end_of_block - 1] in "\r\n":
+                end_of_block -= 1
+            line_start = text.rfind("\n", 0, end_of_block) + 1
+        if _LIST_ITEM.match(text, line_start):
+            return line_start, end
+        while line_start > 0:
+            previous = text.rfind("\n", 0, line_start - 1) + 1
+            line = text[previous : line_start - 1]
+            if not line.strip() or _HEADING.match(text, previous, line_start):
+                break
+            line_start = previous
+        return line_start, end
+    return None

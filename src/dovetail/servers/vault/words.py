@@ -1,0 +1,76 @@
+"""Text as the index sees it: folded characters and words.
+
+Folding is Unicode's simple case folding, character by character, which is what ripgrep's `-i`
+does; so both find the same. A word is a run of letters, digits and underscores; each character
+of a script without blanks between words is a word of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+__all__ = ["LONGEST_WORD", "WORD", "fold", "split_words", "without_surrogates"]
+
+# Longer runs are data, not words; notes that have one are looked at as text.
+LONGEST_WORD = 64
+
+_IDEOGRAPHIC = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+    "\u2e80-\u2fff\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
+    "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+)
+WORD = re.compile(rf"[{_IDEOGRAPHIC}]|[^\W{_IDEOGRAPHIC}]+")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+# No character from here on has another case; looking at all would take a second.
+_BEYOND_CASE = 0x1F000
+# Foldings to one character that Python knows as longer ones only.
+_SINGLE = {0x1FD3: 0x0390, 0x1FE3: 0x03B0, 0xFB05: 0xFB06}
+
+
+@cache
+def _foldings() -> dict[int, int]:
+    table = dict(_SINGLE)
+    for number in range(_BEYOND_CASE):
+        character = chr(number)
+        folded = character.casefold()
+        if len(folded) != 1:
+            folded = character.lower()
+        if len(folded) == 1 and folded != character:
+            table.setdefault(number, ord(folded))
+    return table
+
+
+@cache
+def _not_like_lower() -> re.Pattern[str]:
+    """Characters that `str.lower` treats otherwise: long s, final sigma, dotted capital I."""
+    table = _foldings()
+    odd = [
+        chr(number)
+        for number in range(_BEYOND_CASE)
+        if chr(number).lower() != chr(table.get(number, number))
+    ]
+    # What a capital sigma becomes depends on what stands around it.
+    return re.compile(f"[{re.escape(''.join(odd))}\u03a3]")
+
+
+def fold(text: str) -> str:
+    """The text with upper and lower case made one; as long as before, character for character."""
+    if text.isascii() or _not_like_lower().search(text) is None:
+        return text.lower()
+    return text.translate(_foldings())
+
+
+def split_words(folded: str) -> list[str]:
+    """The words of a folded text, in order."""
+    return WORD.findall(folded)
+
+
+def without_surrogates(text: str) -> str:
+    """Text that can be encoded, character for character; bytes that were no UTF-8 become U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATES.sub("\ufffd", text)
+    return text

@@ -1,0 +1,44 @@
+"""Real Markdown for tests: the documentation that installed packages bring along, copied.
+
+Python packages hold few Markdown files, so reStructuredText, text and docstrings of the standard
+library are taken as well: any text may be a note. What is taken depends on nothing but the
+interpreter and the packages, so it is the same on every machine that has installed this project.
+"""
+
+from __future__ import annotations
+
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+ENOUGH = 2_000
+_SUFFIXES = {".md", ".rst", ".txt", ".py"}
+_LARGEST = 12_000
+
+
+def copy_corpus(target: Path, most: int) -> int:
+    """Copy documents as notes, keeping their folders; how many there are."""
+    count = 0
+    for folder, path in _documents():
+        data = path.read_bytes()
+        if b"\0" in data or not data or len(data) > _LARGEST:
+            continue
+        relative = path.relative_to(folder)
+        parts = [part.strip(". ") or "x" for part in relative.parts]
+        note = target.joinpath(*parts[:-1], f"{parts[-1]}.md")
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_bytes(data)
+        count += 1
+        if count == most:
+            break
+    return count
+
+
+def _documents() -> Iterator[tuple[Path, Path]]:
+    """Markdown first, then what else is text."""
+    folders = [Path(sysconfig.get_path("purelib")), Path(sysconfig.get_path("stdlib"))]
+    for wanted in ({".md"}, _SUFFIXES - {".md"}):
+        for folder in folders:
+            for path in sorted(folder.rglob("*")):
+                if path.suffix in wanted and path.is_file() and not path.is_symlink():
+                    yield folder, path
