@@ -1,0 +1,122 @@
+"""What the tools take, as types; their schemas are what clients are told."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+__all__ = [
+    "AsOf",
+    "ChangedBy",
+    "Confidence",
+    "Content",
+    "Cursor",
+    "EntityType",
+    "Field",
+    "Limit",
+    "MaxChars",
+    "MaxObservations",
+    "Name",
+    "NewEntity",
+    "NewObservation",
+    "NewObservations",
+    "NewRelation",
+    "ObservationDeletion",
+    "RelationName",
+    "RelationType",
+    "Time",
+]
+
+# Any character but control characters, and not blanks alone.
+_VISIBLE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
+
+Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=_VISIBLE)]
+EntityType = Annotated[str, Meta(min_length=1, max_length=100, pattern=_VISIBLE)]
+RelationType = EntityType
+Content = Annotated[
+    str, Meta(min_length=1, max_length=5000, pattern=r"^[^\x00]*[^\x00\s][^\x00]*$")
+]
+Confidence = Annotated[float, Meta(ge=0, le=1)]
+Time = Annotated[
+    str | float, Meta(description="ISO 8601 (UTC without offset), milliseconds since 1970 or now.")
+]
+AsOf = Annotated[Time | None, "The graph as it stood then; now without."]
+ChangedBy = Annotated[Annotated[str, Meta(max_length=200)] | None, "Who says so."]
+Cursor = Annotated[Annotated[str, Meta(max_length=2000)] | None, "nextCursor of the page before."]
+Limit = Annotated[int, Meta(ge=1, le=500)]
+MaxChars = Annotated[
+    int, Meta(ge=1000, le=1_000_000, description="Bound of the answer as JSON; the rest is paged.")
+]
+MaxObservations = Annotated[int, Meta(ge=0, le=1000, description="Of each entity.")]
+Field = Literal["observations", "details", "relations", "times"]
+
+
+class _Request(msgspec.Struct, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class NewObservation(_Request, kw_only=True):
+    """An observation with where it comes from, how sure it is and when it is true."""
+
+    content: Content
+    source: Annotated[str, Meta(max_length=500)] | None = None
+    confidence: Confidence | None = None
+    valid_from: Time | None = None
+    valid_to: Time | None = None
+
+
+class NewEntity(_Request, kw_only=True):
+    """An entity."""
+
+    name: Name
+    entity_type: EntityType
+    observations: Annotated[list[Content | NewObservation], Meta(max_length=1000)] = []
+    valid_from: Time | None = None
+    valid_to: Time | None = None
+    changed_by: ChangedBy = None
+
+
+class NewObservations(_Request, kw_only=True):
+    """Observations on one entity."""
+
+    entity_name: Name
+    contents: Annotated[list[Content | NewObservation], Meta(min_length=1, max_length=1000)]
+
+
+class ObservationDeletion(_Request, kw_only=True):
+    """Observations of one entity, by their text or id."""
+
+    entity_name: Name
+    observations: Annotated[list[Content], Meta(min_length=1, max_length=1000)]
+
+
+_ENDS = {"source": "from", "target": "to", "relation_type": "relationType"}
+
+
+class RelationName(msgspec.Struct, rename=_ENDS, kw_only=True, forbid_unknown_fields=True):
+    """A relation by its ends and type."""
+
+    source: Name
+    target: Name
+    relation_type: RelationType
+
+
+class NewRelation(
+    msgspec.Struct,
+    rename={**_ENDS, "valid_from": "validFrom", "valid_to": "validTo", "changed_by": "changedBy"},
+    kw_only=True,
+    forbid_unknown_fields=True,
+):
+    """A relation."""
+
+    source: Name
+    target: Name
+    relation_type: RelationType
+    strength: Confidence | None = None
+    confidence: Confidence | None = None
+    metadata: dict[str, Any] | None = None
+    valid_from: Time | None = None
+    valid_to: Time | None = None
+    changed_by: ChangedBy = None
