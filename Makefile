@@ -3,13 +3,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 VENV := .venv/.stamp
+SYSTEM := .venv/.system
+# command:Debian package, for tests that need the real thing
+PROGRAMS := chromium:chromium
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup serve check format contracts test cover fuzz docs api changelog conformance bench bench-setup soak clean
+.PHONY: help setup serve check format contracts test cover durability fuzz docs api changelog conformance audit bench bench-setup soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -19,11 +22,17 @@ setup: $(VENV) ## create .venv with everything that development needs
 $(VENV): pyproject.toml
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv || { apt-get install -qq -y python3-venv && $(PYTHON) -m venv --clear .venv; }
 	@$(BIN)/pip install -qq --upgrade 'pip>=25.1'
-	@$(BIN)/pip install -qq --editable . --group dev --group peers
+	@$(BIN)/pip install -qq --editable '.[all]' --group dev --group peers
 	@touch $@
 
-serve: $(VENV) ## run the example server
-	@$(BIN)/dovetail run examples/weather.py
+# Programs that are no Python packages; only what is missing is installed.
+$(SYSTEM): Makefile $(VENV)
+	@for pair in $(PROGRAMS); do command -v $${pair%%:*} >/dev/null || missing="$$missing $${pair##*:}"; done; \
+	  test -z "$$missing" || { apt-get update -qq && apt-get install -qq -y --no-install-recommends $$missing; }
+	@touch $@
+
+serve: $(VENV) ## the ready servers at http://127.0.0.1:8000, on the sample vault
+	@$(BIN)/dovetail serve all --vault sample=examples/vault --http 8000
 
 check: $(VENV) ## format, lint, types, contracts
 	@$(BIN)/ruff format --quiet --check .
@@ -38,14 +47,17 @@ format: $(VENV) ## let ruff format and mend what it can
 contracts: $(VENV) ## the rules of the house: layers, names, public API, docs
 	@$(BIN)/pytest --quiet tests/contracts
 
-test: $(VENV) ## the whole suite, then the branch coverage gate
-	@$(BIN)/pytest --quiet --cov --cov-report=
+test: $(VENV) $(SYSTEM) ## the whole suite, then the branch coverage gate
+	@$(BIN)/pytest --quiet --numprocesses=3 --dist=loadfile --cov --cov-report=
 	@$(BIN)/coverage json --quiet -o coverage.json
 	@$(BIN)/python -m tools.coverage_gate coverage.json
 
 cover: test ## the coverage of the last test run, line by line (htmlcov/)
 	@$(BIN)/coverage html --quiet
 	@$(BIN)/coverage report
+
+durability: $(VENV) ## tasks: 100 processes killed at work, 1,000 tasks of two processes in one file
+	@DURABILITY_RUNS=100 $(BIN)/pytest --quiet tests/durability
 
 fuzz: $(VENV) ## the property tests with many more examples
 	@$(BIN)/pytest --quiet -m hypothesis --hypothesis-profile=fuzz --timeout=0
@@ -59,6 +71,17 @@ conformance: $(VENV) .conformance/.stamp ## the official suite and other people'
 	@command -v npm >/dev/null || apt-get install -qq -y npm
 	@mkdir -p .conformance && cp $^ .conformance/
 	@cd .conformance && npm install --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+audit: $(VENV) .venv-minimcp/.stamp .audits/.stamp ## check servers that other people wrote: docs/audits
+	@$(BIN)/python -m audits.run
+
+.audits/.stamp: audits/package.json audits/requirements.txt
+	@command -v npm >/dev/null || apt-get install -qq -y npm
+	@mkdir -p .audits/node && cp audits/package.json .audits/node/
+	@cd .audits/node && npm install --ignore-scripts --no-package-lock --no-audit --no-fund --loglevel=error
+	@test -x .audits/python/bin/pip || $(PYTHON) -m venv .audits/python
+	@.audits/python/bin/pip install -qq --requirement audits/requirements.txt
 	@touch $@
 
 docs: $(VENV) ## run every example of README.md and docs/

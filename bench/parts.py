@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from bench.guards.measure import measure_guards
+from bench.guards.page import render_guards
+from bench.guards.targets import judge_guards
 from bench.measures import Effort, measure_in_process, measure_process
 from bench.over_http.measure import measure_http
 from bench.over_http.page import render_http
 from bench.over_http.targets import judge_http
 from bench.page import render_in_process, render_stdio
 from bench.targets import Target, judge_in_process, judge_stdio
+from bench.tasks.measure import measure_tasks
+from bench.tasks.page import render_tasks
+from bench.tasks.targets import judge_tasks
+from bench.vault.measure import measure_vault
+from bench.vault.page import render_vault
+from bench.vault.targets import judge_vault
 
 __all__ = ["PARTS", "Outcome"]
 
@@ -41,8 +50,35 @@ def _run_http(effort: Effort) -> Outcome:
     return Outcome(render_http(results, told, targets), targets)
 
 
+def _run_vault(effort: Effort) -> Outcome:
+    # A short run shows that it works; its figures decide nothing.
+    small, large = (10_000, 100_000) if effort.rounds > 2 else (1_000, 2_000)
+    repeats = 30 * effort.rounds
+    sizes = [measure_vault(notes, repeats) for notes in (small, large)]
+    targets = judge_vault(*sizes)
+    return Outcome(render_vault(sizes, f"{repeats} searches of each kind", targets), targets)
+
+
+def _run_tasks(effort: Effort) -> Outcome:
+    # Most of it is waiting until tasks sleep; the memory is the same in every round.
+    rounds, parked = (2, 10_000) if effort.rounds > 2 else (1, 2_000)
+    results = measure_tasks(rounds, 5_000, parked)
+    targets = judge_tasks(results)
+    return Outcome(render_tasks(results, f"best of {rounds} rounds", targets), targets)
+
+
+def _run_guards(effort: Effort) -> Outcome:
+    rounds, calls = (20, 5_000) if effort.rounds > 2 else (3, 1_000)
+    results = measure_guards(rounds, calls)
+    targets = judge_guards(results)
+    return Outcome(render_guards(results, f"Best of {rounds} rounds", targets), targets)
+
+
 PARTS: dict[str, Callable[[Effort], Outcome]] = {
     "stdio": _run_stdio,
     "in-process": _run_in_process,
     "http": _run_http,
+    "guards": _run_guards,
+    "tasks": _run_tasks,
+    "vault": _run_vault,
 }

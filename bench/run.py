@@ -1,7 +1,7 @@
 """`make bench`: dovetail and its peers, on one machine, in one run.
 
 .venv/bin/python bench/run.py                the whole run, writes docs/benchmarks.md
-.venv/bin/python bench/run.py --only http    one part (stdio, in-process, http), writes its section
+.venv/bin/python bench/run.py --only http    one part (see bench/parts.py), writes its section
 .venv/bin/python bench/run.py --quick        a short one, for a look; writes nothing
 """
 

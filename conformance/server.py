@@ -24,9 +24,11 @@ from dovetail import (
     Header,
     Image,
     Message,
+    Options,
     Server,
     ToolError,
 )
+from dovetail.errors import RpcError
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
@@ -36,7 +38,12 @@ SOUND = (
     b"D\xac\x00\x00\x88X\x01\x00\x02\x00\x10\x00data\x00\x00\x00\x00"
 )
 
-server = Server("conformance", version="1.0.0", instructions="For the conformance suite.")
+server = Server(
+    "conformance",
+    version="1.0.0",
+    instructions="For the conformance suite.",
+    options=Options(task_store="memory"),
+)
 
 
 # -- content ----------------------------------------------------------------------------
@@ -275,6 +282,68 @@ async def test_input_required_result_capabilities(ctx: Context) -> str:
     if "sampling" in declared:
         await ctx.sample("hi", max_tokens=10, key="greeting")
     return "done"
+
+
+# -- tasks --------------------------------------------------------------------------------
+
+
+@server.tool
+async def greet(name: str) -> str:
+    """Answers at once, always."""
+    return f"Hello, {name}!"
+
+
+@server.tool(task="optional")
+async def slow_compute(seconds: float = 1, label: str = "") -> str:
+    """Takes its time."""
+    await asyncio.sleep(seconds)
+    return f"Computed {label} in {seconds:g} s"
+
+
+@server.tool(task="required")
+async def failing_job() -> str:
+    """Fails as a tool does."""
+    await asyncio.sleep(0.2)
+    raise ToolError("This job always fails")
+
+
+@server.tool(task="optional")
+async def protocol_error_job() -> str:
+    """Fails as a request does."""
+    await asyncio.sleep(0.1)
+    raise RpcError("This job breaks the protocol", code=-32050)
+
+
+@dataclass
+class Deletion:
+    confirm: bool = False
+
+
+@server.tool(task="optional")
+async def confirm_delete(filename: str, ctx: Context) -> str:
+    """Asks before it deletes nothing."""
+    answer = await ctx.elicit(f"Delete {filename}?", Deletion)
+    return f"Deleted {filename}" if answer.data and answer.data.confirm else "Kept"
+
+
+@server.tool(task="optional")
+async def multi_input(ctx: Context) -> str:
+    """Asks two things at once."""
+    name, deletion = await asyncio.gather(
+        ctx.elicit("What is your name?", Name), ctx.elicit("Are you sure?", Deletion)
+    )
+    return f"{name.data} {deletion.data}"
+
+
+async def _ask_name(ctx: Context) -> None:
+    await ctx.elicit("What is your name?", Name, key="user_name")
+
+
+@server.tool(task="required", before_task=_ask_name)
+async def test_tool_with_task(ctx: Context) -> str:
+    """Asks first, then becomes a task that knows the answer."""
+    answer = await ctx.elicit("What is your name?", Name, key="user_name")
+    return f"Hello, {answer.data.name if answer.data else 'nobody'}!"
 
 
 # -- changes ------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ PUBLIC_MODULES = (
     "dovetail",
     "dovetail.client",
     "dovetail.errors",
+    "dovetail.guard",
     "dovetail.testing",
     "dovetail.transports",
 )

@@ -13,7 +13,9 @@
     │   ├── ResourceNotFoundError         -32002, sent as -32602 where the revision says so
     │   ├── HeaderMismatchError           -32020
     │   ├── MissingCapabilityError        -32021
-    │   └── UnsupportedVersionError       -32022
+    │   ├── UnsupportedVersionError       -32022
+    │   ├── InsufficientScopeError        403, as HTTP has it
+    │   └── RateLimitError                429, as HTTP has it
     ├── ToolError             shown to the model as written (`isError` result)
     ├── LimitError            a limit of the server was reached; the client reads which one
     ├── PeerError             the other side broke the protocol
@@ -32,6 +34,7 @@ __all__ = [
     "DovetailError",
     "DuplicateError",
     "HeaderMismatchError",
+    "InsufficientScopeError",
     "InternalError",
     "InvalidParamsError",
     "InvalidRequestError",
@@ -42,6 +45,7 @@ __all__ = [
     "ParseError",
     "PeerError",
     "Problem",
+    "RateLimitError",
     "ResourceNotFoundError",
     "RpcError",
     "ToolError",
@@ -194,6 +198,30 @@ class UnsupportedVersionError(RpcError):
             f"Unsupported protocol version {requested!r}; supported: {', '.join(supported)}",
             {"supported": list(supported), "requested": requested},
         )
+
+
+class InsufficientScopeError(RpcError):
+    """The caller may do this once it has asked for more scopes."""
+
+    # A code of our own has to lie outside of what JSON-RPC and MCP keep for themselves.
+    code = 403
+
+    def __init__(self, scopes: Sequence[str], *, challenge: str | None = None) -> None:
+        """`challenge` is what HTTP says in WWW-Authenticate."""
+        super().__init__(
+            f"Insufficient scope: this needs {' '.join(scopes)}", {"scopes": list(scopes)}
+        )
+        self.challenge = challenge
+
+
+class RateLimitError(RpcError):
+    """Too much at a time, or too often. `retry_after`: seconds until it can work again."""
+
+    code = 429
+
+    def __init__(self, message: str, retry_after: float) -> None:
+        super().__init__(message, {"retryAfter": round(retry_after, 3)})
+        self.retry_after = retry_after
 
 
 class ToolError(DovetailError):

@@ -15,18 +15,23 @@ from dovetail.core.call import Call
 from dovetail.core.dispatch import Dispatcher
 from dovetail.core.identity import Identity
 from dovetail.core.options import Options
+from dovetail.core.principal import Principal, to_principal
 from dovetail.eras.select import Eras
 from dovetail.errors import UsageError
 from dovetail.features.completion import Completions
 from dovetail.features.prompts import Prompts
 from dovetail.features.resources import Resources
 from dovetail.features.subscriptions import Change, Changed
+from dovetail.features.tasks import task_methods
 from dovetail.features.tools import Tools
 from dovetail.runtime.connection import Connection
+from dovetail.runtime.door import Door
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.lifespan import Lifespan
 from dovetail.runtime.one_shot import handle_message
 from dovetail.runtime.runner import HandlerRunner
+from dovetail.runtime.task_files import open_task_store
+from dovetail.runtime.tasks import TaskKeeper
 from dovetail.spec.models import Icon, Implementation, ReadResourceResult, ResourceContents
 from dovetail.spec.revisions import LATEST_LEGACY, LEGACY, find_revision
 from dovetail.stores.bus import MemoryBus
@@ -66,7 +71,7 @@ class Server:
         self.version = version
         self.options = options or Options()
         self._bus: MemoryBus[Change] = MemoryBus()
-        self.tools = Tools(self.options, self._changed(Changed.TOOLS))
+        self.tools = Tools(self.options, self._changed(Changed.TOOLS), self._offer_tasks)
         self.prompts = Prompts(self.options, self._changed(Changed.PROMPTS))
         self.resources = Resources(self.options, self._changed(Changed.RESOURCES))
         self._completions = Completions(self.prompts, self.resources)
@@ -85,8 +90,12 @@ class Server:
             dict(extensions or {}),
         )
         self.identity = identity
-        eras = Eras(identity, self.options, self.resources.exists)
+        eras = Eras(identity, self.options, self.resources.exists, self.resources.is_hidden)
         self._lifespan = Lifespan(None if lifespan is None else lambda: lifespan(self))
+        self._tasks = TaskKeeper(
+            lambda: open_task_store(self.options.task_store, name), self.tools.is_resumable
+        )
+        self._offers_tasks = False
         self.engine = Engine(
             eras=eras,
             dispatcher=Dispatcher(
@@ -95,6 +104,7 @@ class Server:
                     **self.prompts.methods(),
                     **self.resources.methods(),
                     **self._completions.methods(),
+                    **task_methods(),
                     **eras.methods,
                 },
                 self.capabilities,
@@ -106,7 +116,9 @@ class Server:
             bus=self._bus,
             lifespan=self._lifespan,
             options=self.options,
+            tasks=self._tasks,
         )
+        self._tasks.attach(self.engine)
 
     # -- registering ----------------------------------------------------------------------
 
@@ -180,7 +192,7 @@ class Server:
         send: Callable[[bytes], Awaitable[None] | None] | None = None,
         scope: Any = None,
         *,
-        principal: str | None = None,
+        principal: Principal | str | None = None,
         revision: str = _LATEST,
     ) -> bytes | None:
         """Answer one message; None where no answer is due.
@@ -195,7 +207,7 @@ class Server:
         if not self._lifespan.started:
             await self._lifespan.start()
         data = message.encode() if isinstance(message, str) else message
-        answer = handle_message(self.engine, data, send, scope, principal, known)
+        answer = handle_message(self.engine, data, send, scope, to_principal(principal), known)
         return answer if answer is None or isinstance(answer, bytes) else await answer
 
     def connect(
@@ -205,27 +217,30 @@ class Server:
         send_now: Callable[[bytes], None] | None = None,
         drain: Callable[[], Awaitable[None]] | None = None,
         scope: Any = None,
-        principal: str | None = None,
+        principal: Principal | str | None = None,
+        guard: Door | None = None,
     ) -> Connection:
         """Serve a client that stays connected; needs a running event loop.
 
         Feed the result with `receive(message)`, end it with `await close()`. For a `send` that
         collects messages, `send_now` gets those that no other is about to follow.
         """
+        engine = self.engine if guard is None else guard.protect(self.engine, "stdio")
+        caller = to_principal(principal)
         return Connection(
-            self.engine, send, send_now=send_now, drain=drain, scope=scope, principal=principal
+            engine, send, send_now=send_now, drain=drain, scope=scope, principal=caller
         )
 
-    def http_app(self, path: str = "/mcp", **options: Any) -> HttpApp:
+    def http_app(self, path: str = "/mcp", *, guard: Door | None = None, **options: Any) -> HttpApp:
         """An ASGI application that serves this server over HTTP, both eras on one URL.
 
         Mount it anywhere, or hand it to an ASGI server; it needs no lifespan. Takes the
-        keywords of `HttpOptions`.
+        keywords of `HttpOptions`. A `guard` decides who may call.
         """
         from dovetail.transports.streamable_http import app  # noqa: PLC0415 - see test_layers
 
         http = app.HttpOptions(path=path, **options)
-        return app.HttpApp(self.engine, http, self.tools.header_params)
+        return app.HttpApp(self.engine, http, self.tools.header_params, guard)
 
     async def start(self) -> None:
         """Enter the lifespan now instead of at the first request."""
@@ -256,6 +271,12 @@ class Server:
 
         return changed
 
+    def _offer_tasks(self) -> None:
+        """From the first tool on that may run as a task, what was left behind is looked for."""
+        if not self._offers_tasks:
+            self._offers_tasks = True
+            self._lifespan.add(self._tasks.open)
+
     # -- capabilities ---------------------------------------------------------------------
 
     def capabilities(self) -> dict[str, Any]:
@@ -270,6 +291,8 @@ class Server:
                 found["resources"] = {"listChanged": True, "subscribe": True}
             if len(self._completions):
                 found["completions"] = {}
+            if self.tools.offers_tasks:
+                found["tasks"] = {"cancel": {}, "requests": {"tools": {"call": {}}}}
             if self._can_log():
                 found["logging"] = {}
             self._capabilities = found

@@ -32,6 +32,9 @@ _VOLATILE = (
     (re.compile(r'"requestState": "[\w-]+"'), '"requestState": "<state>"'),
     (re.compile(r'"nextCursor": "[\w-]+"'), '"nextCursor": "<cursor>"'),
     (re.compile(r'"elicitationId": "[\w-]+"'), '"elicitationId": "<elicitation>"'),
+    (re.compile(r'"taskId": "[\w-]{32}"'), '"taskId": "<task>"'),
+    (re.compile(r'"createdAt": "[^"]+"'), '"createdAt": "<created>"'),
+    (re.compile(r'"lastUpdatedAt": "[^"]+"'), '"lastUpdatedAt": "<updated>"'),
 )
 
 # The lines to write after one step.
@@ -79,6 +82,8 @@ class _Recorder(Player):
                 return f"{step.kind.value} {_source(step)}"
         names = {n: v for n, v in self.names.items() if n != "revision"}
         text = spell(message, names)
+        if "task" in names:
+            text = text.replace(json.dumps(names["task"]), '"$task"')
         for pattern, placeholder in _VOLATILE:
             text = pattern.sub(placeholder, text)
         if self.revision.family is Family.LEGACY:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -33,9 +34,10 @@ from dovetail import (
     ToolError,
     ToolResult,
 )
+from dovetail.errors import RpcError
 from dovetail.transports.stdio import serve_stdio
 
-__all__ = ["VARIANTS", "make_server"]
+__all__ = ["PRINCIPALS", "VARIANTS", "make_server"]
 
 # What a variant changes; the pages that need one name it with `server:`.
 VARIANTS: dict[str, Options] = {
@@ -46,8 +48,16 @@ VARIANTS: dict[str, Options] = {
     "small": Options(grace=0.05, max_message_bytes=2000),
     "lenient": Options(grace=0.05, accept_json_strings=True),
     "impatient": Options(grace=0.05, ask_timeout=0.05),
+    "tasks": Options(grace=0.05, task_store="memory"),
+    "known": Options(grace=0.05, task_store="memory", page_size=2),
+    "stingy": Options(
+        grace=0.05, task_store="memory", tasks_per_owner=1, max_task_result_bytes=100
+    ),
     "cached": Options(grace=0.05, list_ttl_ms=60_000, list_scope="private"),
 }
+
+# Who a variant takes its client for; in memory only, stdio does not tell.
+PRINCIPALS = {"known": "ada"}
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _WAV = b"RIFF\x00\x00\x00\x00WAVE"
@@ -99,6 +109,9 @@ def make_server(variant: str = "full") -> Server:
         options=VARIANTS[variant],
     )
     if variant == "bare":
+        return server
+    if variant in ("tasks", "known", "stingy"):
+        _add_task_tools(server)
         return server
     if variant == "paged":
         _add_many(server)
@@ -318,6 +331,62 @@ def _add_changing_tools(server: Server) -> None:
         else:
             server.resource_updated(what)
         return "changed"
+
+
+def _add_task_tools(server: Server) -> None:
+    held: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+
+    @server.tool
+    async def release(what: str) -> str:
+        """Let a task go on."""
+        held[what].set()
+        return "released"
+
+    @server.tool(task="optional")
+    async def dig(depth: int) -> str:
+        """Dig a hole."""
+        return f"dug {depth}"
+
+    @server.tool(task="required")
+    async def hold(what: str, ctx: Context) -> str:
+        """Tell how far it is, then wait until it is let go."""
+        ctx.progress(1, 2, "half way")
+        ctx.log.info("holding")
+        await held[what].wait()
+        return f"held {what}"
+
+    @server.tool(task="optional")
+    async def collapse() -> str:
+        """Fail as a tool does."""
+        raise ToolError("The tunnel has collapsed.")
+
+    @server.tool(task="optional")
+    async def sink() -> str:
+        """Fail as a request does."""
+        raise RpcError("There is no ground.", {"depth": 3}, code=77)
+
+    @server.tool(task="optional")
+    async def survey(ctx: Context) -> str:
+        """Ask one thing."""
+        answer = await ctx.elicit("Which colour?", Paint, key="colour")
+        return f"{answer.action} {answer.data.colour if answer.data else 'nothing'}"
+
+    @server.tool(task="optional")
+    async def census(ctx: Context) -> str:
+        """Ask two things at once."""
+        paint, roots = await asyncio.gather(
+            ctx.elicit("Which colour?", Paint, key="colour"), ctx.roots(key="folders")
+        )
+        return f"{paint.data.colour if paint.data else 'nothing'} {len(roots)}"
+
+    async def ask_first(ctx: Context) -> None:
+        await ctx.elicit("Which colour?", Paint, key="colour")
+
+    @server.tool(task="optional", before_task=ask_first)
+    async def mural(wall: str, ctx: Context) -> str:
+        """Ask before there is a task."""
+        answer = await ctx.elicit("Which colour?", Paint, key="colour")
+        return f"{wall} in {answer.data.colour if answer.data else 'nothing'}"
 
 
 def _add_resources(server: Server) -> None:

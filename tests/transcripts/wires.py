@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from tests.transcripts.server import make_server
+from tests.transcripts.server import PRINCIPALS, make_server
 
 __all__ = ["Wire", "open_wire"]
 
@@ -33,7 +33,8 @@ class _MemoryWire:
     def __init__(self, variant: str) -> None:
         self._server = make_server(variant)
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self._connection = self._server.connect(self._lines.put_nowait)
+        principal = PRINCIPALS.get(variant)
+        self._connection = self._server.connect(self._lines.put_nowait, principal=principal)
         self._is_open = True
 
     async def send(self, line: bytes) -> None:

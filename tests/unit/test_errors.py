@@ -9,6 +9,7 @@ from dovetail.errors import (
     DovetailError,
     DuplicateError,
     HeaderMismatchError,
+    InsufficientScopeError,
     InternalError,
     InvalidParamsError,
     InvalidRequestError,
@@ -19,6 +20,7 @@ from dovetail.errors import (
     ParseError,
     PeerError,
     Problem,
+    RateLimitError,
     ResourceNotFoundError,
     RpcError,
     ToolError,
@@ -38,6 +40,9 @@ CODES: list[tuple[int, type[RpcError]]] = [
     (-32020, HeaderMismatchError),
     (-32021, MissingCapabilityError),
     (-32022, UnsupportedVersionError),
+    # Our own, outside of what JSON-RPC and MCP keep for themselves.
+    (403, InsufficientScopeError),
+    (429, RateLimitError),
 ]
 
 

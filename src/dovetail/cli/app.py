@@ -1,4 +1,4 @@
-"""The commands: `run`, `list`, `call`, `inspect`.
+"""The commands: `run`, `list`, `call`, `inspect`; those of the checker are in `checking`.
 
 TARGET is FILE.py, FILE.py:name or a URL, or everything behind `--` is a command that starts a
 server. This file reads the command line and picks the words; the work is elsewhere.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any, TypeVar
 
 import click
@@ -16,6 +17,7 @@ import msgspec
 from click.core import ParameterSource
 
 from dovetail.cli.arguments import parse_arguments, parse_object
+from dovetail.cli.guarding import GuardChoice
 from dovetail.cli.printing import (
     Listing,
     describe_capabilities,
@@ -42,9 +44,13 @@ from dovetail.errors import DovetailError, UsageError
 from dovetail.spec.models import Implementation, ProgressParams, Tool
 from dovetail.spec.revisions import REVISIONS
 
-__all__ = ["app", "run_app"]
+__all__ = ["LAZY", "app", "run_app"]
 
 T = TypeVar("T")
+
+_GUARDING = tuple(option.name for option in fields(GuardChoice))
+# Commands that `cli.checking` has.
+LAZY = ("check", "report", "verify", "diff", "explain", "rules", "badge")
 
 
 def run_app(arguments: Sequence[str]) -> int:
@@ -56,10 +62,38 @@ def run_app(arguments: Sequence[str]) -> int:
     return 0
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class LazyGroup(click.Group):
+    """Commands of the checker are imported when one of them is meant: they are many modules."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Those that talk to servers, then those that judge them."""
+        return [*self.commands, "tasks", "serve", "keys", *LAZY]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command by its name."""
+        if cmd_name == "tasks":
+            from dovetail.cli.tasks_command import tasks  # noqa: PLC0415 - `run` stays light
+
+            return tasks
+        if cmd_name == "serve":
+            from dovetail.cli.serve_command import serve  # noqa: PLC0415 - `run` stays light
+
+            return serve
+        if cmd_name == "keys":
+            from dovetail.cli.keys_command import keys  # noqa: PLC0415 - `run` stays light
+
+            return keys
+        if cmd_name not in LAZY:
+            return super().get_command(ctx, cmd_name)
+        from dovetail.cli.checking import COMMANDS  # noqa: PLC0415 - `run` stays light
+
+        return COMMANDS[cmd_name]
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dovetail", prog_name="dovetail")
 def app() -> None:
-    """Run MCP servers, and talk to them.
+    """Run MCP servers, talk to them, and judge them.
 
     TARGET is FILE.py, FILE.py:name where the file has several servers, or a URL; or leave
     it out and put the command that starts a server behind `--`.
@@ -127,10 +161,21 @@ def _read_worker(
     default="auto",
     show_default=True,
 )
+@click.option("--keys", type=click.Path(), metavar="FILE", help="Ask for one of these API keys.")
+@click.option("--key-header", metavar="NAME", help="A header for keys beside Authorization.")
+@click.option("--issuer", metavar="URL", help="Take access tokens of this authorization server.")
+@click.option("--resource", metavar="URL", help="The URL of this server that tokens are for.")
+@click.option("--read-only", is_flag=True, help="Only tools that change nothing.")
+@click.option("--rate", metavar="RATE", help="So often for each caller: 10/s, 100/min burst 20.")
+@click.option("--audit", metavar="FILE", help="A JSON line for each call; - is stderr.")
 @click.option("--worker", hidden=True, callback=_read_worker)
 @click.pass_context
 def run(context: click.Context, /, file: str, address: str | None, **given: Any) -> None:
     """Serve the Server in FILE on stdio, or over HTTP."""
+    try:
+        guard = GuardChoice(**{name: given.pop(name) for name in _GUARDING})
+    except UsageError as error:
+        raise Failure(str(error), WRONG_USAGE) from None
     if address is None:
         chosen = [
             option.opts[0]
@@ -140,12 +185,12 @@ def run(context: click.Context, /, file: str, address: str | None, **given: Any)
         ]
         if chosen:
             raise Failure(f"{', '.join(chosen)}: only together with --http", WRONG_USAGE)
-        raise SystemExit(run_file(file))
+        raise SystemExit(run_file(file, guard))
     from dovetail.cli.serving import HttpRun, parse_address, run_http  # noqa: PLC0415 - uvicorn
 
     try:
         host, port = parse_address(address)
-        serving = HttpRun(host=host, port=port, **given)
+        serving = HttpRun(host=host, port=port, guard=guard, **given)
     except UsageError as error:
         raise Failure(str(error), WRONG_USAGE) from None
     raise SystemExit(run_http(file, serving))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 
+from dovetail.cli.collecting import collect_seldom
+from dovetail.cli.guarding import GuardChoice
 from dovetail.cli.loading import load_server
 from dovetail.errors import TransportError, UsageError
 from dovetail.transports.stdio import serve_stdio
@@ -12,10 +14,11 @@ from dovetail.transports.stdio import serve_stdio
 __all__ = ["run_file"]
 
 
-def run_file(text: str) -> int:
+def run_file(text: str, guard: GuardChoice | None = None) -> int:
     """Serve until stdin ends; 2 for a file that names no server, 4 for one that cannot run."""
     try:
         server = load_server(text)
+        door = None if guard is None else guard.make()
     except UsageError as error:
         return _complain(error, 2)
     except TransportError as error:
@@ -23,7 +26,11 @@ def run_file(text: str) -> int:
     if sys.stdin is not None and sys.stdin.isatty():
         # Somebody runs it by hand; without a word it would look like a hang.
         sys.stderr.write(f"{server.name}: serving on stdio, waiting for a client; Ctrl-C ends it\n")
-    asyncio.run(serve_stdio(server))
+    collect_seldom()
+    try:
+        asyncio.run(serve_stdio(server, guard=door))
+    except UsageError as error:
+        return _complain(error, 2)
     return 0
 
 

@@ -14,8 +14,10 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from dovetail.cli.collecting import collect_seldom
+from dovetail.cli.guarding import GuardChoice
 from dovetail.cli.loading import load_server, split_spec
 from dovetail.cli.supervising import Supervisor
 from dovetail.errors import TransportError, UsageError
@@ -41,6 +43,7 @@ class HttpRun:
     workers: int = 1
     reload: bool = False
     parser: HttpParser = "auto"
+    guard: GuardChoice = field(default_factory=GuardChoice)
     # Descriptors of the socket and of the pipe that the name is written to.
     worker: tuple[int, int] | None = None
 
@@ -106,6 +109,7 @@ def _serve(
 ) -> None:
     serving = serve_http(
         server,
+        guard=run.guard.make(),
         listener=listener,
         parser=run.parser,
         on_ready=lambda _: ready(),
@@ -114,6 +118,7 @@ def _serve(
         allowed_origins=run.allow_origins,
         stateless=run.stateless,
     )
+    collect_seldom()
     with asyncio.Runner(loop_factory=_find_loop()) as runner:
         runner.run(serving)
 
@@ -148,6 +153,7 @@ def _words(file: str, run: HttpRun, port: int) -> list[str]:
     words = ["run", file, f"--http={port}", f"--path={run.path}", f"--http-parser={run.parser}"]
     words += [f"--allow-host={host}" for host in run.allow_hosts]
     words += [f"--allow-origin={origin}" for origin in run.allow_origins]
+    words += run.guard.words()
     return [*words, "--stateless"] if run.stateless else words
 
 
@@ -168,10 +174,10 @@ def announce(name: str, port: int, run: HttpRun) -> None:
     entry = {"mcpServers": {name: {"type": "http", "url": url}}}
     _say(f"{name}: serving {url}; Ctrl-C ends it")
     _say(f"For a client's configuration: {codec.encode(entry).decode()}")
-    if not _is_loopback(run.host):
+    if not _is_loopback(run.host) and not run.guard.asks_who:
         _say(
             f"Warning: {run.host} can be reached from other machines, and nobody is asked who "
-            "they are; without a host it would be this machine only"
+            "they are; without a host it would be this machine only, and --keys would ask them"
         )
     if run.workers > 1 and not run.stateless:
         _say(

@@ -27,6 +27,7 @@ from dovetail.server import Server
 from dovetail.spec.models import LogParams
 
 __all__ = [
+    "COULD_NOT_START",
     "FAILED_CALL",
     "WRONG_USAGE",
     "Failure",

@@ -16,12 +16,14 @@ from dovetail.client.inputs import (
 )
 from dovetail.client.results import CallResult, Page, ReadResult
 from dovetail.client.subscriptions import Change, Interest, Subscription
+from dovetail.client.tasks import ClientTask, TaskState
 
 __all__ = [
     "CallResult",
     "Change",
     "Channel",
     "Client",
+    "ClientTask",
     "Connectable",
     "ElicitRequest",
     "ElicitResponse",
@@ -32,4 +34,5 @@ __all__ = [
     "SamplingRequest",
     "SamplingResponse",
     "Subscription",
+    "TaskState",
 ]

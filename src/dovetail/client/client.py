@@ -30,6 +30,7 @@ from dovetail.client.results import (
 )
 from dovetail.client.subscriptions import Interest, Subscription
 from dovetail.client.targets import Target, open_target
+from dovetail.client.tasks import ClientTask, TaskState
 from dovetail.errors import DovetailError, PeerError, UsageError
 from dovetail.spec.models import (
     CompleteResult,
@@ -249,6 +250,28 @@ class Client:
             meta=None if meta is None else dict(meta),
         )
         return CallResult.read(name, raw)
+
+    async def start(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        ttl: float | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> ClientTask:
+        """Call a tool and do not wait for its result, where the server and the tool can that.
+
+        `ttl`: seconds that the server should keep the task; it has the last word.
+        """
+        own_meta = None if meta is None else dict(meta)
+        calls = self._era.tasks
+        state = await calls.create(name, dict(arguments or {}), ttl, own_meta)
+        return ClientTask(calls, state, name)
+
+    async def task(self, id: str, tool: str = "") -> ClientTask:
+        """A task that was started earlier, by this client or another of the same user's."""
+        state: TaskState = await self._era.tasks.get(id)
+        return ClientTask(self._era.tasks, state, tool)
 
     async def read(self, uri: str, *, timeout: float | None = None) -> ReadResult:
         """What a resource holds."""

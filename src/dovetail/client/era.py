@@ -18,6 +18,7 @@ from dovetail.client.exchange import Exchange, ProgressCallback
 from dovetail.client.inputs import Inputs
 from dovetail.client.results import ServerFacts
 from dovetail.client.subscriptions import Change, Interest, Subscription
+from dovetail.client.tasks import TaskCalls
 from dovetail.errors import TransportError, UsageError
 from dovetail.spec.keys import LOG_LEVELS
 from dovetail.spec.methods import METHODS, methods_at
@@ -53,6 +54,9 @@ class Settings:
 
 class ClientEra(ABC):
     """One way of talking to a server that is open."""
+
+    # What it asks about tasks.
+    tasks: TaskCalls
 
     def __init__(self, exchange: Exchange, settings: Settings, revision: Revision) -> None:
         self.revision = revision

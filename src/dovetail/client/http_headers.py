@@ -56,6 +56,7 @@ class _Params(Struct):
 
     name: str | None = None
     uri: str | None = None
+    task_id: str | None = msgspec.field(default=None, name="taskId")
     arguments: Raw = Raw(b"{}")
     meta: dict[str, Any] = msgspec.field(default_factory=dict, name="_meta")
 
@@ -101,8 +102,8 @@ def mirror_request(message: Request, version: str, tools: ToolHeaders) -> list[t
     params = _read_params(message)
     headers = [("MCP-Protocol-Version", version), ("Mcp-Method", message.method)]
     spec = methods_at(find_revision(version) or MODERN[-1]).get(message.method)
-    if spec is not None and spec.mirrored is not None:
-        value = getattr(params, spec.mirrored)
+    if spec is not None and spec.member is not None:
+        value = getattr(params, spec.member)
         if value is not None:
             headers.append(("Mcp-Name", encode_value(value)))
     if message.method == "tools/call" and params.name is not None:

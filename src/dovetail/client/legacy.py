@@ -15,6 +15,7 @@ from msgspec import Raw, Struct
 from dovetail.client.channel import SessionEndedError
 from dovetail.client.era import ClientEra, Settings, check_log_level
 from dovetail.client.exchange import Exchange, ProgressCallback
+from dovetail.client.legacy_tasks import LegacyTaskCalls
 from dovetail.client.results import ServerFacts, decode_result
 from dovetail.client.subscriptions import Interest, Subscription, change_from
 from dovetail.errors import (
@@ -47,6 +48,7 @@ class LegacyEra(ClientEra):
         self._offer = revision
         self._exact = False
         self._log_level: str | None = None
+        self.tasks = LegacyTaskCalls(self)
         self._handshakes = 0
         self._beginning = asyncio.Lock()
         self._answering: dict[bytes, asyncio.Task[dict[str, Any]]] = {}

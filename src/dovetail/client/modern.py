@@ -18,8 +18,10 @@ from msgspec import Raw, Struct
 
 from dovetail.client.era import ClientEra, Settings, check_log_level
 from dovetail.client.exchange import Call, Exchange, ProgressCallback, time_limit
+from dovetail.client.modern_tasks import ModernTaskCalls
 from dovetail.client.results import ServerFacts, ToolsListed, decode_result
 from dovetail.client.subscriptions import Change, Interest, Subscription, change_from
+from dovetail.client.tasks import InputRequest
 from dovetail.errors import HeaderMismatchError, PeerError, RpcError, TransportError
 from dovetail.spec import keys
 from dovetail.spec.methods import methods_at
@@ -47,13 +49,8 @@ class _ResultHead(Struct, rename="camel"):
 
     # base.result.resulttype (2026-07-28 basic/index): an absent one means complete.
     result_type: str = "complete"
-    input_requests: dict[str, _InputRequest] | None = None
+    input_requests: dict[str, InputRequest] | None = None
     request_state: str | None = None
-
-
-class _InputRequest(Struct):
-    method: str
-    params: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class _StreamParams(Struct):
@@ -93,6 +90,7 @@ class ModernEra(ClientEra):
         super().__init__(exchange, settings, revision)
         self._streams: dict[bytes, _Stream] = {}
         self._log_level = settings.log_level
+        self.tasks = ModernTaskCalls(self)
 
     async def discover(self, timeout: float) -> Discovered:
         """Ask the server what it is; a probe that may meet a server which knows no such thing."""
@@ -113,13 +111,16 @@ class ModernEra(ClientEra):
             tuple(found.supported_versions),
         )
 
-    def _envelope(self, meta: dict[str, Any] | None) -> dict[str, Any]:
+    def _envelope(self, meta: dict[str, Any] | None, *, tasks: bool = False) -> dict[str, Any]:
         settings = self.settings
+        capabilities = settings.inputs.capabilities(self.revision)
+        if tasks:
+            capabilities["extensions"] = {keys.TASKS: {}}
         envelope = {
             **(meta or {}),
             keys.PROTOCOL_VERSION: self.revision.date,
             keys.CLIENT_INFO: {"name": settings.name, "version": settings.version},
-            keys.CLIENT_CAPABILITIES: settings.inputs.capabilities(self.revision),
+            keys.CLIENT_CAPABILITIES: capabilities,
         }
         if settings.on_log is not None:
             # logging2.opt-in (2026-07-28 server/utilities/logging): nothing is logged to a
@@ -135,16 +136,20 @@ class ModernEra(ClientEra):
         timeout: float | None = None,
         progress: ProgressCallback | None = None,
         meta: dict[str, Any] | None = None,
+        tasks: bool = False,
     ) -> Raw:
-        """Ask, give the server the inputs it wants, and return the final result."""
+        """Ask, give the server the inputs it wants, and return the final result.
+
+        With `tasks` the server is told that tasks are known, and may answer with one.
+        """
         self.check_exists(method)
         known = methods_at(self.revision).get(method)
         extra: dict[str, Any] = {}
         for attempt in range(self.settings.max_rounds + 1):
-            asked = {**(params or {}), **extra, "_meta": self._envelope(meta)}
+            asked = {**(params or {}), **extra, "_meta": self._envelope(meta, tasks=tasks)}
             raw = await self._ask(method, asked, timeout, progress)
             head = decode_result(_ResultHead, raw, method)
-            if head.result_type == "complete":
+            if head.result_type == "complete" or (tasks and head.result_type == "task"):
                 return raw
             # base.result.resulttype-known (2026-07-28 basic/index): any other type is invalid.
             if head.result_type != "input_required":
@@ -194,13 +199,14 @@ class ModernEra(ClientEra):
         if head.request_state is not None:
             extra["requestState"] = head.request_state
         if head.input_requests is not None:
-            extra["inputResponses"] = await self._answer_all(head.input_requests)
+            extra["inputResponses"] = await self.answer_all(head.input_requests)
         # mrtr.has-content (2026-07-28 basic/patterns/mrtr): at least one of the two is there.
         if not extra:
             raise PeerError(f"{method} was answered with input_required and nothing to do")
         return extra
 
-    async def _answer_all(self, requests: dict[str, _InputRequest]) -> dict[str, Any]:
+    async def answer_all(self, requests: dict[str, InputRequest]) -> dict[str, Any]:
+        """What the callbacks say to each question; raises PeerError for one they cannot."""
         inputs = self.settings.inputs
         for key, request in requests.items():
             # mrtr.respects-capabilities (2026-07-28 basic/patterns/mrtr): only what the client
@@ -216,7 +222,7 @@ class ModernEra(ClientEra):
                 task.cancel()
         return dict(zip(requests, answers, strict=True))
 
-    async def _answer(self, request: _InputRequest) -> dict[str, Any]:
+    async def _answer(self, request: InputRequest) -> dict[str, Any]:
         return await self.settings.inputs.answer(request.method, request.params)
 
     async def set_log_level(self, level: str) -> None:

@@ -14,7 +14,10 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from dovetail.core.era import Era
-from dovetail.errors import InvalidParamsError, UsageError
+from dovetail.core.permission import Permission
+from dovetail.core.principal import Principal
+from dovetail.core.tasks import KeptTasks, RunningTask
+from dovetail.errors import InvalidParamsError, RpcError, UsageError
 from dovetail.spec.keys import PROGRESS_TOKEN
 from dovetail.spec.models import ClientInfo, Params, ResourceContents
 from dovetail.wire import codec
@@ -134,16 +137,19 @@ class Record:
     key. In the legacy era a request runs once and the record only guards the keys.
     """
 
-    __slots__ = ("answers", "asked", "busy", "on_rest", "ordinals", "results")
+    __slots__ = ("answers", "asked", "busy", "on_rest", "ordinals", "results", "stage")
 
     def __init__(self) -> None:
         self.answers: dict[str, Raw] = {}
         self.results: dict[str, Raw] = {}
-        self.asked: set[str] = set()
+        # The keys of all questions, with the stage that has asked them last. (No sets here: an
+        # empty one is three times as large as a dictionary, and tasks wait by the thousand.)
+        self.asked: dict[str, int] = {}
+        self.stage = 0
         self.ordinals: dict[str, int] = {}
         # The `once` functions that run right now: their effects must be recorded before
         # the handler may be interrupted. Whoever wants to do that waits for `on_rest`.
-        self.busy: set[str] = set()
+        self.busy: dict[str, None] = {}
         self.on_rest: Callable[[], None] | None = None
 
     def claim(self, key: str | None, kind: str) -> str:
@@ -151,23 +157,28 @@ class Record:
         if key is None:
             self.ordinals[kind] = self.ordinals.get(kind, 0) + 1
             key = f"{kind}-{self.ordinals[kind]}"
-        if key in self.asked:
+        if self.asked.get(key) == self.stage:
             raise UsageError(
                 f"the key {key!r} is used for two questions of one call; give each its own key"
             )
-        self.asked.add(key)
+        self.asked[key] = self.stage
         return key
+
+    def begin_again(self) -> None:
+        """Another function, or another run, may ask what has been asked: it is answered at once."""
+        self.stage += 1
+        self.ordinals.clear()
 
     @contextmanager
     def effect(self, key: str) -> Iterator[None]:
         """Around something that must be recorded before the handler may be interrupted."""
         if key in self.busy:
             raise UsageError(f"once({key!r}) is at work already; give each effect a key of its own")
-        self.busy.add(key)
+        self.busy[key] = None
         try:
             yield
         finally:
-            self.busy.discard(key)
+            self.busy.pop(key, None)
             if not self.busy and self.on_rest is not None:
                 self.on_rest()
 
@@ -203,6 +214,14 @@ class Means(Protocol):
     def lifespan(self) -> Any:
         """Has what the server's lifespan yielded in `state`."""
 
+    @property
+    def tasks(self) -> KeptTasks:
+        """The tasks of the server."""
+
+    @property
+    def permission(self) -> Permission | None:
+        """What a guard says of all callers; None where there is none."""
+
 
 class Call:
     """A request in flight."""
@@ -213,11 +232,13 @@ class Call:
     means: Means
     # Where the request comes from; has what the transport calls its scope.
     origin: Origin = Given(None)
-    principal: str | None = None
+    principal: Principal | None = None
     # The legacy session the request belongs to, if any; opaque to everyone but its era.
     session: Any = None
     # What carries the request: keeps sessions and streams; opaque likewise.
     link: Any = None
+    # The task that the call runs in, if it is to be answered later.
+    task: RunningTask | None = None
     # Nobody waits for the answer any more; a handler may look at it.
     cancelled = False
     # The call has been answered: nothing more may be sent for it.
@@ -226,8 +247,11 @@ class Call:
     running = False
     # How many questions to the client are open: its time is not the handler's.
     holds = 0
-    # The code of the error that the call ended with.
+    # The code of the error that the call ended with, and the error where it has more to say.
     failure: int | None = None
+    refusal: RpcError | None = None
+    # Whoever stands around the call, if anybody does.
+    watch: Any = None
     # Set while the function waits for something: stops it for good; the outcome is the answer.
     interruption: Callable[[Any], None] | None = None
     # Called on any sign of life, so that an idle deadline can move.
@@ -274,13 +298,14 @@ class Call:
 
     async def waiting(self, answer: Awaitable[T]) -> T:
         """Await something that the client owes; its time does not count as the handler's."""
-        self._hold(1)
+        self.hold(1)
         try:
             return await answer
         finally:
-            self._hold(-1)
+            self.hold(-1)
 
-    def _hold(self, change: int) -> None:
+    def hold(self, change: int) -> None:
+        """One question to the client more, or one less."""
         self.holds += change
         if self.on_hold is not None:
             self.on_hold()
@@ -288,7 +313,10 @@ class Call:
     def notify(self, method: str, params: bytes) -> None:
         """Send a notification that belongs to this request, unless the request is over."""
         if not self.over and not self.cancelled:
-            self.outbox.send(codec.encode_notification(method, params))
+            if self.task is None:
+                self.outbox.send(codec.encode_notification(method, params))
+            else:
+                self.task.tell(method, params)
 
 
 def _read_meta(raw: Raw) -> dict[str, Any]:

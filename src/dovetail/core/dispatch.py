@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import secrets
 import traceback
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from types import CoroutineType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,6 +18,7 @@ from msgspec import Raw, Struct
 
 from dovetail.core.call import Call
 from dovetail.core.era import CacheHint, Encoded
+from dovetail.core.hooks import Hook, HookedCall
 from dovetail.errors import (
     InternalError,
     LimitError,
@@ -26,9 +27,10 @@ from dovetail.errors import (
     RpcError,
     ToolError,
 )
+from dovetail.spec.models import CallToolResult
 from dovetail.wire import codec
 
-__all__ = ["Dispatcher", "Interim", "MethodHandler", "Outcome", "Shaped"]
+__all__ = ["Dispatcher", "HookedDispatcher", "Interim", "MethodHandler", "Outcome", "Shaped"]
 
 logger = logging.getLogger("dovetail")
 
@@ -80,6 +82,23 @@ class Dispatcher:
         self._capabilities = capabilities
         self._expose_tracebacks = expose_tracebacks
         self._max_result_bytes = max_result_bytes
+
+    def hooked(
+        self, hooks: Sequence[Hook], transport: str, max_result_bytes: int | None = None
+    ) -> HookedDispatcher:
+        """The same with hooks around every call, and no larger results than these."""
+        limits = [
+            limit for limit in (max_result_bytes, self._max_result_bytes) if limit is not None
+        ]
+        dispatcher = HookedDispatcher(
+            self._handlers,
+            self._capabilities,
+            expose_tracebacks=self._expose_tracebacks,
+            max_result_bytes=min(limits, default=None),
+        )
+        dispatcher.hooks = tuple(hooks)
+        dispatcher.transport = transport
+        return dispatcher
 
     def needs_task(self, call: Call) -> bool:
         """Whether `answer` has to be called in a task of the call's own."""
@@ -145,6 +164,8 @@ class Dispatcher:
         text = text.encode(errors="replace").decode()
         if handler.fault is None:
             return self._failed(call, InternalError(text))
+        if call.watch is not None:
+            call.watch.outcome = "tool_error"
         return codec.encode_result(call.id, call.era.complete(handler.fault(text)))
 
     def _log_crash(self, call: Call, error: Exception) -> str:
@@ -155,7 +176,7 @@ class Dispatcher:
         return f"Internal error, reference {reference}; the server's log has the details."
 
     def _failed(self, call: Call, error: RpcError) -> bytes:
-        call.failure = error.code
+        call.failure, call.refusal = error.code, error
         if isinstance(error, ResourceNotFoundError):
             # resources.notfound.32602 (2026-07-28 server/resources) and its forerunner -32002
             code = call.era.revision.resource_not_found
@@ -173,3 +194,92 @@ class Dispatcher:
             f"Method not found: {call.method!r} needs the capability {capability!r}, which this "
             "server has not declared"
         )
+
+
+_REFUSED = MethodHandler(lambda call: {})
+
+
+class HookedDispatcher(Dispatcher):
+    """A dispatcher with hooks; make it with `Dispatcher.hooked`."""
+
+    hooks: tuple[Hook, ...] = ()
+    transport = ""
+
+    def needs_task(self, call: Call) -> bool:
+        """A hook may wait, whatever the method."""
+        return True
+
+    def answer(self, call: Call) -> bytes | Coroutine[Any, Any, bytes]:
+        """The encoded response, at once or to be awaited."""
+        watch = call.watch = HookedCall(call, self.transport)
+        return self._pass(call, watch, 0)
+
+    def _pass(
+        self, call: Call, watch: HookedCall, passed: int
+    ) -> bytes | Coroutine[Any, Any, bytes]:
+        try:
+            for hook in self.hooks[passed:] if passed else self.hooks:
+                waiting = hook.before(watch)
+                if waiting is not None:
+                    return self._wait_for_hook(call, watch, passed, waiting)
+                passed += 1
+        except Exception as error:  # noqa: BLE001 - the boundary
+            return self._turned_away(call, watch, passed, error)
+        answer = super().answer(call)
+        if isinstance(answer, bytes):
+            self._leave(watch, passed, answer)
+            return answer
+        return self._wait_for_answer(watch, passed, answer)
+
+    async def _wait_for_hook(
+        self, call: Call, watch: HookedCall, passed: int, waiting: Awaitable[None]
+    ) -> bytes:
+        try:
+            await waiting
+        except Exception as error:  # noqa: BLE001 - the boundary
+            return self._turned_away(call, watch, passed, error)
+        except BaseException:
+            self._leave(watch, passed, None)
+            raise
+        answer = self._pass(call, watch, passed + 1)
+        return answer if isinstance(answer, bytes) else await answer
+
+    async def _wait_for_answer(
+        self, watch: HookedCall, passed: int, answer: Coroutine[Any, Any, bytes]
+    ) -> bytes:
+        body: bytes | None = None
+        try:
+            body = await answer
+            return body
+        finally:
+            self._leave(watch, passed, body)
+
+    def _turned_away(self, call: Call, watch: HookedCall, passed: int, error: Exception) -> bytes:
+        handler = self._handlers.get(call.method, _REFUSED)
+        answer = self._fault(call, handler, error)
+        watch.outcome = "refused"
+        self._leave(watch, passed, answer)
+        return answer
+
+    def _completed(self, call: Call, outcome: Outcome) -> bytes:
+        if isinstance(outcome, CallToolResult) and outcome.is_error:
+            call.watch.outcome = "tool_error"
+        return super()._completed(call, outcome)
+
+    def _fault(self, call: Call, handler: MethodHandler, error: Exception) -> bytes:
+        if not isinstance(error, Interim):
+            call.watch.error = error
+        return super()._fault(call, handler, error)
+
+    def _leave(self, watch: HookedCall, passed: int, answer: bytes | None) -> None:
+        watch.end(answer)
+        left = self.hooks if passed == len(self.hooks) else self.hooks[:passed]
+        for hook in reversed(left):
+            try:
+                if watch.error is None:
+                    hook.after(watch)
+                else:
+                    hook.failed(watch, watch.error)
+            except Exception:
+                # The call has been answered; what is wrong with a hook is no client's business.
+                logger.exception("a hook failed after %s", watch.method)

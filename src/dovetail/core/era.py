@@ -8,6 +8,7 @@ way (a request on the back channel, or an interim result and a second run).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec import Raw, Struct
@@ -18,6 +19,7 @@ from dovetail.spec.revisions import Revision
 
 if TYPE_CHECKING:
     from dovetail.core.call import Ask, Call
+    from dovetail.core.tasks import TaskShape
 
 __all__ = ["CacheHint", "Encoded", "Era"]
 
@@ -37,6 +39,9 @@ class Encoded(NamedTuple):
 
 class Era(ABC):
     """One revision, seen by the features."""
+
+    # How it speaks of tasks.
+    tasks: TaskShape
 
     def __init__(self, revision: Revision) -> None:
         self.revision = revision
@@ -60,5 +65,5 @@ class Era(ABC):
         """What to raise when the client's answer to an ask cannot be used."""
 
     @abstractmethod
-    async def ask(self, call: Call, ask: Ask) -> Raw:
+    def ask(self, call: Call, ask: Ask) -> Coroutine[Any, Any, Raw]:
         """Get one thing from the client; the answer is the raw JSON of its result."""

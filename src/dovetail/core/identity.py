@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from dovetail.core.call import Reach
+from dovetail.spec.keys import TASKS
 from dovetail.spec.models import Implementation
 from dovetail.spec.revisions import Revision
 
@@ -23,7 +24,13 @@ class Identity(NamedTuple):
     capabilities: Callable[[], dict[str, Any]]
     extensions: dict[str, Any]
 
-    def capabilities_at(self, revision: Revision, reach: Reach = Reach()) -> dict[str, Any]:  # noqa: B008
+    def capabilities_at(
+        self,
+        revision: Revision,
+        reach: Reach = Reach(),  # noqa: B008
+        *,
+        owner: str | None = None,
+    ) -> dict[str, Any]:
         """The capabilities in the words of one revision, for a client that can be reached so far.
 
         lifecycle.capability.truthful (2025-11-25 basic/lifecycle): nothing is promised that this
@@ -38,6 +45,13 @@ class Identity(NamedTuple):
             capabilities.pop("logging", None)
         if not revision.completions_capability:
             capabilities.pop("completions", None)
-        if self.extensions and revision.extensions:
-            capabilities["extensions"] = self.extensions
+        # tasks.capability, xtasks.result-removed: where they are an extension, only as such
+        tasks = capabilities.pop("tasks", None)
+        if tasks is not None and revision.tasks:
+            # tasks.list-not-anonymous (2025-11-25 basic/utilities/tasks)
+            capabilities["tasks"] = tasks if owner is None else {"list": {}, **tasks}
+        if revision.extensions:
+            extensions = {**self.extensions, **({} if tasks is None else {TASKS: {}})}
+            if extensions:
+                capabilities["extensions"] = extensions
         return capabilities

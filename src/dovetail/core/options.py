@@ -12,6 +12,16 @@ from dovetail.spec.keys import LOG_LEVELS, LogLevel
 
 __all__ = ["Options"]
 
+_AT_LEAST_ONE = (
+    "concurrency",
+    "worker_threads",
+    "max_message_bytes",
+    "max_result_bytes",
+    "task_concurrency",
+    "tasks_per_owner",
+    "max_task_result_bytes",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -37,6 +47,24 @@ class Options:
     # Seconds that running calls get to finish when the client closes the stream.
     grace: float = 2.0
 
+    # -- tasks ------------------------------------------------------------------------
+    # Where tasks are kept: the path of an SQLite file, "memory", or None for a file of this
+    # server's in the folder for the state of programs (XDG_STATE_HOME).
+    task_store: str | None = None
+    # Seconds a task is kept, finished or not: by default, and at most if a client wants longer.
+    task_ttl: float = 3600.0
+    task_max_ttl: float = 86_400.0
+    # Seconds between two looks that clients are asked to leave.
+    task_poll: float = 1.0
+    # Seconds after which a task that only waits for its client is put to sleep, where it may be
+    # run again: it costs little, survives the process, and begins again with the answers.
+    task_nap: float = 10.0
+    # Tasks that run at the same time (one that waits for its client does not count), tasks that
+    # are kept for one caller, and bytes of one result that are kept.
+    task_concurrency: int = 100
+    tasks_per_owner: int = 1000
+    max_task_result_bytes: int = 4 * 1024 * 1024
+
     # -- what clients are told ---------------------------------------------------------
     expose_tracebacks: bool = False
     # The mildest log message sent to a legacy client that never called logging/setLevel.
@@ -58,7 +86,7 @@ class Options:
     state_lifetime: float = 900.0
 
     def __post_init__(self) -> None:
-        for name in ("concurrency", "worker_threads", "max_message_bytes", "max_result_bytes"):
+        for name in _AT_LEAST_ONE:
             if getattr(self, name) < 1:
                 raise UsageError(f"Options.{name} must be at least 1, got {getattr(self, name)}")
         if self.page_size is not None and self.page_size < 1:
@@ -67,10 +95,10 @@ class Options:
             seconds = getattr(self, name)
             if seconds is not None and seconds <= 0:
                 raise UsageError(f"Options.{name} must be above 0 or None, got {seconds}")
-        if not 0 < self.state_lifetime < math.inf:
-            raise UsageError(
-                f"Options.state_lifetime must be a number of seconds, got {self.state_lifetime}"
-            )
+        for name in ("state_lifetime", "task_ttl", "task_max_ttl", "task_poll", "task_nap"):
+            seconds = getattr(self, name)
+            if not 0 < seconds < math.inf:
+                raise UsageError(f"Options.{name} must be a number of seconds, got {seconds}")
         if self.queue < 0 or self.grace < 0 or self.list_ttl_ms < 0:
             raise UsageError("Options.queue, grace and list_ttl_ms cannot be negative")
         if self.list_scope not in ("public", "private"):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from dovetail.core.cursor import decode_cursor, encode_cursor
+from dovetail.core.permission import NOTHING, Needs, Sight
 from dovetail.errors import DuplicateError, UsageError
 
 __all__ = ["Page", "Registry"]
@@ -42,13 +43,17 @@ class Registry(Generic[T]):
         self.page_size = page_size
         # Encoded answers by (revision, cursor, ...): whoever encodes a page puts it here.
         self.encoded: dict[object, bytes] = {}
+        # All scopes that any entry needs, and whether any may change something.
+        self.scopes: frozenset[str] = frozenset()
+        self.writes = False
+        self._needs: dict[str, Needs] = {}
         self._entries: dict[str, T] = {}
         self._positions: dict[str, int] = {}
         self._next_position = 1
         self._on_change = on_change
 
-    def add(self, name: str, entry: T) -> None:
-        """Put an entry under a name that is free."""
+    def add(self, name: str, entry: T, needs: Needs = NOTHING) -> None:
+        """Put an entry under a name that is free; `needs` is what a caller must have to see it."""
         if name in self._entries:
             raise DuplicateError(
                 f"{self.kind} {name!r} is registered already; remove it first or choose "
@@ -57,6 +62,9 @@ class Registry(Generic[T]):
         self._entries[name] = entry
         self._positions[name] = self._next_position
         self._next_position += 1
+        self._needs[name] = needs
+        self.scopes |= needs.scopes
+        self.writes |= needs.writes
         self._changed()
 
     def remove(self, name: str) -> T:
@@ -64,7 +72,9 @@ class Registry(Generic[T]):
         if name not in self._entries:
             raise UsageError(f"no {self.kind} {name!r} to remove{self.suggestion(name)}")
         entry = self._entries.pop(name)
-        del self._positions[name]
+        del self._positions[name], self._needs[name]
+        self.scopes = frozenset().union(*(needs.scopes for needs in self._needs.values()))
+        self.writes = any(needs.writes for needs in self._needs.values())
         self._changed()
         return entry
 
@@ -72,10 +82,13 @@ class Registry(Generic[T]):
         """The entry of this name, or None."""
         return self._entries.get(name)
 
-    def page(self, cursor: str | None) -> Page[T]:
-        """The entries after `cursor`; raises InvalidParamsError for a cursor of no list of ours."""
+    def page(self, cursor: str | None, sight: Sight | None = None) -> Page[T]:
+        """The entries after `cursor`; raises InvalidParamsError for a cursor of no list of ours.
+
+        A page is filled with what can be seen, so its size says nothing of the rest.
+        """
         after = 0 if cursor is None else decode_cursor(cursor, self.kind, salt=self.kind)
-        names = [name for name, position in self._positions.items() if position > after]
+        names = [name for name in self._seen(sight) if self._positions[name] > after]
         if self.page_size is None or len(names) <= self.page_size:
             return Page([self._entries[name] for name in names], None)
         names = names[: self.page_size]
@@ -85,17 +98,23 @@ class Registry(Generic[T]):
             encode_cursor(self.kind, last, salt=self.kind),
         )
 
-    def suggestion(self, name: str) -> str:
+    def suggestion(self, name: str, sight: Sight | None = None) -> str:
         """`; did you mean 'x'?` or `; there is: 'x', 'y'` for an unknown name, else nothing."""
+        known = self._seen(sight)
         # The name is the peer's and difflib is quadratic: of a long one only the head counts.
-        close = difflib.get_close_matches(name[:_LONGEST_COMPARED], self._entries, n=3, cutoff=0.5)
+        close = difflib.get_close_matches(name[:_LONGEST_COMPARED], known, n=3, cutoff=0.5)
         if close:
             return f"; did you mean {' or '.join(map(repr, close))}?"
-        if not self._entries:
+        if not known:
             return f"; there are no {self.kind}s"
-        if len(self._entries) <= 5:
-            return f"; there is: {', '.join(map(repr, self._entries))}"
-        return f"; there are {len(self._entries)} {self.kind}s, see the list"
+        if len(known) <= 5:
+            return f"; there is: {', '.join(map(repr, known))}"
+        return f"; there are {len(known)} {self.kind}s, see the list"
+
+    def _seen(self, sight: Sight | None) -> list[str]:
+        if sight is None:
+            return list(self._entries)
+        return [name for name, needs in self._needs.items() if sight.shows(needs)]
 
     def _changed(self) -> None:
         self.encoded.clear()

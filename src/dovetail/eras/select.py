@@ -18,20 +18,23 @@ from msgspec import UNSET
 
 from dovetail.core.call import Call, Peer
 from dovetail.core.dispatch import MethodHandler
-from dovetail.core.era import CacheHint
+from dovetail.core.era import CacheHint, Era
 from dovetail.core.identity import Identity
 from dovetail.core.options import Options
+from dovetail.core.principal import Principal
 from dovetail.eras.legacy.back_channel import BackChannel
 from dovetail.eras.legacy.changes import announce
 from dovetail.eras.legacy.era import era_of
 from dovetail.eras.legacy.lifecycle import legacy_methods, negotiate
 from dovetail.eras.legacy.session import Session
+from dovetail.eras.legacy.tasks import result_methods
 from dovetail.eras.modern.discover import discover_methods
 from dovetail.eras.modern.envelope import Admitted, admit, is_modern, may_be_modern, recall
 from dovetail.eras.modern.era import ModernEra
 from dovetail.eras.modern.mrtr import InputRounds
 from dovetail.eras.modern.sealing import Sealer
 from dovetail.eras.modern.subscriptions import ListenStream, listen_methods
+from dovetail.eras.modern.tasks import update_methods
 from dovetail.errors import InvalidParamsError, InvalidRequestError, RpcError
 from dovetail.spec.keys import LOG_LEVELS
 from dovetail.spec.methods import METHODS, Kind
@@ -42,6 +45,7 @@ from dovetail.spec.revisions import (
     MODERN,
     REVISIONS,
     Revision,
+    find_revision,
 )
 from dovetail.wire import codec
 from dovetail.wire.messages import Incoming, Request
@@ -86,7 +90,11 @@ class Eras:
     """Opens calls in the era they belong to."""
 
     def __init__(
-        self, identity: Identity, options: Options, resource_exists: Callable[[str], bool]
+        self,
+        identity: Identity,
+        options: Options,
+        resource_exists: Callable[[Call, str], bool],
+        is_hidden: Callable[[Call, str], bool] = lambda call, uri: False,
     ) -> None:
         rounds = InputRounds(
             Sealer(options.state_keys), options.state_lifetime, identity.implementation
@@ -96,6 +104,7 @@ class Eras:
         }
         self._legacy = {revision: era_of(revision) for revision in LEGACY}
         self._rounds = rounds
+        self.server_name = identity.implementation.name
         self._log_rank = LOG_LEVELS[options.log_level]
         self._ask_timeout = options.ask_timeout
         self._capabilities = identity.capabilities
@@ -104,14 +113,16 @@ class Eras:
         self.methods: dict[str, MethodHandler] = {
             **legacy_methods(identity, resource_exists),
             **discover_methods(identity, hint),
-            **listen_methods(identity.capabilities),
+            **listen_methods(identity.capabilities, is_hidden),
+            **result_methods(),
+            **update_methods(),
         }
 
     def open(
         self,
         message: Request,
         session: Session | None,
-        principal: str | None = None,
+        principal: Principal | None = None,
         stateless: Revision | None = None,
     ) -> Call | RpcError:
         """The call, ready to be answered, or the error that refuses it.
@@ -146,8 +157,18 @@ class Eras:
             return self._open_legacy(message, params, problem, self._alone[stateless])
         return self._open_modern(message, params, problem, principal)
 
+    def reopen(self, date: str, method: str, params: bytes) -> tuple[Params, Era] | None:
+        """What was kept of a call, as it was; None where its revision is not spoken any more."""
+        revision = find_revision(date)
+        era = self._modern.get(revision) or self._legacy.get(revision)  # type: ignore[arg-type]
+        return None if era is None else (_DECODE[method](params), era)
+
     def _open_modern(
-        self, message: Request, params: Params, problem: RpcError | None, principal: str | None
+        self,
+        message: Request,
+        params: Params,
+        problem: RpcError | None,
+        principal: Principal | None,
     ) -> Call | RpcError:
         admitted = admit(params.meta)
         if isinstance(admitted, RpcError):
@@ -159,7 +180,7 @@ class Eras:
         message: Request,
         params: Params,
         problem: RpcError | None,
-        principal: str | None,
+        principal: Principal | None,
         admitted: Admitted,
     ) -> Call | RpcError:
         era = self._modern[admitted.revision]

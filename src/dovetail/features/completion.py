@@ -103,9 +103,9 @@ class Completions:
         params: CompleteParams = call.params  # type: ignore[assignment]
         if isinstance(params.ref, PromptReference):
             name, kind = params.ref.name, _PROMPT
-            arguments = self._prompts.find(name).arguments.names
+            arguments = self._prompts.find(call, name).arguments.names
         else:
-            template = self._resources.find_template(params.ref.uri)
+            template = self._resources.find_template(call, params.ref.uri)
             name, kind = template.template.text, "resource template"
             arguments = template.template.variables
         if params.argument.name not in arguments:

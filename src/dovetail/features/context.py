@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Literal, TypeVar, overload
 
 import msgspec
 
 from dovetail.core.call import Call, Detachable, Sent
+from dovetail.core.principal import Principal
 from dovetail.core.schema import type_schema
 from dovetail.errors import UsageError
 from dovetail.features.content import Message
@@ -62,8 +63,8 @@ class Context:
         return Caller(self._call)
 
     @property
-    def principal(self) -> str | None:
-        """Who the caller is, as the transport has established it."""
+    def principal(self) -> Principal | None:
+        """Who the caller is, as a guard or the transport has established it: id, scopes, claims."""
         return self._call.principal
 
     @property
@@ -124,24 +125,26 @@ class Context:
     # -- asking -----------------------------------------------------------------------
 
     @overload
-    async def elicit(
+    def elicit(
         self, message: str, form: type[T], *, key: str | None = None
-    ) -> Elicited[T]: ...
+    ) -> Coroutine[Any, Any, Elicited[T]]: ...
     @overload
-    async def elicit(
+    def elicit(
         self, message: str, form: dict[str, Any], *, key: str | None = None
-    ) -> Elicited[dict[str, Any]]: ...
+    ) -> Coroutine[Any, Any, Elicited[dict[str, Any]]]: ...
     @overload
-    async def elicit(self, message: str, *, url: str, key: str | None = None) -> Elicited[None]: ...
-    async def elicit(
+    def elicit(
+        self, message: str, *, url: str, key: str | None = None
+    ) -> Coroutine[Any, Any, Elicited[None]]: ...
+    def elicit(
         self, message: str, form: Any = None, *, url: str | None = None, key: str | None = None
-    ) -> Elicited[Any]:
+    ) -> Coroutine[Any, Any, Elicited[Any]]:
         """Ask the user: a form made from a class with fields, or a page to visit.
 
         `key` names the question across the runs of one request; give one when the order of
         questions depends on anything but the answers to earlier ones.
         """
-        return await elicit(self._call, message, form, url, key)
+        return elicit(self._call, message, form, url, key)
 
     async def sample(  # noqa: PLR0913 - the protocol's own parameters, all by name
         self,
@@ -198,6 +201,8 @@ class Context:
                 if inspect.isawaitable(value):
                     value = await value
                 raw = record.results[key] = msgspec.Raw(_recordable(key, value))
+                if self._call.task is not None:
+                    await self._call.task.recorded()
         if type is None:
             return codec.decode_json(raw)
         return type_schema(type).decode(bytes(raw))

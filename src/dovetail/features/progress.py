@@ -37,6 +37,8 @@ class ProgressReporter:
         call = self._call
         if call.on_activity is not None:
             call.on_activity()
+        if call.task is not None:
+            call.task.progressed(done, total, message)
         token = call.progress_token
         # A share of nothing (0/0) is no number in JSON; the client would get null.
         if token is None or not math.isfinite(done):

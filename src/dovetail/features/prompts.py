@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from msgspec import UNSET
@@ -11,6 +11,7 @@ from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.options import Options
+from dovetail.core.permission import Needs, may_use, read_scopes, sight_of
 from dovetail.core.registry import Registry
 from dovetail.core.schema import ArgumentsSchema, arguments_schema
 from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError
@@ -36,12 +37,15 @@ __all__ = ["Prompts"]
 class RegisteredPrompt:
     """A prompt: the listing and the function behind it."""
 
-    __slots__ = ("arguments", "author", "listing")
+    __slots__ = ("arguments", "author", "listing", "needs")
 
-    def __init__(self, author: Author, listing: Prompt, arguments: ArgumentsSchema) -> None:
+    def __init__(
+        self, author: Author, listing: Prompt, arguments: ArgumentsSchema, needs: Needs
+    ) -> None:
         self.author = author
         self.listing = listing
         self.arguments = arguments
+        self.needs = needs
 
     def shape(self, call: Call, value: Any) -> GetPromptResult:
         """What the function returned, as the client of this call can be told."""
@@ -60,7 +64,7 @@ class Prompts:
             "prompt", page_size=options.page_size, on_change=on_change
         )
 
-    def add(
+    def add(  # noqa: PLR0913 - one optional keyword for each thing a listing can say
         self,
         function: Callable[..., Any],
         *,
@@ -71,8 +75,12 @@ class Prompts:
         timeout: float | None = None,
         meta: Meta | None = None,
         blocking: bool | None = None,
+        scopes: Iterable[str] = (),
     ) -> Prompt:
-        """Register a function as a prompt; clients that listen are told."""
+        """Register a function as a prompt; clients that listen are told.
+
+        `scopes`: what a caller must have been given; to others there is no such prompt.
+        """
         author = look_at(function, kind="prompt", name=name, blocking=blocking, timeout=timeout)
         # A prompt's arguments are strings by protocol; typed parameters are read from them.
         arguments = arguments_schema(function, skip=author.skipped, accept_json_strings=True)
@@ -85,7 +93,8 @@ class Prompts:
             or None,
             meta=meta,
         )
-        self.registry.add(author.name, RegisteredPrompt(author, listing, arguments))
+        needs = Needs(read_scopes(scopes, author.name))
+        self.registry.add(author.name, RegisteredPrompt(author, listing, arguments, needs), needs)
         return listing
 
     def remove(self, name: str) -> None:
@@ -103,14 +112,13 @@ class Prompts:
             "prompts/get": MethodHandler(self._get, needs_task=True),
         }
 
-    def find(self, name: str) -> RegisteredPrompt:
+    def find(self, call: Call, name: str) -> RegisteredPrompt:
         """The prompt a client named."""
         prompt = self.registry.get(name)
-        if prompt is None:
+        if prompt is None or (prompt.needs.scopes and not may_use(call, prompt.needs)):
             # prompts.get.unknown-32602 (2025-11-25 server/prompts)
-            raise InvalidParamsError(
-                f"Unknown prompt: {name[:100]!r}{self.registry.suggestion(name)}"
-            )
+            hint = self.registry.suggestion(name, sight_of(call, self.registry))
+            raise InvalidParamsError(f"Unknown prompt: {name[:100]!r}{hint}")
         return prompt
 
     def _list(self, call: Call) -> Encoded:
@@ -119,7 +127,7 @@ class Prompts:
 
     def _get(self, call: Call) -> GetPromptResult | Coroutine[Any, Any, GetPromptResult]:
         params: GetPromptParams = call.params  # type: ignore[assignment]
-        prompt = self.find(params.name)
+        prompt = self.find(call, params.name)
         given = {} if params.arguments is UNSET else params.arguments
         try:
             values = prompt.arguments.decode(codec.encode(given))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -12,10 +12,12 @@ from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Shaped
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.options import Options
+from dovetail.core.permission import Needs, may_use, read_scopes, sight_of
 from dovetail.core.registry import Registry
 from dovetail.core.schema import ArgumentsSchema, arguments_schema
 from dovetail.core.uri_template import UnsafeValue, UriTemplate, is_template
 from dovetail.errors import (
+    InsufficientScopeError,
     InvalidParamsError,
     InvalidValueError,
     ResourceNotFoundError,
@@ -53,30 +55,33 @@ _MOST_SUGGESTED = 5
 class RegisteredResource:
     """A resource of a fixed URI."""
 
-    __slots__ = ("author", "hint", "listing")
+    __slots__ = ("author", "hint", "listing", "needs")
 
-    def __init__(self, author: Author, listing: Resource, hint: CacheHint) -> None:
+    def __init__(self, author: Author, listing: Resource, hint: CacheHint, needs: Needs) -> None:
         self.author = author
         self.listing = listing
         self.hint = hint
+        self.needs = needs
 
 
 class RegisteredTemplate:
     """A family of resources."""
 
-    __slots__ = ("arguments", "author", "hint", "listing", "template")
+    __slots__ = ("arguments", "author", "hint", "listing", "needs", "template")
 
     def __init__(
         self,
         author: Author,
         listing: ResourceTemplate,
         hint: CacheHint,
+        needs: Needs,
         template: UriTemplate,
         arguments: ArgumentsSchema,
     ) -> None:
         self.author = author
         self.listing = listing
         self.hint = hint
+        self.needs = needs
         self.template = template
         self.arguments = arguments
 
@@ -110,8 +115,12 @@ class Resources:
         blocking: bool | None = None,
         ttl_ms: int = 0,
         cache_scope: str = "private",
+        scopes: Iterable[str] = (),
     ) -> Resource | ResourceTemplate:
-        """Register a function under a URI or a template; clients that listen are told."""
+        """Register a function under a URI or a template; clients that listen are told.
+
+        `scopes`: what a caller must have been given; to others there is no such resource.
+        """
         author = look_at(function, kind="resource", name=name, blocking=blocking, timeout=timeout)
         common: dict[str, Any] = {
             "name": author.name,
@@ -123,12 +132,13 @@ class Resources:
             "meta": meta,
         }
         hint = _hint(ttl_ms, cache_scope)
+        needs = Needs(read_scopes(scopes, author.name))
         if is_template(uri):
-            return self._add_template(uri, author, common, hint)
-        return self._add_fixed(uri, author, common, hint, size)
+            return self._add_template(uri, author, common, hint, needs)
+        return self._add_fixed(uri, author, {**common, "size": size}, hint, needs)
 
     def _add_fixed(
-        self, uri: str, author: Author, common: dict[str, Any], hint: CacheHint, size: int | None
+        self, uri: str, author: Author, common: dict[str, Any], hint: CacheHint, needs: Needs
     ) -> Resource:
         if not _URI.fullmatch(uri):
             raise UsageError(f"a resource needs a URI such as notes://today, got {uri!r}")
@@ -142,12 +152,12 @@ class Resources:
                 f"the URI {uri!r} has no variable for parameter {unfilled[0].name!r}; write "
                 f"{{{unfilled[0].name}}} into it or give the parameter a default"
             )
-        listing = Resource(uri=uri, size=size, **common)
-        self.registry.add(uri, RegisteredResource(author, listing, hint))
+        listing = Resource(uri=uri, **common)
+        self.registry.add(uri, RegisteredResource(author, listing, hint, needs), needs)
         return listing
 
     def _add_template(
-        self, uri: str, author: Author, common: dict[str, Any], hint: CacheHint
+        self, uri: str, author: Author, common: dict[str, Any], hint: CacheHint, needs: Needs
     ) -> ResourceTemplate:
         template = UriTemplate(uri)
         arguments = arguments_schema(author.function, skip=author.skipped, accept_json_strings=True)
@@ -166,7 +176,7 @@ class Resources:
             )  # fmt: skip
         listing = ResourceTemplate(uri_template=uri, **common)
         self.templates_registry.add(
-            uri, RegisteredTemplate(author, listing, hint, template, arguments)
+            uri, RegisteredTemplate(author, listing, hint, needs, template, arguments), needs
         )
         return listing
 
@@ -185,18 +195,32 @@ class Resources:
     def __len__(self) -> int:
         return len(self.registry) + len(self.templates_registry)
 
-    def _suggestion(self, uri: str) -> str:
-        texts = [template.template.text for template in self.templates_registry][:_MOST_SUGGESTED]
-        known = self.registry.suggestion(uri) if len(self.registry) or not texts else ""
+    def _suggestion(self, call: Call, uri: str) -> str:
+        sight = sight_of(call, self.templates_registry)
+        shown = self.templates_registry.page(None, sight).entries[:_MOST_SUGGESTED]
+        texts = [template.template.text for template in shown]
+        hint = self.registry.suggestion(uri, sight_of(call, self.registry))
+        known = hint if len(self.registry) or not texts else ""
         return f"{known} (templates: {', '.join(texts)})" if texts else known
 
-    def exists(self, uri: str) -> bool:
-        """Whether reading this URI could give anything."""
+    def exists(self, call: Call, uri: str) -> bool:
+        """Whether reading this URI could give the caller anything."""
         try:
-            self._find(uri)
+            self._find(call, uri)
+        except InsufficientScopeError:
+            raise
         except RpcError:
             return False
         return True
+
+    def is_hidden(self, call: Call, uri: str) -> bool:
+        """Whether there is such a resource, and not for this caller."""
+        if not (self.registry.scopes or self.templates_registry.scopes):
+            return False
+        try:
+            return not self.exists(call, uri)
+        except InsufficientScopeError:
+            return True
 
     def _list(self, call: Call) -> Encoded:
         return answer_page(call, self.registry, "resources", _listed, self._list_hint())
@@ -209,14 +233,14 @@ class Resources:
     def _list_hint(self) -> CacheHint:
         return CacheHint(self._options.list_ttl_ms, self._options.list_scope)
 
-    def find_template(self, uri: str) -> RegisteredTemplate:
+    def find_template(self, call: Call, uri: str) -> RegisteredTemplate:
         """The template a completion request names, by its text or by a URI it matches."""
         found = self.templates_registry.get(uri)
-        if found is not None:
+        if found is not None and _is_for(call, found):
             return found
-        raise InvalidParamsError(
-            f"Unknown resource template: {uri[:200]!r}{self.templates_registry.suggestion(uri)}"
-        )
+        registry = self.templates_registry
+        hint = registry.suggestion(uri, sight_of(call, registry))
+        raise InvalidParamsError(f"Unknown resource template: {uri[:200]!r}{hint}")
 
     def _read(self, call: Call) -> Shaped | Coroutine[Any, Any, Shaped]:
         params: ReadResourceParams = call.params  # type: ignore[assignment]
@@ -224,7 +248,7 @@ class Resources:
 
     def read(self, call: Call, uri: str) -> Shaped | Coroutine[Any, Any, Shaped]:
         """Find the resource, run its function, shape what it returns."""
-        resource, values = self._find(uri)
+        resource, values = self._find(call, uri)
         author = resource.author
 
         def shape(call: Call, value: Any) -> Shaped:
@@ -233,16 +257,20 @@ class Resources:
 
         return call.means.runner.start(call, author.handler, author.arguments(call, values), shape)
 
-    def _find(self, uri: str) -> tuple[RegisteredResource | RegisteredTemplate, dict[str, Any]]:
+    def _find(
+        self, call: Call, uri: str
+    ) -> tuple[RegisteredResource | RegisteredTemplate, dict[str, Any]]:
         fixed = self.registry.get(uri)
-        if fixed is not None:
+        if fixed is not None and _is_for(call, fixed):
             return fixed, {}
-        for template in self.templates_registry:
+        for template in () if fixed is not None else self.templates_registry:
             try:
                 matched = template.template.match(uri)
-                if matched is not None:
+                if matched is not None and _is_for(call, template):
                     return template, template.arguments.decode(codec.encode(matched))
             except UnsafeValue as error:
+                if not _is_for(call, template):
+                    continue
                 # resources.security.traversal (2026-07-28 server/resources)
                 raise InvalidParamsError(f"Refused: {error}", {"uri": uri}) from None
             except InvalidValueError as error:
@@ -250,7 +278,7 @@ class Resources:
                     f"{uri!r} does not fit {template.listing.uri_template!r}: {error}",
                     {"uri": uri},
                 ) from None
-        message = f"Resource not found: {uri[:200]!r}{self._suggestion(uri)}"
+        message = f"Resource not found: {uri[:200]!r}{self._suggestion(call, uri)}"
         raise ResourceNotFoundError(uri[:2000], message)
 
     def templates(self) -> list[ResourceTemplate]:
@@ -260,6 +288,10 @@ class Resources:
     def list(self) -> list[Resource]:
         """The fixed resources as clients see them, in order."""
         return [resource.listing for resource in self.registry]
+
+
+def _is_for(call: Call, entry: RegisteredResource | RegisteredTemplate) -> bool:
+    return not entry.needs.scopes or may_use(call, entry.needs)
 
 
 def _hint(ttl_ms: int, scope: str) -> CacheHint:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from dovetail.core.tasks import TaskView
+
 __all__ = ["Change", "Changed"]
 
 
@@ -19,6 +21,8 @@ class Changed(Enum):
     PROMPTS = "notifications/prompts/list_changed"
     RESOURCES = "notifications/resources/list_changed"
     RESOURCE = "notifications/resources/updated"
+    # Not every era calls it so.
+    TASK = "notifications/tasks"
 
     @property
     def capability(self) -> str:
@@ -27,7 +31,8 @@ class Changed(Enum):
 
 
 class Change(NamedTuple):
-    """One change; `uri` only for a single resource."""
+    """One change; `uri` only for a single resource, `task` only for a task."""
 
     what: Changed
     uri: str | None = None
+    task: TaskView | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from msgspec import UNSET, Raw, UnsetType
@@ -12,6 +12,7 @@ from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Outcome
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.options import Options
+from dovetail.core.permission import NOTHING, Needs, may_use, read_scopes, sight_of
 from dovetail.core.registry import Registry
 from dovetail.core.schema import (
     ArgumentsSchema,
@@ -19,11 +20,14 @@ from dovetail.core.schema import (
     arguments_schema,
     result_schema,
 )
+from dovetail.core.tasks import TaskSupport
 from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError
 from dovetail.features.content import BLOCK_TYPES, fit_blocks, to_blocks
 from dovetail.features.handlers import Author, look_at
 from dovetail.features.header_params import HeaderParams, annotate, find_headers
 from dovetail.features.pagination import answer_page
+from dovetail.features.task_preludes import Prelude, look_at_prelude
+from dovetail.features.tasks import becomes_task, check_support, execution_of
 from dovetail.spec.fields import project
 from dovetail.spec.models import (
     CallToolParams,
@@ -74,7 +78,10 @@ _NO_DATA, _OBJECTS = StructuredOutput.NONE, StructuredOutput.OBJECT
 class RegisteredTool:
     """A tool: the listing and the function behind it."""
 
-    __slots__ = ("arguments", "author", "headers", "listing", "result")
+    __slots__ = (
+        "arguments", "author", "headers", "listing", "may_be_task", "needs", "prelude", "result",
+        "resumable", "task",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -89,6 +96,23 @@ class RegisteredTool:
         self.arguments = arguments
         self.result = result
         self.headers = headers
+        self.needs = NOTHING
+        self.task: TaskSupport = "never"
+        self.may_be_task = False
+        # Whether a task that its process did not survive is run again, from its start.
+        self.resumable = False
+        # What has to be asked before there is a task.
+        self.prelude: Prelude | None = None
+
+    def run_as_task(self, support: TaskSupport, resumable: bool, prelude: Prelude | None) -> None:
+        """What its author says of tasks."""
+        self.task, self.resumable, self.prelude = support, resumable, prelude
+        self.may_be_task = support != "never"
+
+    def decode(self, params: Any) -> dict[str, Any]:
+        """The arguments of a call; raises InvalidValueError."""
+        raw = params.arguments
+        return self.arguments.decode(None if raw is UNSET else raw)
 
     def shape(self, call: Call, value: Any) -> Outcome:
         """What the function returned, as the client of this call can be told."""
@@ -98,8 +122,14 @@ class RegisteredTool:
 class Tools:
     """`server.tools`: add, remove and list at any time, also from inside a handler."""
 
-    def __init__(self, options: Options, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        options: Options,
+        on_change: Callable[[], None],
+        on_task_tool: Callable[[], None] = lambda: None,
+    ) -> None:
         self._options = options
+        self._on_task_tool = on_task_tool
         self.registry: Registry[RegisteredTool] = Registry(
             "tool", page_size=options.page_size, on_change=on_change
         )
@@ -119,8 +149,19 @@ class Tools:
         input_schema: dict[str, Any] | None = None,
         output_schema: dict[str, Any] | None = None,
         blocking: bool | None = None,
+        task: TaskSupport = "never",
+        resumable: bool = False,
+        before_task: Callable[..., Any] | None = None,
+        scopes: Iterable[str] = (),
     ) -> Tool:
-        """Register a function as a tool; clients that listen are told."""
+        """Register a function as a tool; clients that listen are told.
+
+        `scopes`: what a caller must have been given; to others there is no such tool.
+
+        `task`: whether calls run as tasks, whose result is fetched later, where the client knows
+        tasks. `resumable`: a task that its process did not survive is run again. `before_task`:
+        what to ask before there is a task; the function finds the answers under the same keys.
+        """
         author = look_at(
             function,
             kind="tool",
@@ -134,6 +175,10 @@ class Tools:
                 f"a tool name has 1 to 128 characters of A-Z a-z 0-9 _ - . and no others, got "
                 f"{author.name!r}"
             )
+        check_support(author.name, task, resumable=resumable, asks_first=before_task is not None)
+        prelude = None
+        if before_task is not None:
+            prelude = look_at_prelude(before_task, author)
         options = self._options
         # tools.inputschema.root-object: a schema by hand with another root is refused in here
         arguments = arguments_schema(
@@ -159,16 +204,36 @@ class Tools:
             input_schema=input_schema,
             output_schema=result.json_schema,
             annotations=annotations,
+            execution=execution_of(task),
             meta=meta,
         )
         headers = find_headers(input_schema, author.name)
-        self.registry.add(author.name, RegisteredTool(author, listing, arguments, result, headers))
+        tool = RegisteredTool(author, listing, arguments, result, headers)
+        tool.run_as_task(task, resumable, prelude)
+        reads = annotations is not None and annotations.read_only_hint is True
+        tool.needs = Needs(read_scopes(scopes, author.name), writes=not reads)
+        self.registry.add(author.name, tool, tool.needs)
+        if tool.may_be_task:
+            self._on_task_tool()
         return listing
 
-    def header_params(self, name: str) -> HeaderParams:
-        """The parameters of a tool that HTTP repeats in headers."""
+    @property
+    def offers_tasks(self) -> bool:
+        """Whether any tool may run as a task."""
+        return any(tool.may_be_task for tool in self.registry)
+
+    def is_resumable(self, name: str) -> bool:
+        """Whether a task of this tool may be run again."""
         tool = self.registry.get(name)
-        return tool.headers if tool is not None else ()
+        return tool is not None and tool.resumable
+
+    def header_params(self, name: str, call: Call) -> HeaderParams:
+        """The parameters of a tool that HTTP repeats in headers; none of one that is hidden."""
+        tool = self.registry.get(name)
+        if tool is None or not tool.headers:
+            return ()
+        sight = sight_of(call, self.registry)
+        return tool.headers if sight is None or sight.shows(tool.needs) else ()
 
     def remove(self, name: str) -> None:
         """Take a tool away; clients that listen are told."""
@@ -192,20 +257,69 @@ class Tools:
     def _call(self, call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
         params: CallToolParams = call.params  # type: ignore[assignment]
         tool = self.registry.get(params.name)
-        if tool is None:
+        if tool is None or (
+            # A task was allowed when it was made.
+            (tool.needs.scopes or call.means.permission is not None)
+            and call.task is None
+            and not may_use(call, tool.needs)
+        ):
             # tools.call.unknown (2025-11-25 server/tools): a protocol error, not a result
-            raise InvalidParamsError(
-                f"Unknown tool: {params.name[:100]!r}{self.registry.suggestion(params.name)}"
-            )
+            hint = self.registry.suggestion(params.name, sight_of(call, self.registry))
+            raise InvalidParamsError(f"Unknown tool: {params.name[:100]!r}{hint}")
+        if tool.may_be_task or params.task is not UNSET:
+            diverted = self._divert(call, tool)
+            if diverted is not None:
+                return diverted
         raw = params.arguments
         try:
             values = tool.arguments.decode(None if raw is UNSET else raw)
         except InvalidValueError as error:
-            # tools.call.input-error-is-result (2025-11-25 server/tools): the model can repair it
-            return failed(f"Invalid arguments for {tool.listing.name}:{_lines(error)}")
+            return _misfit(tool, error)
         author = tool.author
         runner = call.means.runner
         return runner.start(call, author.handler, author.arguments(call, values), tool.shape)
+
+    def _divert(self, call: Call, tool: RegisteredTool) -> Coroutine[Any, Any, Outcome] | None:
+        """Another way to answer a call than to run the function now."""
+        if call.task is None:
+            offered = tool.may_be_task or self.offers_tasks
+            if becomes_task(call, tool.listing.name, tool.task, offered=offered):
+                return self._start_task(call, tool)
+        return None if tool.prelude is None else self._run_both(call, tool, tool.prelude)
+
+    async def _start_task(self, call: Call, tool: RegisteredTool) -> Outcome:
+        # A client that has to be asked by an answer of its own is asked before there is a task.
+        if tool.prelude is not None and call.era.tasks.asks_first:
+            try:
+                values = tool.decode(call.params)
+            except InvalidValueError as error:
+                return _misfit(tool, error)
+            await _run_prelude(call, tool.prelude, values)
+        # xtasks.durable: the answer waits until the task can be found
+        return call.era.tasks.created(call, await call.means.tasks.create(call))
+
+    async def _run_both(self, call: Call, tool: RegisteredTool, prelude: Prelude) -> Outcome:
+        try:
+            values = tool.decode(call.params)
+        except InvalidValueError as error:
+            return _misfit(tool, error)
+        await _run_prelude(call, prelude, values)
+        arguments = tool.author.arguments(call, values)
+        run = call.means.runner.start(call, tool.author.handler, arguments, tool.shape)
+        return await run if isinstance(run, Coroutine) else run
+
+
+async def _run_prelude(call: Call, prelude: Prelude, values: dict[str, Any]) -> None:
+    arguments = prelude.arguments(call, values)
+    run = call.means.runner.start(call, prelude.handler, arguments, lambda call, value: None)
+    if isinstance(run, Coroutine):
+        await run
+    call.record.begin_again()
+
+
+def _misfit(tool: RegisteredTool, error: InvalidValueError) -> CallToolResult:
+    # tools.call.input-error-is-result (2025-11-25 server/tools): the model can repair it
+    return failed(f"Invalid arguments for {tool.listing.name}:{_lines(error)}")
 
 
 def _lines(error: InvalidValueError) -> str:

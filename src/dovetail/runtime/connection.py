@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 from dovetail.core.call import Call, Given, Reach
+from dovetail.core.principal import Principal
 from dovetail.eras.select import ListenStream, Session, announce, no_batches
 from dovetail.errors import InternalError, InvalidRequestError, RpcError
 from dovetail.features.cancellation import read_cancellation
@@ -55,14 +56,15 @@ class Connection:
         send_now: Callable[[bytes], None] | None = None,
         drain: Callable[[], Awaitable[None]] | None = None,
         scope: Any = None,
-        principal: str | None = None,
+        principal: Principal | None = None,
     ) -> None:
         self._engine = engine
         self._write = send
         self._write_now = send_now or send
         self._drain = drain
         self._origin = Given(scope)
-        self._principal = principal
+        # Who sends what comes next; a transport that asks for each message sets it anew.
+        self.principal = principal
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._session: Session | None = None
@@ -73,6 +75,7 @@ class Connection:
         self._early: list[bytes] | None = None
         self._beginning: asyncio.Task[None] | None = None
         self._carriers = Carriers(self._loop)
+        self._is_closed = False
         self._unsubscribe = engine.bus.subscribe(self._heard)
 
     # -- in -----------------------------------------------------------------------------
@@ -139,10 +142,10 @@ class Connection:
         """The answer, or the call that needs a task to be answered."""
         if message.id in self._calls:
             return _in_use(message.id)
-        call = self._engine.eras.open(message, self._session, self._principal)
+        call = self._engine.eras.open(message, self._session, self.principal)
         if isinstance(call, RpcError):
             return codec.encode_error(message.id, call)
-        self._engine.equip(call, self, self, self._origin, self._principal)
+        self._engine.equip(call, self, self, self._origin, self.principal)
         dispatcher = self._engine.dispatcher
         if dispatcher.needs_task(call):
             return call
@@ -275,6 +278,11 @@ class Connection:
         if self._drain is not None:
             await self._drain()
 
+    def tell(self, message: bytes) -> None:
+        """Send a message that belongs to no request, as long as anybody is there."""
+        if not self._is_closed:
+            self._write(message)
+
     def start_session(self, revision: Revision, params: InitializeParams) -> None:
         """Remember what initialize settled."""
         self._session = self._engine.eras.new_session(revision, params)
@@ -290,10 +298,18 @@ class Connection:
     # -- changes ---------------------------------------------------------------------------
 
     def _heard(self, change: Change) -> None:
+        if change.task is not None and not self._wants(change.task.id):
+            return
         if threading.get_ident() == self._thread:
             self._note(change)
         else:
             self._loop.call_soon_threadsafe(self._note, change)
+
+    def _wants(self, task: str) -> bool:
+        """Tasks change all the time, and most of them are others'."""
+        if self._streams:
+            return True
+        return self._session is not None and task in self._session.tasks
 
     def _note(self, change: Change) -> None:
         if self._session is None and not self._streams:
@@ -319,6 +335,7 @@ class Connection:
 
     async def close(self, grace: float = 0.0) -> None:
         """End: streams gracefully, calls within `grace` seconds, whatever is left by force."""
+        self._is_closed = True
         self._unsubscribe()
         self._carriers.close()
         if self._beginning is not None:

@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 from dovetail.core.call import Call, Host, Origin, Outbox, Runner
 from dovetail.core.dispatch import Dispatcher
 from dovetail.core.options import Options
+from dovetail.core.permission import Permission
+from dovetail.core.principal import Principal
+from dovetail.core.tasks import KeptTasks
 from dovetail.eras.select import Eras
 from dovetail.features.subscriptions import Change
 from dovetail.runtime.lifespan import Lifespan
@@ -25,9 +28,12 @@ class Engine(NamedTuple):
     bus: Bus[Change]
     lifespan: Lifespan
     options: Options
+    tasks: KeptTasks
+    # What the guard of a transport says of all its callers.
+    permission: Permission | None = None
 
     def equip(
-        self, call: Call, outbox: Outbox, link: Any, origin: Origin, principal: str | None
+        self, call: Call, outbox: Outbox, link: Any, origin: Origin, principal: Principal | None
     ) -> None:
         """Give a call the means to run."""
         call.means = self

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from typing import Any
 
 __all__ = ["Lifespan"]
@@ -29,15 +29,26 @@ class Lifespan:
         # because every call looks at them.
         self.started = factory is None
         self.state: Any = None
+        self._inner: list[Callable[[], AbstractAsyncContextManager[Any]]] = []
+
+    def add(self, factory: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
+        """Something of the server's own, entered after the author's and left before it.
+
+        What is added to a lifespan that is entered already takes part from the next time on.
+        """
+        self._inner.append(factory)
+        if self._entered is None:
+            self.started = False
 
     async def start(self) -> Any:
         """Enter the context manager, once; raises what entering raised."""
-        if self._factory is None:
+        if self._factory is None and not self._inner:
             return None
         if self._entered is None:
             self._entered = asyncio.get_running_loop().create_future()
             self._stop = asyncio.Event()
-            self._task = asyncio.create_task(self._live(self._factory, self._entered, self._stop))
+            factory = self._factory or nullcontext
+            self._task = asyncio.create_task(self._live(factory, self._entered, self._stop))
         return await asyncio.shield(self._entered)
 
     async def close(self) -> None:
@@ -55,8 +66,11 @@ class Lifespan:
         stop: asyncio.Event,
     ) -> None:
         try:
-            async with factory() as value:
-                self.started, self.state = True, value
+            async with factory() as value, AsyncExitStack() as stack:
+                self.state = value
+                for inner in tuple(self._inner):
+                    await stack.enter_async_context(inner())
+                self.started = True
                 entered.set_result(value)
                 await stop.wait()
         except Exception as error:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from dovetail.core.call import Call, Given, Outbox, Reach
+from dovetail.core.principal import Principal
 from dovetail.eras.select import ListenStream, no_batches
 from dovetail.errors import InvalidRequestError, RpcError
 from dovetail.features.subscriptions import Change
@@ -87,6 +88,9 @@ class DeadEnd:
     def start_session(self, revision: Revision, params: InitializeParams) -> None:
         """The next request will not know of this one."""
 
+    def tell(self, message: bytes) -> None:
+        """Nobody listens once the request is answered."""
+
     def open_stream(self, stream: ListenStream) -> None:
         """Nobody would hear of changes; the stream ends at once."""
         stream.end()
@@ -145,7 +149,7 @@ def handle_message(
     data: bytes,
     send: Send | None,
     scope: Any,
-    principal: str | None,
+    principal: Principal | None,
     revision: Revision,
 ) -> bytes | Coroutine[Any, Any, bytes | None] | None:
     """The answer to one message, at once or to be awaited; None where none is due."""
@@ -169,7 +173,7 @@ def _answer(
     message: Request,
     outbox: Outbox,
     scope: Any,
-    principal: str | None,
+    principal: Principal | None,
     revision: Revision,
 ) -> bytes | Coroutine[Any, Any, bytes]:
     call = engine.eras.open(message, None, principal, revision)
@@ -196,7 +200,7 @@ async def _answer_batch(
     batch: Batch,
     outbox: Outbox,
     scope: Any,
-    principal: str | None,
+    principal: Principal | None,
     revision: Revision,
 ) -> bytes | None:
     if not revision.batching:

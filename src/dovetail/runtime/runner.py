@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import sys
 import types
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator
@@ -23,7 +24,7 @@ from dovetail.core.options import Options
 from dovetail.errors import LimitError
 from dovetail.runtime.workers import WorkerPool
 
-__all__ = ["HandlerRunner"]
+__all__ = ["HandlerRunner", "TaskRunner"]
 
 T = TypeVar("T")
 
@@ -51,7 +52,7 @@ class HandlerRunner:
             # A running handler reads a resource. It has a slot and a clock already; to wait for
             # a second slot could last forever, once all slots are held by such handlers.
             return self._nested(call, handler, arguments, shape)
-        if not self._slots.free:
+        if self._slots.free < 1:
             return self._queued(call, handler, arguments, shape)
         self._slots.free -= 1
         return self._begin(call, handler, arguments, shape)
@@ -146,6 +147,62 @@ class HandlerRunner:
             raise
 
 
+class TaskRunner(HandlerRunner):
+    """The runner of a server's tasks, which may take long: slots, threads and time of their own."""
+
+    def __init__(self, options: Options) -> None:
+        self._workers = WorkerPool(options.worker_threads)
+        self._slots = _Slots(options.task_concurrency, sys.maxsize)
+        # Only a tool's own limits hold.
+        self._clock = _Clock(None, None)
+
+    def lend(self) -> None:
+        """Let others have the slot of a run that waits for the client."""
+        self._slots.release()
+
+    def take_back(self) -> None:
+        """The run goes on; it does not stand in line again."""
+        self._slots.free -= 1
+
+    def start(
+        self,
+        call: Call,
+        handler: Handler,
+        arguments: dict[str, Any],
+        shape: Callable[[Call, Any], T],
+    ) -> T | Coroutine[Any, Any, T]:
+        """In one coroutine: nobody waits for the first step, and many wait for their clients."""
+        if call.running or handler.timeout is not None or handler.idle_timeout is not None:
+            return super().start(call, handler, arguments, shape)
+        return self._run(call, handler, arguments, shape)
+
+    async def _run(
+        self,
+        call: Call,
+        handler: Handler,
+        arguments: dict[str, Any],
+        shape: Callable[[Call, Any], T],
+    ) -> T:
+        if self._slots.free < 1:
+            await self._slots.wait()
+        else:
+            self._slots.free -= 1
+        call.running = True
+        try:
+            if handler.style is _THREAD:
+                value = await self._in_thread(call, handler, arguments)
+            elif handler.style is _ASYNC:
+                value = await handler.function(**arguments)
+            else:
+                value = handler.function(**arguments)
+        except SystemExit as error:
+            raise RuntimeError(f"the handler raised {error!r}") from error
+        finally:
+            call.running = False
+            self._slots.release()
+        return shape(call, value)
+
+
 @types.coroutine
 def _rest_of(running: Coroutine[Any, Any, Any], awaited: Any) -> Generator[Any, Any, Any]:
     """What is left of a coroutine that has taken its first step and waits for `awaited`."""
@@ -197,6 +254,9 @@ class _Slots:
 
     def release(self) -> None:
         """Give the slot to the next in line, or back."""
+        if self.free < 0:
+            self.free += 1  # it was taken beyond the limit
+            return
         while self._line:
             turn = self._line.popleft()
             if not turn.done():

@@ -1,4 +1,4 @@
-"""Members that are too new for older revisions, as a table, and the projection that drops them.
+"""Members that not every revision has, as tables, and the projection that drops them.
 
 lifecycle.operation.version (2025-06-18 basic/lifecycle): messages fit the negotiated
 revision. Extra members would be tolerated by most clients; a client that validates
@@ -17,6 +17,7 @@ from dovetail.spec import models
 from dovetail.spec.revisions import V2025_03_26, V2025_06_18, V2025_11_25, Revision
 
 __all__ = [
+    "ENDED_FIELDS",
     "NEWER_CONTENT_FIELDS",
     "NEWER_FIELDS",
     "has_all_content_fields",
@@ -39,6 +40,7 @@ NEWER_FIELDS: dict[type[Struct], dict[str, Revision]] = {
         "icons": V2025_11_25,
         "outputSchema": V2025_06_18,
         "annotations": V2025_03_26,
+        "execution": V2025_11_25,
         "_meta": V2025_06_18,
     },
     models.Prompt: {
@@ -60,6 +62,11 @@ NEWER_FIELDS: dict[type[Struct], dict[str, Revision]] = {
     },
 }
 
+# struct -> wire name of a member -> the last revision that has it
+ENDED_FIELDS: dict[type[Struct], dict[str, Revision]] = {
+    models.Tool: {"execution": V2025_11_25},
+}
+
 
 # Likewise for the blocks of an answer, which stay structs: see `trim`.
 NEWER_CONTENT_FIELDS: dict[type[Struct], dict[str, Revision]] = {
@@ -77,6 +84,9 @@ def project(model: Struct, revision: Revision) -> dict[str, Any]:
     value: dict[str, Any] = msgspec.to_builtins(model)
     for name, since in NEWER_FIELDS[type(model)].items():
         if since.order > revision.order:
+            value.pop(name, None)
+    for name, until in ENDED_FIELDS.get(type(model), {}).items():
+        if until.order < revision.order:
             value.pop(name, None)
     if isinstance(model, models.Prompt) and model.arguments:
         value["arguments"] = [project(argument, revision) for argument in model.arguments]

@@ -12,8 +12,10 @@ __all__ = [
     "PREFIX",
     "PROGRESS_TOKEN",
     "PROTOCOL_VERSION",
+    "RELATED_TASK",
     "SERVER_INFO",
     "SUBSCRIPTION_ID",
+    "TASKS",
     "TRACE_KEYS",
     "LogLevel",
 ]
@@ -26,6 +28,10 @@ LOG_LEVEL = PREFIX + "logLevel"
 SERVER_INFO = PREFIX + "serverInfo"
 SUBSCRIPTION_ID = PREFIX + "subscriptionId"
 PROGRESS_TOKEN = "progressToken"
+# Which task a message belongs to, in revisions whose messages may belong to one.
+RELATED_TASK = PREFIX + "related-task"
+# The extension by which tasks are agreed on, where they are one.
+TASKS = PREFIX + "tasks"
 
 # base.meta.trace-context (2026-07-28 basic/index): OpenTelemetry context, passed through.
 TRACE_KEYS = ("traceparent", "tracestate", "baggage")

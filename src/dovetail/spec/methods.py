@@ -51,8 +51,9 @@ class MethodSpec:
     capability: str | None = None
     # May be answered with input_required (2026-07-28 basic/patterns/mrtr#supported-requests).
     asks_back: bool = False
-    # The param that Streamable HTTP repeats in the header Mcp-Name.
+    # The param that Streamable HTTP repeats in the header Mcp-Name, and the member that holds it.
     mirrored: str | None = None
+    member: str | None = None
 
     def exists_at(self, revision: Revision) -> bool:
         """Whether the method is part of this revision."""
@@ -73,8 +74,9 @@ def _request(
     asks_back: bool = False,
     mirrored: str | None = None,
 ) -> MethodSpec:
+    member = "task_id" if mirrored == "taskId" else mirrored
     return MethodSpec(
-        name, Kind.REQUEST, sender, since, until, params, capability, asks_back, mirrored
+        name, Kind.REQUEST, sender, since, until, params, capability, asks_back, mirrored, member
     )
 
 
@@ -142,6 +144,25 @@ METHODS: tuple[MethodSpec, ...] = (
     # subscriptions
     _request("subscriptions/listen", V2026_07_28, params=models.ListenParams),
     _notification("notifications/subscriptions/acknowledged", V2026_07_28),
+    # tasks: experimental in one revision, an extension of another shape in the next
+    _request("tasks/get", V2025_11_25, _LAST_LEGACY, params=models.TaskParams, capability="tasks"),
+    _request(
+        "tasks/result", V2025_11_25, _LAST_LEGACY, params=models.TaskParams, capability="tasks"
+    ),
+    _request("tasks/list", V2025_11_25, _LAST_LEGACY, params=models.ListParams, capability="tasks"),
+    _request(
+        "tasks/cancel", V2025_11_25, _LAST_LEGACY, params=models.TaskParams, capability="tasks"
+    ),
+    _notification("notifications/tasks/status", V2025_11_25, _LAST_LEGACY),
+    *(
+        _request(name, V2026_07_28, params=params, capability="tasks", mirrored="taskId")
+        for name, params in (
+            ("tasks/get", models.TaskParams),
+            ("tasks/update", models.TaskUpdateParams),
+            ("tasks/cancel", models.TaskParams),
+        )
+    ),
+    _notification("notifications/tasks", V2026_07_28),
     # completion; 2024-11-05 has the method but no capability for it
     _request("completion/complete", params=models.CompleteParams, capability="completions"),
     # logging

@@ -57,10 +57,14 @@ __all__ = [
     "Root",
     "SetLevelParams",
     "SubscriptionFilter",
+    "TaskParams",
+    "TaskRequest",
+    "TaskUpdateParams",
     "TextContent",
     "TextContents",
     "Tool",
     "ToolAnnotations",
+    "ToolExecution",
     "ToolResultContent",
     "ToolUseContent",
 ]
@@ -125,6 +129,12 @@ class ToolAnnotations(Model, kw_only=True):
     open_world_hint: bool | None = None
 
 
+class ToolExecution(Model, kw_only=True):
+    """How a tool may be called."""
+
+    task_support: Literal["forbidden", "optional", "required"] | None = None
+
+
 # -- what a server offers ---------------------------------------------------------------
 
 
@@ -138,6 +148,7 @@ class Tool(Model, kw_only=True):
     input_schema: dict[str, Any]
     output_schema: dict[str, Any] | None = None
     annotations: ToolAnnotations | None = None
+    execution: ToolExecution | None = None
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -322,10 +333,29 @@ class InputParams(Params, kw_only=True):
 
 
 class CallToolParams(InputParams, kw_only=True):
-    """tools/call."""
+    """tools/call. `task` stays raw: to most revisions it means nothing, whatever it is."""
 
     name: str
     arguments: Raw | UnsetType = UNSET
+    task: Raw | UnsetType = UNSET
+
+
+class TaskRequest(Model, kw_only=True):
+    """What a client wants of the task that it asks for: how long to keep it, in milliseconds."""
+
+    ttl: float | None = None
+
+
+class TaskParams(Params, kw_only=True):
+    """tasks/get, tasks/result and tasks/cancel."""
+
+    task_id: str
+
+
+class TaskUpdateParams(TaskParams, kw_only=True):
+    """tasks/update."""
+
+    input_responses: Raw
 
 
 class GetPromptParams(InputParams, kw_only=True):
@@ -393,6 +423,7 @@ class SubscriptionFilter(Model, kw_only=True):
     prompts_list_changed: bool = False
     resources_list_changed: bool = False
     resource_subscriptions: list[str] | None = None
+    task_ids: list[str] | None = None
 
 
 class ListenParams(Params, kw_only=True):

@@ -72,12 +72,16 @@ class Revision:
     priming_events: bool = False
     # Capabilities have a map of extensions.
     extensions: bool = False
+    # Tasks are part of the revision: a client asks for one in the params of its request.
+    tasks: bool = False
     # HTTP requests name the revision in a header.
     version_header: bool = False
     # A prefix of `_meta` keys is the protocol's by its second label; before, by any but the last.
     second_label_reserves: bool = False
     # HTTP is a stream for all that the server says, and another URL to post to (HTTP+SSE).
     old_sse: bool = False
+    # Authorization servers may be described by OpenID Connect instead of RFC 8414.
+    openid_discovery: bool = False
 
     def __str__(self) -> str:
         return self.date
@@ -132,8 +136,10 @@ V2025_11_25 = Revision(
     progress_message=True,
     tool_annotations=True,
     completions_capability=True,
+    tasks=True,
     version_header=True,
     second_label_reserves=True,
+    openid_discovery=True,
 )
 
 V2026_07_28 = Revision(
@@ -155,6 +161,7 @@ V2026_07_28 = Revision(
     extensions=True,
     version_header=True,
     second_label_reserves=True,
+    openid_discovery=True,
 )
 
 REVISIONS = (V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28)

@@ -60,9 +60,7 @@ class MemorySessions(Generic[T]):
     def add(self, session: T) -> str:
         """Keep a session under a new id."""
         if len(self._sessions) >= self._limit:
-            raise LimitError(
-                f"The server has {self._limit} sessions at work and takes no more."
-            )
+            raise LimitError(f"The server has {self._limit} sessions at work and takes no more.")
         id = secrets.token_urlsafe(32)
         self._sessions[id] = (session, self._clock())
         return id

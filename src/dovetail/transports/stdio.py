@@ -28,8 +28,10 @@ from collections import deque
 from collections.abc import Iterator
 from types import FrameType
 
+from dovetail.core.principal import Principal
 from dovetail.errors import InvalidRequestError
 from dovetail.runtime.connection import Connection
+from dovetail.runtime.door import Door
 from dovetail.server import Server
 from dovetail.wire.framing import LineBuffer, Oversized
 
@@ -47,15 +49,31 @@ _LOW_WATER = 64 * 1024
 _MOST_BUFFERS = 512
 
 
-async def serve_stdio(server: Server) -> None:
-    """Serve the client on the standard streams until it is gone or a signal comes."""
+# Whoever starts a process owns it: nothing in it can be kept from them.
+_OWNER = Principal("local", trusted=True)
+
+
+async def serve_stdio(server: Server, *, guard: Door | None = None) -> None:
+    """Serve the client on the standard streams until it is gone or a signal comes.
+
+    Without a `guard` that says otherwise, the client is whoever started the process, and may
+    use everything.
+    """
+    # auth.stdio-none (2025-11-25 basic/authorization): credentials come from the environment
+    principal = _OWNER if guard is None else guard.local(os.environ)
     with _private_streams() as (incoming, outgoing):
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         with _signals(loop, stop):
             await server.start()
             writer = _Writer(outgoing, stop)
-            connection = server.connect(writer.send, send_now=writer.send_now, drain=writer.drain)
+            connection = server.connect(
+                writer.send,
+                send_now=writer.send_now,
+                drain=writer.drain,
+                principal=principal,
+                guard=guard,
+            )
             reader = _Reader(incoming, connection, writer, server.options.max_message_bytes, stop)
             reader.start()
             await stop.wait()

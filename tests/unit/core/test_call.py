@@ -133,7 +133,7 @@ def test_a_question_without_a_key_gets_one_counted_for_its_kind() -> None:
     record = Record()
     keys = [record.claim(None, kind) for kind in ("elicit", "sample", "elicit", "roots")]
     assert keys == ["elicit-1", "sample-1", "elicit-2", "roots-1"]
-    assert record.asked == set(keys)
+    assert list(record.asked) == keys
 
 
 def test_an_authors_own_key_is_kept_and_not_counted() -> None:
@@ -158,8 +158,8 @@ def test_effects_are_known_by_their_keys_and_the_last_one_to_end_is_told() -> No
     record.on_rest = lambda: ended.append(len(record.busy))
     with record.effect("a"):
         with record.effect("b"):
-            assert record.busy == {"a", "b"}
-        assert record.busy == {"a"}
+            assert list(record.busy) == ["a", "b"]
+        assert list(record.busy) == ["a"]
         assert ended == []
     assert ended == [0]
 

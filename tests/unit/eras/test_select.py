@@ -14,6 +14,7 @@ from msgspec import Raw
 
 from dovetail.core.call import Call, Peer
 from dovetail.core.options import Options
+from dovetail.core.principal import Principal, to_principal
 from dovetail.eras.legacy.session import Session
 from dovetail.eras.select import Eras, no_batches, speaks_modern
 from dovetail.errors import (
@@ -38,7 +39,7 @@ from dovetail.wire import codec
 from dovetail.wire.messages import Incoming, Notification, Request
 from tests.unit.fakes import make_identity
 
-ERAS = Eras(make_identity(), Options(state_keys=[b"k" * 32]), lambda uri: True)
+ERAS = Eras(make_identity(), Options(state_keys=[b"k" * 32]), lambda call, uri: True)
 MODERN: dict[str, Any] = {PROTOCOL_VERSION: "2026-07-28", CLIENT_CAPABILITIES: {"roots": {}}}
 HELLO: dict[str, Any] = {
     "protocolVersion": "2025-06-18",
@@ -62,7 +63,7 @@ def open_call(
     if meta is not None:
         params = {**(params or {}), "_meta": meta}
     raw = None if params is None else Raw(json.dumps(params).encode())
-    return ERAS.open(Request(b"1", method, raw), session, principal)
+    return ERAS.open(Request(b"1", method, raw), session, to_principal(principal))
 
 
 def opened(*args: Any, **kwargs: Any) -> Call:
@@ -104,7 +105,7 @@ def test_modern_meta_makes_this_request_modern(
     assert call.era.revision is V2026_07_28
     assert call.peer == Peer(None, {"roots": {}}, None)
     assert call.session is None
-    assert call.principal == "alice"
+    assert call.principal == Principal("alice")
 
 
 @with_and_without_session
@@ -290,7 +291,7 @@ def test_a_new_session_has_a_back_channel_and_what_was_declared_when_it_began(
     level: Any, rank: int
 ) -> None:
     declared: dict[str, Any] = {"tools": {}}
-    eras = Eras(make_identity(declared), Options(log_level=level), lambda uri: True)
+    eras = Eras(make_identity(declared), Options(log_level=level), lambda call, uri: True)
     params = codec.decode_as(InitializeParams, json.dumps(HELLO).encode())
     session = eras.new_session(V2025_06_18, params)
     assert session.revision is V2025_06_18
@@ -330,6 +331,9 @@ def test_the_methods_of_both_eras_are_served() -> None:
         "resources/unsubscribe",
         "server/discover",
         "subscriptions/listen",
+        "tasks/result",
+        "tasks/list",
+        "tasks/update",
     }
 
 
@@ -343,7 +347,7 @@ def test_a_refused_batch_is_told_where_batches_exist() -> None:
 
 def test_a_weak_key_is_refused_when_the_server_is_made() -> None:
     with pytest.raises(UsageError, match="at least 32"):
-        Eras(make_identity(), Options(state_keys=[b"short"]), lambda uri: True)
+        Eras(make_identity(), Options(state_keys=[b"short"]), lambda call, uri: True)
 
 
 def test_every_revision_is_served_by_one_of_the_eras() -> None:

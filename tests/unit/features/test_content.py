@@ -117,7 +117,9 @@ def test_plain_data_is_its_json(value: Any, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [object(), [Image(PNG), 5], {1j: 2}, "\ud800".join("ab").split("x")], ids=repr
+    "value",
+    [object(), [Image(PNG), 5], {1j: 2}, "\ud800".join("ab").split("x")],
+    ids=["object", "mixed list", "odd key", "half a pair"],
 )
 def test_what_is_no_content_and_no_json_is_a_clear_error(value: Any) -> None:
     with pytest.raises(UsageError, match=rf"returned {type(value).__name__}, which is no content"):

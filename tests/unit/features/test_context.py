@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from dovetail import Context, Options, ResourceNotFoundError, Server
+from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
 from dovetail.spec import keys
 from tests.unit.talk import (
@@ -86,7 +87,7 @@ def test_scope_and_principal_are_the_callers(revision: str) -> None:
 
     call(server, "look", revision=revision, scope=scope, principal="alice", meta={"k": 1})
     call(server, "look", revision=revision)
-    assert seen == [(scope, "alice", 1), (None, None, None)]
+    assert seen == [(scope, Principal("alice"), 1), (None, None, None)]
 
 
 def test_a_client_that_says_nothing_of_itself_is_nobody() -> None:
@@ -367,7 +368,7 @@ def test_once_runs_once_however_often_the_handler_runs() -> None:
 
 def test_once_needs_a_value_that_can_be_kept(caplog: pytest.LogCaptureFixture) -> None:
     server = Server("s")
-    busy: list[set[str]] = []
+    busy: list[dict[str, None]] = []
 
     @server.tool
     async def order(ctx: Context) -> str:
@@ -379,7 +380,7 @@ def test_once_needs_a_value_that_can_be_kept(caplog: pytest.LogCaptureFixture) -
         return "ok"
 
     assert text_of(call(server, "order")) == "ok", caplog.text
-    assert busy == [set()]
+    assert busy == [{}]
 
 
 # -- asking ---------------------------------------------------------------------------------------

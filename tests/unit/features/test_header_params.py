@@ -7,8 +7,11 @@ from typing import Annotated, Any
 import pytest
 
 from dovetail import Server
+from dovetail.core.call import Call
+from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
 from dovetail.features.header_params import Header, annotate, find_headers
+from tests.unit.fakes import make_call
 from tests.unit.talk import ask
 
 STRING = {"type": "string"}
@@ -82,6 +85,12 @@ def test_what_a_client_would_drop_is_refused(schema: dict[str, Any], reason: str
         find_headers(schema, "t")
 
 
+def call_of(server: Server) -> Call:
+    call = make_call()
+    call.means = server.engine
+    return call
+
+
 def test_a_tool_lists_its_headers_and_the_server_knows_them() -> None:
     server = Server("s")
 
@@ -91,8 +100,22 @@ def test_a_tool_lists_its_headers_and_the_server_knows_them() -> None:
 
     [listed] = ask(server, "tools/list")["tools"]
     assert listed["inputSchema"]["properties"]["region"]["x-mcp-header"] == "Region"
-    assert server.tools.header_params("query") == ((("region",), "Region"),)
-    assert server.tools.header_params("other") == ()
+    call = call_of(server)
+    assert server.tools.header_params("query", call) == ((("region",), "Region"),)
+    assert server.tools.header_params("other", call) == ()
+
+
+def test_headers_of_a_tool_that_is_not_for_the_caller_are_not_asked_for() -> None:
+    server = Server("s")
+
+    @server.tool(scopes={"deep"})
+    def query(region: Annotated[str, Header("Region")]) -> str:
+        return region
+
+    call = call_of(server)
+    assert server.tools.header_params("query", call) == ()
+    call.principal = Principal("anna", {"deep"})
+    assert server.tools.header_params("query", call) == ((("region",), "Region"),)
 
 
 def test_a_tool_with_a_header_that_must_not_be_is_not_registered() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dovetail import Options, Server
+from dovetail.core.permission import Sight
 from tests.unit.talk import LEGACY, MODERN, answer, ask, refusal, run
 
 LISTS = [
@@ -66,9 +67,9 @@ def test_a_page_is_encoded_once_until_something_changes(monkeypatch: pytest.Monk
     pages: list[str | None] = []
     page = server.tools.registry.page
 
-    def counted(cursor: str | None) -> Any:
+    def counted(cursor: str | None, sight: Sight | None) -> Any:
         pages.append(cursor)
-        return page(cursor)
+        return page(cursor, sight)
 
     monkeypatch.setattr(server.tools.registry, "page", counted)
     ask(server, "tools/list")

@@ -20,6 +20,7 @@ from dovetail import (
 )
 from dovetail.errors import DuplicateError, UsageError
 from dovetail.spec.models import BlobContents, TextContents
+from tests.unit.fakes import make_call
 from tests.unit.talk import ERAS, LEGACY, MODERN, OLDEST, REVISIONS, answer, ask, refusal, run
 
 PNG = b"\x89PNG\r\n\x1a\nrest"
@@ -219,7 +220,10 @@ def test_a_fixed_uri_wins_over_a_template() -> None:
     ],
 )
 def test_whether_a_uri_could_give_anything_is_known_without_reading(uri: str, exists: bool) -> None:
-    assert template_server().resources.exists(uri) is exists
+    server = template_server()
+    call = make_call()
+    call.means = server.engine
+    assert server.resources.exists(call, uri) is exists
 
 
 # -- registering ------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dovetail import Server
 from dovetail.core.call import Call, Given, Peer
+from dovetail.core.principal import Principal
 from dovetail.eras.legacy.era import era_of
 from dovetail.spec.models import Params
 from dovetail.spec.revisions import LATEST_LEGACY
@@ -22,12 +23,12 @@ def test_a_call_is_given_the_means_to_run() -> None:
         await server.start()
         call = Call(b"1", "ping", Params(), era_of(LATEST_LEGACY), Peer(None, {}, None))
         outbox, link, scope = Outbox(), object(), Given(object())
-        server.engine.equip(call, outbox, link, scope, "alice")
+        server.engine.equip(call, outbox, link, scope, Principal("alice"))
         assert call.outbox is outbox
         assert call.means.runner is server.engine.runner
         assert call.means.host is server
         assert call.means.lifespan.state is None
-        assert (call.link, call.origin, call.principal) == (link, scope, "alice")
+        assert (call.link, call.origin, call.principal) == (link, scope, Principal("alice"))
         await server.close()
 
     run(scenario())

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from dovetail.spec import models
 from dovetail.spec.fields import (
+    ENDED_FIELDS,
     NEWER_CONTENT_FIELDS,
     NEWER_FIELDS,
     has_all_content_fields,
@@ -38,6 +39,7 @@ FULL: list[Struct] = [
         input_schema={"type": "object"},
         output_schema={"type": "object"},
         annotations=models.ToolAnnotations(title="t"),
+        execution=models.ToolExecution(task_support="optional"),
         meta={"a": 1},
     ),
     models.Prompt(
@@ -84,7 +86,7 @@ MEMBERS: dict[type[Struct], dict[Revision, set[str]]] = {
         V2024_11_05: {"name", "description", "inputSchema"},
         V2025_03_26: {"annotations"},
         V2025_06_18: {"_meta", "outputSchema", "title"},
-        V2025_11_25: {"icons"},
+        V2025_11_25: {"icons", "execution"},
     },
     models.Prompt: {
         V2024_11_05: {"name", "description", "arguments"},
@@ -119,6 +121,8 @@ def test_a_listing_has_exactly_the_members_of_the_revision(
 ) -> None:
     history = MEMBERS[type(model)]
     known = set().union(*(new for since, new in history.items() if since.order <= revision.order))
+    ended = ENDED_FIELDS.get(type(model), {})
+    known -= {name for name, until in ended.items() if until.order < revision.order}
     assert project(model, revision).keys() == known
 
 

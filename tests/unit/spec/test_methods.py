@@ -11,19 +11,20 @@ from mcp_types import methods as official
 
 from dovetail.spec import models
 from dovetail.spec.methods import METHODS, Kind, MethodSpec, Sender, methods_at
-from dovetail.spec.revisions import REVISIONS, Family, Revision
+from dovetail.spec.revisions import REVISIONS, V2025_11_25, V2026_07_28, Family, Revision
 
-# The tasks of 2025-11-25 were experimental, are gone from 2026-07-28 (an extension took their
-# place) and are absent from the official tables too. They come with the tasks feature.
-OUT_OF_SCOPE = frozenset(
-    {
-        "tasks/get",
-        "tasks/result",
-        "tasks/list",
-        "tasks/cancel",
-        "notifications/tasks/status",
-    }
-)
+# Tasks were an experiment of one revision and are an extension of the next: the official tables
+# have no rows for them.
+TASKS: dict[Revision, dict[str, set[str]]] = {
+    V2025_11_25: {
+        "requests": {"tasks/get", "tasks/result", "tasks/list", "tasks/cancel"},
+        "notifications": {"notifications/tasks/status"},
+    },
+    V2026_07_28: {
+        "requests": {"tasks/get", "tasks/update", "tasks/cancel"},
+        "notifications": {"notifications/tasks"},
+    },
+}
 
 # At modern revisions these are no requests but inputs, which travel inside a result. The official
 # tables have no row for them there; ours has, because a handler asks for them by the same name.
@@ -57,18 +58,22 @@ def test_a_method_exists_exactly_where_the_official_table_has_it(
     expected = {method for method, date in table if date == revision.date}
     if revision.family is Family.MODERN and (kind, sender) == (Kind.REQUEST, Sender.SERVER):
         expected |= INPUTS
+    tasks = TASKS.get(revision, {})
+    if (kind, sender) == (Kind.REQUEST, Sender.CLIENT):
+        expected |= tasks.get("requests", set())
+    elif (kind, sender) == (Kind.NOTIFICATION, Sender.SERVER):
+        expected |= tasks.get("notifications", set())
     assert rows(revision, kind, sender) == expected
 
 
-def test_what_is_out_of_scope_is_in_neither_table() -> None:
+def test_the_official_tables_have_no_tasks() -> None:
     tables = (
         official.CLIENT_REQUESTS,
         official.SERVER_REQUESTS,
         official.CLIENT_NOTIFICATIONS,
         official.SERVER_NOTIFICATIONS,
     )
-    assert OUT_OF_SCOPE.isdisjoint(name for table in tables for name, _ in table)
-    assert OUT_OF_SCOPE.isdisjoint(method.name for method in METHODS)
+    assert not [name for table in tables for name, _ in table if "tasks" in name]
 
 
 def test_input_may_be_asked_for_where_the_official_types_say_so() -> None:
@@ -94,6 +99,7 @@ def test_input_may_be_asked_for_where_the_official_types_say_so() -> None:
             },
         ),
         ("completions", {"completion/complete"}),
+        ("tasks", {"tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update"}),
         ("logging", {"logging/setLevel"}),
         ("sampling", {"sampling/createMessage"}),
         ("roots", {"roots/list"}),
@@ -113,7 +119,21 @@ def test_http_repeats_the_name_of_what_is_asked_for() -> None:
         "tools/call": "name",
         "prompts/get": "name",
         "resources/read": "uri",
+        "tasks/get": "taskId",
+        "tasks/update": "taskId",
+        "tasks/cancel": "taskId",
     }
+
+
+def test_the_member_that_http_repeats_is_the_param_by_its_name_on_the_wire() -> None:
+    for method in METHODS:
+        if method.mirrored is not None:
+            members = {f.name: f.encode_name for f in msgspec.structs.fields(method.params)}
+            assert members[method.member or ""] == method.mirrored
+
+
+def test_only_where_tasks_are_an_extension_are_their_ids_repeated() -> None:
+    assert methods_at(V2025_11_25)["tasks/get"].mirrored is None
 
 
 def test_a_notification_needs_no_capability() -> None:

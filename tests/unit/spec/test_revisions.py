@@ -61,6 +61,7 @@ def test_a_date_that_was_never_released_is_nothing(date: str) -> None:
     [
         ("batching", [False, True, False, False, False]),
         ("priming_events", [False, False, False, True, False]),
+        ("openid_discovery", [False, False, False, True, True]),
         ("structured_output", ["none", "none", "object", "object", "any"]),
         ("resource_not_found", [-32002, -32002, -32002, -32002, -32602]),
         ("unreadable_id", [b"null", b"null", b"null", None, None]),

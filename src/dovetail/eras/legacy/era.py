@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from functools import cache
 from typing import Any
 
@@ -10,6 +11,7 @@ from msgspec import Raw, Struct
 from dovetail.core.call import Ask, Call
 from dovetail.core.era import CacheHint, Era
 from dovetail.eras.legacy.session import Session
+from dovetail.eras.legacy.tasks import LegacyTasks
 from dovetail.errors import DovetailError, RpcError, ToolError, UsageError
 from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
@@ -19,6 +21,10 @@ __all__ = ["LegacyEra", "era_of"]
 
 class LegacyEra(Era):
     """A revision with a handshake and a back channel."""
+
+    def __init__(self, revision: Revision) -> None:
+        super().__init__(revision)
+        self.tasks = LegacyTasks(revision)
 
     def complete(
         self, result: Struct | dict[str, Any] | Raw, hint: CacheHint | None = None
@@ -41,8 +47,17 @@ class LegacyEra(Era):
         """tools.call.errors-in-result: the request itself was fine, so the model reads it."""
         return ToolError(text)
 
-    async def ask(self, call: Call, ask: Ask) -> Raw:
-        """Send the request on the back channel and wait."""
+    def ask(self, call: Call, ask: Ask) -> Coroutine[Any, Any, Raw]:
+        """The recorded answer, or that of the client to a request on the back channel."""
+        return self._ask(call, ask) if call.task is None else call.task.ask(ask)
+
+    async def _ask(self, call: Call, ask: Ask) -> Raw:
+        answer = call.record.answers.get(ask.key)
+        if answer is None:
+            answer = call.record.answers[ask.key] = await self._request(call, ask)
+        return answer
+
+    async def _request(self, call: Call, ask: Ask) -> Raw:
         session: Session | None = call.session
         if session is None or session.back_channel is None:
             raise UsageError(

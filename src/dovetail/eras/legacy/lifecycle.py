@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from dovetail.core.call import Call, Reach
 from dovetail.core.dispatch import MethodHandler
 from dovetail.core.identity import Identity
+from dovetail.core.principal import owner_of
 from dovetail.eras.legacy.session import Session
 from dovetail.errors import (
     InternalError,
@@ -57,7 +58,7 @@ def _out_of_reach(call: Call) -> MethodNotFoundError:
 
 
 def legacy_methods(
-    identity: Identity, resource_exists: Callable[[str], bool]
+    identity: Identity, resource_exists: Callable[[Call, str], bool]
 ) -> dict[str, MethodHandler]:
     """The methods of this era alone."""
 
@@ -70,7 +71,9 @@ def legacy_methods(
         starter.start_session(revision, params)
         result = {
             "protocolVersion": revision.date,
-            "capabilities": identity.capabilities_at(revision, call.link.reach),
+            "capabilities": identity.capabilities_at(
+                revision, call.link.reach, owner=owner_of(call.principal)
+            ),
             "serverInfo": project(identity.implementation, revision),
         }
         if identity.instructions is not None:
@@ -98,12 +101,14 @@ def legacy_methods(
     }
 
 
-def _subscription_methods(resource_exists: Callable[[str], bool]) -> dict[str, MethodHandler]:
+def _subscription_methods(
+    resource_exists: Callable[[Call, str], bool],
+) -> dict[str, MethodHandler]:
     def subscribe(call: Call) -> dict[str, Any]:
         if not call.link.reach.changes:
             raise _out_of_reach(call)
         params: ResourceParams = call.params  # type: ignore[assignment]
-        if not resource_exists(params.uri):
+        if not resource_exists(call, params.uri):
             raise ResourceNotFoundError(params.uri[:2000])
         session: Session = call.session
         if session.is_kept:

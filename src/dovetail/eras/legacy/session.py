@@ -32,6 +32,7 @@ class Session:
         "log_rank",
         "ready",
         "revision",
+        "tasks",
         "uris",
     )
 
@@ -56,6 +57,8 @@ class Session:
         self.is_kept = True
         # Resources the client has subscribed to.
         self.uris: set[str] = set()
+        # Tasks it has made, of which it is told.
+        self.tasks: set[str] = set()
 
     def peer(self) -> Peer:
         """The client, as a call needs to know it."""

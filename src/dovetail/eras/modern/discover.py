@@ -26,6 +26,8 @@ def discover_methods(identity: Identity, hint: CacheHint) -> dict[str, MethodHan
             capabilities=capabilities,
             instructions=identity.instructions,
         )
-        return Shaped(result, hint)
+        # caching.public-aware (2026-07-28 server/utilities/caching): behind a guard, for its caller
+        is_guarded = call.means.permission is not None
+        return Shaped(result, hint._replace(scope="private") if is_guarded else hint)
 
     return {"server/discover": MethodHandler(discover)}

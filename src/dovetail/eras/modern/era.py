@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ from msgspec import Raw, Struct
 from dovetail.core.call import Ask, Call
 from dovetail.core.era import CacheHint, Era
 from dovetail.eras.modern.mrtr import InputRounds
+from dovetail.eras.modern.tasks import ModernTasks
 from dovetail.errors import DovetailError, InvalidParamsError, MissingCapabilityError
 from dovetail.spec.keys import SERVER_INFO
 from dovetail.spec.models import Implementation
@@ -31,6 +33,7 @@ class ModernEra(Era):
         # base.result.resulttype (2026-07-28 basic/index), base.resmeta.serverinfo: both are
         # the same for every result, so they are encoded once and put before its members.
         self._head = self._stamp({})
+        self.tasks = ModernTasks(self.complete, self._server_info)
 
     def _stamp(self, meta: dict[str, Any]) -> bytes:
         stamped = {"resultType": "complete", "_meta": {**meta, SERVER_INFO: self._server_info}}
@@ -62,6 +65,6 @@ class ModernEra(Era):
         """mrtr.protocol-errors (2026-07-28 basic/patterns/mrtr): answers are params here."""
         return InvalidParamsError(text)
 
-    async def ask(self, call: Call, ask: Ask) -> Raw:
-        """The recorded answer, or the end of this run."""
-        return await self.rounds.ask(call, ask)
+    def ask(self, call: Call, ask: Ask) -> Coroutine[Any, Any, Raw]:
+        """The recorded answer, or the end of this run; a task waits for it instead."""
+        return self.rounds.ask(call, ask) if call.task is None else call.task.ask(ask)

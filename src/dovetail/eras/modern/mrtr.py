@@ -24,6 +24,7 @@ from msgspec import UNSET, Raw, Struct
 
 from dovetail.core.call import Ask, Call
 from dovetail.core.dispatch import Interim
+from dovetail.core.principal import owner_of
 from dovetail.eras.modern.sealing import Sealer, binding_of
 from dovetail.errors import DovetailError, InvalidParamsError, UsageError
 from dovetail.spec.keys import SERVER_INFO
@@ -36,7 +37,7 @@ from dovetail.spec.models import (
 )
 from dovetail.wire import codec
 
-__all__ = ["InputRounds"]
+__all__ = ["InputRounds", "read_responses"]
 
 
 class _State(Struct):
@@ -66,7 +67,7 @@ class InputRounds:
             record.answers.update(state.answers)
             record.results.update(state.results)
         if params.input_responses is not UNSET:
-            for key, answer in _read_responses(params.input_responses).items():
+            for key, answer in read_responses(params.input_responses).items():
                 # The first answer counts: it may have led the handler to an effect already.
                 record.answers.setdefault(key, answer)
 
@@ -141,7 +142,8 @@ class InputRounds:
         )
 
 
-def _read_responses(raw: Raw) -> dict[str, Raw]:
+def read_responses(raw: Raw) -> dict[str, Raw]:
+    """Answers by key, each a JSON object; raises InvalidParamsError."""
     # mrtr.validate-responses (2026-07-28 basic/patterns/mrtr)
     try:
         responses = codec.decode_as(dict[str, Raw], raw)
@@ -170,7 +172,7 @@ def _binding(call: Call) -> bytes:
         assert isinstance(params, ReadResourceParams)  # there are no other InputParams
         subject = params.uri
     return binding_of(
-        (call.principal or "").encode(),
+        (owner_of(call.principal) or "").encode(),
         call.method.encode(),
         subject.encode(),
         codec.encode_canonical({} if arguments is UNSET else arguments),

@@ -15,13 +15,17 @@ from msgspec import Raw, Struct, field
 
 from dovetail.core.call import Call, Reach
 from dovetail.core.dispatch import MethodHandler
-from dovetail.errors import MethodNotFoundError
+from dovetail.eras.modern.tasks import detail, require_tasks
+from dovetail.errors import InvalidParamsError, MethodNotFoundError
 from dovetail.features.subscriptions import Change, Changed
 from dovetail.spec.keys import SUBSCRIPTION_ID
 from dovetail.spec.models import AcknowledgedParams, ListenParams, SubscriptionFilter
 from dovetail.wire import codec
 
 __all__ = ["ListenStream", "Streams", "listen_methods"]
+
+# Each is looked up before the stream begins.
+_MOST_TASKS = 1000
 
 
 class Streams(Protocol):
@@ -51,6 +55,7 @@ class ListenStream:
             Changed.RESOURCES: wanted.resources_list_changed,
         }
         self._uris = frozenset(wanted.resource_subscriptions or ())
+        self._tasks = frozenset(wanted.task_ids or ())
         # subs.id-on-all: the id as the client wrote it, in type and value
         self.meta = {SUBSCRIPTION_ID: Raw(call.id)}
         self._raw_meta = codec.encode(self.meta)
@@ -58,7 +63,11 @@ class ListenStream:
     def announce(self, change: Change) -> bytes | None:
         """The notification for this stream, or None if it was not asked for."""
         # subs.only-requested (2026-07-28 basic/patterns/subscriptions)
-        if change.what is Changed.RESOURCE:
+        if change.task is not None:
+            if change.task.id not in self._tasks:
+                return None
+            params = codec.encode({"_meta": self.meta, **detail(change.task)})
+        elif change.what is Changed.RESOURCE:
             if change.uri not in self._uris:
                 return None
             params = b'{"_meta":%b,"uri":%b}' % (self._raw_meta, codec.encode(change.uri))
@@ -80,6 +89,7 @@ class _ListenResult(Struct, omit_defaults=True):
 
 def listen_methods(
     capabilities: Callable[[], dict[str, Any]],
+    is_hidden: Callable[[Call, str], bool] = lambda call, uri: False,
 ) -> dict[str, MethodHandler]:
     """The method, ready for the dispatcher."""
 
@@ -91,7 +101,15 @@ def listen_methods(
                 "Method not found: 'subscriptions/listen' is not served here: this server answers "
                 "without streams"
             )
-        stream = ListenStream(call, honoured(params.notifications, capabilities()))
+        wanted = honoured(params.notifications, capabilities())
+        if wanted.resource_subscriptions is not None:
+            # Of what a caller may not read it does not hear either.
+            wanted.resource_subscriptions = [
+                uri for uri in wanted.resource_subscriptions if not is_hidden(call, uri)
+            ]
+        if params.notifications.task_ids is not None:
+            wanted.task_ids = await _visible_tasks(call, params.notifications.task_ids)
+        stream = ListenStream(call, wanted)
         acknowledged = AcknowledgedParams(meta=stream.meta, notifications=stream.wanted)
         # subs.ack-first: nothing is delivered before this
         call.notify("notifications/subscriptions/acknowledged", codec.encode(acknowledged))
@@ -103,6 +121,19 @@ def listen_methods(
         return _ListenResult(stream.meta)
 
     return {"subscriptions/listen": MethodHandler(listen, needs_task=True)}
+
+
+async def _visible_tasks(call: Call, ids: list[str]) -> list[str] | None:
+    """Those of the caller's, of the tasks that it wants to hear of."""
+    # xtasks.non-declaring: nobody hears of tasks who has not said that they are known
+    require_tasks(call)
+    visible = []
+    for id in dict.fromkeys(ids[:_MOST_TASKS]):
+        try:
+            visible.append((await call.means.tasks.get(call, id)).id)
+        except InvalidParamsError:
+            continue  # xtasks.authz: one of somebody else's is as good as none
+    return visible or None
 
 
 def honoured(wanted: SubscriptionFilter, capabilities: dict[str, Any]) -> SubscriptionFilter:

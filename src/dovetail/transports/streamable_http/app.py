@@ -7,13 +7,16 @@ picks the era of each request from what the request says of itself.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+from dovetail.core.call import Call
+from dovetail.core.principal import Principal
 from dovetail.eras.select import speaks_modern
 from dovetail.errors import InvalidRequestError, UsageError
 from dovetail.features.header_params import HeaderParams
+from dovetail.runtime.door import Door, Identified, Refusal
 from dovetail.runtime.engine import Engine
 from dovetail.transports.security import RequestGuard
 from dovetail.transports.streamable_http.accept import accepts
@@ -34,6 +37,10 @@ from dovetail.transports.streamable_http.asgi import (
     respond,
 )
 from dovetail.transports.streamable_http.counts import HttpCounts
+from dovetail.transports.streamable_http.credentials import (
+    WithoutCredentials,
+    without_credentials,
+)
 from dovetail.transports.streamable_http.legacy import LegacyEndpoint
 from dovetail.transports.streamable_http.modern import ModernEndpoint
 from dovetail.transports.streamable_http.old_sse import OldSseEndpoint
@@ -88,17 +95,20 @@ class HttpApp:
         self,
         engine: Engine,
         options: HttpOptions,
-        header_params: Callable[[str], HeaderParams],
-        principal_of: Callable[[Scope], str | None] | None = None,
+        header_params: Callable[[str, Call], HeaderParams],
+        door: Door | None = None,
     ) -> None:
         if options.path and not options.path.startswith("/"):
             raise UsageError(f"path must begin with a slash or be empty, got {options.path!r}")
+        if door is not None:
+            engine = door.protect(engine, "http")
         self._engine = engine
         self._options = options
         self._path = options.path.rstrip("/")
         self._guard = RequestGuard(options.allowed_hosts, options.allowed_origins)
         self._limit = engine.options.max_message_bytes
-        self._principal_of = principal_of
+        self._door = door
+        self._single = (*_SINGLE, *(() if door is None else door.credential_headers))
         # What is known of requests whose message is all that is left to look at.
         self._welcome: set[tuple[Any, ...]] = set()
         self.modern = ModernEndpoint(engine, header_params, streaming=options.streaming)
@@ -170,7 +180,7 @@ class HttpApp:
         raw: Headers = scope["headers"]
         path = self._path_in(scope)
         if path != self._path and not self._is_old(path):
-            await respond(send, 404, b'{"error":"not found"}', JSON)
+            await self._elsewhere(request, path)
             return
         refusal = self._guard.refusal(
             headers.get(b"host", b""), headers.get(b"origin", b""), scope.get("server")
@@ -182,7 +192,7 @@ class HttpApp:
         if origin is not None and self._guard.allows_cors(origin):
             request = request._replace(transmit=_with_cors(send, origin))
         if len(headers) != len(raw):
-            if _has_copies(raw):
+            if _has_copies(raw, self._single):
                 await self._refuse(request, 400, "A header of the protocol is there twice")
                 return
             headers.update(_whole_accept(raw))
@@ -198,6 +208,24 @@ class HttpApp:
             await respond(request.transmit, 204, headers=[(b"allow", _METHODS)])
         elif method in ("GET", "DELETE"):
             await self._get_or_delete(request, method)
+        else:
+            await self._refuse(request, 405, f"{method} is not served here")
+
+    async def _elsewhere(self, request: HttpRequest, path: str) -> None:
+        """What a guard has to be read: where to get a token, say. Else there is nothing."""
+        page = None if self._door is None else self._door.page(path, self._path)
+        method = request.scope["method"]
+        origin = request.headers.get(b"origin")
+        if origin is not None and self._guard.allows_cors(origin):
+            request = request._replace(transmit=_with_cors(request.transmit, origin))
+        if page is None:
+            await respond(request.transmit, 404, b'{"error":"not found"}', JSON)
+        elif method == "OPTIONS":
+            await respond(request.transmit, 204, headers=[(b"allow", b"GET, HEAD, OPTIONS")])
+        elif method in ("GET", "HEAD"):
+            headers = [(b"content-type", page.content_type), (b"cache-control", b"no-store")]
+            body = b"" if method == "HEAD" else page.body
+            await respond(request.transmit, page.status, body, headers)
         else:
             await self._refuse(request, 405, f"{method} is not served here")
 
@@ -223,29 +251,42 @@ class HttpApp:
     async def _old(self, request: HttpRequest, method: str, path: str) -> None:
         old = self._old_sse
         assert old is not None
-        principal = self._principal(request.scope)
-        if method == "GET" and path == old.path:
-            await old.get(request, request.scope, principal)
-        elif method == "POST" and path == old.messages_path:
+        if (method, path) not in (("GET", old.path), ("POST", old.messages_path)):
+            # sse.two-endpoints (2024-11-05 basic/transports): one to read, one to post to
+            await self._refuse(request, 405, f"{method} is not served here")
+            return
+        principal = await self._identify(request)
+        if isinstance(principal, Refusal):
+            await self._turn_away(request, principal)
+        elif method == "GET":
+            hidden = () if self._door is None else self._door.credential_headers
+            await old.get(request, without_credentials(request.scope, hidden), principal)
+        else:
             body = await self._body(request) if await self._is_json(request) else None
             if body is not None:
                 await old.post(request, body, principal)
-        else:
-            # sse.two-endpoints (2024-11-05 basic/transports): one to read, one to post to
-            await self._refuse(request, 405, f"{method} is not served here")
 
     async def _get_or_delete(self, request: HttpRequest, method: str) -> None:
         if method == "GET" and not accepts(request.headers.get(b"accept"), b"text/event-stream"):
             await self._refuse(request, 406, "Accept must allow text/event-stream")
             return
+        principal = await self._identify(request)
+        if isinstance(principal, Refusal):
+            await self._turn_away(request, principal)
+            return
         serve = self.legacy.get if method == "GET" else self.legacy.delete
-        await serve(request, self._principal(request.scope))
+        await serve(request, principal)
 
     async def _take(self, request: HttpRequest) -> None:
+        # auth.token.validate-first: not even the body of a stranger is read
+        principal = None if self._door is None else await self._identify(request)
+        if isinstance(principal, Refusal):
+            await self._turn_away(request, principal)
+            return
         body = await self._body(request)
         if body is None:
             return
-        begun = self._begin(request, body)
+        begun = self._begin(request, body, principal)
         if isinstance(begun, WholeAnswer):
             await respond(request.transmit, *begun)
         else:
@@ -287,13 +328,33 @@ class HttpApp:
         """
         if not self._engine.lifespan.started or len(body) > self._limit:
             return None
-        return self._begin(request, body)
+        if self._door is None:
+            return self._begin(request, body, None)
+        identified = self._door.identify(request.headers)
+        if identified is None or isinstance(identified, Principal):
+            return self._begin(request, body, identified)
+        if isinstance(identified, Refusal):
+            return _turned_away(identified)
+        return self._begin_identified(request, body, identified)
 
-    def _begin(self, request: Requested, body: bytes) -> Begun:
+    async def _begin_identified(
+        self, request: Requested, body: bytes, identifying: Coroutine[Any, Any, Identified]
+    ) -> None:
+        """For a caller whom it takes time to know."""
+        identified = await identifying
+        begun: Begun
+        if isinstance(identified, Refusal):
+            begun = _turned_away(identified)
+        else:
+            begun = self._begin(request, body, identified)
+        await (respond(request.transmit, *begun) if isinstance(begun, WholeAnswer) else begun)
+
+    def _begin(self, request: Requested, body: bytes, principal: Principal | None) -> Begun:
         if not self._engine.lifespan.started:
-            return self._begin_late(request, body)
+            return self._begin_late(request, body, principal)
+        if self._door is not None:
+            request = WithoutCredentials(request, self._door.credential_headers)
         message = codec.decode(body)
-        principal = None if self._principal_of is None else self._principal_of(request.scope)
         if not speaks_modern(message, request.headers.get(b"mcp-protocol-version")):
             return self.legacy.begin(request, message, principal)
         if isinstance(message, Request):
@@ -305,13 +366,24 @@ class HttpApp:
         id = message.id if isinstance(message, Malformed) else None
         return WholeAnswer(400, codec.encode_error(id, error))
 
-    async def _begin_late(self, request: Requested, body: bytes) -> None:
+    async def _begin_late(
+        self, request: Requested, body: bytes, principal: Principal | None
+    ) -> None:
         await self._engine.lifespan.start()
-        begun = self._begin(request, body)
+        begun = self._begin(request, body, principal)
         await (respond(request.transmit, *begun) if isinstance(begun, WholeAnswer) else begun)
 
-    def _principal(self, scope: Scope) -> str | None:
-        return self._principal_of(scope) if self._principal_of is not None else None
+    async def _identify(self, request: HttpRequest) -> Identified:
+        if self._door is None:
+            return None
+        # auth.token.every-request, sbp.session-not-auth: whatever session the request names
+        identified = self._door.identify(request.headers)
+        if identified is None or isinstance(identified, Principal | Refusal):
+            return identified
+        return await identified
+
+    async def _turn_away(self, request: HttpRequest, refusal: Refusal) -> None:
+        await respond(request.transmit, *_turned_away(refusal))
 
     async def _refuse(self, request: HttpRequest, status: int, text: str) -> None:
         # http.origin.403-body, http.post.refused-body: an error without an id
@@ -323,6 +395,11 @@ class HttpApp:
 
 
 _ONE_REQUEST = InvalidRequestError("Invalid request: the body must be one request or notification")
+
+
+def _turned_away(refusal: Refusal) -> WholeAnswer:
+    body = codec.encode_error(None, InvalidRequestError(refusal.text))
+    return WholeAnswer(refusal.status, body, [*JSON, *refusal.headers])
 
 
 def _outside_of(scope: Scope, headers: dict[bytes, bytes]) -> tuple[Any, ...]:
@@ -346,10 +423,10 @@ def _whole_accept(raw: Headers) -> Headers:
     return [(b"accept", b", ".join(lines))] if lines else []
 
 
-def _has_copies(raw: Headers) -> bool:
+def _has_copies(raw: Headers, single: Collection[bytes]) -> bool:
     names = [name for name, _ in raw]
     return any(
-        names.count(name) > 1 for name in names if name in _SINGLE or name.startswith(b"mcp-param-")
+        names.count(name) > 1 for name in names if name in single or name.startswith(b"mcp-param-")
     )
 
 

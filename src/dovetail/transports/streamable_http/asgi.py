@@ -12,6 +12,7 @@ __all__ = [
     "BodyTooLargeError",
     "BodyTooSlowError",
     "ClientGoneError",
+    "Headers",
     "HttpRequest",
     "Receive",
     "Requested",

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from msgspec import UNSET
 
 from dovetail.core.call import Call
+from dovetail.core.principal import Principal
 from dovetail.errors import (
     HeaderMismatchError,
     InvalidParamsError,
@@ -34,12 +35,14 @@ from dovetail.spec.models import CallToolParams
 from dovetail.transports.streamable_http.accept import accepts
 from dovetail.transports.streamable_http.asgi import (
     Begun,
+    Headers,
     Requested,
     WholeAnswer,
     watch_for_disconnect,
 )
 from dovetail.transports.streamable_http.counts import HttpCounts
 from dovetail.transports.streamable_http.headers import check_mirror
+from dovetail.transports.streamable_http.refusals import find_refusal
 from dovetail.transports.streamable_http.reply import Reply
 from dovetail.wire import codec
 from dovetail.wire.messages import Request
@@ -81,7 +84,7 @@ class ModernEndpoint:
     """Serves modern requests."""
 
     def __init__(
-        self, engine: Engine, header_params: Callable[[str], HeaderParams], *, streaming: bool
+        self, engine: Engine, header_params: Callable[[str, Call], HeaderParams], *, streaming: bool
     ) -> None:
         self._engine = engine
         self._header_params = header_params
@@ -102,7 +105,7 @@ class ModernEndpoint:
         for link in tuple(self._links):
             link.end()
 
-    def begin(self, request: Requested, message: Request, principal: str | None) -> Begun:
+    def begin(self, request: Requested, message: Request, principal: Principal | None) -> Begun:
         """Answer one request, or begin to."""
         call = self._engine.eras.open(message, None, principal)
         problem = call if isinstance(call, RpcError) else None
@@ -127,8 +130,8 @@ class ModernEndpoint:
                 check_mirror("MCP-Protocol-Version", version, call.data["requested"])
             return
         spec = call.era.methods.get(message.method)
-        mirrored = None if spec is None else spec.mirrored
-        name = None if mirrored is None else getattr(call.params, mirrored)
+        member = None if spec is None else spec.member
+        name = None if member is None else getattr(call.params, member)
         said = _Said(
             headers.get(b"mcp-protocol-version"),
             headers.get(b"mcp-method"),
@@ -141,7 +144,8 @@ class ModernEndpoint:
             said.check()
             self._remember(said)
         if isinstance(call.params, CallToolParams):
-            self._check_parameters(headers, call.params)
+            call.means = self._engine
+            self._check_parameters(headers, call, call.params)
 
     def _remember(self, said: _Said) -> None:
         # Clients choose what stands in it: it must neither grow with them nor with what they say.
@@ -151,8 +155,10 @@ class ModernEndpoint:
             self._agreed.clear()
         self._agreed.add(said)
 
-    def _check_parameters(self, headers: dict[bytes, bytes], params: CallToolParams) -> None:
-        mirrored = self._header_params(params.name)
+    def _check_parameters(
+        self, headers: dict[bytes, bytes], call: Call, params: CallToolParams
+    ) -> None:
+        mirrored = self._header_params(params.name, call)
         if not mirrored:
             return
         arguments = {} if params.arguments is UNSET else codec.decode_json(params.arguments)
@@ -161,7 +167,7 @@ class ModernEndpoint:
             name = f"Mcp-Param-{header}"
             check_mirror(name, headers.get(name.lower().encode()), _value_at(path, arguments))
 
-    def _serve(self, request: Requested, call: Call, principal: str | None) -> Begun:
+    def _serve(self, request: Requested, call: Call, principal: Principal | None) -> Begun:
         # http.accept.406: a client must take both; one that takes only JSON gets the answer alone
         streams = self._streaming and accepts(request.headers.get(b"accept"), b"text/event-stream")
         reply = Reply(request.transmit, streams=streams)
@@ -176,7 +182,7 @@ class ModernEndpoint:
         call.over = True
         if reply.is_stream:
             return reply.finish(answer)
-        return WholeAnswer(_status_of(call), answer)
+        return WholeAnswer(_status_of(call), answer, *_headers_of(call))
 
     async def _wait(
         self,
@@ -201,11 +207,19 @@ class ModernEndpoint:
             call.over = True
             waiting.end()
             del self._links[link]
-        await reply.finish(body, _status_of(call))
+        await reply.finish(body, _status_of(call), *_headers_of(call))
 
 
 def _status_of(call: Call) -> int:
-    return 200 if call.failure is None else _STATUS.get(call.failure, 200)
+    if call.failure is None:
+        return 200
+    refusal = find_refusal(call)
+    return _STATUS.get(call.failure, 200) if refusal is None else refusal[0]
+
+
+def _headers_of(call: Call) -> tuple[Headers, ...]:
+    refusal = None if call.failure is None else find_refusal(call)
+    return () if refusal is None else (refusal[1],)
 
 
 class _Waiting:

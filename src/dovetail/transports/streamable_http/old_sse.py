@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs
 
+from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import InvalidRequestError
 from dovetail.runtime.connection import Connection
 from dovetail.runtime.engine import Engine
@@ -39,7 +40,7 @@ class _Channel:
 
     __slots__ = ("connection", "principal", "reply")
 
-    def __init__(self, connection: Connection, reply: Reply, principal: str | None) -> None:
+    def __init__(self, connection: Connection, reply: Reply, principal: Principal | None) -> None:
         self.connection = connection
         self.reply = reply
         self.principal = principal
@@ -64,7 +65,7 @@ class OldSseEndpoint:
         self._max_streams = max_streams
         self._channels: dict[str, _Channel] = {}
 
-    async def get(self, request: HttpRequest, scope: Any, principal: str | None) -> None:
+    async def get(self, request: HttpRequest, scope: Any, principal: Principal | None) -> None:
         """Open a stream and keep it until one side goes away."""
         if len(self._channels) >= self._max_streams:
             text = f"The server has {self._max_streams} streams open and takes no more now."
@@ -94,12 +95,12 @@ class OldSseEndpoint:
             self._channels.pop(id, None)
             await connection.close()
 
-    async def post(self, request: HttpRequest, body: bytes, principal: str | None) -> None:
+    async def post(self, request: HttpRequest, body: bytes, principal: Principal | None) -> None:
         """Take one message; what there is to say to it goes out on the stream."""
         query = parse_qs(request.scope.get("query_string", b"").decode("latin-1"))
         id = query.get("session_id", [""])[0]
         channel = self._channels.get(id)
-        if channel is not None and channel.principal == principal:
+        if channel is not None and owner_of(channel.principal) == owner_of(principal):
             try:
                 # Answers are never dropped, so who does not read them gets no more of them.
                 async with asyncio.timeout(_PATIENCE):
@@ -109,6 +110,8 @@ class OldSseEndpoint:
                 return
             if id in self._channels:
                 await respond(request.transmit, 202)
+                # What this message may do is what its own sender may, not who opened the stream.
+                channel.connection.principal = principal
                 channel.connection.receive(body)
                 return
         await _refuse(request, 404, "There is no such stream")

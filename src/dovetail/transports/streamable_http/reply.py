@@ -83,11 +83,11 @@ class Reply:
         """Whether the response has become a stream of events."""
         return self._writer is not None
 
-    async def finish(self, answer: bytes, status: int = 200) -> None:
+    async def finish(self, answer: bytes, status: int = 200, headers: Headers = JSON) -> None:
         """Send the answer and end the response."""
         if self._writer is None:
             self._ending = True
-            await respond(self._transmit, status, answer, JSON)
+            await respond(self._transmit, status, answer, headers)
             return
         self.event(answer, is_answer=True)
         await self.end()

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from dovetail.core.tasks import Status, TaskView
 from dovetail.eras.legacy.changes import announce
 from dovetail.eras.legacy.session import Session
 from dovetail.features.subscriptions import Change, Changed
-from dovetail.spec.revisions import V2025_11_25
+from dovetail.spec.revisions import LATEST_LEGACY, V2025_11_25
 
 LISTS = [Changed.TOOLS, Changed.PROMPTS, Changed.RESOURCES]
 
@@ -54,3 +55,17 @@ def test_a_resource_that_changed_is_told_to_whoever_subscribed() -> None:
 @pytest.mark.parametrize("change", [*map(Change, LISTS), Change(Changed.RESOURCE, "a://b")])
 def test_nothing_is_told_before_the_client_is_ready(change: Change) -> None:
     assert heard(change, session_with("a://b", ready=False)) is None
+
+
+def test_a_session_hears_of_its_own_tasks_until_they_have_ended() -> None:
+    session = Session(LATEST_LEGACY, None, {}, None)
+    session.ready, session.declared = True, frozenset({"tasks"})
+    working = TaskView("a", Status.WORKING, 0, 1, 1000, 50)
+    assert announce(Change(Changed.TASK, "a", working), session) is None
+    session.tasks.add("a")
+    told = announce(Change(Changed.TASK, "a", working), session)
+    assert told is not None and b'"notifications/tasks/status"' in told
+    assert session.tasks == {"a"}
+    ended = TaskView("a", Status.FAILED, 0, 1, 1000, 50)
+    assert announce(Change(Changed.TASK, "a", ended), session) is not None
+    assert session.tasks == set()

@@ -106,10 +106,11 @@ def test_a_question_goes_to_the_client_and_its_answer_comes_back() -> None:
     assert client.asked == ["elicitation/create"]
 
 
-def test_nothing_is_recorded_because_nothing_runs_twice() -> None:
-    call = Client(answered("result", b"{}")).call()
-    ask(call)
-    assert call.record.answers == {}
+def test_what_a_function_was_told_the_next_one_is_told_too() -> None:
+    client = Client(answered("result", b"{}"))
+    call = client.call()
+    assert ask(call) == ask(call) == b"{}"
+    assert client.asked == ["elicitation/create"]
 
 
 def test_the_handlers_clock_stands_still_while_the_user_thinks() -> None:

@@ -37,7 +37,7 @@ HELLO = (
 
 def run(call: Call, **identity: Any) -> Any:
     methods = legacy_methods(
-        make_identity(CAPABILITIES, **identity), lambda uri: uri.startswith("a://")
+        make_identity(CAPABILITIES, **identity), lambda call, uri: uri.startswith("a://")
     )
     return methods[call.method].run(call)
 
@@ -183,7 +183,7 @@ def test_a_resource_that_is_not_there_cannot_be_subscribed_to() -> None:
 
 
 def test_these_methods_and_no_others_are_of_this_era_alone() -> None:
-    methods = legacy_methods(make_identity(), lambda uri: True)
+    methods = legacy_methods(make_identity(), lambda call, uri: True)
     assert set(methods) == {
         "initialize",
         "ping",

@@ -8,8 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from dovetail import Server
 from dovetail.core.dispatch import Shaped
 from dovetail.core.era import CacheHint
+from dovetail.core.permission import Permission
 from dovetail.eras.modern.discover import discover_methods
 from dovetail.spec.revisions import V2026_07_28
 from tests.unit.fakes import PlainEra, make_call, make_identity
@@ -17,10 +19,14 @@ from tests.unit.fakes import PlainEra, make_call, make_identity
 NO_HINT = CacheHint()
 
 
-def discover(hint: CacheHint = NO_HINT, **identity: Any) -> tuple[dict[str, Any], CacheHint]:
+def discover(
+    hint: CacheHint = NO_HINT, permission: Permission | None = None, **identity: Any
+) -> tuple[dict[str, Any], CacheHint]:
     [(name, handler)] = discover_methods(make_identity(**identity), hint).items()
     assert name == "server/discover"
-    shaped = handler.run(make_call(name, b"{}", era=PlainEra(V2026_07_28)))
+    call = make_call(name, b"{}", era=PlainEra(V2026_07_28))
+    call.means = Server("s").engine._replace(permission=permission)
+    shaped = handler.run(call)
     assert isinstance(shaped, Shaped)
     result: dict[str, Any] = json.loads(msgspec.json.encode(shaped.result))
     return result, shaped.hint
@@ -49,3 +55,7 @@ def test_capabilities_extensions_and_instructions_are_told() -> None:
 def test_the_answer_may_be_kept_as_long_as_lists_may(hint: CacheHint) -> None:
     _, told = discover(hint)
     assert told == hint
+
+
+def test_behind_a_guard_the_answer_is_for_its_caller() -> None:
+    assert discover(CacheHint(5, "public"), Permission())[1] == CacheHint(5, "private")

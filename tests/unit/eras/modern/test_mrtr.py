@@ -16,6 +16,7 @@ from msgspec import UNSET, Raw
 
 from dovetail.core.call import Ask, Call, Peer
 from dovetail.core.dispatch import Interim
+from dovetail.core.principal import to_principal
 from dovetail.eras.modern.era import ModernEra
 from dovetail.eras.modern.mrtr import InputRounds
 from dovetail.eras.modern.sealing import Sealer
@@ -60,7 +61,7 @@ class Server:
     ) -> Call:
         raw = params if isinstance(params, bytes) else json.dumps(params).encode()
         call = make_call(method, raw, era=self.era, peer=CLIENT)
-        call.principal = principal
+        call.principal = to_principal(principal)
         if isinstance(call.params, InputParams):
             self.rounds.restore(call, call.params)
         return call

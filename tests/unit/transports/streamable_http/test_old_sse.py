@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from dovetail.guard import Guard
 from dovetail.transports.streamable_http import old_sse as module
 from dovetail.transports.streamable_http import reply as reply_module
 from dovetail.transports.streamable_http.app import HttpApp, HttpOptions
@@ -13,7 +14,7 @@ from dovetail.wire import codec
 from tests.unit.fakes import settle
 from tests.unit.talk import OLDEST, request, run, text_of
 from tests.unit.transports.streamable_http.asgi_client import Client, Response
-from tests.unit.transports.streamable_http.workshop import Workshop
+from tests.unit.transports.streamable_http.workshop import NamedByTest, Workshop
 
 HELLO = request(
     "initialize",
@@ -79,17 +80,46 @@ async def _send(path: str) -> Response:
 def test_a_stream_belongs_to_whoever_opened_it() -> None:
     async def play() -> None:
         shop = old_workshop()
-        user = "anna"
+        user = NamedByTest("anna")
         engine, find = shop.server.engine, shop.server.tools.header_params
-        app = HttpApp(engine, HttpOptions(old_sse="/sse"), find, lambda scope: user)
+        app = HttpApp(engine, HttpOptions(old_sse="/sse"), find, Guard(user))
         client = Client(app)
         stream, path = await open_stream(client)
-        user = "bert"
+        user.name = "bert"
         assert (await client.send("POST", HELLO, path=path)).status == 404
-        user = "anna"
+        user.name = "anna"
         assert (await client.send("POST", HELLO, path=path)).status == 202
         app.close()
         await stream.done()
+
+    run(play())
+
+
+def test_a_message_may_do_what_its_own_sender_may() -> None:
+    async def play() -> None:
+        shop = old_workshop()
+
+        @shop.server.tool(scopes={"deep"})
+        async def dig() -> str:
+            return "dug"
+
+        user = NamedByTest("anna", "deep")
+        engine, find = shop.server.engine, shop.server.tools.header_params
+        app = HttpApp(engine, HttpOptions(old_sse="/sse"), find, Guard(user))
+        client = Client(app)
+        stream, path = await open_stream(client)
+        assert (await client.send("POST", HELLO, path=path)).status == 202
+        message = request("tools/call", {"name": "dig", "arguments": {}}, id=2)
+        await client.send("POST", message, path=path)
+        # The same person, with a smaller token.
+        user.scopes = ()
+        message = request("tools/call", {"name": "dig", "arguments": {}}, id=3)
+        await client.send("POST", message, path=path)
+        await settle()
+        app.close()
+        said = (await stream.done()).body.decode()
+        assert "dug" in said
+        assert "Unknown tool: 'dig'" in said
 
     run(play())
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from dovetail import Context, Server
+from dovetail.core.principal import Principal
 from dovetail.features.header_params import Header
 from dovetail.transports.streamable_http.app import HttpApp
 from tests.unit.transports.streamable_http.asgi_client import Client
@@ -131,3 +132,16 @@ class Workshop:
             self.server.tool(extra)
         else:
             self.server.tools.remove("extra")
+
+
+class NamedByTest:
+    """Takes the name of whoever the test says."""
+
+    credential_headers: tuple[bytes, ...] = ()
+
+    def __init__(self, name: str, *scopes: str) -> None:
+        self.name = name
+        self.scopes = scopes
+
+    def authenticate(self, credentials: object) -> Principal:
+        return Principal(self.name, self.scopes)

@@ -5,6 +5,7 @@ What a POST says is the business of `exchange.py`, what a session holds that of 
 
 from __future__ import annotations
 
+from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import InternalError, InvalidRequestError, LimitError, RpcError
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.one_shot import AnswersOnly
@@ -57,7 +58,7 @@ class LegacyEndpoint:
 
     # -- POST -------------------------------------------------------------------------------
 
-    def begin(self, request: Requested, message: Incoming, principal: str | None) -> Begun:
+    def begin(self, request: Requested, message: Incoming, principal: Principal | None) -> Begun:
         """Take one message or a batch: answer it, or begin to."""
         if isinstance(message, Request) and message.method == "initialize":
             return self._initialize(request, message, principal)
@@ -74,7 +75,7 @@ class LegacyEndpoint:
         return exchange.take(message, revision)
 
     def _find(
-        self, headers: dict[bytes, bytes], principal: str | None
+        self, headers: dict[bytes, bytes], principal: Principal | None
     ) -> HttpSession | tuple[int, str] | None:
         """The session of a request, None where none is needed, or why it is refused."""
         version = headers.get(_VERSION)
@@ -91,7 +92,7 @@ class LegacyEndpoint:
             # http.session.missing-400 (2025-11-25 basic/transports)
             return 400, "Mcp-Session-Id is missing; begin with initialize"
         session = self.sessions.get(id.decode("latin-1"))
-        if session is None or session.principal != principal:
+        if session is None or session.owner != owner_of(principal):
             # http.session.ended-404: also for somebody else's session, which is none of theirs
             return 404, "There is no such session (any more); begin again with initialize"
         return session
@@ -118,7 +119,7 @@ class LegacyEndpoint:
         return find_revision(version.strip().decode("latin-1")) or HEADERLESS
 
     async def _initialize(
-        self, request: Requested, message: Request, principal: str | None
+        self, request: Requested, message: Request, principal: Principal | None
     ) -> None:
         self._end_expired()
         session = HttpSession(self._engine, principal)
@@ -145,7 +146,7 @@ class LegacyEndpoint:
 
     # -- GET and DELETE ---------------------------------------------------------------------
 
-    async def get(self, request: HttpRequest, principal: str | None) -> None:
+    async def get(self, request: HttpRequest, principal: Principal | None) -> None:
         """Open the stream for messages of no request, or pick a broken one up again."""
         found = self._find(request.headers, principal)
         if not isinstance(found, HttpSession):
@@ -175,7 +176,7 @@ class LegacyEndpoint:
             if stream.reply is reply:
                 stream.reply = None
 
-    async def delete(self, request: HttpRequest, principal: str | None) -> None:
+    async def delete(self, request: HttpRequest, principal: Principal | None) -> None:
         """End a session."""
         found = self._find(request.headers, principal)
         if not isinstance(found, HttpSession):

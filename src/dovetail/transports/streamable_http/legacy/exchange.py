@@ -8,6 +8,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from dovetail.core.call import Call
+from dovetail.core.principal import Principal
 from dovetail.eras.select import no_batches
 from dovetail.errors import InternalError, InvalidRequestError, RpcError
 from dovetail.features.cancellation import read_cancellation
@@ -23,6 +24,7 @@ from dovetail.transports.streamable_http.asgi import (
 )
 from dovetail.transports.streamable_http.legacy.session import HttpSession, InFlight
 from dovetail.transports.streamable_http.legacy.streams import AnswerOnlyOutbox, CallOutbox
+from dovetail.transports.streamable_http.refusals import find_refusal
 from dovetail.transports.streamable_http.reply import Reply
 from dovetail.wire import codec
 from dovetail.wire.messages import Batch, Incoming, Malformed, Notification, Request, Response
@@ -45,7 +47,7 @@ class Exchange:
         engine: Engine,
         request: Requested,
         session: HttpSession | None,
-        principal: str | None,
+        principal: Principal | None,
         *,
         streams: bool,
     ) -> None:
@@ -73,6 +75,9 @@ class Exchange:
         if isinstance(answer, bytes) and outbox.is_silent:
             # What a handler has left behind may talk on; nobody listens any more.
             call.over = True
+            refusal = None if call.failure is None else find_refusal(call)
+            if refusal is not None:
+                return WholeAnswer(refusal[0], answer, refusal[1])
             return WholeAnswer(200, answer)
         in_flight = self._calls[call.id] = InFlight(call)
         return self._go_on(in_flight, answer, reply, outbox)

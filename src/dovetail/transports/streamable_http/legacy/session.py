@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail.core.call import Call, Reach
+from dovetail.core.principal import Principal, owner_of
 from dovetail.eras.select import Session, announce
 from dovetail.features.subscriptions import Change
 from dovetail.runtime.engine import Engine
@@ -54,13 +55,14 @@ class HttpSession:
     reach = Reach()
 
     __slots__ = (
-        "calls", "engine", "general", "id", "next_stream", "principal", "session", "streams",
+        "calls", "engine", "general", "id", "next_stream", "owner", "session", "streams",
         "unsubscribe",
     )  # fmt: skip
 
-    def __init__(self, engine: Engine, principal: str | None) -> None:
+    def __init__(self, engine: Engine, principal: Principal | None) -> None:
         self.engine = engine
-        self.principal = principal
+        # Whose it is: not what they may, which can grow.
+        self.owner = owner_of(principal)
         self.id = ""
         self.session: Session | None = None
         # Calls in flight, for notifications/cancelled, which comes as a request of its own.
@@ -131,11 +133,14 @@ class HttpSession:
             if loop.is_closed():
                 # It ended without ending its sessions; whoever publishes is not to blame.
                 unsubscribe()
-            else:
+            elif change.task is None or self._has_made(change.task.id):
                 loop.call_soon_threadsafe(self.hear, change)
 
         unsubscribe = self.engine.bus.subscribe(heard)
         return unsubscribe
+
+    def _has_made(self, task: str) -> bool:
+        return self.session is not None and task in self.session.tasks
 
     def hear(self, change: Change) -> None:
         """Tell the client of a change, if it listens."""
@@ -143,6 +148,11 @@ class HttpSession:
             message = announce(change, self.session)
             if message is not None:
                 self.general.send(message)
+
+    def tell(self, message: bytes) -> None:
+        """Send a message that belongs to no request, to whoever listens."""
+        if self.general is not None:
+            self.general.send(message)
 
     def end(self) -> None:
         """End whatever goes on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dovetail.guard import Guard
 from dovetail.stores.sessions import MemorySessions
 from dovetail.transports.streamable_http.app import HttpApp, HttpOptions
 from dovetail.transports.streamable_http.legacy.session import HttpSession
@@ -16,7 +17,7 @@ from tests.unit.talk import (
     run,
 )
 from tests.unit.transports.streamable_http.asgi_client import Client, answer_in, batch
-from tests.unit.transports.streamable_http.workshop import Workshop
+from tests.unit.transports.streamable_http.workshop import NamedByTest, Workshop
 
 
 @pytest.mark.parametrize("revision", [BATCHES, FIRST_FORMS, LEGACY])
@@ -107,18 +108,18 @@ def test_delete_ends_a_session_and_whatever_goes_on_in_it() -> None:
 def test_a_session_belongs_to_whoever_began_it() -> None:
     async def play() -> None:
         shop = Workshop()
-        user = "anna"
+        user = NamedByTest("anna")
         engine, find = shop.server.engine, shop.server.tools.header_params
-        shop.app = HttpApp(engine, HttpOptions(), find, lambda scope: user)
+        shop.app = HttpApp(engine, HttpOptions(), find, Guard(user))
         client = await Client(shop.app).open()
-        user = "bert"
+        user.name = "bert"
         for response in (
             await client.post("ping").done(),
             await client.send("GET", b"", client.own),
             await client.delete(),
         ):
             assert response.status == 404
-        user = "anna"
+        user.name = "anna"
         assert (await client.post("ping").done()).status == 200
 
     run(play())

@@ -42,6 +42,24 @@ def test_a_get_stream_tells_of_changes_from_any_thread(revision: str) -> None:
     run(play())
 
 
+def test_what_belongs_to_no_request_goes_to_whoever_listens() -> None:
+    async def play() -> None:
+        shop = Workshop()
+        client = await shop.client.open()
+        [kept] = shop.app.legacy.sessions
+        # Nobody listens yet.
+        kept.tell(b'{"jsonrpc":"2.0","method":"notifications/early"}')
+        stream = client.listen()
+        await stream.until(lambda response: response.status == 200)
+        kept.tell(b'{"jsonrpc":"2.0","method":"notifications/late"}')
+        await stream.hear("notifications/late")
+        assert stream.heard("notifications/early") == []
+        stream.disconnect()
+        await stream.done()
+
+    run(play())
+
+
 def test_a_loop_that_ended_with_streams_open_harms_nobody_who_makes_changes() -> None:
     async def play() -> Workshop:
         shop = Workshop()

@@ -1,0 +1,29 @@
+"""What tasks may cost."""
+
+from __future__ import annotations
+
+from bench.targets import Target
+from bench.tasks.measure import TaskResults
+
+__all__ = ["judge_tasks"]
+
+_MOST_BYTES = 4096
+
+
+def judge_tasks(results: TaskResults) -> list[Target]:
+    """Ten thousand that wait for their users must not fill the memory."""
+    return [
+        Target(
+            f"bytes of a task that waits for its client, {where}",
+            turn.parked_bytes,
+            _MOST_BYTES,
+            1.0,
+            is_promise=is_promise,
+            is_ceiling=True,
+        )
+        for where, turn, is_promise in (
+            ("in memory", results.memory, True),
+            ("in a file", results.file, True),
+            ("in memory, before it is put to sleep", results.awake, False),
+        )
+    ]

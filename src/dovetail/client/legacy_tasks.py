@@ -1,0 +1,122 @@
+"""Tasks of a server that has them as 2025-11-25 does."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw, Struct
+
+from dovetail.client.results import ToolsListed, decode_result
+from dovetail.client.tasks import TaskCalls, TaskState
+
+if TYPE_CHECKING:
+    from dovetail.client.legacy import LegacyEra
+
+__all__ = ["LegacyTaskCalls"]
+
+_MAX_PAGES = 100
+
+
+class _Task(Struct, rename="camel"):
+    task_id: str
+    status: str
+    status_message: str | None = None
+    created_at: str = ""
+    last_updated_at: str = ""
+    ttl: float | None = None
+    poll_interval: float | None = None
+
+    def read(self) -> TaskState:
+        return TaskState(
+            id=self.task_id,
+            status=self.status,
+            message=self.status_message,
+            created_at=self.created_at,
+            updated_at=self.last_updated_at,
+            ttl_ms=self.ttl,
+            poll_ms=self.poll_interval,
+        )
+
+
+class _Created(Struct):
+    task: _Task
+
+
+class LegacyTaskCalls(TaskCalls):
+    """The client asks for a task where the server and the tool have said that they make some."""
+
+    def __init__(self, era: LegacyEra) -> None:
+        self._era = era
+        # Tools by what they say of tasks, as far as they were listed.
+        self._supports: dict[str, str] = {}
+        # Requests for results that wait, so that tasks can ask meanwhile.
+        self._waiting: dict[str, asyncio.Task[Raw]] = {}
+
+    async def create(
+        self, name: str, arguments: dict[str, Any], ttl: float | None, meta: dict[str, Any] | None
+    ) -> TaskState:
+        """Call a tool, as a task if it makes one."""
+        params: dict[str, Any] = {"name": name, "arguments": arguments}
+        if await self._makes_tasks(name):
+            params["task"] = {} if ttl is None else {"ttl": round(ttl * 1000)}
+        raw = await self._era.request("tools/call", params, meta=meta)
+        if "task" not in params:
+            return TaskState(id="", status="completed", result=raw)
+        return decode_result(_Created, raw, "tools/call").task.read()
+
+    async def _makes_tasks(self, name: str) -> bool:
+        # tasks.tool.no-request-capability (2025-11-25 basic/utilities/tasks): without the
+        # capability, what a tool says means nothing
+        declared = self._era.facts.capabilities.get("tasks", {})
+        if "call" not in declared.get("requests", {}).get("tools", {}):
+            return False
+        if name not in self._supports:
+            await self._list_tools()
+        return self._supports.get(name) in ("optional", "required")
+
+    async def _list_tools(self) -> None:
+        cursor: str | None = None
+        for _ in range(_MAX_PAGES):
+            params = None if cursor is None else {"cursor": cursor}
+            raw = await self._era.request("tools/list", params)
+            page = decode_result(ToolsListed, raw, "tools/list")
+            for tool in page.tools:
+                execution = tool.execution
+                support = None if execution is None else execution.task_support
+                self._supports[tool.name] = support or "forbidden"
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    async def get(self, id: str) -> TaskState:
+        """The task."""
+        raw = await self._era.request("tasks/get", {"taskId": id})
+        return decode_result(_Task, raw, "tasks/get").read()
+
+    async def answer(self, state: TaskState) -> None:
+        """The server asks while a request for the result waits: see to it that one does."""
+        waiting = self._waiting.get(state.id)
+        if waiting is None or waiting.done():
+            self._waiting[state.id] = self._era.exchange.callbacks.start(self._fetch(state.id))
+
+    async def _fetch(self, id: str) -> Raw:
+        return await self._era.request("tasks/result", {"taskId": id}, timeout=math.inf)
+
+    async def result(self, state: TaskState) -> Raw:
+        """What the request that waits has brought, or one of its own."""
+        if state.result is not None:
+            return state.result
+        waiting = self._waiting.pop(state.id, None)
+        if waiting is not None:
+            return await waiting
+        return await self._fetch(state.id)
+
+    async def cancel(self, id: str) -> None:
+        """End it."""
+        waiting = self._waiting.pop(id, None)
+        await self._era.request("tasks/cancel", {"taskId": id})
+        if waiting is not None:
+            # The server says that there is no result; nobody wants to hear it.
+            await asyncio.gather(waiting, return_exceptions=True)

@@ -1,0 +1,240 @@
+"""Tasks as 2025-11-25 has them (basic/utilities/tasks), an experiment of that revision.
+
+The client asks for a task in the params of its request, polls it, and fetches the result with a
+request that waits. What the task asks meanwhile goes out while such a request waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, Struct
+
+from dovetail.core.call import Ask, Call
+from dovetail.core.dispatch import MethodHandler
+from dovetail.core.era import Encoded
+from dovetail.core.tasks import Status, TaskShape, TaskView, spell_time
+from dovetail.eras.legacy.session import Session
+from dovetail.errors import (
+    DovetailError,
+    InvalidParamsError,
+    LimitError,
+    MethodNotFoundError,
+    RpcError,
+    ToolError,
+    TransportError,
+)
+from dovetail.spec.keys import RELATED_TASK
+from dovetail.spec.models import CallToolParams, ListParams, TaskParams, TaskRequest
+from dovetail.spec.revisions import Revision
+from dovetail.wire import codec
+
+__all__ = ["LegacyTasks", "describe", "result_methods"]
+
+# The longest text of a failed tool that is repeated in the status of its task.
+_LONGEST_MESSAGE = 500
+# Tasks of which one session is told; whoever makes more polls the others.
+_MOST_TOLD_OF = 1000
+
+
+class _Block(Struct):
+    text: str = ""
+
+
+class _Called(Struct, rename="camel"):
+    is_error: bool = False
+    content: list[_Block] = []
+
+
+class _Failure(Struct):
+    code: int
+    message: str
+    data: Any = None
+
+
+class LegacyTasks(TaskShape):
+    """How a revision with a handshake speaks of tasks, if it knows any."""
+
+    def __init__(self, revision: Revision) -> None:
+        self._revision = revision
+
+    def is_wanted(self, call: Call) -> bool:
+        """The params ask for it."""
+        params = call.params
+        asked = isinstance(params, CallToolParams) and params.task is not UNSET
+        return asked and self._revision.tasks
+
+    def needed(self, label: str) -> DovetailError:
+        """tasks.tool.required-32601; where there are no tasks, a text that the model reads."""
+        if self._revision.tasks:
+            return MethodNotFoundError(
+                f"{label!r} runs as a task only: call it with `task` in the params"
+            )
+        return ToolError(
+            f"{label!r} runs as a task only, and {self._revision}, which the client speaks, has no "
+            "tasks."
+        )
+
+    def unsupported(self, label: str) -> DovetailError | None:
+        """tasks.tool.forbidden-32601."""
+        return MethodNotFoundError(
+            f"{label!r} does not run as a task: call it without `task` in the params"
+        )
+
+    def require(self, call: Call) -> None:
+        """Whoever has shaken hands may ask."""
+
+    def wanted_ttl_ms(self, call: Call) -> float | None:
+        """What the params say; raises InvalidParamsError."""
+        params = call.params
+        assert isinstance(params, CallToolParams)
+        try:
+            return codec.decode_as(TaskRequest, params.task).ttl  # type: ignore[arg-type]
+        except msgspec.ValidationError as error:
+            raise InvalidParamsError(f"Invalid params: task: {error}") from None
+
+    def created(self, call: Call, task: TaskView) -> Encoded:
+        """tasks.create-result; from now on the session is told of it."""
+        session: Session = call.session
+        if session.is_kept:
+            if len(session.tasks) >= _MOST_TOLD_OF:
+                session.tasks.pop()
+            session.tasks.add(task.id)
+        return Encoded(codec.encode({"task": describe(task)}))
+
+    def shown(self, task: TaskView) -> Encoded:
+        """tasks.get-no-related-meta: the task and nothing else."""
+        return Encoded(codec.encode(describe(task)))
+
+    def cancelled(self, task: TaskView, *, was_final: bool) -> Encoded:
+        """tasks.cancel-status; what has ended cannot be cancelled."""
+        if was_final:
+            # tasks.cancel-terminal-32602
+            raise InvalidParamsError(f"The task has ended already: it is {task.status.value}")
+        return self.shown(task)
+
+    def status_of(self, result: bytes) -> tuple[Status, str | None]:
+        """A tool that failed makes a task that failed, and its status says why."""
+        called = codec.decode_as(_Called, result)
+        if not called.is_error:
+            return Status.COMPLETED, None
+        # tasks.failed-message
+        text = "\n".join(block.text for block in called.content if block.text)
+        return Status.FAILED, text[:_LONGEST_MESSAGE] or "The tool failed without saying why."
+
+    def related(self, id: str, params: bytes) -> bytes | None:
+        """tasks.related-meta-on-requests."""
+        return _relate(id, params)
+
+
+def describe(task: TaskView) -> dict[str, Any]:
+    """The task as this revision shows it."""
+    # tasks.created-at, tasks.updated-at, tasks.ttl-reported
+    described: dict[str, Any] = {
+        "taskId": task.id,
+        "status": task.status.value,
+        "createdAt": spell_time(task.created),
+        "lastUpdatedAt": spell_time(task.updated),
+        "ttl": task.ttl_ms,
+        "pollInterval": task.poll_ms,
+    }
+    if task.message is not None:
+        described["statusMessage"] = task.message
+    return described
+
+
+def _relate(id: str, members: bytes | None) -> bytes:
+    """The JSON object with the metadata that names its task."""
+    given = codec.decode_as(dict[str, Raw], members or b"{}")
+    meta = codec.decode_as(dict[str, Raw], given.get("_meta", b"{}"))
+    meta[RELATED_TASK] = Raw(codec.encode({"taskId": id}))
+    return codec.encode({**given, "_meta": meta})
+
+
+def result_methods() -> dict[str, MethodHandler]:
+    """tasks/result and tasks/list, ready for the dispatcher."""
+
+    async def result(call: Call) -> Encoded:
+        params: TaskParams = call.params  # type: ignore[assignment]
+        task = await call.means.tasks.get(call, params.task_id)
+        # tasks.result-blocks
+        task = await _Courier(call, task).wait()
+        if task.result is not None:
+            # tasks.result-terminal, tasks.result-related-meta
+            return Encoded(_relate(task.id, task.result))
+        if task.error is not None:
+            # tasks.failed-error-same
+            failure = codec.decode_as(_Failure, task.error)
+            raise RpcError(failure.message, failure.data, code=failure.code)
+        raise InvalidParamsError("The task was cancelled: there is no result")
+
+    async def list_tasks(call: Call) -> dict[str, Any]:
+        if call.principal is None:
+            # tasks.list-not-anonymous: anybody's tasks would be shown to anybody
+            raise MethodNotFoundError(
+                "Method not found: 'tasks/list' is not served to callers who cannot be told apart"
+            )
+        params: ListParams = call.params  # type: ignore[assignment]
+        page = await call.means.tasks.page(call, params.cursor)
+        listed: dict[str, Any] = {"tasks": [describe(task) for task in page.tasks]}
+        if page.next_cursor is not None:
+            # tasks.list-next-cursor
+            listed["nextCursor"] = page.next_cursor
+        return listed
+
+    return {
+        "tasks/result": MethodHandler(result, needs_task=True),
+        "tasks/list": MethodHandler(list_tasks, needs_task=True),
+    }
+
+
+class _Courier:
+    """Waits for the end of a task, and puts its questions to the client that waits."""
+
+    def __init__(self, call: Call, task: TaskView) -> None:
+        self._call = call
+        self._tasks = call.means.tasks
+        self._task = task
+        self._asking: dict[str, asyncio.Task[None]] = {}
+
+    async def wait(self) -> TaskView:
+        """The task when it has ended."""
+        try:
+            while not self._task.status.is_final:
+                for key, ask in self._task.asks.items():
+                    self._put(key, ask)
+                self._task = await self._tasks.changed(self._call, self._task)
+            return self._task
+        finally:
+            for asking in self._asking.values():
+                asking.cancel()
+
+    def _put(self, key: str, ask: Ask) -> None:
+        session: Session = self._call.session
+        capability = ask.method.partition("/")[0]
+        if session.back_channel is None or not session.ready:
+            return
+        if key in self._asking or capability not in session.capabilities:
+            return
+        if self._tasks.take(self._task.id, key):
+            self._asking[key] = asyncio.create_task(self._deliver(key, ask))
+
+    async def _deliver(self, key: str, ask: Ask) -> None:
+        call, id = self._call, self._task.id
+        channel = call.session.back_channel
+        ask = ask._replace(params=_relate(id, ask.params))
+        try:
+            answer = await call.waiting(channel.request(ask, call.outbox.send))
+        except RpcError as error:
+            # The client refused; that is for the model to read.
+            refusal = ToolError(f"The client refused {ask.method}: {error.message}")
+            self._tasks.refuse(id, key, refusal)
+        except LimitError as error:
+            self._tasks.refuse(id, key, error)
+        except (TransportError, asyncio.CancelledError):
+            # Whoever waits for the result next is asked.
+            self._tasks.give_back(id, key)
+        else:
+            await self._tasks.answer(call, id, {key: answer})

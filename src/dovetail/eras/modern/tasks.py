@@ -1,0 +1,135 @@
+"""Tasks as the extension io.modelcontextprotocol/tasks has them.
+
+A client says in each request that it knows tasks; whether the answer is one is the server's
+choice. Everything about a task is in the answer to tasks/get; what it asks is answered by
+tasks/update, one question at a time or all at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Raw
+
+from dovetail.core.call import Call
+from dovetail.core.dispatch import MethodHandler
+from dovetail.core.era import Encoded
+from dovetail.core.tasks import Status, TaskShape, TaskView, spell_time
+from dovetail.eras.modern.mrtr import read_responses
+from dovetail.errors import DovetailError, MissingCapabilityError
+from dovetail.spec.keys import SERVER_INFO, TASKS
+from dovetail.spec.models import TaskUpdateParams
+from dovetail.wire import codec
+
+__all__ = ["ModernTasks", "detail", "require_tasks", "update_methods"]
+
+_REQUIRED: dict[str, Any] = {"extensions": {TASKS: {}}}
+
+
+class ModernTasks(TaskShape):
+    """How the extension speaks of tasks."""
+
+    asks_first = True
+
+    def __init__(self, complete: Callable[[Any], bytes], server_info: Any) -> None:
+        self._complete = complete
+        self._meta = {SERVER_INFO: server_info}
+
+    def is_wanted(self, call: Call) -> bool:
+        """xtasks.opt-in: only the request itself tells, whatever was said before."""
+        return _knows_tasks(call)
+
+    def needed(self, label: str) -> DovetailError:
+        """xtasks.missing-capability-32021."""
+        return MissingCapabilityError(
+            _REQUIRED, f"{label!r} runs as a task only; this request does not declare {TASKS}"
+        )
+
+    def unsupported(self, label: str) -> DovetailError | None:
+        """The server chooses: it just runs."""
+        return None
+
+    def require(self, call: Call) -> None:
+        """xtasks.non-declaring."""
+        require_tasks(call)
+
+    def wanted_ttl_ms(self, call: Call) -> float | None:
+        """xtasks.result-removed: clients have no say in it any more."""
+        return None
+
+    def created(self, call: Call, task: TaskView) -> Encoded:
+        """xtasks.resulttype-task: flat, and with nothing of what the task comes to."""
+        return Encoded(codec.encode({"resultType": "task", "_meta": self._meta, **_describe(task)}))
+
+    def shown(self, task: TaskView) -> Encoded:
+        """The task with whatever its status brings along."""
+        return Encoded(self._complete(Raw(codec.encode(detail(task)))))
+
+    def cancelled(self, task: TaskView, *, was_final: bool) -> Encoded:
+        """xtasks.update-ack: nothing but that the request has arrived."""
+        return Encoded(self._complete({}))
+
+    def status_of(self, result: bytes) -> tuple[Status, str | None]:
+        """xtasks.failed-only-jsonrpc: a tool that failed has a result all the same."""
+        return Status.COMPLETED, None
+
+    def related(self, id: str, params: bytes) -> bytes | None:
+        """xtasks.no-progress-on-listen: neither progress nor log messages belong to a task."""
+        return None
+
+
+def _knows_tasks(call: Call) -> bool:
+    extensions = call.peer.capabilities.get("extensions")
+    return isinstance(extensions, dict) and isinstance(extensions.get(TASKS), dict)
+
+
+def require_tasks(call: Call) -> None:
+    """Raise for a request that does not say that its client knows tasks."""
+    if not _knows_tasks(call):
+        raise MissingCapabilityError(_REQUIRED, f"This request does not declare {TASKS}")
+
+
+def _describe(task: TaskView) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "taskId": task.id,
+        "status": task.status.value,
+        "createdAt": spell_time(task.created),
+        "lastUpdatedAt": spell_time(task.updated),
+        "ttlMs": task.ttl_ms,
+        "pollIntervalMs": task.poll_ms,
+    }
+    if task.message is not None:
+        described["statusMessage"] = task.message
+    return described
+
+
+def detail(task: TaskView) -> dict[str, Any]:
+    """xtasks.get-shapes: the task and what its status brings along."""
+    described = _describe(task)
+    if task.status is Status.INPUT_REQUIRED:
+        described["inputRequests"] = {
+            key: {
+                "method": ask.method,
+                **({} if ask.params is None else {"params": Raw(ask.params)}),
+            }
+            for key, ask in task.asks.items()
+        }
+    elif task.result is not None:
+        described["result"] = Raw(task.result)
+    elif task.error is not None:
+        described["error"] = Raw(task.error)
+    return described
+
+
+def update_methods() -> dict[str, MethodHandler]:
+    """tasks/update, ready for the dispatcher."""
+
+    async def update(call: Call) -> dict[str, Any]:
+        params: TaskUpdateParams = call.params  # type: ignore[assignment]
+        require_tasks(call)
+        answers = read_responses(params.input_responses)
+        await call.means.tasks.answer(call, params.task_id, answers)
+        return {}
+
+    return {"tasks/update": MethodHandler(update, needs_task=True)}

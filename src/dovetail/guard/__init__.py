@@ -1,0 +1,40 @@
+"""Who may call, what they may use, how often, and what is written down."""
+
+from dovetail.core.hooks import Hook, HookedCall
+from dovetail.core.principal import Principal
+from dovetail.guard.api_keys import ApiKeys
+from dovetail.guard.audit import AuditLog
+from dovetail.guard.breaker import Breaker
+from dovetail.guard.credentials import Authenticator, Credentials, Rejected
+from dovetail.guard.guard import Guard
+from dovetail.guard.introspection import Introspection
+from dovetail.guard.key_file import KeyFile
+from dovetail.guard.limits import Limits
+from dovetail.guard.metrics import Metrics
+from dovetail.guard.oauth import OAuth
+from dovetail.guard.rates import Rate
+from dovetail.guard.redaction import Redaction
+from dovetail.guard.retrying import retry
+from dovetail.guard.traces import Traces
+
+__all__ = [
+    "ApiKeys",
+    "AuditLog",
+    "Authenticator",
+    "Breaker",
+    "Credentials",
+    "Guard",
+    "Hook",
+    "HookedCall",
+    "Introspection",
+    "KeyFile",
+    "Limits",
+    "Metrics",
+    "OAuth",
+    "Principal",
+    "Rate",
+    "Redaction",
+    "Rejected",
+    "Traces",
+    "retry",
+]

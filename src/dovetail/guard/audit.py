@@ -1,0 +1,179 @@
+"""What is written down: one JSON line per call, and one for whoever was not let in."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import sys
+import time
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from dovetail.core.hooks import Hook, HookedCall
+from dovetail.errors import InternalError, UsageError
+from dovetail.guard.log_files import LineFile
+from dovetail.guard.rates import Bucket, Rate
+from dovetail.guard.redaction import Redaction
+
+__all__ = ["AuditLog"]
+
+logger = logging.getLogger("dovetail")
+
+ArgumentStyle = Literal["digest", "redacted", "none"]
+_STYLES = ("digest", "redacted", "none")
+# Lines about strangers in a second: they must not be able to fill the disk.
+_STRANGERS = Rate(10, burst=50)
+_LONGEST_NAME = 256
+
+
+class _Line(Struct, omit_defaults=True):
+    time: str
+    principal: str | None
+    transport: str
+    revision: str
+    method: str
+    outcome: str
+    ms: float
+    bytes: int
+    name: str | None = None
+    arguments: Any = None
+    code: int | None = None
+
+
+class _Stranger(Struct, omit_defaults=True):
+    time: str
+    transport: str
+    outcome: str
+    status: int
+    reason: str
+    # Others since the last such line, which got none.
+    more: int = 0
+
+
+class AuditLog(Hook):
+    """Writes to a file that is rotated, or to stderr if there is none.
+
+    `arguments`: a SHA-256 digest of them, themselves without secrets, or nothing. `strict`: calls
+    are refused while nothing can be written.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        arguments: ArgumentStyle = "digest",
+        max_bytes: int = 100_000_000,
+        keep: int = 5,
+        redaction: Redaction | None = None,
+        strict: bool = False,
+    ) -> None:
+        if arguments not in _STYLES:
+            raise UsageError(f"arguments is one of {', '.join(_STYLES)}, got {arguments!r}")
+        if max_bytes < 1 or keep < 0:
+            raise UsageError(f"max_bytes is at least 1 and keep at least 0: {max_bytes}, {keep}")
+        self._arguments = arguments
+        self._redaction = redaction or Redaction()
+        self._strict = strict
+        try:
+            self._file = None if path is None else LineFile(path, max_bytes, keep)
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
+        self._is_broken = False
+        self._strangers = Bucket(_STRANGERS)
+        self._more = 0
+        self._encode = msgspec.json.Encoder().encode
+
+    def before(self, call: HookedCall) -> None:
+        """Refuse what cannot be written down, if that is wanted."""
+        if self._is_broken and self._strict:
+            # Try whether there is room again.
+            self._write(_Stranger(_now(), call.transport, "resumed", 0, "the log was interrupted"))
+            if self._is_broken:
+                raise InternalError("The audit log cannot be written, and calls need one here")
+
+    def after(self, call: HookedCall) -> None:
+        """Write the line of a call."""
+        principal = call.principal
+        name = call.name
+        self._write(
+            _Line(
+                time=_now(),
+                principal=None if principal is None else principal.id,
+                transport=call.transport,
+                revision=call.revision,
+                method=call.method[:_LONGEST_NAME],
+                outcome=str(call.outcome),
+                ms=int(call.duration * 1_000_000) / 1000,
+                bytes=call.size,
+                name=None if name is None else self._clean_name(call, name),
+                arguments=self._spell(call),
+                code=call.code,
+            )
+        )
+
+    def stranger(self, transport: str, status: int, reason: str) -> None:
+        """Write down that somebody was not let in."""
+        if self._strangers.wait():
+            self._more += 1
+            return
+        self._strangers.take()
+        more, self._more = self._more, 0
+        self._write(_Stranger(_now(), transport, "not let in", status, reason, more))
+
+    def close(self) -> None:
+        """Let the file go."""
+        if self._file is not None:
+            self._file.close()
+
+    def _clean_name(self, call: HookedCall, name: str) -> str:
+        if call.method == "tools/call" and call.outcome in ("ok", "tool_error"):
+            return name
+        if len(name) > _LONGEST_NAME:
+            name = f"{name[:_LONGEST_NAME]}[cut]"
+        # Names of tools are ours; URIs, and names of tools that are not there, are the caller's.
+        return str(self._redaction.clean(name))
+
+    def _spell(self, call: HookedCall) -> Any:
+        if self._arguments == "none":
+            return None
+        raw = call.raw_arguments
+        if not raw:
+            return None
+        if self._arguments == "digest":
+            return f"sha256:{hashlib.sha256(raw).hexdigest()}"
+        try:
+            return self._redaction.clean(msgspec.json.decode(raw))
+        except msgspec.DecodeError:
+            return "[no JSON]"
+
+    def _write(self, line: Struct) -> None:
+        data = self._encode(line) + b"\n"
+        try:
+            if self._file is None:
+                sys.stderr.buffer.write(data)
+                sys.stderr.buffer.flush()
+            else:
+                self._file.write(data)
+        except OSError as error:
+            if not self._is_broken:
+                logger.error("the audit log cannot be written: %s", error)
+            self._is_broken = True
+        else:
+            self._is_broken = False
+
+
+_second = (0, "")
+
+
+def _now() -> str:
+    """The time as RFC 3339 has it; all but the fraction is spelled once a second."""
+    global _second
+    moment = time.time()
+    whole = int(moment)
+    if _second[0] != whole:
+        _second = whole, datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{_second[1]}.{int((moment - whole) * 1_000_000):06d}Z"

@@ -1,0 +1,167 @@
+"""API keys in a file: salted hashes, scopes, expiry, a label; never a key.
+
+A key is `dtk_<id>_<secret>` with 256 random bits in the secret. Nobody can guess so many, so one
+round of BLAKE2 with a salt is as good as a slow hash, and a call can afford it. The file is
+replaced as a whole, under a lock, so whoever reads it sees one state or the next.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import fcntl
+import hashlib
+import os
+import secrets
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from dovetail.core.permission import read_scopes
+from dovetail.errors import UsageError
+
+__all__ = ["PREFIX", "KeyFile", "KeyRecord", "StoredHash", "hash_of"]
+
+PREFIX = "dtk_"
+_ID_BYTES = 6
+_SECRET_BYTES = 32
+_SALT_BYTES = 16
+_VERSION = 1
+
+
+class StoredHash(Struct, omit_defaults=True):
+    """One secret of a key, as far as it is kept."""
+
+    salt: str
+    hash: str
+    # Seconds since 1970 after which it is not good any more: it has been replaced.
+    until: float | None = None
+
+
+class KeyRecord(Struct, omit_defaults=True):
+    """What is kept of a key. Times are seconds since 1970."""
+
+    id: str
+    label: str
+    scopes: list[str]
+    created: float
+    hashes: list[StoredHash]
+    expires: float | None = None
+    revoked: float | None = None
+
+    def is_good(self, now: float) -> bool:
+        """Whether the key may be used at all."""
+        return self.revoked is None and (self.expires is None or now < self.expires)
+
+
+class _Contents(Struct):
+    version: int
+    keys: list[KeyRecord]
+
+
+class KeyFile:
+    """The file, and what can be done with it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def read(self) -> list[KeyRecord]:
+        """All keys, oldest first; raises UsageError for a file that holds something else."""
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise UsageError(f"{self.path}: cannot be read: {error.strerror}") from None
+        try:
+            contents = msgspec.json.decode(data, type=_Contents)
+        except msgspec.DecodeError as error:
+            raise UsageError(f"{self.path}: is no file of keys: {error}") from None
+        if contents.version != _VERSION:
+            raise UsageError(
+                f"{self.path}: version {contents.version} is not known, only {_VERSION} is"
+            )
+        return contents.keys
+
+    def add(
+        self, label: str, scopes: Collection[str] = (), expires: float | None = None
+    ) -> tuple[KeyRecord, str]:
+        """Make a key; the text is shown this once and kept nowhere."""
+        if not label.strip() or not label.isprintable():
+            raise UsageError(f"a key needs a label that says whose it is, got {label!r}")
+        names = sorted(read_scopes(scopes, "a key"))
+        with self._changing() as keys:
+            id = secrets.token_hex(_ID_BYTES)
+            text, stored = _new_secret(id)
+            record = KeyRecord(id, label, names, time.time(), [stored], expires)
+            keys.append(record)
+        return record, text
+
+    def rotate(self, id: str, grace: float = 0.0) -> tuple[KeyRecord, str]:
+        """Give a key a new secret; the old one is good for `grace` more seconds."""
+        now = time.time()
+        with self._changing() as keys:
+            record = _find(keys, id)
+            if not record.is_good(now):
+                raise UsageError(f"key {id} is revoked or expired; add a new one")
+            text, stored = _new_secret(id)
+            kept = [each for each in record.hashes if each.until is None or each.until > now]
+            for each in kept:
+                each.until = min(now + grace, each.until or now + grace)
+            record.hashes = [stored, *(kept if grace > 0 else ())]
+        return record, text
+
+    def revoke(self, id: str) -> KeyRecord:
+        """Make a key useless, at once and for good; what it was stays in the file."""
+        with self._changing() as keys:
+            record = _find(keys, id)
+            record.revoked = record.revoked or time.time()
+            record.hashes = []
+        return record
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[list[KeyRecord]]:
+        lock = os.open(f"{self.path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            keys = self.read()
+            yield keys
+            self._write(keys)
+        finally:
+            os.close(lock)
+
+    def _write(self, keys: list[KeyRecord]) -> None:
+        data = msgspec.json.format(msgspec.json.encode(_Contents(_VERSION, keys)), indent=2)
+        fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
+        number = os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+        with open(number, "wb") as file:
+            file.write(data + b"\n")
+            file.flush()
+            os.fsync(number)
+        fresh.replace(self.path)
+
+
+def hash_of(salt: bytes, key: bytes) -> bytes:
+    """What is kept of a key."""
+    return hashlib.blake2b(key, salt=salt, digest_size=32).digest()
+
+
+def _new_secret(id: str) -> tuple[str, StoredHash]:
+    text = f"{PREFIX}{id}_{secrets.token_urlsafe(_SECRET_BYTES)}"
+    salt = secrets.token_bytes(_SALT_BYTES)
+    return text, StoredHash(_spell(salt), _spell(hash_of(salt, text.encode())))
+
+
+def _spell(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _find(keys: list[KeyRecord], id: str) -> KeyRecord:
+    for record in keys:
+        if record.id == id:
+            return record
+    known = ", ".join(record.id for record in keys) or "none"
+    raise UsageError(f"there is no key {id!r}; there are: {known}")

@@ -1,0 +1,76 @@
+"""Numbers for Prometheus, in its text format: calls, outcomes, durations, strangers."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+
+from dovetail.core.hooks import Hook, HookedCall
+from dovetail.runtime.door import Page
+
+__all__ = ["Metrics"]
+
+# Seconds; a call that does nothing takes less than the first.
+_BOUNDS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0)
+_TEXT = b"text/plain; version=0.0.4; charset=utf-8"
+
+
+class Metrics(Hook):
+    """Counts calls. The page is at `path`; put it where strangers cannot read it."""
+
+    def __init__(self, path: str = "/metrics") -> None:
+        self.path = path
+        self._calls: Counter[tuple[str, str, str]] = Counter()
+        self._strangers: Counter[int] = Counter()
+        self._buckets = [0] * (len(_BOUNDS) + 1)
+        self._seconds = 0.0
+        self._bytes = 0
+        self._in_flight = 0
+
+    def before(self, call: HookedCall) -> None:
+        """One more in flight."""
+        self._in_flight += 1
+
+    def after(self, call: HookedCall) -> None:
+        """Count a call."""
+        self._in_flight -= 1
+        # Callers choose the names of tools and methods that do not exist: those count as one.
+        is_known = call.outcome in ("ok", "tool_error")
+        name = (call.name or "") if is_known and call.method == "tools/call" else ""
+        method = call.method if call.code != -32601 else "unknown"
+        self._calls[method, name, str(call.outcome)] += 1
+        self._buckets[bisect_left(_BOUNDS, call.duration)] += 1
+        self._seconds += call.duration
+        self._bytes += call.size
+
+    def stranger(self, status: int) -> None:
+        """Count somebody who was not let in."""
+        self._strangers[status] += 1
+
+    def page(self, path: str) -> Page | None:
+        """What Prometheus reads."""
+        return Page(200, self.render().encode(), _TEXT) if path == self.path else None
+
+    def render(self) -> str:
+        """All numbers, as text."""
+        lines = ["# TYPE dovetail_calls_total counter"]
+        for (method, name, outcome), number in sorted(self._calls.items()):
+            labels = f'method="{method}",name="{name}",outcome="{outcome}"'
+            lines.append(f"dovetail_calls_total{{{labels}}} {number}")
+        lines.append("# TYPE dovetail_call_seconds histogram")
+        total = 0
+        for bound, number in zip((*_BOUNDS, "+Inf"), self._buckets, strict=True):
+            total += number
+            lines.append(f'dovetail_call_seconds_bucket{{le="{bound}"}} {total}')
+        lines += [
+            f"dovetail_call_seconds_sum {self._seconds:.6f}",
+            f"dovetail_call_seconds_count {total}",
+            "# TYPE dovetail_result_bytes_total counter",
+            f"dovetail_result_bytes_total {self._bytes}",
+            "# TYPE dovetail_calls_in_flight gauge",
+            f"dovetail_calls_in_flight {self._in_flight}",
+            "# TYPE dovetail_refused_total counter",
+        ]
+        for status, number in sorted(self._strangers.items()):
+            lines.append(f'dovetail_refused_total{{status="{status}"}} {number}')
+        return "\n".join(lines) + "\n"

@@ -1,0 +1,67 @@
+"""What must not be written down: secrets, known by the name of their member or by how they look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["REDACTED", "Redaction"]
+
+REDACTED = "[redacted]"
+_NAMES = (
+    "password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "privatekey",
+    "authorization", "credential", "cookie", "session", "otp", "cvv", "ssn",
+)  # fmt: skip
+_PATTERNS = (
+    r"\b[Bb]earer\s+[A-Za-z0-9._~+/=-]{8,}",
+    # JSON Web Tokens
+    r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*",
+    # Our own keys, and those of well-known services
+    r"\bdtk_[0-9a-f]+_[A-Za-z0-9_-]{16,}",
+    r"\b(?:sk|pk|rk)[-_](?:live|test|proj|ant)?[-_A-Za-z0-9]{16,}",
+    r"\b(?:ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[abprs])[-_][A-Za-z0-9_-]{16,}",
+    r"\bA(?:KIA|SIA)[A-Z0-9]{16}\b",
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)",
+    # A password in a URL
+    r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)",
+)
+# Of nested values, and of one text: what lies beyond is left out rather than looked at.
+_DEEPEST = 20
+_LONGEST = 10_000
+
+
+class Redaction:
+    """Takes secrets out of values. `names` and `patterns` are added to those built in."""
+
+    def __init__(self, names: Iterable[str] = (), patterns: Iterable[str] = ()) -> None:
+        self._names = tuple(_plain(name) for name in (*_NAMES, *names))
+        self._pattern = re.compile("|".join(f"(?:{each})" for each in (*_PATTERNS, *patterns)))
+
+    def clean(self, value: Any, depth: int = 0) -> Any:
+        """The value without secrets."""
+        if isinstance(value, str):
+            if len(value) > _LONGEST:
+                value = f"{value[:_LONGEST]}[cut]"
+            return self._pattern.sub(REDACTED, value)
+        if depth >= _DEEPEST:
+            return "[too deep]"
+        if isinstance(value, dict):
+            return {
+                self._pattern.sub(REDACTED, name): REDACTED
+                if self.is_secret(name)
+                else self.clean(inner, depth + 1)
+                for name, inner in value.items()
+            }
+        if isinstance(value, list):
+            return [self.clean(inner, depth + 1) for inner in value]
+        return value
+
+    def is_secret(self, name: str) -> bool:
+        """Whether a member of this name holds a secret."""
+        plain = _plain(name)
+        return any(each in plain for each in self._names)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())

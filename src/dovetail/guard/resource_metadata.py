@@ -1,0 +1,46 @@
+"""RFC 9728: the document that tells clients where to get a token for this server."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+from urllib.parse import urlsplit
+
+from dovetail.wire import codec
+
+__all__ = ["document_of", "is_metadata_path", "metadata_url_of"]
+
+_WELL_KNOWN = "/.well-known/oauth-protected-resource"
+
+
+def metadata_url_of(resource: str) -> str:
+    """Where the document of a resource is: between its host and its path (section 3.1)."""
+    parts = urlsplit(resource)
+    return f"{parts.scheme}://{parts.netloc}{_WELL_KNOWN}{parts.path.rstrip('/')}"
+
+
+def is_metadata_path(path: str, mcp_path: str, resource: str) -> bool:
+    """Whether the document is to be read here: with the path of the resource, or without.
+
+    An application that is mounted below a prefix does not see it, hence its own path as well.
+    """
+    paths = (urlsplit(resource).path.rstrip("/"), mcp_path, "")
+    return path in [f"{_WELL_KNOWN}{each}" for each in paths]
+
+
+def document_of(
+    resource: str, issuers: Collection[str], scopes: Collection[str], name: str | None
+) -> bytes:
+    """The document."""
+    document: dict[str, Any] = {
+        # auth.uri.trailing-slash, auth.prm.resource-matches
+        "resource": resource,
+        # auth.prm.authorization-servers (2025-06-18 basic/authorization): at least one
+        "authorization_servers": list(issuers),
+        "bearer_methods_supported": ["header"],
+    }
+    if scopes:
+        document["scopes_supported"] = sorted(scopes)
+    if name is not None:
+        document["resource_name"] = name
+    return codec.encode(document)

@@ -1,0 +1,49 @@
+"""Spans for OpenTelemetry, where it is installed; the context comes from `_meta` of the request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail.core.hooks import Hook, HookedCall
+from dovetail.errors import UsageError
+
+__all__ = ["Traces"]
+
+_NAMES = ("traceparent", "tracestate", "baggage")
+
+
+class Traces(Hook):
+    """A span per call, of the tracer provider that the program has set."""
+
+    def __init__(self, provider: Any = None) -> None:
+        try:
+            from opentelemetry import propagate, trace  # noqa: PLC0415 - optional
+        except ImportError:
+            raise UsageError("traces need OpenTelemetry: install opentelemetry-api") from None
+        self._extract = propagate.extract
+        self._tracer = trace.get_tracer("dovetail", tracer_provider=provider)
+        self._server = trace.SpanKind.SERVER
+        self._failed = trace.StatusCode.ERROR
+
+    def before(self, call: HookedCall) -> None:
+        """Begin a span, as a part of the caller's."""
+        # base.meta.trace-context (2026-07-28 basic/index): in the form of the W3C
+        carrier = {name: call.meta[name] for name in _NAMES if isinstance(call.meta.get(name), str)}
+        name = call.name
+        known = {"mcp.method.name": call.method, "mcp.protocol.version": call.revision}
+        call.notes[self] = self._tracer.start_span(
+            call.method if name is None or call.method != "tools/call" else f"tools/call {name}",
+            context=self._extract(carrier) if carrier else None,
+            kind=self._server,
+            attributes=known if name is None else {**known, "mcp.name": name},
+        )
+
+    def after(self, call: HookedCall) -> None:
+        """End it."""
+        span = call.notes.pop(self)
+        span.set_attribute("mcp.outcome", str(call.outcome))
+        if call.code is not None:
+            span.set_attribute("rpc.jsonrpc.error_code", call.code)
+        if call.outcome != "ok":
+            span.set_status(self._failed)
+        span.end()

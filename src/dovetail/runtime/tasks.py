@@ -1,0 +1,598 @@
+"""The tasks of a server: made, run outside of any request, found again, taken over, forgotten.
+
+A task runs in an asyncio task of its own, so it survives the request that made it and the
+connection that carried the request. What has ended is in the store before anybody hears of it.
+What a process leaves behind is taken over by the next one that looks: run again, where the tool
+allows it, or failed with a reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+from msgspec import Raw, Struct
+
+from dovetail.core.call import Call, Peer
+from dovetail.core.cursor import decode_cursor, encode_cursor
+from dovetail.core.principal import Principal, owner_of
+from dovetail.core.tasks import Status, TaskPage, TaskView
+from dovetail.errors import InternalError, InvalidParamsError, LimitError
+from dovetail.features.subscriptions import Change, Changed
+from dovetail.runtime.engine import Engine
+from dovetail.runtime.runner import TaskRunner
+from dovetail.runtime.task_run import (
+    NOWHERE,
+    KeptRecord,
+    TaskCall,
+    TaskRun,
+    encode_asks,
+    read_asks,
+    view_of,
+)
+from dovetail.runtime.workers import WorkerPool
+from dovetail.spec.models import ClientInfo
+from dovetail.stores.tasks import ASLEEP, FINAL, TaskRow, TaskStore
+from dovetail.wire import codec
+from dovetail.wire.messages import Response
+
+__all__ = ["TaskKeeper"]
+
+logger = logging.getLogger("dovetail")
+
+T = TypeVar("T")
+
+# Seconds between two looks at what other processes have done: while something is going on here,
+# and otherwise; and between two looks for tasks whose time is up or whose process is gone.
+_BUSY_TICK = 0.1
+_IDLE_TICK = 1.0
+_SWEEP = 2.0
+_MOST_ATTEMPTS = 5
+_PAGE = 50
+# 192 random bits: nobody guesses one (tasks.id.entropy, xtasks.id-entropy).
+_ID_BYTES = 24
+
+
+class _KeptRequest(Struct, omit_defaults=True):
+    """What it takes to run a request again."""
+
+    method: str
+    params: Raw
+    capabilities: dict[str, Any]
+    info: ClientInfo | None = None
+    log_rank: int | None = None
+    # What the caller was allowed; what else is known of it is not kept.
+    scopes: list[str] = []
+    trusted: bool = False
+
+
+class TaskKeeper:
+    """Keeps and runs the tasks of one server."""
+
+    def __init__(
+        self, open_store: Callable[[], TaskStore], is_resumable: Callable[[str], bool]
+    ) -> None:
+        self._open_store = open_store
+        self._is_resumable = is_resumable
+        self._store: TaskStore | None = None
+        self._thread = WorkerPool(1)
+        self._engine: Engine | None = None
+        self._runner: TaskRunner | None = None
+        self._live: dict[str, TaskRun] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._upkeep: asyncio.Task[None] | None = None
+        self._starting: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
+        self._stopping = False
+        self.poll_ms = 0
+        self.is_shared = True
+
+    def attach(self, engine: Engine) -> None:
+        """The engine whose calls may become tasks."""
+        self._runner = TaskRunner(engine.options)
+        self._engine = engine._replace(runner=self._runner)
+        self.poll_ms = max(1, round(engine.options.task_poll * 1000))
+
+    @property
+    def _ready(self) -> Engine:
+        assert self._engine is not None  # a server attaches its engine when it is made
+        return self._engine
+
+    # -- life -------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """While the server is open: what others have left behind is taken over."""
+        await self._start()
+        try:
+            yield
+        finally:
+            await self.close()
+
+    async def _start(self) -> TaskStore:
+        loop = asyncio.get_running_loop()
+        if self._store is not None and self._loop is loop and self._upkeep is not None:
+            return self._store
+        if self._starting is None or self._starting[0] is not loop:
+            self._starting = (loop, asyncio.Lock())
+        # Of several that come first, one opens the store.
+        async with self._starting[1]:
+            return await self._open(loop)
+
+    async def _open(self, loop: asyncio.AbstractEventLoop) -> TaskStore:
+        if self._store is None:
+            # May make folders and wait for other processes.
+            self._store = await self._thread.run(self._open_store)
+            self.is_shared = self._store.is_shared
+        if self._loop is not loop or self._upkeep is None:
+            if self._loop is not loop:
+                # A server may live through several event loops: what ran in an earlier one is over.
+                self._live.clear()
+            self._loop, self._stopping = loop, False
+            self._upkeep = loop.create_task(self._look_after())
+            await self._take_over()
+        return self._store
+
+    async def close(self) -> None:
+        """Stop what runs; what may be run again is left for whoever comes next."""
+        if self._upkeep is None or self._loop is not asyncio.get_running_loop():
+            return
+        self._stopping = True
+        self._upkeep.cancel()
+        self._upkeep = None
+        for run in [run for run in self._live.values() if run.is_idle]:
+            await self._put_to_sleep(run)
+        runs = list(self._live.values())
+        for run in runs:
+            run.call.cancelled = True
+            if run.asyncio_task is not None:
+                run.asyncio_task.cancel()
+        if runs:
+            tasks = [run.asyncio_task for run in runs if run.asyncio_task is not None]
+            await asyncio.wait(tasks, timeout=self._ready.options.grace or 0.05)
+        store, self._store, self._loop = self._store, None, None
+        self._live.clear()
+        if store is not None:
+            if store.is_shared:
+                await self._thread.run(store.close)
+            else:
+                self._store = store
+
+    async def _do(self, function: Callable[..., T], *arguments: Any) -> T:
+        assert self._store is not None
+        if not self._store.blocks:
+            return function(*arguments)
+        # What has happened is kept, also for somebody who does not wait for it any more.
+        return await asyncio.shield(self._thread.run(partial(function, *arguments)))
+
+    async def _look_after(self) -> None:
+        """What has to be done again and again while the server is open."""
+        swept = time.monotonic()
+        while True:
+            store = self._store
+            if store is None:
+                return
+            busy = store.is_shared and bool(self._live)
+            await asyncio.sleep(_BUSY_TICK if busy else _IDLE_TICK)
+            try:
+                if busy and await self._do(store.has_changed):
+                    for id, answers in await self._do(store.collect):
+                        self._collected(id, answers)
+                if time.monotonic() - swept >= _SWEEP:
+                    swept = time.monotonic()
+                    for run in [run for run in self._live.values() if self._may_sleep(run)]:
+                        await self._put_to_sleep(run)
+                    await self._expire(store)
+                    if store.is_shared:
+                        await self._take_over()
+            except Exception:
+                logger.exception("looking after the tasks failed; it is tried again")
+
+    def _collected(self, id: str, answers: bytes) -> None:
+        run = self._live.get(id)
+        if run is None:
+            return
+        if not answers:
+            self._stop(run, replace(run.row, status=Status.CANCELLED.value, updated=time.time()))
+            return
+        for key, answer in codec.decode_as(dict[str, Raw], answers).items():
+            run.answer(key, answer)
+
+    async def _expire(self, store: TaskStore) -> None:
+        for id in await self._do(store.expire, time.time()):
+            run = self._live.get(id)
+            if run is not None:
+                # tasks.ttl-delete: whatever its status is
+                self._stop(run, run.row)
+
+    # -- making and running -------------------------------------------------------------------
+
+    async def create(self, call: Call) -> TaskView:
+        """Make a task of a request, and run it."""
+        ttl = self._ttl(call)
+        store = await self._start()
+        options = self._ready.options
+        now = time.time()
+        peer = call.peer
+        principal = call.principal
+        request = _KeptRequest(
+            call.method,
+            Raw(codec.encode(call.params)),
+            peer.capabilities,
+            peer.info,
+            peer.log_rank,
+            sorted(principal.scopes) if principal is not None else [],
+            principal is not None and principal.trusted,
+        )
+        # What is gone with the process is never run again but for answers it waited for.
+        row = TaskRow(
+            id=secrets.token_urlsafe(_ID_BYTES),
+            owner=owner_of(call.principal),
+            revision=call.era.revision.date,
+            created=now,
+            updated=now,
+            expires=now + ttl,
+            request=b"",
+        )
+        own = TaskCall(call.method, call.params, call.era, call.peer)
+        run = self._prepare(own, row)
+        own.link, own.origin, own.principal = call.link, call.origin, call.principal
+        own.record.answers.update(call.record.answers)
+        own.record.results.update(call.record.results)
+        if store.is_shared or run.may_sleep:
+            row.request = codec.encode(request)
+        if run.resumable:
+            row.record = run.with_record().record
+        self._live[row.id] = run
+        try:
+            await self._do(store.add, row, options.tasks_per_owner)
+        except BaseException as error:
+            del self._live[row.id]
+            if isinstance(error, LimitError):
+                # Who asks for a task expects one, or an error; a result would be neither.
+                raise InternalError(str(error)) from None
+            raise
+        # tasks.audit-log
+        logger.info("task %s of %r: %s begins", row.id[:8], row.owner, _label(call))
+        view = run.view()
+        self._begin(run)
+        return view
+
+    def _ttl(self, call: Call) -> float:
+        # tasks.ttl-override, tasks.limits: no longer than the server allows
+        options = self._ready.options
+        wanted = call.era.tasks.wanted_ttl_ms(call)
+        if wanted is None:
+            return min(options.task_ttl, options.task_max_ttl)
+        return min(max(wanted / 1000, 0.001), options.task_max_ttl)
+
+    def _prepare(self, call: Call, row: TaskRow, attempts: int = 1) -> TaskRun:
+        """Give a call what it needs to run as a task."""
+        assert self._runner is not None
+        resumable = self._is_resumable(call.params.name)  # type: ignore[attr-defined]
+        run = TaskRun(row, call, self, self._runner, resumable=resumable, attempts=attempts)
+        call.task, call.means, call.outbox = run, self._ready, NOWHERE
+        return run
+
+    def _begin(self, run: TaskRun) -> None:
+        assert self._loop is not None
+        run.asyncio_task = self._loop.create_task(self._run(run))
+
+    async def _run(self, run: TaskRun) -> None:
+        call = run.call
+        try:
+            answer = self._ready.dispatcher.answer(call)
+            await self._finish(run, answer if isinstance(answer, bytes) else await answer)
+        except asyncio.CancelledError:
+            # Somebody has ended it and said so, or the server ends.
+            if self._stopping and not run.resumable and run.row.status not in FINAL:
+                await self._fail(run.row, "The server was shut down before the task had ended.")
+            raise
+        finally:
+            call.over = True
+            if self._live.get(run.id) is run:
+                del self._live[run.id]
+
+    async def _finish(self, run: TaskRun, answer: bytes) -> None:
+        response = codec.decode(answer)
+        assert isinstance(response, Response)  # the dispatcher makes no others
+        row = replace(run.row, updated=time.time(), message=None, asks=None, record=None)
+        limit = self._ready.options.max_task_result_bytes
+        if response.result is not None and len(bytes(response.result)) > limit:
+            # tasks.limits: what is kept for clients is bounded
+            size = len(bytes(response.result))
+            _set_error(
+                row,
+                f"The result is too large to be kept: {size:,} bytes, the limit is {limit:,}. "
+                "Ask for less.",
+            )
+        elif response.result is not None:
+            row.result = bytes(response.result)
+            status, row.message = run.call.era.tasks.status_of(row.result)
+            row.status = status.value
+        else:
+            assert response.error is not None
+            row.status, row.error = Status.FAILED.value, bytes(response.error)
+            row.message = codec.decode_json(row.error)["message"]
+        # In the store before anybody is told: what has ended is never lost. Whoever ended the
+        # task meanwhile, in this process or another, was first.
+        if await self.save(row):
+            run.show(row)
+            logger.info("task %s of %r: %s", row.id[:8], row.owner, row.status)
+
+    async def _fail(self, row: TaskRow, reason: str) -> None:
+        failed = replace(row, updated=time.time(), asks=None, record=None)
+        _set_error(failed, reason)
+        await self.save(failed)
+        logger.info("task %s of %r: failed: %s", row.id[:8], row.owner, reason)
+
+    def _stop(self, run: TaskRun, row: TaskRow) -> None:
+        """End a run whose row says already what has become of it."""
+        self._live.pop(run.id, None)
+        run.call.cancelled = True
+        run.show(row)
+        if run.asyncio_task is not None:
+            run.asyncio_task.cancel()
+
+    # -- taking over --------------------------------------------------------------------------
+
+    async def _take_over(self) -> None:
+        """Go on with what nobody runs any more, or say that it has failed."""
+        assert self._store is not None
+        for row in await self._do(self._store.adopt, tuple(self._live)):
+            kept = KeptRecord() if row.record is None else codec.decode_as(KeptRecord, row.record)
+            call = self._reopen(row)
+            if call is None or not self._is_resumable(call.params.name):  # type: ignore[attr-defined]
+                await self._fail(row, "The process that ran the task has ended before it.")
+            elif kept.attempts >= _MOST_ATTEMPTS:
+                await self._fail(
+                    row, f"{kept.attempts} processes have run the task and ended before it."
+                )
+            else:
+                await self._run_again(call, row, kept)
+
+    def _reopen(self, row: TaskRow) -> Call | None:
+        if not row.request:
+            return None
+        request = codec.decode_as(_KeptRequest, row.request)
+        peer = Peer(request.info, request.capabilities, request.log_rank)
+        found = self._ready.eras.reopen(row.revision, request.method, bytes(request.params))
+        if found is None:
+            return None
+        params, era = found
+        call = TaskCall(request.method, params, era, peer)
+        if row.owner is not None:
+            call.principal = Principal(row.owner, request.scopes, trusted=request.trusted)
+        return call
+
+    async def _run_again(self, call: Call, row: TaskRow, kept: KeptRecord) -> None:
+        row = replace(row, status=Status.WORKING.value, asks=None, updated=time.time())
+        run = self._prepare(call, row, kept.attempts + 1)
+        call.link = _NO_LINK
+        call.record.answers.update(kept.answers)
+        call.record.results.update(kept.results)
+        self._live[row.id] = run
+        if await self.save(run.with_record()):
+            logger.info("task %s of %r: runs again", row.id[:8], row.owner)
+            self._begin(run)
+        else:
+            del self._live[row.id]
+
+    # -- sleeping -------------------------------------------------------------------------------
+
+    def _may_sleep(self, run: TaskRun) -> bool:
+        return time.time() - run.row.updated >= self._ready.options.task_nap and run.is_idle
+
+    async def _put_to_sleep(self, run: TaskRun) -> None:
+        """Let go of a run that only waits; it runs again when the answers are there.
+
+        Ten thousand that wait for their users cost a row each, and survive the process.
+        """
+        row = run.with_record()
+        row.worker = ASLEEP
+        if not await self.save(row):
+            return
+        if run.is_idle:
+            del self._live[run.id]
+            run.sleep(row)
+        else:
+            # It was answered in the meantime.
+            self.save_soon(run.with_record())
+
+    async def _wake(self, row: TaskRow, answers: Mapping[str, Raw]) -> None:
+        """Answers for a task that sleeps: with the last one it runs again."""
+        if not await self._do(self._opened.wake, row.id):
+            # Somebody else is at it.
+            await self._do(self._opened.leave, row.id, codec.encode(dict(answers)))
+            return
+        found: TaskRow | None = await self._do(self._opened.get, row.id)
+        row = row if found is None else found
+        kept = KeptRecord() if row.record is None else codec.decode_as(KeptRecord, row.record)
+        asks = read_asks(row.asks)
+        for key, answer in answers.items():
+            if asks.pop(key, None) is not None:
+                kept.answers[key] = answer
+        call = None if asks else self._reopen(row)
+        if call is not None:
+            # It did not end with its process; that is no attempt.
+            kept.attempts -= 1
+            await self._run_again(call, row, kept)
+            return
+        updated = replace(
+            row,
+            worker=ASLEEP,
+            asks=encode_asks(asks),
+            record=codec.encode(kept),
+            updated=time.time(),
+        )
+        await self.save(updated)
+
+    # -- keeping --------------------------------------------------------------------------------
+
+    def told(self, run: TaskRun) -> None:
+        """Tell whoever listens."""
+        self._ready.bus.publish(Change(Changed.TASK, run.id, run.view()))
+
+    async def save(self, row: TaskRow) -> bool:
+        """Keep a row."""
+        store = self._store
+        return store is not None and await self._do(store.save, row)
+
+    def save_soon(self, row: TaskRow) -> None:
+        """Keep a row in the order in which rows change; nobody waits for it."""
+        store = self._store
+        if store is None:
+            return
+        if store.blocks:
+            self._thread.run(partial(store.save, row)).add_done_callback(_complain)
+        else:
+            store.save(row)
+
+    # -- what clients ask -----------------------------------------------------------------------
+
+    async def get(self, call: Call, id: str) -> TaskView:
+        """A task of the caller's."""
+        run = self._live.get(id)
+        row = await self._find(call, id)
+        return view_of(row, self.poll_ms) if run is None or run.row is not row else run.view()
+
+    async def _find(self, call: Call, id: str) -> TaskRow:
+        run = self._live.get(id)
+        if run is not None:
+            row: TaskRow | None = run.row
+        else:
+            store = await self._start()
+            row = await self._do(store.get, id)
+        # tasks.auth-bound, xtasks.authz: what is somebody else's is as good as nothing
+        if (
+            row is None
+            or row.owner != owner_of(call.principal)
+            or row.revision != call.era.revision.date
+            or (row.expires is not None and row.expires <= time.time())
+        ):
+            # tasks.unknown-id-32602, xtasks.unknown-id-get
+            raise InvalidParamsError(
+                f"Unknown task: {id[:100]!r}. Tasks are kept for as long as their ttl says"
+            )
+        return row
+
+    async def changed(self, call: Call, seen: TaskView) -> TaskView:
+        """The task when it is another than `seen`."""
+        while True:
+            run = self._live.get(seen.id)
+            if run is not None and run.version == seen.version:
+                await run.wait()
+                if run.row.status in FINAL:
+                    return run.view()
+            view = await self.get(call, seen.id)
+            if view.version != seen.version or view.status is not seen.status:
+                return view
+            if seen.id not in self._live:
+                # Another process runs it: it can only be looked at again.
+                await asyncio.sleep(_BUSY_TICK)
+
+    async def answer(self, call: Call, id: str, answers: Mapping[str, Raw]) -> None:
+        """Give a task what it asked for."""
+        row = await self._find(call, id)
+        run = self._live.get(id)
+        if run is None:
+            if row.worker == ASLEEP and row.status not in FINAL:
+                await self._wake(row, answers)
+            elif row.status not in FINAL:
+                await self._do(self._opened.leave, id, codec.encode(dict(answers)))
+            return
+        for key, answer in answers.items():
+            run.answer(key, answer)
+        await run.recorded()
+
+    @property
+    def _opened(self) -> TaskStore:
+        assert self._store is not None
+        return self._store
+
+    def refuse(self, id: str, key: str, error: Exception) -> None:
+        """The client will not answer; another process's task goes on waiting."""
+        run = self._live.get(id)
+        if run is not None:
+            run.refuse(key, error)
+
+    def take(self, id: str, key: str) -> bool:
+        """Whether it is for the caller to put this question to the client."""
+        run = self._live.get(id)
+        return run is None or run.take(key)
+
+    def give_back(self, id: str, key: str) -> None:
+        """Somebody else may put the question."""
+        run = self._live.get(id)
+        if run is not None:
+            run.give_back(key)
+
+    async def cancel(self, call: Call, id: str) -> tuple[TaskView, bool]:
+        """End a task."""
+        row = await self._find(call, id)
+        ended = replace(
+            row,
+            status=Status.CANCELLED.value,
+            message="The task was cancelled by its client.",
+            updated=time.time(),
+            asks=None,
+            record=None,
+        )
+        # tasks.cancel-status: first it is cancelled for good, then it is stopped
+        if not await self.save(ended):
+            return await self.get(call, id), True
+        logger.info("task %s of %r: cancelled", row.id[:8], row.owner)
+        run = self._live.get(id)
+        if run is not None:
+            self._stop(run, ended)
+        elif self._opened.is_shared:
+            await self._do(self._opened.leave, id, b"")
+        return view_of(ended, self.poll_ms), False
+
+    async def page(self, call: Call, cursor: str | None) -> TaskPage:
+        """Tasks of the caller's, oldest first."""
+        salt = f"tasks of {self._ready.eras.server_name}"
+        after = 0 if cursor is None else decode_cursor(cursor, "task", salt=salt)
+        store = await self._start()
+        size = self._ready.options.page_size or _PAGE
+        revision = call.era.revision.date
+        rows = await self._do(store.page, owner_of(call.principal), revision, after, size + 1)
+        more = encode_cursor("task", rows[size - 1].number, salt=salt) if len(rows) > size else None
+        now = time.time()
+        views = [
+            self._live[row.id].view() if row.id in self._live else view_of(row, self.poll_ms)
+            for row in rows[:size]
+            if row.expires is None or row.expires > now
+        ]
+        return TaskPage(views, more)
+
+
+class _NoLink:
+    """What carries a call that nobody is connected to."""
+
+    def tell(self, message: bytes) -> None:
+        """Nobody listens."""
+
+
+_NO_LINK = _NoLink()
+
+
+def _label(call: Call) -> str:
+    return f"{call.method} {getattr(call.params, 'name', '')}"
+
+
+def _set_error(row: TaskRow, text: str) -> None:
+    error = InternalError(text)
+    row.status, row.message = Status.FAILED.value, text
+    row.error = codec.encode({"code": error.code, "message": error.message})
+
+
+def _complain(saving: asyncio.Future[bool]) -> None:
+    if not saving.cancelled() and saving.exception() is not None:
+        logger.error("a task could not be kept: %s", saving.exception())

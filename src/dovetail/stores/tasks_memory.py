@@ -1,0 +1,107 @@
+"""Tasks of a single process, forgotten with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dovetail.errors import LimitError
+from dovetail.stores.tasks import ASLEEP, FINAL, TaskRow
+
+__all__ = ["MemoryTaskStore", "too_many"]
+
+
+def too_many(most: int) -> LimitError:
+    """The refusal of one more task."""
+    return LimitError(
+        f"The caller has too many tasks: {most:,}, finished ones included, are kept until their "
+        "time is up. Try again later."
+    )
+
+
+class MemoryTaskStore:
+    """Keeps tasks in a dictionary, and the very rows that it was given."""
+
+    blocks = False
+    is_shared = False
+    worker = "this process"
+
+    def __init__(self) -> None:
+        self._rows: dict[str, TaskRow] = {}
+        self._counts: dict[str | None, int] = {}
+        self._last = 0
+
+    def add(self, row: TaskRow, most: int) -> None:
+        """Keep a new task."""
+        count = self._counts.get(row.owner, 0)
+        if count >= most:
+            raise too_many(most)
+        self._counts[row.owner] = count + 1
+        self._last += 1
+        row.number, row.worker = self._last, self.worker
+        self._rows[row.id] = row
+
+    def get(self, id: str) -> TaskRow | None:
+        """The task of this id."""
+        return self._rows.get(id)
+
+    def save(self, row: TaskRow) -> bool:
+        """Keep what has changed, unless it has ended."""
+        kept = self._rows.get(row.id)
+        if kept is None or kept.status in FINAL:
+            return False
+        self._rows[row.id] = row
+        return True
+
+    def page(self, owner: str | None, revision: str | None, after: int, size: int) -> list[TaskRow]:
+        """Tasks by number; a dictionary keeps the order in which they came."""
+        found = [
+            row
+            for row in self._rows.values()
+            if row.number > after
+            and (owner is None or row.owner == owner)
+            and (revision is None or row.revision == revision)
+        ]
+        return found[:size]
+
+    def adopt(self, running: Sequence[str]) -> list[TaskRow]:
+        """Tasks whose event loop ended before they did."""
+        return [
+            replace(row)
+            for row in self._rows.values()
+            if row.status not in FINAL and row.id not in running and row.worker != ASLEEP
+        ]
+
+    def wake(self, id: str) -> bool:
+        """Take a task that sleeps."""
+        row = self._rows.get(id)
+        if row is None or row.worker != ASLEEP:
+            return False
+        row.worker = self.worker
+        return True
+
+    def expire(self, now: float) -> list[str]:
+        """Forget the tasks whose time is up."""
+        over = [
+            row for row in self._rows.values() if row.expires is not None and row.expires <= now
+        ]
+        for row in over:
+            del self._rows[row.id]
+            self._counts[row.owner] -= 1
+            if not self._counts[row.owner]:
+                del self._counts[row.owner]
+        return [row.id for row in over]
+
+    def leave(self, id: str, answers: bytes) -> None:
+        """Nobody else could collect them."""
+
+    def collect(self) -> list[tuple[str, bytes]]:
+        """Nobody else could have left any."""
+        return []
+
+    def has_changed(self) -> bool:
+        """Nobody else can change anything."""
+        return False
+
+    def close(self) -> None:
+        """There is nothing to let go of; whoever opens the server again finds the tasks."""

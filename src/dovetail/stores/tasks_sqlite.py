@@ -1,0 +1,297 @@
+"""Tasks in an SQLite file that outlives its processes, and that several may share.
+
+The write-ahead log lets readers read while somebody writes, and a process that is killed in the
+middle leaves a file that opens. That log needs memory shared by its processes, so they are on one
+machine; there a lock on a file tells who is alive: the system lets go of it with the process,
+however that ends. Whoever finds tasks of a process that is gone takes them over, in one
+transaction, so that only one does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from dovetail.errors import TransportError
+from dovetail.stores.tasks import ASLEEP, TaskRow
+from dovetail.stores.tasks_memory import too_many
+
+__all__ = ["SqliteTaskStore"]
+
+_SCHEMA_VERSION = 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS tasks (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  owner TEXT,
+  revision TEXT NOT NULL,
+  status TEXT NOT NULL,
+  message TEXT,
+  created REAL NOT NULL,
+  updated REAL NOT NULL,
+  expires REAL,
+  worker TEXT,
+  request BLOB NOT NULL,
+  record BLOB,
+  asks BLOB,
+  result BLOB,
+  error BLOB
+);
+CREATE INDEX IF NOT EXISTS tasks_by_owner ON tasks (owner, number);
+CREATE INDEX IF NOT EXISTS tasks_by_expiry ON tasks (expires) WHERE expires IS NOT NULL;
+CREATE INDEX IF NOT EXISTS tasks_at_work ON tasks (worker)
+  WHERE status IN ('working', 'input_required');
+CREATE TABLE IF NOT EXISTS owners (owner TEXT PRIMARY KEY, tasks INTEGER NOT NULL);
+CREATE TRIGGER IF NOT EXISTS task_added AFTER INSERT ON tasks BEGIN
+  INSERT INTO owners VALUES (coalesce('=' || new.owner, ''), 1)
+    ON CONFLICT (owner) DO UPDATE SET tasks = tasks + 1;
+END;
+CREATE TRIGGER IF NOT EXISTS task_removed AFTER DELETE ON tasks BEGIN
+  UPDATE owners SET tasks = tasks - 1 WHERE owner = coalesce('=' || old.owner, '');
+  DELETE FROM owners WHERE tasks <= 0;
+END;
+CREATE TABLE IF NOT EXISTS answers (task TEXT NOT NULL, answers BLOB NOT NULL);
+"""
+_COLUMNS = ", ".join(field.name for field in fields(TaskRow))
+_PLACES = ", ".join(f":{field.name}" for field in fields(TaskRow) if field.name != "number")
+_AT_WORK = "status IN ('working', 'input_required')"
+_BUSY_SECONDS = 30.0
+
+
+class SqliteTaskStore:
+    """Keeps tasks in a file. Any thread may call it, one at a time."""
+
+    blocks = True
+    is_shared = True
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Raises TransportError for a file that cannot be used."""
+        self._path = Path(path)
+        self._lock = threading.Lock()
+        self.worker = secrets.token_hex(8)
+        self._workers = Path(f"{self._path}-workers")
+        self._alive: int | None = None
+        try:
+            self._workers.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._alive = self._hold(self.worker)
+            # Results are nobody's business but the owner's: the file is made before SQLite does.
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+            self._db = sqlite3.connect(
+                self._path,
+                timeout=_BUSY_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+            self._prepare()
+        except (OSError, sqlite3.Error) as error:
+            self._release()
+            raise TransportError(f"Tasks cannot be kept in {str(path)!r}: {error}") from None
+        self._seen = self._version()
+
+    def _prepare(self) -> None:
+        self._db.execute("PRAGMA journal_mode = WAL")
+        # Whatever was committed survives the process, not a loss of power; waiting for the disk
+        # with each change would cost milliseconds.
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        with self._transaction():
+            [version] = self._db.execute("PRAGMA user_version").fetchone()
+            if version > _SCHEMA_VERSION:
+                raise sqlite3.Error(
+                    f"it was made by a newer version (format {version}, this one reads "
+                    f"{_SCHEMA_VERSION})"
+                )
+            for statement in re.split(r";\n(?=CREATE|$)", _SCHEMA):
+                self._db.execute(statement)
+            self._db.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    # -- who is alive -----------------------------------------------------------------------
+
+    def _hold(self, worker: str) -> int:
+        path = self._workers / worker
+        while True:
+            held = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            fcntl.flock(held, fcntl.LOCK_EX)
+            # Somebody may have taken it for one that is gone before it was locked.
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_ino == os.fstat(held).st_ino:
+                    return held
+            os.close(held)
+
+    def _is_gone(self, worker: str) -> bool:
+        """Whether nobody holds the lock of this name; its file goes with it."""
+        path = self._workers / worker
+        try:
+            found = os.open(path, os.O_RDWR)
+        except FileNotFoundError:
+            return True
+        try:
+            fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        else:
+            path.unlink(missing_ok=True)
+            return True
+        finally:
+            os.close(found)
+
+    def _release(self) -> None:
+        if self._alive is not None:
+            (self._workers / self.worker).unlink(missing_ok=True)
+            os.close(self._alive)
+            self._alive = None
+
+    # -- rows -------------------------------------------------------------------------------
+
+    def add(self, row: TaskRow, most: int) -> None:
+        """Keep a new task."""
+        row.worker = self.worker
+        with self._lock, self._transaction():
+            found = self._db.execute(
+                "SELECT tasks FROM owners WHERE owner = coalesce('=' || ?, '')", (row.owner,)
+            ).fetchone()
+            if found is not None and found[0] >= most:
+                raise too_many(most)
+            columns = _COLUMNS.removesuffix(", number")
+            added = self._db.execute(
+                f"INSERT INTO tasks ({columns}) VALUES ({_PLACES})", _members(row)
+            )
+            row.number = added.lastrowid or 0
+
+    def get(self, id: str) -> TaskRow | None:
+        """The task of this id."""
+        with self._lock:
+            found = self._db.execute(f"SELECT {_COLUMNS} FROM tasks WHERE id = ?", (id,)).fetchone()
+        return None if found is None else _row(found)
+
+    def save(self, row: TaskRow) -> bool:
+        """Keep what has changed, unless it has ended."""
+        with self._lock:
+            changed = self._db.execute(
+                "UPDATE tasks SET status = :status, message = :message, updated = :updated, "
+                "worker = :worker, record = :record, asks = :asks, result = :result, "
+                f"error = :error WHERE id = :id AND {_AT_WORK}",
+                _members(row),
+            )
+            return changed.rowcount == 1
+
+    def page(self, owner: str | None, revision: str | None, after: int, size: int) -> list[TaskRow]:
+        """Tasks by number."""
+        with self._lock:
+            found = self._db.execute(
+                f"SELECT {_COLUMNS} FROM tasks WHERE number > :after "
+                "AND (:owner IS NULL OR owner = :owner) "
+                "AND (:revision IS NULL OR revision = :revision) ORDER BY number LIMIT :size",
+                {"after": after, "owner": owner, "revision": revision, "size": size},
+            ).fetchall()
+        return [_row(values) for values in found]
+
+    def adopt(self, running: Sequence[str]) -> list[TaskRow]:
+        """Tasks of processes that are gone, and of an event loop of this one that has ended."""
+        with self._lock:
+            workers = self._db.execute(
+                f"SELECT DISTINCT worker FROM tasks WHERE {_AT_WORK} AND worker IS NOT ?",
+                (ASLEEP,),
+            ).fetchall()
+            if not workers:
+                return []
+            own = (None, self.worker)
+            free = [worker for [worker] in workers if worker in own or self._is_gone(worker)]
+            if not free:
+                return []
+            with self._transaction():
+                return [row for worker in free for row in self._take(worker, running)]
+
+    def _take(self, worker: str | None, running: Sequence[str]) -> list[TaskRow]:
+        found = self._db.execute(
+            f"SELECT {_COLUMNS} FROM tasks WHERE {_AT_WORK} AND worker IS ?", (worker,)
+        ).fetchall()
+        rows = [row for row in map(_row, found) if row.id not in running]
+        for row in rows:
+            row.worker = self.worker
+            self._db.execute("UPDATE tasks SET worker = ? WHERE id = ?", (self.worker, row.id))
+        return rows
+
+    def wake(self, id: str) -> bool:
+        """Take a task that sleeps."""
+        with self._lock:
+            taken = self._db.execute(
+                f"UPDATE tasks SET worker = ? WHERE id = ? AND worker = ? AND {_AT_WORK}",
+                (self.worker, id, ASLEEP),
+            )
+            return taken.rowcount == 1
+
+    def expire(self, now: float) -> list[str]:
+        """Forget the tasks whose time is up, and what nobody collected for them."""
+        with self._lock:
+            over = [
+                id for [id] in self._db.execute("SELECT id FROM tasks WHERE expires <= ?", (now,))
+            ]
+            if over:
+                with self._transaction():
+                    self._db.execute("DELETE FROM tasks WHERE expires <= ?", (now,))
+                    self._db.execute("DELETE FROM answers WHERE task NOT IN (SELECT id FROM tasks)")
+        return over
+
+    # -- between processes --------------------------------------------------------------------
+
+    def leave(self, id: str, answers: bytes) -> None:
+        """Answers for the process that runs the task."""
+        with self._lock:
+            self._db.execute("INSERT INTO answers VALUES (?, ?)", (id, answers))
+
+    def collect(self) -> list[tuple[str, bytes]]:
+        """The answers that were left for tasks of this process."""
+        with self._lock, self._transaction():
+            found = self._db.execute(
+                "SELECT answers.rowid, task, answers FROM answers JOIN tasks ON id = task "
+                "WHERE worker = ? ORDER BY answers.rowid",
+                (self.worker,),
+            ).fetchall()
+            self._db.executemany(
+                "DELETE FROM answers WHERE rowid = ?", [(rowid,) for rowid, _, _ in found]
+            )
+        return [(task, answers) for _, task, answers in found]
+
+    def has_changed(self) -> bool:
+        """SQLite counts the changes of others."""
+        with self._lock:
+            seen, self._seen = self._seen, self._version()
+            return seen != self._seen
+
+    def _version(self) -> int:
+        [version] = self._db.execute("PRAGMA data_version").fetchone()
+        return int(version)
+
+    def close(self) -> None:
+        """Let go of the file; what this process ran is taken over by whoever looks next."""
+        with self._lock, contextlib.suppress(sqlite3.ProgrammingError):
+            self._release()
+            self._db.close()
+
+
+def _members(row: TaskRow) -> dict[str, Any]:
+    return {field.name: getattr(row, field.name) for field in fields(TaskRow)}
+
+
+def _row(values: tuple[Any, ...]) -> TaskRow:
+    return TaskRow(**dict(zip(_COLUMNS.split(", "), values, strict=True)))

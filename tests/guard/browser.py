@@ -1,0 +1,44 @@
+"""A user with a browser, as far as consent needs one: opens the page, reads it, agrees."""
+
+from __future__ import annotations
+
+import html
+import re
+from urllib.parse import parse_qs, urljoin, urlsplit
+
+import httpx
+from mcp.shared.auth import AuthorizationCodeResult
+
+_INPUT = re.compile(r"<input[^>]*>")
+_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+
+
+class Browser:
+    """Logged in as `user` at the authorization server; agrees to everything it is asked."""
+
+    def __init__(self, user: str) -> None:
+        self._user = user
+        self.visited: list[dict[str, list[str]]] = []
+        self._result: AuthorizationCodeResult | None = None
+
+    async def visit(self, url: str) -> None:
+        self.visited.append(parse_qs(urlsplit(url).query))
+        async with httpx.AsyncClient(headers={"remote-user": self._user}) as client:
+            page = await client.get(url)
+            assert page.status_code == 200, page.text
+            form = {"allow": "Authorize"}
+            for tag in _INPUT.findall(page.text):
+                attributes = dict(_ATTRIBUTE.findall(tag))
+                if attributes.get("type") == "hidden":
+                    form[attributes["name"]] = html.unescape(attributes.get("value", ""))
+            answer = await client.post(urljoin(url, urlsplit(url).path), data=form)
+        assert answer.status_code == 302, answer.text
+        query = parse_qs(urlsplit(answer.headers["location"]).query)
+        iss = query.get("iss", [None])[0]
+        self._result = AuthorizationCodeResult(
+            code=query["code"][0], state=query["state"][0], iss=iss
+        )
+
+    async def come_back(self) -> AuthorizationCodeResult:
+        assert self._result is not None
+        return self._result

@@ -1,0 +1,71 @@
+"""What a guarded application has to be read beside MCP, and to whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from dovetail import Server
+from dovetail.guard import Guard, Metrics, OAuth
+from tests.unit.talk import run
+
+METADATA = "/.well-known/oauth-protected-resource"
+PAGE = "https://app.example"
+
+
+def get(path: str, app: Any = None, method: str = "GET", **headers: str) -> httpx.Response:
+    if app is None:
+        oauth = OAuth("https://id.example", "https://me.example/mcp", resource_name="Notes")
+        guard = Guard(oauth, metrics=Metrics(), health=True)
+        app = Server("s").http_app(guard=guard, allowed_origins=[PAGE])
+
+    async def play() -> httpx.Response:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            return await client.request(method, path, headers=headers)
+
+    return run(play())
+
+
+@pytest.mark.parametrize("path", [METADATA, f"{METADATA}/mcp", f"{METADATA}/mcp/"])
+def test_the_metadata_is_for_anybody(path: str) -> None:
+    answer = get(path)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json()["resource_name"] == "Notes"
+
+
+@pytest.mark.parametrize("path", ["/", "/other", f"{METADATA}/other", "/mcp/.well-known"])
+def test_there_is_nothing_elsewhere(path: str) -> None:
+    assert get(path).status_code == 404
+
+
+def test_pages_are_read_and_nothing_else() -> None:
+    assert get(METADATA, method="HEAD").content == b""
+    assert get(METADATA, method="OPTIONS").headers["allow"] == "GET, HEAD, OPTIONS"
+    assert get(METADATA, method="POST").status_code == 405
+    assert get("/metrics").headers["content-type"].startswith("text/plain")
+    assert get("/healthz").json() == {"status": "ok"}
+
+
+def test_a_page_in_a_browser_may_read_what_it_needs_to_log_in() -> None:
+    allowed = get(METADATA, origin=PAGE)
+    assert allowed.headers["access-control-allow-origin"] == PAGE
+    assert "access-control-allow-origin" not in get(METADATA, origin="https://evil.example").headers
+    refused = get("/mcp", method="POST", origin=PAGE, **{"content-type": "application/json"})
+    assert refused.status_code == 401
+    assert "www-authenticate" in refused.headers["access-control-expose-headers"]
+
+
+def test_below_a_prefix_it_can_be_named() -> None:
+    where = "https://me.example/tools/.well-known/oauth-protected-resource/mcp"
+    oauth = OAuth("https://id.example", "https://me.example/tools/mcp", metadata_url=where)
+    site = Starlette(routes=[Mount("/tools", Server("s").http_app(guard=Guard(oauth)))])
+    answer = get(f"/tools{METADATA}/mcp", site)
+    assert answer.json()["resource"] == "https://me.example/tools/mcp"
+    refused = get("/tools/mcp", site, "DELETE")
+    assert f'resource_metadata="{where}"' in refused.headers["www-authenticate"]

@@ -1,0 +1,145 @@
+"""The guard that the options of `dovetail run` describe."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dovetail.cli.guarding import GuardChoice
+from dovetail.errors import UsageError
+from dovetail.guard import Guard
+from dovetail.guard.key_file import KeyFile
+
+SERVER = """
+from dovetail import Context, Server, ToolAnnotations
+
+server = Server("notes")
+
+
+@server.tool(annotations=ToolAnnotations(read_only_hint=True))
+def who(ctx: Context) -> str:
+    return f"{ctx.principal.id} {sorted(ctx.principal.scopes)} {ctx.principal.trusted}"
+
+
+@server.tool(scopes={"write"})
+def write() -> str:
+    return "written"
+"""
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def test_without_a_choice_there_is_no_guard() -> None:
+    assert GuardChoice().make() is None
+    assert GuardChoice().words() == []
+    assert not GuardChoice().asks_who
+
+
+def test_a_choice_is_a_guard_and_the_same_words_again(tmp_path: Path) -> None:
+    file = KeyFile(tmp_path / "keys.json")
+    file.add("anna")
+    choice = GuardChoice(
+        keys=str(file.path),
+        key_header="X-Key",
+        issuer="https://id.example",
+        resource="https://me.example/mcp",
+        read_only=True,
+        rate="10/s",
+        audit=str(tmp_path / "audit"),
+    )
+    guard = choice.make()
+    assert isinstance(guard, Guard)
+    assert guard.credential_headers == {b"authorization", b"x-key"}
+    assert choice.asks_who
+    assert choice.words() == [
+        f"--keys={file.path}",
+        "--key-header=X-Key",
+        "--issuer=https://id.example",
+        "--resource=https://me.example/mcp",
+        "--read-only",
+        "--rate=10/s",
+        f"--audit={tmp_path / 'audit'}",
+    ]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"key_header": "X"}, {"issuer": "https://a"}, {"resource": "https://a"}, {"rate": "often"}],
+)
+def test_what_does_not_go_together_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        GuardChoice(**given).make()
+
+
+def serve(
+    tmp_path: Path, *options: str, call: str = "who", **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """`dovetail run` on stdio, one call, and what it says."""
+    file = tmp_path / "notes.py"
+    file.write_text(SERVER)
+    params = {"name": call, "arguments": {}, "_meta": META}
+    lines = [
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"_meta": META}},
+    ]
+    return subprocess.run(
+        [sys.executable, "-m", "dovetail", "run", str(file), *options],
+        input="".join(json.dumps(line) + "\n" for line in lines),
+        capture_output=True,
+        text=True,
+        env={"PATH": "/usr/bin:/bin", **environment},
+        check=False,
+    )
+
+
+def answers(ended: subprocess.CompletedProcess[str]) -> tuple[Any, list[str]]:
+    said = {line["id"]: line for line in map(json.loads, ended.stdout.splitlines())}
+    return said[1], [tool["name"] for tool in said[2]["result"]["tools"]]
+
+
+def test_on_stdio_the_process_belongs_to_whoever_started_it(tmp_path: Path) -> None:
+    called, listed = answers(serve(tmp_path))
+    assert called["result"]["content"][0]["text"] == "local [] True"
+    assert listed == ["who", "write"]
+
+
+def test_on_stdio_the_environment_says_who_it_is(tmp_path: Path) -> None:
+    named = {"DOVETAIL_PRINCIPAL": "bert", "DOVETAIL_SCOPES": "x"}
+    audit = tmp_path / "audit.jsonl"
+    called, listed = answers(serve(tmp_path, f"--audit={audit}", **named))
+    assert called["result"]["content"][0]["text"] == "bert ['x'] False"
+    assert listed == ["who"]
+    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    assert [(line["principal"], line["transport"]) for line in lines] == [("bert", "stdio")] * 2
+
+
+def test_on_stdio_a_key_in_the_environment_is_checked(tmp_path: Path) -> None:
+    file = KeyFile(tmp_path / "keys.json")
+    record, key = file.add("anna", ["write"])
+    option = f"--keys={file.path}"
+    called, _ = answers(serve(tmp_path, option, DOVETAIL_API_KEY=key))
+    assert called["result"]["content"][0]["text"] == f"key:{record.id} ['write'] False"
+    ended = serve(tmp_path, option, DOVETAIL_API_KEY="dtk_wrong")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == "dovetail: DOVETAIL_API_KEY: there is no such key\n"
+
+
+def test_a_server_may_only_read(tmp_path: Path) -> None:
+    called, listed = answers(serve(tmp_path, "--read-only", call="write"))
+    assert called["error"]["message"] == "Unknown tool: 'write'; there is: 'who'"
+    assert listed == ["who"]
+
+
+def test_a_file_of_keys_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    ended = serve(tmp_path, "--keys=nowhere.json")
+    assert ended.returncode == 2
+    assert "there is no such file" in ended.stderr
+    ended = serve(tmp_path, "--key-header=X")
+    assert "only together with --keys" in ended.stderr

@@ -1,0 +1,89 @@
+"""`dovetail keys`, as a user types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dovetail.cli.app import app
+from dovetail.guard import ApiKeys, Principal
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "keys.json"
+
+
+def keys(file: Path, *words: str) -> Result:
+    return CliRunner().invoke(app, ["keys", *words, "--file", str(file)], obj=[])
+
+
+def facts(result: Result) -> Any:
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_a_key_is_printed_alone_and_works(file: Path) -> None:
+    made = keys(file, "add", "anna", "--scope", "a", "--scope", "b", "--expires", "90d")
+    assert made.exit_code == 0
+    [key] = made.stdout.splitlines()
+    assert "shown this once" in made.stderr
+    found = ApiKeys(file).check(key.encode())
+    assert isinstance(found, Principal)
+    assert found.scopes == {"a", "b"}
+
+
+def test_keys_are_listed_without_themselves(file: Path) -> None:
+    assert keys(file, "list").stdout == "There are no keys.\n"
+    key = keys(file, "add", "anna", "--scope", "a").stdout.strip()
+    [listed] = facts(keys(file, "list", "--json"))
+    assert (listed["label"], listed["scopes"], listed["state"]) == ("anna", ["a"], "good")
+    assert listed["expires"] is None
+    text = keys(file, "list").stdout
+    assert text.split() == [listed["id"], "good", "a", "expires", "never", "anna"]
+    assert key not in text
+
+
+def test_a_key_is_rotated_and_revoked(file: Path) -> None:
+    made = facts(keys(file, "add", "anna", "--json"))
+    again = facts(keys(file, "rotate", made["id"], "--grace", "1h", "--json"))
+    assert again["id"] == made["id"]
+    for key in (made["key"], again["key"]):
+        assert isinstance(ApiKeys(file).check(key.encode()), Principal)
+    revoked = keys(file, "revoke", made["id"])
+    assert revoked.stdout == f"Key {made['id']} (anna) is revoked.\n"
+    assert facts(keys(file, "list", "--json"))[0]["state"] == "revoked"
+    assert not isinstance(ApiKeys(file).check(again["key"].encode()), Principal)
+
+
+def test_a_key_whose_time_is_up_is_said_to_be(file: Path) -> None:
+    keys(file, "add", "anna", "--expires", "0s")
+    assert facts(keys(file, "list", "--json"))[0]["state"] == "expired"
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["add", ""], "needs a label"),
+        (["add", "a", "--scope", "x y"], "a scope is printable"),
+        (["add", "a", "--expires", "soon"], "90d"),
+        (["revoke", "nobody"], "there is no key 'nobody'"),
+        (["rotate", "nobody"], "there is no key 'nobody'"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(
+    file: Path, words: list[str], complaint: str
+) -> None:
+    result = keys(file, *words)
+    assert result.exit_code == 2
+    assert complaint in result.output
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    result = keys(tmp_path / "no" / "keys.json", "add", "anna")
+    assert result.exit_code == 2
+    assert "No such file or directory" in result.output

@@ -1,0 +1,119 @@
+"""What a caller may use, and what it sees."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from dovetail import Server
+from dovetail.core.call import Call
+from dovetail.core.permission import (
+    NOTHING,
+    Needs,
+    Permission,
+    Sight,
+    may_use,
+    read_scopes,
+    sight_of,
+)
+from dovetail.core.principal import Principal
+from dovetail.errors import InsufficientScopeError, UsageError
+from tests.unit.fakes import make_call
+
+ENGINE = Server("s").engine
+READ, WRITE = Needs(frozenset({"read"})), Needs(frozenset({"read", "write"}), writes=True)
+ANNA = Principal("anna", {"read", "other"})
+ROOT = Principal("root", trusted=True)
+
+
+class Things(NamedTuple):
+    scopes: frozenset[str] = frozenset({"read", "write"})
+    writes: bool = True
+
+
+def call_by(principal: Principal | None, permission: Permission | None = None) -> Call:
+    call = make_call()
+    call.means = ENGINE._replace(permission=permission)
+    call.principal = principal
+    return call
+
+
+@pytest.mark.parametrize(
+    ("principal", "needs", "allowed"),
+    [
+        (None, NOTHING, True),
+        (None, READ, False),
+        (ANNA, READ, True),
+        (ANNA, WRITE, False),
+        (ROOT, WRITE, True),
+    ],
+)
+def test_scopes_are_asked_for_with_a_guard_and_without(
+    principal: Principal | None, needs: Needs, allowed: bool
+) -> None:
+    assert may_use(call_by(principal), needs) is allowed
+    assert may_use(call_by(principal, Permission()), needs) is allowed
+
+
+def test_where_a_server_only_reads_nobody_writes() -> None:
+    permission = Permission(read_only=True)
+    assert not may_use(call_by(ROOT, permission), WRITE)
+    assert may_use(call_by(ROOT, permission), READ)
+
+
+def test_what_can_be_asked_for_is_named_in_full() -> None:
+    permission = Permission(step_up=frozenset({"write"}), challenge=lambda scopes: str(len(scopes)))
+    with pytest.raises(InsufficientScopeError) as caught:
+        may_use(call_by(ANNA, permission), WRITE)
+    assert caught.value.data == {"scopes": ["read", "write"]}
+    assert caught.value.challenge == "2"
+    # But not what cannot be had by asking.
+    assert not may_use(call_by(Principal("b"), permission), WRITE)
+
+
+@pytest.mark.parametrize(
+    ("principal", "permission", "sight"),
+    [
+        (None, None, Sight(False, frozenset())),
+        (ANNA, None, Sight(False, frozenset({"read"}))),
+        (ROOT, None, Sight(False, None)),
+        (ROOT, Permission(read_only=True), Sight(True, None)),
+        (
+            ANNA,
+            Permission(step_up=frozenset({"write"})),
+            Sight(False, frozenset({"read", "write"})),
+        ),
+    ],
+)
+def test_only_scopes_that_matter_make_a_difference(
+    principal: Principal | None, permission: Permission | None, sight: Sight
+) -> None:
+    assert sight_of(call_by(principal, permission), Things()) == sight
+
+
+def test_where_nothing_is_restricted_everything_is_seen() -> None:
+    free = Things(frozenset())
+    assert sight_of(call_by(None), free) is None
+    assert sight_of(call_by(None, Permission()), free) is None
+    assert sight_of(call_by(None, Permission(read_only=True)), free) == Sight(True, None)
+    assert sight_of(call_by(None, Permission(read_only=True)), Things(frozenset(), False)) is None
+
+
+def test_a_sight_shows_what_can_be_used() -> None:
+    sight = Sight(True, frozenset({"read"}))
+    assert sight.shows(NOTHING)
+    assert sight.shows(READ)
+    assert not sight.shows(Needs(writes=True))
+    assert not Sight(False, frozenset({"read"})).shows(WRITE)
+    assert Sight(False, None).shows(WRITE)
+
+
+def test_scopes_of_an_author_are_plain_words() -> None:
+    assert read_scopes(["a:b", "c"], "t") == {"a:b", "c"}
+
+
+@pytest.mark.parametrize("given", ["read", ["a b"], ['a"'], [""], ["a\\b"], ["ä"]])
+def test_what_can_be_no_scope_is_refused(given: list[str]) -> None:
+    with pytest.raises(UsageError, match="my tool"):
+        read_scopes(given, "my tool")

@@ -1,0 +1,204 @@
+"""The guard: who is let in, as whom, and what is to be read beside."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dovetail import Server
+from dovetail.core.principal import Principal
+from dovetail.errors import UsageError
+from dovetail.guard import ApiKeys, Guard, Limits, Metrics, OAuth, Rate
+from dovetail.guard.credentials import Credentials, Found, Rejected
+from dovetail.guard.key_file import KeyFile
+from dovetail.runtime.door import Refusal
+from tests.unit.talk import MODERN, request, run
+
+
+class Says:
+    """Finds what it is told to, at once or later."""
+
+    credential_headers = (b"x-who",)
+
+    def __init__(self, found: Found, *, later: bool = False) -> None:
+        self.found = found
+        self.later = later
+
+    def authenticate(self, credentials: Credentials) -> Found | Coroutine[Any, Any, Found]:
+        async def wait() -> Found:
+            return self.found
+
+        return wait() if self.later else self.found
+
+
+def identify(guard: Guard, **headers: str) -> Principal | Refusal | None:
+    named = {name.encode(): value.encode() for name, value in headers.items()}
+    found = guard.identify(named)
+    return run(found) if isinstance(found, Coroutine) else found
+
+
+ANNA = Principal("anna", ["a"])
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_who_is_known_is_let_in(later: bool) -> None:
+    assert identify(Guard(Says(None), Says(ANNA, later=later))) == ANNA
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_who_is_rejected_is_not_asked_again_elsewhere(later: bool) -> None:
+    metrics = Metrics()
+    guard = Guard(Says(Rejected("wrong"), later=later), Says(ANNA), metrics=metrics)
+    refusal = identify(guard)
+    assert isinstance(refusal, Refusal)
+    assert refusal.status == 401
+    assert b'error="invalid_token"' in refusal.headers[0][1]
+    assert "wrong" not in str(refusal)
+    assert 'refused_total{status="401"} 1' in metrics.render()
+
+
+def test_who_shows_nothing_is_asked_for_it_unless_anybody_may_come() -> None:
+    refusal = identify(Guard(Says(None)))
+    assert refusal == Refusal(401, "Authorization is needed", ((b"www-authenticate", b"Bearer"),))
+    assert identify(Guard(Says(None), anonymous=True)) is None
+    assert identify(Guard()) is None
+    # Where nobody can be known, what somebody shows is not looked at.
+    assert identify(Guard(), authorization="Bearer x") is None
+    assert isinstance(identify(Guard(anonymous=False)), Refusal)
+
+
+def test_a_token_that_nobody_knows_is_not_the_same_as_none() -> None:
+    refusal = identify(Guard(Says(None), anonymous=True), authorization="Bearer x")
+    assert isinstance(refusal, Refusal)
+    assert b"invalid_token" in refusal.headers[0][1]
+
+
+def test_a_refusal_with_a_status_of_its_own_stays_as_it_is() -> None:
+    away = Refusal(503, "away")
+    assert identify(Guard(Says(away))) is away
+    refusal = identify(Guard(Says(ANNA)), authorization="Bearer")
+    assert isinstance(refusal, Refusal)
+    assert refusal.status == 400
+
+
+def test_a_broad_scope_brings_what_it_implies_and_what_that_implies() -> None:
+    implies = {"a": ["b"], "b": ["c", "a"], "x": ["y"]}
+    found = identify(Guard(Says(ANNA), implies=implies))
+    assert found == Principal("anna", ["a", "b", "c"])
+    assert identify(Guard(Says(Principal("b")), implies=implies)) == Principal("b")
+
+
+def test_a_challenge_of_oauth_says_where_and_what() -> None:
+    oauth = OAuth("https://id.example", "https://me.example/mcp", scopes={"a"}, step_up={"b"})
+    guard = Guard(oauth)
+    refusal = identify(guard)
+    assert isinstance(refusal, Refusal)
+    where = b'resource_metadata="https://me.example/.well-known/oauth-protected-resource/mcp"'
+    assert refusal.headers == ((b"www-authenticate", b'Bearer scope="a", ' + where),)
+    permission = guard.protect(Server("s").engine, "http").permission
+    assert permission is not None
+    assert permission.step_up == {"b"}
+    assert permission.challenge is not None
+    assert permission.challenge({"b"}) == (
+        f'Bearer error="insufficient_scope", scope="b", {where.decode()}'
+    )
+
+
+def test_without_hooks_and_limits_the_dispatcher_is_the_same() -> None:
+    engine = Server("s").engine
+    assert Guard().protect(engine, "http").dispatcher is engine.dispatcher
+    assert Guard(limits=Limits(total=Rate(1))).protect(engine, "http").dispatcher is not (
+        engine.dispatcher
+    )
+
+
+def test_results_may_only_be_so_large() -> None:
+    async def play() -> None:
+        server = Server("s")
+
+        @server.tool(blocking=False)
+        def fill(size: int) -> str:
+            return "x" * size
+
+        await server.start()
+        heard: list[Any] = []
+        guard = Guard(limits=Limits(max_result_bytes=1000))
+        line = server.connect(lambda answer: heard.append(json.loads(answer)), guard=guard)
+        for number, size in enumerate((100, 2000)):
+            params = {"name": "fill", "arguments": {"size": size}}
+            line.receive(request("tools/call", params, id=number, revision=MODERN))
+        while len(heard) < 2:
+            await asyncio.sleep(0)
+        small, large = heard
+        assert "isError" not in small["result"]
+        assert large["result"]["isError"] is True
+        assert "the limit is 1,000" in large["result"]["content"][0]["text"]
+        await line.close()
+
+    run(play())
+
+
+def test_headers_of_credentials_are_gathered() -> None:
+    assert Guard(Says(None), Says(None)).credential_headers == {b"x-who"}
+
+
+# -- stdio ------------------------------------------------------------------------------------
+
+
+def test_on_stdio_it_is_whoever_started_the_process() -> None:
+    found = Guard().local({})
+    assert found is not None
+    assert (found.id, found.trusted) == ("local", True)
+
+
+def test_on_stdio_the_operator_and_the_environment_can_say_who(tmp_path: Path) -> None:
+    file = KeyFile(tmp_path / "keys.json")
+    record, key = file.add("anna", ["a"])
+    keys = ApiKeys(file.path)
+    assert Guard(keys, local=ANNA).local({"DOVETAIL_API_KEY": key}) is ANNA
+    assert Guard(keys).local({"DOVETAIL_API_KEY": key}) == Principal(f"key:{record.id}", ["a"])
+    named = {"DOVETAIL_PRINCIPAL": "bert", "DOVETAIL_SCOPES": "a b"}
+    assert Guard(keys, implies={"b": ["c"]}).local(named) == Principal("bert", ["a", "b", "c"])
+    with pytest.raises(UsageError, match="DOVETAIL_API_KEY: there is no such key") as caught:
+        Guard(keys).local({"DOVETAIL_API_KEY": f"{key}x"})
+    assert key not in str(caught.value)
+
+
+# -- pages ------------------------------------------------------------------------------------
+
+
+def test_health_and_readiness_are_told_where_wanted() -> None:
+    @asynccontextmanager
+    async def lifespan(server: Server) -> AsyncIterator[None]:
+        yield
+
+    server = Server("s", lifespan=lifespan)
+    guard = Guard(health=True)
+    guard.protect(server.engine, "http")
+    page = guard.page("/healthz", "/mcp")
+    assert page is not None
+    assert page.status == 200
+    page = guard.page("/readyz", "/mcp")
+    assert page is not None
+    assert (page.status, json.loads(page.body)) == (503, {"status": "starting"})
+
+    async def start_and_look() -> None:
+        await server.start()
+        ready = guard.page("/readyz", "/mcp")
+        assert ready is not None
+        assert ready.status == 200
+        await server.close()
+
+    run(start_and_look())
+    assert Guard().page("/healthz", "/mcp") is None
+
+
+def test_metrics_are_a_page_where_there_are_some() -> None:
+    assert Guard(metrics=Metrics()).page("/metrics", "/mcp") is not None
+    assert Guard().page("/metrics", "/mcp") is None

@@ -1,0 +1,65 @@
+"""What an authorization server says of itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from dovetail.errors import TransportError
+from dovetail.guard.issuer import find_endpoint, metadata_urls
+from tests.unit.guard.small_server import Asked, serving
+from tests.unit.talk import run
+
+OIDC = "/.well-known/openid-configuration"
+OAUTH = "/.well-known/oauth-authorization-server"
+
+
+def test_documents_are_looked_for_where_they_may_be() -> None:
+    assert metadata_urls("https://h") == [f"https://h{OIDC}", f"https://h{OAUTH}"]
+    assert metadata_urls("https://h/realms/x") == [
+        f"https://h/realms/x{OIDC}",
+        f"https://h{OAUTH}/realms/x",
+        f"https://h{OIDC}/realms/x",
+    ]
+
+
+def find(documents: dict[str, dict[str, Any]], member: str = "jwks_uri") -> str:
+    def answer(asked: Asked) -> tuple[int, bytes]:
+        found = documents.get(asked.path)
+        if found is None:
+            return 404, b""
+        issuer = f"http://{asked.headers['host']}"
+        return 200, json.dumps({"issuer": issuer, **found}).encode()
+
+    with serving(answer) as (url, _):
+        return run(find_endpoint(url, member))
+
+
+def test_the_first_document_that_names_it_counts() -> None:
+    jwks = "https://h/keys"
+    assert find({OIDC: {"jwks_uri": jwks}}) == jwks
+    assert find({OAUTH: {"jwks_uri": jwks}}) == jwks
+    assert find({OIDC: {}, OAUTH: {"jwks_uri": jwks}}) == jwks
+
+
+@pytest.mark.parametrize(
+    ("document", "complaint"),
+    [
+        ({"issuer": "https://evil.example", "jwks_uri": "https://h/k"}, "another issuer"),
+        ({}, "names no jwks_uri"),
+        ({"jwks_uri": 7}, "names no jwks_uri"),
+        ({"jwks_uri": "http://evil.example/k"}, "must be an https URL"),
+    ],
+)
+def test_a_document_that_cannot_be_trusted_is_not(document: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(TransportError, match=complaint):
+        find({OIDC: document})
+
+
+def test_no_document_is_an_error_that_names_all_places() -> None:
+    with pytest.raises(TransportError) as caught:
+        find({})
+    assert OIDC in str(caught.value)
+    assert OAUTH in str(caught.value)

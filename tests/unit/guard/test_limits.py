@@ -1,0 +1,124 @@
+"""How much: each caller has its own, and who is refused takes nothing from the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dovetail.core.hooks import HookedCall
+from dovetail.core.principal import Principal
+from dovetail.errors import RateLimitError, UsageError
+from dovetail.guard import limits as module
+from dovetail.guard.limits import LimitKeeper, Limits
+from dovetail.guard.rates import Rate
+from tests.unit.fakes import make_call
+from tests.unit.guard.test_rates import Clock
+
+
+def call_by(name: str | None, method: str = "tools/call", tool: str = "t") -> HookedCall:
+    params = f'{{"name":"{tool}"}}'.encode() if method == "tools/call" else b"{}"
+    call = make_call(method, params)
+    call.principal = None if name is None else Principal(name)
+    return HookedCall(call, "http")
+
+
+class Desk:
+    """A keeper of limits, and a clock that stands still."""
+
+    def __init__(self, **limits: Any) -> None:
+        self.clock = Clock()
+        self.keeper = LimitKeeper(Limits(**limits), self.clock)
+
+    def passes(self, name: str | None, **how: Any) -> bool:
+        try:
+            self.keeper.before(call_by(name, **how))
+        except RateLimitError:
+            return False
+        return True
+
+    def count(self, name: str | None, offered: int = 100, **how: Any) -> int:
+        return sum(self.passes(name, **how) for _ in range(offered))
+
+
+def test_each_caller_has_a_rate_of_its_own() -> None:
+    desk = Desk(per_principal=Rate(10, burst=3))
+    assert desk.count("anna") == 3
+    assert desk.count("bert") == 3
+    assert desk.count(None) == 3
+    desk.clock.now += 0.1
+    assert desk.count("anna") == 1
+
+
+def test_a_tool_may_have_a_rate_of_its_own() -> None:
+    desk = Desk(per_tool={"t": Rate(1, burst=2)})
+    assert desk.count("anna") == 2
+    assert desk.count("bert") == 2
+    assert desk.count("anna", tool="other") == 100
+    assert desk.count("anna", method="tools/list") == 100
+
+
+def test_who_is_refused_uses_up_nothing_of_what_others_may_have() -> None:
+    desk = Desk(per_principal=Rate(1, burst=3), total=Rate(1, burst=6))
+    assert desk.count("anna", 5000) == 3
+    assert desk.count("bert", 5000) == 3
+    assert desk.count("carl") == 0
+    # And the other way round: what the whole has no room for is not taken from the caller.
+    desk.clock.now += 1
+    assert desk.count("carl", 1) == 1
+
+
+def test_the_error_says_which_limit_and_when_to_try_again() -> None:
+    desk = Desk(per_principal=Rate(10, burst=1))
+    desk.passes("anna")
+    with pytest.raises(RateLimitError) as caught:
+        desk.keeper.before(call_by("anna"))
+    assert str(caught.value) == (
+        "Too many calls: the limit is 10 per second for each caller. Try again in 0.1 s"
+    )
+    assert caught.value.retry_after == pytest.approx(0.1)
+    assert caught.value.data == {"retryAfter": 0.1}
+
+
+def test_calls_in_flight_are_counted_until_they_are_over() -> None:
+    desk = Desk(in_flight=2, in_flight_total=3)
+    assert desk.count("anna") == 2
+    assert desk.count("bert") == 1
+    desk.keeper.after(call_by("anna"))
+    assert desk.count("bert") == 1
+    desk.keeper.after(call_by("bert"))
+    desk.keeper.after(call_by("bert"))
+    assert desk.count("anna") == 1
+    # Nobody is remembered who has nothing in flight.
+    desk.keeper.after(call_by("anna"))
+    desk.keeper.after(call_by("anna"))
+    assert desk.count("carl") == 2
+
+
+def test_without_limits_nothing_is_refused_or_counted() -> None:
+    desk = Desk()
+    assert desk.count("anna") == 100
+    desk.keeper.after(call_by("anna"))
+
+
+def test_callers_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_CALLERS", 10)
+    desk = Desk(per_principal=Rate(1, burst=2))
+    desk.count("busy", 2)
+    for number in range(100):
+        desk.clock.now += 0.001
+        desk.passes(f"caller {number}")
+        assert len(desk.keeper._callers) <= 10
+    # Those who have been quiet for long go first.
+    desk.clock.now += 100
+    desk.count("late", 2)
+    for number in range(8):
+        desk.passes(f"another {number}")
+    assert not desk.passes("late")
+
+
+@pytest.mark.parametrize("name", ["in_flight", "in_flight_total", "max_result_bytes"])
+def test_a_limit_is_at_least_one(name: str) -> None:
+    given: dict[str, Any] = {name: 0}
+    with pytest.raises(UsageError, match=name):
+        Limits(**given)

@@ -1,0 +1,58 @@
+"""What must not be written down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dovetail.guard.redaction import REDACTED, Redaction
+
+CLEAN = Redaction(names=["diagnosis"], patterns=[r"\b\d{3}-\d{2}-\d{4}\b"]).clean
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["password", "Password", "new_password", "apiKey", "api-key", "X-Api-Key", "access_token",
+     "client_secret", "Authorization", "set-cookie", "session_id", "diagnosis", "My Diagnosis"],
+)  # fmt: skip
+def test_members_are_known_by_their_names(name: str) -> None:
+    assert CLEAN({name: "x", "text": "y"}) == {name: REDACTED, "text": "y"}
+    assert CLEAN([{"deep": {name: {"still": 1}}}]) == [{"deep": {name: REDACTED}}]
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "Bearer abcdefgh12345678",
+        "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl",
+        "dtk_0123456789ab_abcdefghijklmnopqrstuvwxyz",
+        "sk-proj-abcdefghijklmnopqrst",
+        "ghp_abcdefghijklmnopqrstuvwxyz012345",
+        "AKIAIOSFODNN7EXAMPLE",
+        "xoxb-123456789012-abcdefghijkl",
+        "123-45-6789",
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
+    ],
+)
+def test_texts_are_known_by_how_they_look(secret: str) -> None:
+    assert CLEAN({"note": f"see {secret} there"}) == {"note": f"see {REDACTED} there"}
+    # Names are a caller's as well.
+    assert secret not in str(CLEAN({secret: 1}))
+
+
+def test_a_password_in_a_url_is_taken_out() -> None:
+    assert CLEAN("https://anna:hunter2@example.com/x") == f"https://{REDACTED}@example.com/x"
+
+
+@pytest.mark.parametrize("value", ["plain words", 1, 2.5, None, True, [], {}, {"a": [1, "b"]}])
+def test_everything_else_stays(value: Any) -> None:
+    assert CLEAN(value) == value
+
+
+def test_long_and_deep_values_are_cut_rather_than_searched() -> None:
+    assert len(CLEAN("a" * 20_000)) == 10_005
+    deep: Any = "x"
+    for _ in range(30):
+        deep = [deep]
+    assert "[too deep]" in str(CLEAN(deep))

@@ -1,0 +1,102 @@
+"""What every store of tasks promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dovetail.errors import LimitError
+from dovetail.stores.tasks import ASLEEP, FINAL, TaskStore
+from tests.unit.stores.task_stores import KINDS, make_row, open_store
+
+
+@pytest.fixture(params=KINDS)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TaskStore]:
+    opened = open_store(request.param, tmp_path)
+    yield opened
+    opened.close()
+
+
+def test_a_row_comes_back_as_it_was_put(store: TaskStore) -> None:
+    row = make_row(record=b"r", asks=b"q", message="m", owner=None, expires=None)
+    store.add(row, 10)
+    found = store.get("a")
+    assert found == replace(row, worker=store.worker)
+    assert store.get("b") is None
+
+
+def test_what_changes_is_kept(store: TaskStore) -> None:
+    store.add(make_row(), 10)
+    changed = make_row(status="input_required", message="m", updated=2.0, asks=b"q", worker="w")
+    assert store.save(changed)
+    found = store.get("a")
+    assert found is not None
+    assert (found.status, found.message, found.updated) == ("input_required", "m", 2.0)
+    assert (found.asks, found.worker) == (b"q", "w")
+
+
+@pytest.mark.parametrize("status", sorted(FINAL))
+def test_what_has_ended_never_changes_again(store: TaskStore, status: str) -> None:
+    store.add(make_row(), 10)
+    assert store.save(make_row(status=status, result=b"1"))
+    assert not store.save(make_row(status="working"))
+    assert not store.save(make_row(status="cancelled"))
+    found = store.get("a")
+    assert found is not None and (found.status, found.result) == (status, b"1")
+    assert not store.save(make_row("b"))
+
+
+def test_an_owner_has_so_many_tasks_and_no_more(store: TaskStore) -> None:
+    for owner in ("ada", "bob", None):
+        for number in range(2):
+            store.add(make_row(f"{owner}{number}", owner=owner, expires=5.0), 2)
+        with pytest.raises(LimitError, match="too many tasks: 2, finished ones included"):
+            store.add(make_row(f"{owner}3", owner=owner), 2)
+    # An owner that is called like nobody is somebody.
+    store.add(make_row("empty", owner="", expires=5.0), 1)
+    assert len(store.expire(5.0)) == 7
+    store.add(make_row("ada4"), 1)
+
+
+def test_what_is_over_is_forgotten(store: TaskStore) -> None:
+    store.add(make_row("a", expires=5.0), 10)
+    store.add(make_row("b", expires=6.0), 10)
+    store.add(make_row("c", expires=None), 10)
+    assert store.expire(4.9) == []
+    assert store.expire(5.0) == ["a"]
+    assert store.get("a") is None
+    assert [row.id for row in store.page(None, None, 0, 10)] == ["b", "c"]
+
+
+def test_pages_are_of_one_owner_and_revision_in_order(store: TaskStore) -> None:
+    for id in "abc":
+        store.add(make_row(id), 10)
+    store.add(make_row("d", owner="bob"), 10)
+    store.add(make_row("e", revision="r2"), 10)
+    first = store.page("ada", "r1", 0, 2)
+    assert [row.id for row in first] == ["a", "b"]
+    assert [row.id for row in store.page("ada", "r1", first[-1].number, 2)] == ["c"]
+    assert [row.id for row in store.page(None, None, 0, 10)] == list("abcde")
+
+
+def test_what_nobody_runs_is_taken_over(store: TaskStore) -> None:
+    for id in "abcd":
+        store.add(make_row(id), 10)
+    store.save(make_row("b", status="failed", worker=store.worker))
+    store.save(make_row("d", status="input_required", worker=ASLEEP))
+    assert [row.id for row in store.adopt(["a"])] == ["c"]
+    assert store.adopt(["a", "c"]) == []
+
+
+def test_what_sleeps_is_woken_once(store: TaskStore) -> None:
+    store.add(make_row("a"), 10)
+    assert not store.wake("a")
+    store.save(make_row("a", status="input_required", worker=ASLEEP))
+    assert store.wake("a")
+    assert not store.wake("a")
+    assert not store.wake("b")
+    found = store.get("a")
+    assert found is not None and found.worker == store.worker
