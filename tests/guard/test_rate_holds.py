@@ -101,7 +101,8 @@ def test_a_rate_holds_within_two_percent_and_others_keep_their_share(tmp_path: P
             return await asyncio.gather(many.call(OFFERED, SECONDS), few.call(RATE // 5, SECONDS))
 
         took, _ = asyncio.run(play())
-        assert many.offered >= 0.95 * OFFERED * SECONDS
+        # However busy the machine: far more than is allowed, or nothing would be shown.
+        assert many.offered >= 3 * RATE * SECONDS
         allowed = BURST + RATE * took
         assert many.statuses[b"200"] == pytest.approx(allowed, rel=0.02)
         assert set(many.statuses) == {b"200", b"429"}

@@ -379,6 +379,7 @@ MODERN_PARAMS = b'{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-2
         (heard(b'{"_meta":{}}'), None, False),
         (heard(b'{"_meta":5}'), None, False),
         (heard(b"[]"), None, False),
+        (heard(b'["io.modelcontextprotocol/protocolVersion"]'), None, False),
         (heard(MODERN_PARAMS), None, True),
         (heard(MODERN_PARAMS), "2025-11-25", True),
     ],
