@@ -27,6 +27,7 @@ finds it again on the way back and no list has to be kept by hand.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -220,7 +221,8 @@ class RateLimitError(RpcError):
     code = 429
 
     def __init__(self, message: str, retry_after: float) -> None:
-        super().__init__(message, {"retryAfter": round(retry_after, 3)})
+        # Rounded up: "in no time" would be no time to come back at.
+        super().__init__(message, {"retryAfter": max(1, math.ceil(retry_after * 1000)) / 1000})
         self.retry_after = retry_after
 
 
