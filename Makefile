@@ -47,7 +47,7 @@ format: $(VENV) ## let ruff format and mend what it can
 contracts: $(VENV) ## the rules of the house: layers, names, public API, docs
 	@$(BIN)/pytest --quiet tests/contracts
 
-test: $(VENV) $(SYSTEM) ## the whole suite, then the branch coverage gate
+test: $(VENV) $(SYSTEM) .venv-minimcp/.stamp ## the whole suite, then the branch coverage gate
 	@$(BIN)/pytest --quiet --numprocesses=3 --dist=loadfile --cov --cov-report=
 	@$(BIN)/coverage json --quiet -o coverage.json
 	@$(BIN)/python -m tools.coverage_gate coverage.json

@@ -24,7 +24,7 @@ MINIMCP = (str(ROOT / ".venv-minimcp" / "bin" / "python"), str(SMALL / "with_min
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 has_minimcp = pytest.mark.skipif(
     not Path(MINIMCP[0]).exists(),
-    reason="MiniMCP needs an environment of its own: make bench-setup",
+    reason="MiniMCP needs an environment of its own, which make test sets up",
 )
 
 Found = dict[str, RowReport]
