@@ -24,7 +24,7 @@ _SESSION_LIFETIME = 5.0
 # uvicorn forgets a connection that was reset when its keep-alive timer rings, and not before.
 _KEEP_ALIVE = 75.0
 # Each client has dozens of connections, so anything that stays of each is many times this.
-_MOST_OBJECTS = 2000
+_MOST_OBJECTS = 1000
 # A call that nobody waits for ends in seconds (see the server's own times); then there is rest.
 _SETTLE = 15.0
 

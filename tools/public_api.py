@@ -17,6 +17,7 @@ import sys
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -124,12 +125,27 @@ def _describe_class(path: str, cls: type) -> Iterator[str]:
 
 
 def _own_members(cls: type) -> dict[str, Any]:
-    """Public members that the class defines itself or takes from a private base."""
+    """Public members that the class defines itself or takes from a base that has no line."""
     members: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
-        if base is cls or (base.__name__.startswith("_") and base.__module__ != "builtins"):
+        if base is cls or _is_inside(base):
             members.update(dict.fromkeys(inspect.get_annotations(base)), **base.__dict__)
     return {name: value for name, value in members.items() if not name.startswith("_")}
+
+
+def _is_inside(base: type) -> bool:
+    """Whether a base of ours is known to users only through the classes made from it."""
+    if base.__name__.startswith("_"):
+        return base.__module__ != "builtins"
+    is_ours = base.__module__.partition(".")[0] == "dovetail"
+    return is_ours and base.__module__ not in PUBLIC_MODULES and base not in _public_classes()
+
+
+@cache
+def _public_classes() -> frozenset[type]:
+    modules = [importlib.import_module(name) for name in PUBLIC_MODULES]
+    values = [getattr(module, name) for module in modules for name in module.__all__]
+    return frozenset(value for value in values if inspect.isclass(value))
 
 
 def _describe_member(cls: type, name: str, member: Any) -> str:

@@ -19,13 +19,10 @@ from tests.check.serving import free_port, wait_until_it_listens
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ROOT / "audits" / "small"
 FASTMCP = (sys.executable, str(SMALL / "with_fastmcp.py"))
+# An environment of its own, which `make test` sets up: it runs on mcp 1 only.
 MINIMCP = (str(ROOT / ".venv-minimcp" / "bin" / "python"), str(SMALL / "with_minimcp.py"))
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
-has_minimcp = pytest.mark.skipif(
-    not Path(MINIMCP[0]).exists(),
-    reason="MiniMCP needs an environment of its own, which make test sets up",
-)
 
 Found = dict[str, RowReport]
 
@@ -148,13 +145,11 @@ def test_a_second_check_comes_to_the_same_verdicts_over_http(
 # -- MiniMCP ---------------------------------------------------------------------------------------
 
 
-@has_minimcp
 def test_minimcp_accepts_a_hostile_origin(minimcp_http: Found) -> None:
     for row in ("http.origin.validate", "http.origin.403"):
         assert faults_of(minimcp_http, row, Verdict.FAIL)
 
 
-@has_minimcp
 def test_minimcp_takes_an_unknown_method_for_its_own_fault(
     minimcp_stdio: Found, minimcp_http: Found
 ) -> None:
@@ -163,7 +158,6 @@ def test_minimcp_takes_an_unknown_method_for_its_own_fault(
         assert all("error -32603" in text for text in texts)
 
 
-@has_minimcp
 def test_minimcp_answers_notifications_that_it_does_not_know(
     minimcp_stdio: Found, minimcp_http: Found
 ) -> None:

@@ -39,11 +39,14 @@ class Caller:
         reader, writer = await asyncio.open_connection(self._parts.hostname, self._parts.port)
         reading = asyncio.create_task(self._count(reader))
         began = time.monotonic()
-        while (passed := time.monotonic() - began) < seconds:
-            due = int(passed * per_second) - self.offered
+        goal = int(per_second * seconds)
+        # All of them, also where a busy machine takes longer: what is allowed grows with the time.
+        while self.offered < goal:
+            passed = time.monotonic() - began
+            due = max(0, min(int(passed * per_second), goal) - self.offered)
             # Never more on the way than a pipe holds: the pace is the client's, not the kernel's.
-            writer.write(self._request * max(0, due))
-            self.offered += max(0, due)
+            writer.write(self._request * due)
+            self.offered += due
             await writer.drain()
             await asyncio.sleep(0.002)
         took = time.monotonic() - began
@@ -101,8 +104,7 @@ def test_a_rate_holds_within_two_percent_and_others_keep_their_share(tmp_path: P
             return await asyncio.gather(many.call(OFFERED, SECONDS), few.call(RATE // 5, SECONDS))
 
         took, _ = asyncio.run(play())
-        # However busy the machine: far more than is allowed, or nothing would be shown.
-        assert many.offered >= 3 * RATE * SECONDS
+        assert many.offered == OFFERED * SECONDS
         allowed = BURST + RATE * took
         assert many.statuses[b"200"] == pytest.approx(allowed, rel=0.02)
         assert set(many.statuses) == {b"200", b"429"}

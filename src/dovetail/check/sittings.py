@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
+from dovetail.check.declared import declares
 from dovetail.check.exchanges import Exchange, Heard, parse
 from dovetail.check.frames import Frame
 from dovetail.spec.revisions import Family, Revision, find_revision
@@ -105,12 +106,7 @@ class Sitting:
 
     def has(self, capability: str) -> bool:
         """Whether the server declared it; `resources.subscribe` asks for a member."""
-        found: Any = self.capabilities
-        for key in capability.split("."):
-            if not isinstance(found, dict) or key not in found:
-                return False
-            found = found[key]
-        return found is not False and found is not None
+        return declares(self.capabilities, capability)
 
     def listed(self, kind: str) -> list[dict[str, Any]]:
         """Every item of a list that was walked: tools, prompts, resources, resourceTemplates."""

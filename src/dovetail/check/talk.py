@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from dovetail.check.declared import declares
 from dovetail.check.exchanges import Exchange
 from dovetail.check.lines.http_line import HttpLine
 from dovetail.check.lines.line import Line, Outgoing, Place
@@ -132,12 +133,7 @@ class Talk:
 
     def has(self, capability: str) -> bool:
         """Whether the server declared it; `resources.subscribe` asks for a member."""
-        found: Any = self.at.capabilities
-        for key in capability.split("."):
-            if not isinstance(found, dict) or key not in found:
-                return False
-            found = found[key]
-        return found is not False and found is not None
+        return declares(self.at.capabilities, capability)
 
     def callable_tools(self) -> list[dict[str, Any]]:
         """The tools that may be called with arguments that fit."""

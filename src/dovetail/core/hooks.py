@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import UNSET, Raw
 
 from dovetail.core.call import Call
-from dovetail.core.principal import Principal
+from dovetail.core.call_facts import CallFacts
 from dovetail.wire import codec
 
 __all__ = ["Hook", "HookedCall", "Outcomes"]
@@ -23,15 +23,15 @@ __all__ = ["Hook", "HookedCall", "Outcomes"]
 Outcomes: TypeAlias = Literal["ok", "tool_error", "error", "refused", "cancelled"]
 
 
-class HookedCall:
+class HookedCall(CallFacts):
     """One call as hooks see it."""
 
     __slots__ = (
-        "_call", "_duration", "_notes", "_started", "error", "outcome", "size", "transport",
+        "_duration", "_notes", "_started", "error", "outcome", "size", "transport",
     )  # fmt: skip
 
     def __init__(self, call: Call, transport: str) -> None:
-        self._call = call
+        super().__init__(call)
         self._started = perf_counter()
         self._duration: float | None = None
         self._notes: dict[Any, Any] | None = None
@@ -55,32 +55,6 @@ class HookedCall:
             return None
         name: str | None = getattr(self._call.params, spec.member, None)
         return name
-
-    @property
-    def principal(self) -> Principal | None:
-        """Who calls."""
-        return self._call.principal
-
-    @property
-    def revision(self) -> str:
-        """The protocol revision of the request."""
-        return self._call.era.revision.date
-
-    @property
-    def request_id(self) -> str | int:
-        """The JSON-RPC id of the request."""
-        id: str | int = codec.decode_json(self._call.id)
-        return id
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        """The `_meta` of the request, trace context included."""
-        return self._call.meta
-
-    @property
-    def scope(self) -> Any:
-        """What the transport knows beside the message: ASGI's scope over HTTP."""
-        return self._call.origin.scope
 
     @property
     def raw_arguments(self) -> bytes:

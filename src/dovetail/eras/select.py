@@ -50,7 +50,15 @@ from dovetail.spec.revisions import (
 from dovetail.wire import codec
 from dovetail.wire.messages import Incoming, Request
 
-__all__ = ["Eras", "ListenStream", "Session", "announce", "no_batches", "speaks_modern"]
+__all__ = [
+    "Eras",
+    "ListenStream",
+    "Session",
+    "announce",
+    "id_in_use",
+    "no_batches",
+    "speaks_modern",
+]
 
 # A notification that comes as a request is an unknown method, whatever it carries.
 _decode_any = codec.decoder(Params)
@@ -67,6 +75,15 @@ def no_batches() -> InvalidRequestError:
     return InvalidRequestError(
         f"Invalid request: one message at a time; batches exist at "
         f"{' and '.join(r.date for r in REVISIONS if r.batching)} only"
+    )
+
+
+def id_in_use(id: bytes) -> InvalidRequestError:
+    """The refusal of an id that would make two answers look alike."""
+    # base.request.id-unique: of all ids a client has used, only those that can still be confused
+    # are known: of requests that are not answered yet, and of the same batch
+    return InvalidRequestError(
+        f"Invalid request: id {id.decode()[:100]} is in use by a request that is not answered yet"
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, overload
 import msgspec
 
 from dovetail.core.call import Call, Detachable, Sent
-from dovetail.core.principal import Principal
+from dovetail.core.call_facts import CallFacts
 from dovetail.core.schema import type_schema
 from dovetail.errors import UsageError
 from dovetail.features.content import Message
@@ -45,13 +45,13 @@ class Caller:
         self.capabilities = copy.deepcopy(call.peer.capabilities)
 
 
-class Context:
+class Context(CallFacts):
     """What a handler can know and do while it runs. Ask for it with `ctx: Context`."""
 
-    __slots__ = ("_call", "_progress", "log")
+    __slots__ = ("_progress", "log")
 
     def __init__(self, call: Call) -> None:
-        self._call = call
+        super().__init__(call)
         self._progress = ProgressReporter(call)
         self.log = LogSender(call)
 
@@ -61,32 +61,6 @@ class Context:
     def client(self) -> Caller:
         """Name, version and capabilities of the client."""
         return Caller(self._call)
-
-    @property
-    def principal(self) -> Principal | None:
-        """Who the caller is, as a guard or the transport has established it: id, scopes, claims."""
-        return self._call.principal
-
-    @property
-    def revision(self) -> str:
-        """The protocol revision of this request."""
-        return self._call.era.revision.date
-
-    @property
-    def request_id(self) -> str | int:
-        """The JSON-RPC id of this request."""
-        id: str | int = codec.decode_json(self._call.id)
-        return id
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        """The `_meta` of this request, trace context included."""
-        return self._call.meta
-
-    @property
-    def scope(self) -> Any:
-        """What the caller of `server.handle` passed as `scope`."""
-        return self._call.origin.scope
 
     @property
     def lifespan(self) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from dovetail.core.call import Call, Given, Reach
 from dovetail.core.principal import Principal
-from dovetail.eras.select import ListenStream, Session, announce, no_batches
+from dovetail.eras.select import ListenStream, Session, announce, id_in_use, no_batches
 from dovetail.errors import InternalError, InvalidRequestError, RpcError
 from dovetail.features.cancellation import read_cancellation
 from dovetail.features.subscriptions import Change
@@ -141,7 +141,7 @@ class Connection:
     def _answer(self, message: Request) -> bytes | Call:
         """The answer, or the call that needs a task to be answered."""
         if message.id in self._calls:
-            return _in_use(message.id)
+            return codec.encode_error(message.id, id_in_use(message.id))
         call = self._engine.eras.open(message, self._session, self.principal)
         if isinstance(call, RpcError):
             return codec.encode_error(message.id, call)
@@ -206,8 +206,11 @@ class Connection:
         ids: set[bytes] = set()
         for item in batch.items:
             if isinstance(item, Request):
-                answer = _in_use(item.id) if item.id in ids else self._answer(item)
+                if item.id in ids:
+                    answers.append(codec.encode_error(item.id, id_in_use(item.id)))
+                    continue
                 ids.add(item.id)
+                answer = self._answer(item)
                 if isinstance(answer, bytes):
                     answers.append(answer)
                 else:
@@ -371,11 +374,3 @@ class Connection:
                 stream.call.id,
             )
             self._write(codec.encode_notification("notifications/cancelled", params))
-
-
-def _in_use(id: bytes) -> bytes:
-    # base.request.id-unique: of all ids a client has used, those that can still be confused
-    error = InvalidRequestError(
-        f"Invalid request: id {id.decode()[:100]} is in use by a request that is not answered yet"
-    )
-    return codec.encode_error(id, error)

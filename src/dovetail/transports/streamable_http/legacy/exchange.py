@@ -9,8 +9,8 @@ from typing import Any
 
 from dovetail.core.call import Call
 from dovetail.core.principal import Principal
-from dovetail.eras.select import no_batches
-from dovetail.errors import InternalError, InvalidRequestError, RpcError
+from dovetail.eras.select import id_in_use, no_batches
+from dovetail.errors import InternalError, RpcError
 from dovetail.features.cancellation import read_cancellation
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.one_shot import AnswersOnly
@@ -168,7 +168,7 @@ class Exchange:
         ids: set[bytes] = set()
         for item in items:
             if isinstance(item, Request):
-                opened = _in_use(item.id) if item.id in ids else self._open(item, revision)
+                opened = id_in_use(item.id) if item.id in ids else self._open(item, revision)
                 ids.add(item.id)
                 if isinstance(opened, Call):
                     self._engine.equip(opened, outbox, self._link, self._request, self._principal)
@@ -184,7 +184,7 @@ class Exchange:
 
     def _open(self, message: Request, revision: Revision) -> Call | RpcError:
         if message.id in self._calls:
-            return _in_use(message.id)
+            return id_in_use(message.id)
         if len(self._calls) >= _MOST_CALLS:
             return _too_many()
         session = self._session.session if self._session is not None else None
@@ -239,14 +239,6 @@ class Exchange:
 def _lost(call: Call) -> bytes:
     return codec.encode_error(
         call.id, InternalError("The session has ended, and the call with it; begin again")
-    )
-
-
-def _in_use(id: bytes) -> RpcError:
-    # base.request.id-unique: of all ids a client has used, only those that can still be confused
-    # are known: of requests that are not answered yet, and of the same batch
-    return InvalidRequestError(
-        f"Invalid request: id {id.decode()[:100]} is in use by a request that is not answered yet"
     )
 
 

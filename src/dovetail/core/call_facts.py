@@ -1,0 +1,46 @@
+"""What anybody who has to do with a call may know of it: handlers and hooks alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail.core.call import Call
+from dovetail.core.principal import Principal
+from dovetail.wire import codec
+
+__all__ = ["CallFacts"]
+
+
+class CallFacts:
+    """Who asks, and what came with the request."""
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    @property
+    def principal(self) -> Principal | None:
+        """Who the caller is, as a guard or the transport has established it: id, scopes, claims."""
+        return self._call.principal
+
+    @property
+    def revision(self) -> str:
+        """The protocol revision of the request."""
+        return self._call.era.revision.date
+
+    @property
+    def request_id(self) -> str | int:
+        """The JSON-RPC id of the request."""
+        id: str | int = codec.decode_json(self._call.id)
+        return id
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The `_meta` of the request, trace context included."""
+        return self._call.meta
+
+    @property
+    def scope(self) -> Any:
+        """What came beside the message: ASGI's scope, or what `server.handle` was given."""
+        return self._call.origin.scope
