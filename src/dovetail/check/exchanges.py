@@ -82,6 +82,9 @@ class Exchange:
         self.sent = sent
         # Heads, bodies, events, silence, failures, ends: whatever belongs to it, in order.
         self.replies = list(replies)
+        # What was made of the replies so far; more of them come while a probe runs.
+        self._heard: list[Heard] = []
+        self._replies_read = 0
 
     def __repr__(self) -> str:
         return f"<Exchange #{self.sent.n} {self.sent.tag} {self.sent.data!r}>"
@@ -103,7 +106,7 @@ class Exchange:
         """What was sent as JSON; NO_JSON where it was none."""
         return parse(self.sent.data)
 
-    @property
+    @cached_property
     def method(self) -> str | None:
         """The JSON-RPC method that was sent."""
         return self.request.get("method") if isinstance(self.request, dict) else None
@@ -129,15 +132,19 @@ class Exchange:
     @property
     def heard(self) -> list[Heard]:
         """Every JSON value that came for it, in order."""
-        found = []
-        for frame in self.replies:
-            if frame.kind not in ("received", "event") or not frame.data.strip():
-                continue
-            value = parse(frame.data)
-            if value is NO_JSON and _is_no_message(frame):
-                continue
-            found += [Heard(frame, part, self) for part in _parts(value)]
-        return found
+        if self._replies_read < len(self.replies):
+            for frame in self.replies[self._replies_read :]:
+                self._heard += self._values_of(frame)
+            self._replies_read = len(self.replies)
+        return self._heard
+
+    def _values_of(self, frame: Frame) -> list[Heard]:
+        if frame.kind not in ("received", "event") or not frame.data.strip():
+            return []
+        value = parse(frame.data)
+        if value is NO_JSON and _is_no_message(frame):
+            return []
+        return [Heard(frame, part, self) for part in _parts(value)]
 
     @property
     def answer(self) -> Heard | None:

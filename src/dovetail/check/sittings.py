@@ -53,15 +53,29 @@ class Sitting:
 
     def tagged(self, *tags: str) -> list[Exchange]:
         """What probes sent under one of these tags, or under a variant of it (`tag/variant`)."""
-        return [
-            exchange
-            for exchange in self.exchanges
-            if any(exchange.tag == tag or exchange.tag.startswith(f"{tag}/") for tag in tags)
-        ]
+        return _in_order(self._by_tag, tags)
 
     def sent(self, *methods: str) -> list[Exchange]:
         """Every exchange whose request has one of these methods."""
-        return [exchange for exchange in self.exchanges if exchange.method in methods]
+        return _in_order(self._by_method, methods)
+
+    @cached_property
+    def _by_tag(self) -> dict[str, list[Exchange]]:
+        """Under each tag also its variants: `a/b` is found by `a/b` and by `a`."""
+        found: dict[str, list[Exchange]] = {}
+        for exchange in self.exchanges:
+            parts = exchange.tag.split("/")
+            for length in range(1, len(parts) + 1):
+                found.setdefault("/".join(parts[:length]), []).append(exchange)
+        return found
+
+    @cached_property
+    def _by_method(self) -> dict[str, list[Exchange]]:
+        found: dict[str, list[Exchange]] = {}
+        for exchange in self.exchanges:
+            if isinstance(exchange.method, str):
+                found.setdefault(exchange.method, []).append(exchange)
+        return found
 
     @cached_property
     def heard(self) -> list[Heard]:
@@ -168,6 +182,12 @@ def exchanges_in(frames: Iterable[Frame]) -> list[Exchange]:
         elif frame.of is not None and frame.of in found:
             found[frame.of].replies.append(frame)
     return list(found.values())
+
+
+def _in_order(index: dict[str, list[Exchange]], names: Iterable[str]) -> list[Exchange]:
+    """What is found under any of the names, each once, as it was sent."""
+    found = {exchange.sent.n: exchange for name in names for exchange in index.get(name, ())}
+    return [found[number] for number in sorted(found)]
 
 
 def _items(exchange: Exchange, kind: str) -> list[dict[str, Any]]:
