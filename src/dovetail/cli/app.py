@@ -1,4 +1,4 @@
-"""The commands: `run`, `list`, `call`, `inspect`; those of the checker are in `checking`.
+"""The commands: `run`, `list`, `call`, `inspect`; the others are in files of their own (LAZY).
 
 TARGET is FILE.py, FILE.py:name or a URL, or everything behind `--` is a command that starts a
 server. This file reads the command line and picks the words; the work is elsewhere.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-from collections.abc import Callable, Sequence
+import importlib
+from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 import msgspec
@@ -18,6 +19,13 @@ from click.core import ParameterSource
 
 from dovetail.cli.arguments import parse_arguments, parse_object
 from dovetail.cli.guarding import GuardChoice
+from dovetail.cli.options import (
+    GUARD_OPTIONS,
+    HTTP_OPTIONS,
+    REACH_OPTIONS,
+    OptionMaker,
+    with_options,
+)
 from dovetail.cli.printing import (
     Listing,
     describe_capabilities,
@@ -46,11 +54,20 @@ from dovetail.spec.revisions import REVISIONS
 
 __all__ = ["LAZY", "app", "run_app"]
 
-T = TypeVar("T")
-
 _GUARDING = tuple(option.name for option in fields(GuardChoice))
-# Commands that `cli.checking` has.
-LAZY = ("check", "report", "verify", "diff", "explain", "rules", "badge")
+# Commands that are imported when they are meant: name -> where it is.
+LAZY = {
+    "tasks": "dovetail.cli.tasks_command:tasks",
+    "serve": "dovetail.cli.serve_command:serve",
+    "keys": "dovetail.cli.keys_command:keys",
+    "check": "dovetail.cli.checking:check",
+    "report": "dovetail.cli.checking:report",
+    "verify": "dovetail.cli.checking:verify",
+    "diff": "dovetail.cli.checking:diff",
+    "explain": "dovetail.cli.explaining:explain",
+    "rules": "dovetail.cli.explaining:rules",
+    "badge": "dovetail.cli.checking:badge_command",
+}
 
 
 def run_app(arguments: Sequence[str]) -> int:
@@ -63,31 +80,19 @@ def run_app(arguments: Sequence[str]) -> int:
 
 
 class LazyGroup(click.Group):
-    """Commands of the checker are imported when one of them is meant: they are many modules."""
+    """Most commands are imported when one of them is meant: `run` stays light."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Those that talk to servers, then those that judge them."""
-        return [*self.commands, "tasks", "serve", "keys", *LAZY]
+        return [*self.commands, *LAZY]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command by its name."""
-        if cmd_name == "tasks":
-            from dovetail.cli.tasks_command import tasks  # noqa: PLC0415 - `run` stays light
-
-            return tasks
-        if cmd_name == "serve":
-            from dovetail.cli.serve_command import serve  # noqa: PLC0415 - `run` stays light
-
-            return serve
-        if cmd_name == "keys":
-            from dovetail.cli.keys_command import keys  # noqa: PLC0415 - `run` stays light
-
-            return keys
         if cmd_name not in LAZY:
             return super().get_command(ctx, cmd_name)
-        from dovetail.cli.checking import COMMANDS  # noqa: PLC0415 - `run` stays light
-
-        return COMMANDS[cmd_name]
+        module, _, name = LAZY[cmd_name].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -100,38 +105,13 @@ def app() -> None:
     """
 
 
-def _read_env(_context: click.Context, _option: click.Parameter, value: Any) -> dict[str, str]:
-    pairs = [entry.partition("=") for entry in value]
-    for name, sign, _ in pairs:
-        if not name or not sign:
-            raise click.BadParameter(f"expected NAME=VALUE, got {name!r}")
-    return {name: text for name, _, text in pairs}
-
-
-def _target_options(command: Callable[..., T]) -> Callable[..., T]:
-    for option in (
-        click.option("--stdio", is_flag=True, help="Start FILE.py as a process of its own."),
-        click.option("--cwd", type=click.Path(exists=True, file_okay=False), help="Its folder."),
-        click.option("--env", multiple=True, callback=_read_env, metavar="NAME=VALUE"),
-        click.option(
-            "--token-env",
-            metavar="NAME",
-            help="Send the token in this variable to a URL: Authorization: Bearer ...",
-        ),
-        click.option(
-            "-H",
-            "--header",
-            "header_lines",
-            multiple=True,
-            metavar="'NAME: VALUE'",
-            help="Send this with every request to a URL.",
-        ),
-        click.option("--timeout", type=click.FloatRange(min=0.0, min_open=True), default=30.0),
-        click.option("--mode", default="auto", help="auto, modern, legacy, or a revision's date."),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
-    ):
-        command = option(command)
-    return command
+_TARGET_OPTIONS: Sequence[OptionMaker] = (
+    click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
+    click.option("--mode", default="auto", help="auto, modern, legacy, or a revision's date."),
+    click.option("--timeout", type=click.FloatRange(min=0.0, min_open=True), default=30.0),
+    *REACH_OPTIONS,
+    click.option("--stdio", is_flag=True, help="Start FILE.py as a process of its own."),
+)
 
 
 def _read_worker(
@@ -145,29 +125,11 @@ def _read_worker(
 
 @app.command()
 @click.argument("file", metavar="FILE[:NAME]")
-@click.option("--http", "address", metavar="[HOST:]PORT", help="Serve over HTTP; 0: a free port.")
+@with_options(HTTP_OPTIONS)
 @click.option("--path", default="/mcp", show_default=True, help="The path of its URL.")
-@click.option("--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="Name it has.")
-@click.option(
-    "--allow-origin", "allow_origins", multiple=True, metavar="ORIGIN", help="Pages that may call."
-)
-@click.option("--stateless", is_flag=True, help="Keep no sessions for clients of the legacy era.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, help="Processes that serve.")
 @click.option("--reload", is_flag=True, help="Start again when a file of its folder changes.")
-@click.option(
-    "--http-parser",
-    "parser",
-    type=click.Choice(["auto", "httptools", "h11"]),
-    default="auto",
-    show_default=True,
-)
-@click.option("--keys", type=click.Path(), metavar="FILE", help="Ask for one of these API keys.")
-@click.option("--key-header", metavar="NAME", help="A header for keys beside Authorization.")
-@click.option("--issuer", metavar="URL", help="Take access tokens of this authorization server.")
-@click.option("--resource", metavar="URL", help="The URL of this server that tokens are for.")
-@click.option("--read-only", is_flag=True, help="Only tools that change nothing.")
-@click.option("--rate", metavar="RATE", help="So often for each caller: 10/s, 100/min burst 20.")
-@click.option("--audit", metavar="FILE", help="A JSON line for each call; - is stderr.")
+@with_options(GUARD_OPTIONS)
 @click.option("--worker", hidden=True, callback=_read_worker)
 @click.pass_context
 def run(context: click.Context, /, file: str, address: str | None, **given: Any) -> None:
@@ -198,7 +160,7 @@ def run(context: click.Context, /, file: str, address: str | None, **given: Any)
 
 @app.command(name="list")
 @click.argument("target", required=False)
-@_target_options
+@with_options(_TARGET_OPTIONS)
 @click.pass_obj
 def list_command(command: list[str], /, target: str | None, as_json: bool, **given: Any) -> None:
     """Show the tools, prompts, resources and templates of a server."""
@@ -223,7 +185,7 @@ async def _read_listing(client: Client) -> Listing:
 @app.command()
 @click.argument("words", nargs=-1, metavar="TARGET TOOL [KEY=VALUE]...")
 @click.option("--args", "as_object", metavar="JSON", help="All arguments as one JSON object.")
-@_target_options
+@with_options(_TARGET_OPTIONS)
 @click.pass_obj
 def call(
     command: list[str],
@@ -280,7 +242,7 @@ def _show_progress(progress: ProgressParams) -> None:
 
 @app.command()
 @click.argument("target", required=False)
-@_target_options
+@with_options(_TARGET_OPTIONS)
 @click.pass_obj
 def inspect(command: list[str], /, target: str | None, as_json: bool, **given: Any) -> None:
     """Show what a server says of itself, and which revisions it speaks."""

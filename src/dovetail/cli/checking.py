@@ -1,4 +1,4 @@
-"""The commands of the checker: `check`, `report`, `verify`, `diff`, `explain`, `rules`, `badge`.
+"""The commands that judge: `check`, `report`, `verify`, `diff`, `badge`.
 
     0  clean    1  findings at the chosen level    2  the command line is wrong
     3  the server wants credentials    4  it cannot be reached or did not start
@@ -37,12 +37,12 @@ from dovetail.cli.check_printing import (
     print_comparison,
     show_progress,
 )
-from dovetail.cli.explaining import explain, rules
+from dovetail.cli.options import REACH_OPTIONS, OptionMaker, with_options
 from dovetail.cli.printing import print_json
 from dovetail.cli.talking import WRONG_USAGE, Failure, TargetOptions
 from dovetail.errors import UsageError
 
-__all__ = ["COMMANDS"]
+__all__ = ["badge_command", "check", "diff", "report", "verify"]
 
 T = TypeVar("T")
 
@@ -88,30 +88,12 @@ def _pair_outputs(given: Sequence[tuple[str, str]]) -> list[Output]:
     return outputs if loud else [Output("text"), *outputs]
 
 
-def _read_env(_context: click.Context, _option: click.Parameter, value: Any) -> dict[str, str]:
-    pairs = [entry.partition("=") for entry in value]
-    for name, sign, _ in pairs:
-        if not name or not sign:
-            raise click.BadParameter(f"expected NAME=VALUE, got {name!r}")
-    return {name: text for name, _, text in pairs}
-
-
 _PATH = click.Path(path_type=Path)
 
-_TARGET_OPTIONS = (
+_TARGET_OPTIONS: Sequence[OptionMaker] = (
     click.option("--config", type=_PATH, metavar="FILE", help="A client's configuration file."),
     click.option("--server", metavar="NAME", help="The entry of it that is meant."),
-    click.option("--cwd", type=click.Path(exists=True, file_okay=False), help="Its folder."),
-    click.option("--env", multiple=True, callback=_read_env, metavar="NAME=VALUE"),
-    click.option("--token-env", metavar="NAME", help="The variable that holds a bearer token."),
-    click.option(
-        "-H",
-        "--header",
-        "header_lines",
-        multiple=True,
-        metavar="'NAME: VALUE'",
-        help="Send this with every request to a URL.",
-    ),
+    *REACH_OPTIONS,
     click.option(
         "--revision",
         default="all",
@@ -138,12 +120,6 @@ _TARGET_OPTIONS = (
     click.option("--evidence", type=_PATH, metavar="DIR", help="Keep every frame there."),
     click.option("--replay", type=_PATH, metavar="DIR", help="Judge what --evidence kept."),
 )
-
-
-def _target_options(command: Callable[..., T]) -> Callable[..., T]:
-    for option in reversed(_TARGET_OPTIONS):
-        command = option(command)
-    return command
 
 
 @dataclass(frozen=True)
@@ -223,7 +199,7 @@ def _confess(error: Exception) -> str:
 
 @click.command(cls=OutputsCommand)
 @click.argument("targets", nargs=-1, metavar="[TARGET]... | -- COMMAND")
-@_target_options
+@with_options(_TARGET_OPTIONS)
 @click.option(
     "-f",
     "--format",
@@ -318,7 +294,7 @@ def _write(path: Path, text: str) -> None:
 
 @click.command()
 @click.argument("targets", nargs=-1, metavar="[TARGET]... | -- COMMAND")
-@_target_options
+@with_options(_TARGET_OPTIONS)
 @click.option("-o", "--output", type=_PATH, metavar="FILE", help="Default: stdout.")
 @click.pass_obj
 def report(
@@ -337,7 +313,7 @@ def report(
 @click.command()
 @click.argument("document", type=_PATH)
 @click.argument("targets", nargs=-1, metavar="[TARGET]... | -- COMMAND")
-@_target_options
+@with_options(_TARGET_OPTIONS)
 @click.pass_obj
 def verify(command: list[str], /, document: Path, targets: tuple[str, ...], **given: Any) -> None:
     """Check again, and fail where a claim of DOCUMENT no longer holds."""
@@ -391,14 +367,3 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
-
-
-COMMANDS: dict[str, click.Command] = {
-    "check": check,
-    "report": report,
-    "verify": verify,
-    "diff": diff,
-    "explain": explain,
-    "rules": rules,
-    "badge": badge_command,
-}

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from typing import TYPE_CHECKING
 
 from dovetail.cli.collecting import collect_seldom
 from dovetail.cli.guarding import GuardChoice
 from dovetail.cli.loading import load_server
 from dovetail.errors import TransportError, UsageError
+from dovetail.server import Server
 from dovetail.transports.stdio import serve_stdio
 
-__all__ = ["run_file"]
+if TYPE_CHECKING:
+    from dovetail.guard import Guard
+
+__all__ = ["run_file", "run_server"]
 
 
 def run_file(text: str, guard: GuardChoice | None = None) -> int:
@@ -23,14 +28,21 @@ def run_file(text: str, guard: GuardChoice | None = None) -> int:
         return _complain(error, 2)
     except TransportError as error:
         return _complain(error, 4)
+    return run_server(server, door)
+
+
+def run_server(server: Server, guard: Guard | None = None) -> int:
+    """Serve on stdio until stdin ends."""
     if sys.stdin is not None and sys.stdin.isatty():
         # Somebody runs it by hand; without a word it would look like a hang.
         sys.stderr.write(f"{server.name}: serving on stdio, waiting for a client; Ctrl-C ends it\n")
     collect_seldom()
     try:
-        asyncio.run(serve_stdio(server, guard=door))
+        asyncio.run(serve_stdio(server, guard=guard))
     except UsageError as error:
         return _complain(error, 2)
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 

@@ -8,43 +8,32 @@ server, or None where the options do not ask for it.
 
 from __future__ import annotations
 
-import asyncio
 import importlib
-import sys
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
 
 import click
 
-from dovetail.cli.talking import WRONG_USAGE, Failure
+from dovetail.cli.guarding import GuardChoice
+from dovetail.cli.options import GUARD_OPTIONS, HTTP_OPTIONS, with_options
+from dovetail.cli.running import run_server
+from dovetail.cli.talking import COULD_NOT_START, WRONG_USAGE, Failure
 from dovetail.errors import TransportError, UsageError
 from dovetail.server import Server
-from dovetail.transports.stdio import serve_stdio
 
 __all__ = ["READY", "serve"]
 
-_NO_LINE = 4
+T = TypeVar("T")
+
+_PORT_OF_ALL = "8000"
+_OF_HTTP = ("allow_hosts", "allow_origins", "stateless", "parser")
 
 # Name -> where its command is. Its libraries are in the extra of the same name.
 READY: dict[str, str] = {
     "vault": "dovetail.servers.vault.command",
     "graph": "dovetail.servers.graph.command",
 }
-
-_HTTP_OPTIONS: tuple[Callable[[], click.Option], ...] = (
-    lambda: click.Option(
-        ["--http", "address"], metavar="[HOST:]PORT", help="Serve over HTTP; 0: a free port."
-    ),
-    lambda: click.Option(
-        ["--allow-host", "allow_hosts"], multiple=True, metavar="HOST", help="Name it has."
-    ),
-    lambda: click.Option(
-        ["--allow-origin", "allow_origins"],
-        multiple=True,
-        metavar="ORIGIN",
-        help="Pages that may call.",
-    ),
-)
 
 
 class _ReadyServers(click.Group):
@@ -80,76 +69,96 @@ def _load(name: str) -> Any:
 def _command_for_one(name: str) -> click.Command:
     ready = _load(name)
 
-    def run(address: str | None, allow_hosts: Any, allow_origins: Any, **given: Any) -> None:
+    def run(**given: Any) -> None:
+        chosen = _Chosen.of(given)
         server = _build(ready, given)
         if server is None:
             raise Failure(f"Say what to serve: dovetail serve {name} PATH", WRONG_USAGE)
-        if address is None:
-            if allow_hosts or allow_origins:
-                raise Failure(
-                    "--allow-host, --allow-origin: only together with --http", WRONG_USAGE
-                )
-            raise SystemExit(_serve_stdio(server))
-        raise SystemExit(_serve_http({"": server}, address, allow_hosts, allow_origins))
+        if chosen.address is None:
+            raise SystemExit(_serve_stdio(server, chosen))
+        raise SystemExit(_serve_http({"": server}, chosen.address, chosen))
 
-    params = [*ready.ARGUMENTS, *ready.OPTIONS, *(make() for make in _HTTP_OPTIONS)]
-    return click.Command(name, params=params, callback=run, help=ready.SUMMARY)
+    return _make_command(name, ready.SUMMARY, [*ready.ARGUMENTS, *ready.OPTIONS], run)
 
 
 def _command_for_all() -> click.Command:
     loaded = {name: _load(name) for name in READY}
 
-    def run(address: str | None, allow_hosts: Any, allow_origins: Any, **given: Any) -> None:
+    def run(**given: Any) -> None:
+        chosen = _Chosen.of(given)
         built = {name: _build(ready, given) for name, ready in loaded.items()}
         servers = {name: server for name, server in built.items() if server is not None}
-        if not servers:
-            options = ", ".join(
-                option.opts[0] for ready in loaded.values() for option in ready.OPTIONS[:1]
-            )
-            raise Failure(f"Say what to serve, by {options}", WRONG_USAGE)
-        code = _serve_http(servers, address or "8000", allow_hosts, allow_origins)
-        raise SystemExit(code)
+        for name in built.keys() - servers.keys():
+            option = loaded[name].OPTIONS[0].opts[0]
+            click.echo(f"{name}: left out; {option} says what it is to serve", err=True)
+        raise SystemExit(_serve_http(servers, chosen.address or _PORT_OF_ALL, chosen))
 
     own: dict[str, click.Parameter] = {}
     for ready in loaded.values():
         for option in ready.OPTIONS:
             own.setdefault(option.name, option)
-    return click.Command(
-        "all",
-        params=[*own.values(), *(make() for make in _HTTP_OPTIONS)],
-        callback=run,
-        help="All ready servers on one port: /vault/mcp and so on. Port 8000 unless --http says.",
-    )
+    text = f"All on one port: /vault/mcp and so on. Port {_PORT_OF_ALL} unless --http says."
+    return _make_command("all", text, list(own.values()), run)
+
+
+def _make_command(
+    name: str, summary: str, own: list[click.Parameter], run: Callable[..., None]
+) -> click.Command:
+    made = click.command(name, help=summary)(with_options((*HTTP_OPTIONS, *GUARD_OPTIONS))(run))
+    named = {parameter.name for parameter in own}
+    # A server that has an option of the same name does more about it than the guard would.
+    made.params = [*own, *(shared for shared in made.params if shared.name not in named)]
+    return made
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Chosen:
+    """What the shared options say."""
+
+    address: str | None
+    guard: GuardChoice
+    http: dict[str, Any]
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> _Chosen:
+        guard = {option.name: given.pop(option.name) for option in fields(GuardChoice)}
+        # The server is told as well, where it can make itself read-only.
+        given["read_only"] = guard["read_only"]
+        http = {name: given.pop(name) for name in _OF_HTTP}
+        address = given.pop("address")
+        if address is None and any(value for name, value in http.items() if name != "parser"):
+            raise Failure(
+                "--allow-host, --allow-origin, --stateless: only together with --http", WRONG_USAGE
+            )
+        return cls(address=address, guard=_usage(lambda: GuardChoice(**guard)), http=http)
 
 
 def _build(ready: Any, given: dict[str, Any]) -> Server | None:
-    try:
-        built: Server | None = ready.build(**given)
-    except UsageError as error:
-        raise Failure(str(error), WRONG_USAGE) from None
+    built: Server | None = _usage(lambda: ready.build(**given))
     return built
 
 
-def _serve_stdio(server: Server) -> int:
-    if sys.stdin is not None and sys.stdin.isatty():
-        # Somebody runs it by hand; without a word it would look like a hang.
-        sys.stderr.write(f"{server.name}: serving on stdio, waiting for a client; Ctrl-C ends it\n")
+def _serve_stdio(server: Server, chosen: _Chosen) -> int:
+    return run_server(server, _usage(chosen.guard.make))
+
+
+def _serve_http(servers: dict[str, Server], address: str, chosen: _Chosen) -> int:
+    from dovetail.cli.serving import HttpRun, parse_address  # noqa: PLC0415 - uvicorn
+    from dovetail.cli.serving_several import run_several  # noqa: PLC0415 - uvicorn
+
+    host, port = _usage(lambda: parse_address(address))
+    run = HttpRun(host=host, port=port, guard=chosen.guard, **chosen.http)
     try:
-        asyncio.run(serve_stdio(server))
+        _usage(lambda: run_several(servers, run))
+    except TransportError as error:
+        raise Failure(str(error), COULD_NOT_START) from None
     except KeyboardInterrupt:
         return 130
     return 0
 
 
-def _serve_http(servers: dict[str, Server], address: str, hosts: Any, origins: Any) -> int:
-    from dovetail.cli.serving_several import HttpPlaces, run_several  # noqa: PLC0415 - uvicorn
-
+def _usage(work: Callable[[], T]) -> T:
     try:
-        run_several(HttpPlaces.of(servers, address, hosts, origins))
+        return work()
     except UsageError as error:
         raise Failure(str(error), WRONG_USAGE) from None
-    except TransportError as error:
-        raise Failure(str(error), _NO_LINE) from None
-    except KeyboardInterrupt:
-        return 130
-    return 0

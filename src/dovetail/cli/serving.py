@@ -25,7 +25,7 @@ from dovetail.server import Server
 from dovetail.transports.http_server import HttpParser, bind, serve_http
 from dovetail.wire import codec
 
-__all__ = ["HttpRun", "announce", "parse_address", "run_http"]
+__all__ = ["HttpRun", "announce", "find_loop", "parse_address", "run_http"]
 
 _ADDRESS = re.compile(r"(?:(?P<host>\[[^\[\]]+\]|[^\[\]:]+):)?(?P<port>[0-9]+)")
 
@@ -119,11 +119,12 @@ def _serve(
         stateless=run.stateless,
     )
     collect_seldom()
-    with asyncio.Runner(loop_factory=_find_loop()) as runner:
+    with asyncio.Runner(loop_factory=find_loop()) as runner:
         runner.run(serving)
 
 
-def _find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """What makes the event loop of a process that serves HTTP; None: asyncio's own."""
     try:
         import uvloop  # noqa: PLC0415 - not for every platform
     except ImportError:
@@ -168,9 +169,9 @@ async def _until_signal(work: Coroutine[None, None, int]) -> int:
         return 0
 
 
-def announce(name: str, port: int, run: HttpRun) -> None:
+def announce(name: str, port: int, run: HttpRun, path: str | None = None) -> None:
     """Tell a person where the server is, and what to mind."""
-    url = f"http://{_reachable(run)}:{port}{run.path}"
+    url = f"http://{_reachable(run)}:{port}{path or run.path}"
     entry = {"mcpServers": {name: {"type": "http", "url": url}}}
     _say(f"{name}: serving {url}; Ctrl-C ends it")
     _say(f"For a client's configuration: {codec.encode(entry).decode()}")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from importlib.util import find_spec
 from types import FrameType
 from typing import Any, Literal, TypeAlias
@@ -21,10 +21,11 @@ import uvicorn
 
 from dovetail.errors import TransportError
 from dovetail.server import Server
+from dovetail.transports.side_by_side import SideBySide
 from dovetail.transports.streamable_http.app import HttpApp
 from dovetail.transports.streamable_http.asgi import JSON, Receive, Scope, Transmit, respond
 
-__all__ = ["HttpParser", "bind", "serve_http"]
+__all__ = ["HttpParser", "bind", "serve_app", "serve_http"]
 
 HttpParser: TypeAlias = Literal["auto", "httptools", "h11"]
 
@@ -55,9 +56,25 @@ async def serve_http(
     """
     app = server.http_app(**options)
     own = bind(host, port) if listener is None else listener
-    with own:
-        await server.start()
-        try:
+    await serve_app(app, [server], own, parser=parser, on_ready=on_ready)
+
+
+async def serve_app(
+    app: HttpApp | SideBySide,
+    servers: Sequence[Server],
+    listener: socket.socket,
+    *,
+    parser: HttpParser = "auto",
+    on_ready: Callable[[int], None] | None = None,
+) -> None:
+    """Serve an application and start and close the servers behind it; takes the listener over."""
+    with listener:
+        async with contextlib.AsyncExitStack() as started:
+            for server in servers:
+                await server.start()
+                started.push_async_callback(server.close)
+            # First of all at the end: servers would wait for streams that nobody has ended.
+            started.callback(app.close)
             config = uvicorn.Config(
                 _unless_ended(app),
                 http=_protocol(parser, app),
@@ -68,21 +85,22 @@ async def serve_http(
                 access_log=False,
                 server_header=False,
                 timeout_keep_alive=_KEEP_ALIVE,
-                timeout_graceful_shutdown=max(1, round(server.options.grace)),
+                timeout_graceful_shutdown=_grace_of(servers),
             )
-            running = _UvicornServer(config, app, own, on_ready)
+            running = _UvicornServer(config, app, listener, on_ready)
             try:
-                await running.serve([own])
+                await running.serve([listener])
             except asyncio.CancelledError:
                 if running.started:
-                    await running.shutdown([own])
+                    await running.shutdown([listener])
                 raise
-        finally:
-            app.close()
-            await server.close()
 
 
-def _protocol(parser: HttpParser, app: HttpApp) -> Any:
+def _grace_of(servers: Sequence[Server]) -> int:
+    return max(1, *(round(server.options.grace) for server in servers))
+
+
+def _protocol(parser: HttpParser, app: HttpApp | SideBySide) -> Any:
     """What uvicorn reads HTTP with."""
     if parser == "h11" or not _HAS_HTTPTOOLS:
         return parser
@@ -111,7 +129,9 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _unless_ended(app: HttpApp) -> Callable[[Scope, Receive, Transmit], Awaitable[None]]:
+def _unless_ended(
+    app: HttpApp | SideBySide,
+) -> Callable[[Scope, Receive, Transmit], Awaitable[None]]:
     """The application, with an answer for calls that have used up their grace."""
 
     async def serve(scope: Scope, receive: Receive, send: Transmit) -> None:
@@ -133,7 +153,7 @@ class _UvicornServer(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
-        app: HttpApp,
+        app: HttpApp | SideBySide,
         listener: socket.socket,
         on_ready: Callable[[int], None] | None,
     ) -> None:

@@ -24,6 +24,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from dovetail.runtime.carriers import Carriers
+from dovetail.transports.side_by_side import SideBySide
 from dovetail.transports.streamable_http.app import HttpApp
 from dovetail.transports.streamable_http.asgi import Begun, WholeAnswer
 
@@ -43,7 +44,7 @@ _H2C = re.compile(rb"(?im)^upgrade(?=:[ \t]*h2c[ \t]*\r$)")
 _BROKEN = WholeAnswer(500, b'{"error":"internal error"}')
 
 
-def quick_protocol(app: HttpApp) -> type[HttpToolsProtocol]:
+def quick_protocol(app: HttpApp | SideBySide) -> type[HttpToolsProtocol]:
     """The protocol class for uvicorn to serve this application with."""
 
     class QuickProtocol(_QuickProtocol):
@@ -56,7 +57,7 @@ def quick_protocol(app: HttpApp) -> type[HttpToolsProtocol]:
 
 
 class _QuickProtocol(HttpToolsProtocol):
-    mcp: ClassVar[HttpApp]
+    mcp: ClassVar[HttpApp | SideBySide]
     carriers: ClassVar[Carriers]
     # What the application has looked at: nothing is left to decide but what the body says.
     welcome: ClassVar[set[tuple[Any, ...]]]

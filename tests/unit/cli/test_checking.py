@@ -17,7 +17,6 @@ from click.testing import CliRunner, Result
 from dovetail.check import pages
 from dovetail.check.probing import probes
 from dovetail.cli.app import LAZY, app
-from dovetail.cli.checking import COMMANDS
 
 FILE = str(Path(__file__).parents[2] / "peers" / "own_server.py")
 QUICK = ("--revision", "2025-11-25", "--only", "ping.empty-result")
@@ -50,8 +49,7 @@ def test_the_checker_is_not_loaded_by_commands_that_do_not_judge() -> None:
 
 def test_every_command_of_the_checker_is_listed_and_found() -> None:
     listed = dovetail("--help").stdout
-    assert tuple(COMMANDS) == LAZY
-    for name in COMMANDS:
+    for name in LAZY:
         assert f"\n  {name} " in listed
         assert dovetail(name, "--help").exit_code == 0
 

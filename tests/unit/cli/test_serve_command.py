@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import asyncio
 import importlib
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +11,10 @@ from click.testing import CliRunner
 
 from dovetail.cli import serve_command
 from dovetail.cli.app import app
+from dovetail.client import Client
+from dovetail.errors import DovetailError
+from dovetail.guard.key_file import KeyFile
+from tests.servers.vault.driving import PATIENCE, serving_http
 
 
 def test_every_ready_server_has_what_the_command_needs() -> None:
@@ -30,5 +37,36 @@ def test_a_missing_library_is_told_with_the_extra_that_has_it(
         raise ModuleNotFoundError("No module named 're2'", name="re2")
 
     monkeypatch.setattr(importlib, "import_module", fail)
-    said = CliRunner().invoke(app, ["serve", "vault", "."])
+    said = CliRunner().invoke(serve_command.serve, ["vault", "."])
     assert said.exit_code == 2 and "pip install 'dovetail[vault]'" in said.output
+
+
+def test_what_is_for_http_alone_is_refused_without_it() -> None:
+    said = CliRunner().invoke(app, ["serve", "graph", "--stateless"])
+    assert said.exit_code == 2 and "only together with --http" in said.output
+
+
+def test_tokens_are_for_one_server(tmp_path: Path) -> None:
+    words = ["serve", "all", "--db", str(tmp_path / "g.db"), "--vault", str(tmp_path)]
+    words += ["--issuer", "https://id.example", "--resource", "https://a.example/mcp"]
+    said = CliRunner().invoke(app, words)
+    assert said.exit_code == 2 and "serve them one by one" in said.output
+
+
+def test_a_ready_server_asks_for_a_key_and_lists_only_what_reads(tmp_path: Path) -> None:
+    keys = KeyFile(tmp_path / "keys.json")
+    key = keys.add("me")[1]
+    words = [sys.executable, "-m", "dovetail", "serve", "graph", "--db", str(tmp_path / "g.db")]
+    words += ["--http", "0", "--keys", str(keys.path), "--read-only"]
+
+    async def run() -> None:
+        async with serving_http(words) as [url]:
+            with pytest.raises(DovetailError):
+                async with Client(url, timeout=PATIENCE):
+                    pass
+            headers = {"Authorization": f"Bearer {key}"}
+            async with Client(url, headers=headers, timeout=PATIENCE) as client:
+                names = {tool.name for tool in await client.list_tools()}
+        assert "search_nodes" in names and "create_entities" not in names
+
+    asyncio.run(run())

@@ -11,13 +11,14 @@ from tests.servers.vault.driving import PATIENCE, serving_http
 
 PROGRAM = """
 from dovetail import Server
-from dovetail.cli.serving_several import HttpPlaces, run_several
+from dovetail.cli.serving import HttpRun
+from dovetail.cli.serving_several import run_several
 
 servers = {}
 for name in ("oak", "pine"):
     server = servers[name] = Server(name)
     server.tools.add(lambda name=name: f"I am {name}", name="who")
-run_several(HttpPlaces.of(servers, "0", (), ()))
+run_several(servers, HttpRun())
 """
 
 
