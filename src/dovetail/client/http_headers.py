@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from dovetail.errors import UsageError
-from dovetail.features.header_params import KEYWORD, HeaderParams, find_headers
+from dovetail.features.header_params import KEYWORD, HeaderParams, find_headers, value_at
 from dovetail.spec import keys
 from dovetail.spec.methods import methods_at
 from dovetail.spec.revisions import MODERN, find_revision
@@ -134,7 +134,7 @@ class ToolHeaders:
             return
         given = codec.decode_json(arguments)
         for path, header in known:
-            text = _to_text(_value_at(path, given))
+            text = _to_text(value_at(path, given))
             if text is not None:
                 yield f"Mcp-Param-{header}", encode_value(text)
 
@@ -176,14 +176,6 @@ def _check_shape(schema: dict[str, Any]) -> None:
     for field in properties.values():
         if isinstance(field, dict):
             _check_shape(field)
-
-
-def _value_at(path: tuple[str, ...], arguments: Any) -> Any:
-    for key in path:
-        if not isinstance(arguments, dict):
-            return None
-        arguments = arguments.get(key)
-    return arguments
 
 
 def _to_text(value: Any) -> str | None:

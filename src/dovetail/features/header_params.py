@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from dovetail.errors import UsageError
 
-__all__ = ["Header", "HeaderParams", "annotate", "find_headers"]
+__all__ = ["Header", "HeaderParams", "annotate", "find_headers", "value_at"]
 
 KEYWORD = "x-mcp-header"
 
@@ -70,6 +70,15 @@ def find_headers(schema: dict[str, Any], tool: str) -> HeaderParams:
         # tools.xheader.unique
         raise UsageError(f"{tool}: two parameters name the same header; case does not matter")
     return found
+
+
+def value_at(path: tuple[str, ...], arguments: Any) -> Any:
+    """What the arguments have for a parameter; None where they have nothing."""
+    for key in path:
+        if not isinstance(arguments, dict):
+            return None
+        arguments = arguments.get(key)
+    return arguments
 
 
 def _in_properties(

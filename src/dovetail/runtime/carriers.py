@@ -15,11 +15,13 @@ from __future__ import annotations
 import asyncio
 import types
 from asyncio.tasks import _enter_task, _leave_task
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
 from sys import getrefcount
 from typing import Any, TypeAlias, TypeVar
 from weakref import getweakrefcount
+
+from dovetail.runtime.driving import rest_of
 
 __all__ = ["Carriers"]
 
@@ -111,24 +113,19 @@ async def _raise(error: BaseException) -> Any:
 
 async def _run(work: asyncio.Future[tuple[Rest, Context] | None]) -> Any:
     given = await work
-    return None if given is None else await _in_context(*given)
+    if given is None:
+        return None
+    rest, context = given
 
+    # Each step in the context that the call began in.
+    def send(value: Any) -> Any:
+        return context.run(rest.send, value)
 
-@types.coroutine
-def _in_context(rest: Rest, context: Context) -> Generator[Any, Any, Any]:
-    """Drive a coroutine in the context that its first step was taken in."""
-    step: Callable[[Any], Any] = rest.send
-    given: Any = None
-    while True:
-        try:
-            awaited = context.run(step, given)
-        except StopIteration as returned:
-            return returned.value
-        try:
-            given = yield awaited
-            step = rest.send
-        except GeneratorExit:
-            rest.close()
-            raise
-        except BaseException as error:  # noqa: BLE001 - handed on to the one who waits
-            given, step = error, rest.throw
+    def throw(error: Any) -> Any:
+        return context.run(rest.throw, error)
+
+    try:
+        awaited = send(None)
+    except StopIteration as returned:
+        return returned.value
+    return await rest_of(rest, awaited, send, throw)

@@ -12,9 +12,8 @@ from __future__ import annotations
 import asyncio
 import math
 import sys
-import types
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
@@ -22,6 +21,7 @@ from dovetail.core.call import Call
 from dovetail.core.handler import Handler, Style
 from dovetail.core.options import Options
 from dovetail.errors import LimitError
+from dovetail.runtime.driving import rest_of
 from dovetail.runtime.workers import WorkerPool
 
 __all__ = ["HandlerRunner", "TaskRunner"]
@@ -78,7 +78,8 @@ class HandlerRunner:
                 if handler.style is _ASYNC:
                     try:
                         awaited = value.send(None)
-                        goes_on, running = True, _rest_of(value, awaited)
+                        running = rest_of(value, awaited, value.send, value.throw)
+                        goes_on = True
                     except StopIteration as returned:
                         value = returned.value
         except SystemExit as error:
@@ -201,25 +202,6 @@ class TaskRunner(HandlerRunner):
             call.running = False
             self._slots.release()
         return shape(call, value)
-
-
-@types.coroutine
-def _rest_of(running: Coroutine[Any, Any, Any], awaited: Any) -> Generator[Any, Any, Any]:
-    """What is left of a coroutine that has taken its first step and waits for `awaited`."""
-    step: Callable[[Any], Any]
-    while True:
-        try:
-            given = yield awaited
-            step = running.send
-        except GeneratorExit:
-            running.close()
-            raise
-        except BaseException as error:  # noqa: BLE001 - handed on to the one who waits
-            given, step = error, running.throw
-        try:
-            awaited = step(given)
-        except StopIteration as returned:
-            return returned.value
 
 
 class _Slots:

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from dovetail.runtime.carriers import Carriers
-from dovetail.runtime.runner import _rest_of
+from dovetail.runtime.driving import rest_of
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ def step(coroutine: Coroutine[Any, Any, T]) -> T | Coroutine[Any, Any, T]:
         return value
 
     async def rest() -> T:
-        value: T = await _rest_of(coroutine, awaited)
+        value: T = await rest_of(coroutine, awaited, coroutine.send, coroutine.throw)
         return value
 
     return rest()

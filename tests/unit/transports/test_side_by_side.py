@@ -42,8 +42,11 @@ async def ask(app: SideBySide, path: str) -> tuple[int, dict[str, Any]]:
     }
     sent: list[Any] = []
 
+    coming = [{"type": "http.request", "body": json.dumps(body).encode()}]
+
     async def receive() -> Any:
-        return {"type": "http.request", "body": json.dumps(body).encode()}
+        # The client stays: after its body there is nothing to be told of it.
+        return coming.pop() if coming else await asyncio.Event().wait()
 
     async def send(message: Any) -> None:
         sent.append(message)

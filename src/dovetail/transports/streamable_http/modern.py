@@ -28,7 +28,7 @@ from dovetail.errors import (
     RpcError,
     UnsupportedVersionError,
 )
-from dovetail.features.header_params import HeaderParams
+from dovetail.features.header_params import HeaderParams, value_at
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.one_shot import AnswersOnly, DeadEnd, RequestLink
 from dovetail.spec.models import CallToolParams
@@ -165,7 +165,7 @@ class ModernEndpoint:
         for path, header in mirrored:
             # http2.param.match, http2.param.missing-reject, http2.param.null-not-expected
             name = f"Mcp-Param-{header}"
-            check_mirror(name, headers.get(name.lower().encode()), _value_at(path, arguments))
+            check_mirror(name, headers.get(name.lower().encode()), value_at(path, arguments))
 
     def _serve(self, request: Requested, call: Call, principal: Principal | None) -> Begun:
         # http.accept.406: a client must take both; one that takes only JSON gets the answer alone
@@ -246,11 +246,3 @@ class _Waiting:
         self._call.cancelled = self._call.over = True
         if self._task is not None:
             self._task.cancel()
-
-
-def _value_at(path: tuple[str, ...], arguments: Any) -> Any:
-    for key in path:
-        if not isinstance(arguments, dict):
-            return None
-        arguments = arguments.get(key)
-    return arguments

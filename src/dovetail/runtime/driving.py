@@ -1,0 +1,36 @@
+"""A coroutine that has taken its first step already, as something to await."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any
+
+__all__ = ["rest_of"]
+
+
+@types.coroutine
+def rest_of(
+    running: Coroutine[Any, Any, Any],
+    awaited: Any,
+    send: Callable[[Any], Any],
+    throw: Callable[[Any], Any],
+) -> Generator[Any, Any, Any]:
+    """What is left of `running`, which waits for `awaited`.
+
+    It is driven by `send` and `throw`: its own, or those that do it in another context.
+    """
+    step: Callable[[Any], Any]
+    while True:
+        try:
+            given = yield awaited
+            step = send
+        except GeneratorExit:
+            running.close()
+            raise
+        except BaseException as error:  # noqa: BLE001 - handed on to the one who waits
+            given, step = error, throw
+        try:
+            awaited = step(given)
+        except StopIteration as returned:
+            return returned.value
