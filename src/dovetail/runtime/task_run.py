@@ -60,8 +60,10 @@ class Upkeep(Protocol):
     """Whoever keeps the tasks of a server, as one that runs sees it."""
 
     poll_ms: int
-    # Whether others may look at what is kept.
-    is_shared: bool
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether others may look at what is kept."""
 
     def told(self, run: TaskRun) -> None:
         """Tell whoever listens that the task has changed."""

@@ -15,19 +15,21 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
-from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from msgspec import Raw, Struct
+from msgspec import Raw
 
-from dovetail.core.call import Call, Peer
+from dovetail.core.call import Call
 from dovetail.core.cursor import decode_cursor, encode_cursor
-from dovetail.core.principal import Principal, owner_of
+from dovetail.core.principal import owner_of
 from dovetail.core.tasks import Status, TaskPage, TaskView
 from dovetail.errors import InternalError, InvalidParamsError, LimitError
 from dovetail.features.subscriptions import Change, Changed
 from dovetail.runtime.engine import Engine
+from dovetail.runtime.kept_requests import keep_request, reopen_request
 from dovetail.runtime.runner import TaskRunner
+from dovetail.runtime.task_outcomes import cancelled_row, failed_row, finished_row
+from dovetail.runtime.task_rows import TaskRows
 from dovetail.runtime.task_run import (
     NOWHERE,
     KeptRecord,
@@ -37,11 +39,8 @@ from dovetail.runtime.task_run import (
     read_asks,
     view_of,
 )
-from dovetail.runtime.workers import WorkerPool
-from dovetail.spec.models import ClientInfo
 from dovetail.stores.tasks import ASLEEP, FINAL, TaskRow, TaskStore
 from dovetail.wire import codec
-from dovetail.wire.messages import Response
 
 __all__ = ["TaskKeeper"]
 
@@ -60,29 +59,14 @@ _PAGE = 50
 _ID_BYTES = 24
 
 
-class _KeptRequest(Struct, omit_defaults=True):
-    """What it takes to run a request again."""
-
-    method: str
-    params: Raw
-    capabilities: dict[str, Any]
-    info: ClientInfo | None = None
-    log_rank: int | None = None
-    # What the caller was allowed; what else is known of it is not kept.
-    scopes: list[str] = []
-    trusted: bool = False
-
-
 class TaskKeeper:
     """Keeps and runs the tasks of one server."""
 
     def __init__(
         self, open_store: Callable[[], TaskStore], is_resumable: Callable[[str], bool]
     ) -> None:
-        self._open_store = open_store
+        self._rows = TaskRows(open_store)
         self._is_resumable = is_resumable
-        self._store: TaskStore | None = None
-        self._thread = WorkerPool(1)
         self._engine: Engine | None = None
         self._runner: TaskRunner | None = None
         self._live: dict[str, TaskRun] = {}
@@ -91,7 +75,6 @@ class TaskKeeper:
         self._starting: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
         self._stopping = False
         self.poll_ms = 0
-        self.is_shared = True
 
     def attach(self, engine: Engine) -> None:
         """The engine whose calls may become tasks."""
@@ -103,6 +86,11 @@ class TaskKeeper:
     def _ready(self) -> Engine:
         assert self._engine is not None  # a server attaches its engine when it is made
         return self._engine
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether others may look at what is kept."""
+        return self._rows.is_shared
 
     # -- life -------------------------------------------------------------------------------
 
@@ -117,8 +105,8 @@ class TaskKeeper:
 
     async def _start(self) -> TaskStore:
         loop = asyncio.get_running_loop()
-        if self._store is not None and self._loop is loop and self._upkeep is not None:
-            return self._store
+        if self._rows.store is not None and self._loop is loop and self._upkeep is not None:
+            return self._rows.store
         if self._starting is None or self._starting[0] is not loop:
             self._starting = (loop, asyncio.Lock())
         # Of several that come first, one opens the store.
@@ -126,10 +114,7 @@ class TaskKeeper:
             return await self._open(loop)
 
     async def _open(self, loop: asyncio.AbstractEventLoop) -> TaskStore:
-        if self._store is None:
-            # May make folders and wait for other processes.
-            self._store = await self._thread.run(self._open_store)
-            self.is_shared = self._store.is_shared
+        await self._rows.open()
         if self._loop is not loop or self._upkeep is None:
             if self._loop is not loop:
                 # A server may live through several event loops: what ran in an earlier one is over.
@@ -137,7 +122,7 @@ class TaskKeeper:
             self._loop, self._stopping = loop, False
             self._upkeep = loop.create_task(self._look_after())
             await self._take_over()
-        return self._store
+        return self._rows.opened
 
     async def close(self) -> None:
         """Stop what runs; what may be run again is left for whoever comes next."""
@@ -156,33 +141,22 @@ class TaskKeeper:
         if runs:
             tasks = [run.asyncio_task for run in runs if run.asyncio_task is not None]
             await asyncio.wait(tasks, timeout=self._ready.options.grace or 0.05)
-        store, self._store, self._loop = self._store, None, None
+        self._loop = None
         self._live.clear()
-        if store is not None:
-            if store.is_shared:
-                await self._thread.run(store.close)
-            else:
-                self._store = store
-
-    async def _do(self, function: Callable[..., T], *arguments: Any) -> T:
-        assert self._store is not None
-        if not self._store.blocks:
-            return function(*arguments)
-        # What has happened is kept, also for somebody who does not wait for it any more.
-        return await asyncio.shield(self._thread.run(partial(function, *arguments)))
+        await self._rows.close()
 
     async def _look_after(self) -> None:
         """What has to be done again and again while the server is open."""
         swept = time.monotonic()
         while True:
-            store = self._store
+            store = self._rows.store
             if store is None:
                 return
             busy = store.is_shared and bool(self._live)
             await asyncio.sleep(_BUSY_TICK if busy else _IDLE_TICK)
             try:
-                if busy and await self._do(store.has_changed):
-                    for id, answers in await self._do(store.collect):
+                if busy and await self._rows.do(store.has_changed):
+                    for id, answers in await self._rows.do(store.collect):
                         self._collected(id, answers)
                 if time.monotonic() - swept >= _SWEEP:
                     swept = time.monotonic()
@@ -205,7 +179,7 @@ class TaskKeeper:
             run.answer(key, answer)
 
     async def _expire(self, store: TaskStore) -> None:
-        for id in await self._do(store.expire, time.time()):
+        for id in await self._rows.do(store.expire, time.time()):
             run = self._live.get(id)
             if run is not None:
                 # tasks.ttl-delete: whatever its status is
@@ -219,18 +193,6 @@ class TaskKeeper:
         store = await self._start()
         options = self._ready.options
         now = time.time()
-        peer = call.peer
-        principal = call.principal
-        request = _KeptRequest(
-            call.method,
-            Raw(codec.encode(call.params)),
-            peer.capabilities,
-            peer.info,
-            peer.log_rank,
-            sorted(principal.scopes) if principal is not None else [],
-            principal is not None and principal.trusted,
-        )
-        # What is gone with the process is never run again but for answers it waited for.
         row = TaskRow(
             id=secrets.token_urlsafe(_ID_BYTES),
             owner=owner_of(call.principal),
@@ -245,13 +207,14 @@ class TaskKeeper:
         own.link, own.origin, own.principal = call.link, call.origin, call.principal
         own.record.answers.update(call.record.answers)
         own.record.results.update(call.record.results)
+        # What is gone with the process is never run again but for answers it waited for.
         if store.is_shared or run.may_sleep:
-            row.request = codec.encode(request)
+            row.request = keep_request(call)
         if run.resumable:
             row.record = run.with_record().record
         self._live[row.id] = run
         try:
-            await self._do(store.add, row, options.tasks_per_owner)
+            await self._rows.do(store.add, row, options.tasks_per_owner)
         except BaseException as error:
             del self._live[row.id]
             if isinstance(error, LimitError):
@@ -300,26 +263,8 @@ class TaskKeeper:
                 del self._live[run.id]
 
     async def _finish(self, run: TaskRun, answer: bytes) -> None:
-        response = codec.decode(answer)
-        assert isinstance(response, Response)  # the dispatcher makes no others
-        row = replace(run.row, updated=time.time(), message=None, asks=None, record=None)
         limit = self._ready.options.max_task_result_bytes
-        if response.result is not None and len(bytes(response.result)) > limit:
-            # tasks.limits: what is kept for clients is bounded
-            size = len(bytes(response.result))
-            _set_error(
-                row,
-                f"The result is too large to be kept: {size:,} bytes, the limit is {limit:,}. "
-                "Ask for less.",
-            )
-        elif response.result is not None:
-            row.result = bytes(response.result)
-            status, row.message = run.call.era.tasks.status_of(row.result)
-            row.status = status.value
-        else:
-            assert response.error is not None
-            row.status, row.error = Status.FAILED.value, bytes(response.error)
-            row.message = codec.decode_json(row.error)["message"]
+        row = finished_row(run.row, run.call.era, answer, limit)
         # In the store before anybody is told: what has ended is never lost. Whoever ended the
         # task meanwhile, in this process or another, was first.
         if await self.save(row):
@@ -327,9 +272,7 @@ class TaskKeeper:
             logger.info("task %s of %r: %s", row.id[:8], row.owner, row.status)
 
     async def _fail(self, row: TaskRow, reason: str) -> None:
-        failed = replace(row, updated=time.time(), asks=None, record=None)
-        _set_error(failed, reason)
-        await self.save(failed)
+        await self.save(failed_row(row, reason))
         logger.info("task %s of %r: failed: %s", row.id[:8], row.owner, reason)
 
     def _stop(self, run: TaskRun, row: TaskRow) -> None:
@@ -344,10 +287,9 @@ class TaskKeeper:
 
     async def _take_over(self) -> None:
         """Go on with what nobody runs any more, or say that it has failed."""
-        assert self._store is not None
-        for row in await self._do(self._store.adopt, tuple(self._live)):
+        for row in await self._rows.do(self._rows.opened.adopt, tuple(self._live)):
             kept = KeptRecord() if row.record is None else codec.decode_as(KeptRecord, row.record)
-            call = self._reopen(row)
+            call = reopen_request(row, self._ready.eras)
             if call is None or not self._is_resumable(call.params.name):  # type: ignore[attr-defined]
                 await self._fail(row, "The process that ran the task has ended before it.")
             elif kept.attempts >= _MOST_ATTEMPTS:
@@ -356,20 +298,6 @@ class TaskKeeper:
                 )
             else:
                 await self._run_again(call, row, kept)
-
-    def _reopen(self, row: TaskRow) -> Call | None:
-        if not row.request:
-            return None
-        request = codec.decode_as(_KeptRequest, row.request)
-        peer = Peer(request.info, request.capabilities, request.log_rank)
-        found = self._ready.eras.reopen(row.revision, request.method, bytes(request.params))
-        if found is None:
-            return None
-        params, era = found
-        call = TaskCall(request.method, params, era, peer)
-        if row.owner is not None:
-            call.principal = Principal(row.owner, request.scopes, trusted=request.trusted)
-        return call
 
     async def _run_again(self, call: Call, row: TaskRow, kept: KeptRecord) -> None:
         row = replace(row, status=Status.WORKING.value, asks=None, updated=time.time())
@@ -407,18 +335,18 @@ class TaskKeeper:
 
     async def _wake(self, row: TaskRow, answers: Mapping[str, Raw]) -> None:
         """Answers for a task that sleeps: with the last one it runs again."""
-        if not await self._do(self._opened.wake, row.id):
+        if not await self._rows.do(self._rows.opened.wake, row.id):
             # Somebody else is at it.
-            await self._do(self._opened.leave, row.id, codec.encode(dict(answers)))
+            await self._rows.do(self._rows.opened.leave, row.id, codec.encode(dict(answers)))
             return
-        found: TaskRow | None = await self._do(self._opened.get, row.id)
+        found: TaskRow | None = await self._rows.do(self._rows.opened.get, row.id)
         row = row if found is None else found
         kept = KeptRecord() if row.record is None else codec.decode_as(KeptRecord, row.record)
         asks = read_asks(row.asks)
         for key, answer in answers.items():
             if asks.pop(key, None) is not None:
                 kept.answers[key] = answer
-        call = None if asks else self._reopen(row)
+        call = None if asks else reopen_request(row, self._ready.eras)
         if call is not None:
             # It did not end with its process; that is no attempt.
             kept.attempts -= 1
@@ -440,19 +368,12 @@ class TaskKeeper:
         self._ready.bus.publish(Change(Changed.TASK, run.id, run.view()))
 
     async def save(self, row: TaskRow) -> bool:
-        """Keep a row."""
-        store = self._store
-        return store is not None and await self._do(store.save, row)
+        """Keep a row; False if the task has ended or is gone."""
+        return await self._rows.save(row)
 
     def save_soon(self, row: TaskRow) -> None:
-        """Keep a row in the order in which rows change; nobody waits for it."""
-        store = self._store
-        if store is None:
-            return
-        if store.blocks:
-            self._thread.run(partial(store.save, row)).add_done_callback(_complain)
-        else:
-            store.save(row)
+        """Keep a row; nobody waits for it."""
+        self._rows.save_soon(row)
 
     # -- what clients ask -----------------------------------------------------------------------
 
@@ -468,7 +389,7 @@ class TaskKeeper:
             row: TaskRow | None = run.row
         else:
             store = await self._start()
-            row = await self._do(store.get, id)
+            row = await self._rows.do(store.get, id)
         # tasks.auth-bound, xtasks.authz: what is somebody else's is as good as nothing
         if (
             row is None
@@ -505,16 +426,11 @@ class TaskKeeper:
             if row.worker == ASLEEP and row.status not in FINAL:
                 await self._wake(row, answers)
             elif row.status not in FINAL:
-                await self._do(self._opened.leave, id, codec.encode(dict(answers)))
+                await self._rows.do(self._rows.opened.leave, id, codec.encode(dict(answers)))
             return
         for key, answer in answers.items():
             run.answer(key, answer)
         await run.recorded()
-
-    @property
-    def _opened(self) -> TaskStore:
-        assert self._store is not None
-        return self._store
 
     def refuse(self, id: str, key: str, error: Exception) -> None:
         """The client will not answer; another process's task goes on waiting."""
@@ -536,14 +452,7 @@ class TaskKeeper:
     async def cancel(self, call: Call, id: str) -> tuple[TaskView, bool]:
         """End a task."""
         row = await self._find(call, id)
-        ended = replace(
-            row,
-            status=Status.CANCELLED.value,
-            message="The task was cancelled by its client.",
-            updated=time.time(),
-            asks=None,
-            record=None,
-        )
+        ended = cancelled_row(row)
         # tasks.cancel-status: first it is cancelled for good, then it is stopped
         if not await self.save(ended):
             return await self.get(call, id), True
@@ -551,8 +460,8 @@ class TaskKeeper:
         run = self._live.get(id)
         if run is not None:
             self._stop(run, ended)
-        elif self._opened.is_shared:
-            await self._do(self._opened.leave, id, b"")
+        elif self._rows.opened.is_shared:
+            await self._rows.do(self._rows.opened.leave, id, b"")
         return view_of(ended, self.poll_ms), False
 
     async def page(self, call: Call, cursor: str | None) -> TaskPage:
@@ -562,7 +471,7 @@ class TaskKeeper:
         store = await self._start()
         size = self._ready.options.page_size or _PAGE
         revision = call.era.revision.date
-        rows = await self._do(store.page, owner_of(call.principal), revision, after, size + 1)
+        rows = await self._rows.do(store.page, owner_of(call.principal), revision, after, size + 1)
         more = encode_cursor("task", rows[size - 1].number, salt=salt) if len(rows) > size else None
         now = time.time()
         views = [
@@ -585,14 +494,3 @@ _NO_LINK = _NoLink()
 
 def _label(call: Call) -> str:
     return f"{call.method} {getattr(call.params, 'name', '')}"
-
-
-def _set_error(row: TaskRow, text: str) -> None:
-    error = InternalError(text)
-    row.status, row.message = Status.FAILED.value, text
-    row.error = codec.encode({"code": error.code, "message": error.message})
-
-
-def _complain(saving: asyncio.Future[bool]) -> None:
-    if not saving.cancelled() and saving.exception() is not None:
-        logger.error("a task could not be kept: %s", saving.exception())

@@ -208,18 +208,6 @@ def test_a_task_under_which_processes_keep_ending_fails(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_revision_that_is_not_spoken_any_more_ends_its_tasks(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        yard = Yard(str(tmp_path / "t.sqlite3"))
-        id = await yard.make("build")
-        run_ = yard.keeper._live[id]
-        run_.row.revision = "1999-01-01"
-        assert yard.keeper._reopen(run_.row) is None
-        await yard.server.close()
-
-    run(scenario())
-
-
 def test_tasks_of_an_event_loop_that_has_ended_are_over() -> None:
     yard = Yard("memory")
 
@@ -366,7 +354,7 @@ def test_a_look_that_fails_is_tried_again(
             failed.set()
             raise OSError("the disk is full")
 
-        monkeypatch.setattr(yard.keeper._opened, "expire", break_down)
+        monkeypatch.setattr(yard.keeper._rows.opened, "expire", break_down)
         await failed.wait()
         monkeypatch.undo()
         yard.gate.set()
@@ -388,7 +376,7 @@ def test_a_row_that_cannot_be_kept_is_logged(
         def break_down(row: Any) -> bool:
             raise OSError("the disk is full")
 
-        monkeypatch.setattr(yard.keeper._opened, "save", break_down)
+        monkeypatch.setattr(yard.keeper._rows.opened, "save", break_down)
         id = await yard.make("ask_both")
         await yard.until(id, "input_required")
         await wait_for(lambda: "could not be kept" in caplog.text)
@@ -421,7 +409,7 @@ def test_rows_of_sleeping_tasks_name_nobody(tmp_path: Path) -> None:
         await yard.server.start()
         id = await yard.make("ask")
         await wait_for(lambda: id not in yard.keeper._live)
-        row = yard.keeper._opened.get(id)
+        row = yard.keeper._rows.opened.get(id)
         assert row is not None and row.worker == ASLEEP
         await yard.server.close()
 
