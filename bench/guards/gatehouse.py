@@ -100,26 +100,57 @@ def _oauth() -> tuple[Any, bytes]:
     return oauth, jwt.encode(claims, key, "RS256", headers={"kid": "k"}).encode()
 
 
-async def measure(calls: int, rounds: int) -> dict[str, float]:
+def wrong_keys(folder: Path) -> dict[str, tuple[Any, Asked]]:
+    """Keys that are refused for different reasons, two of them for the same one."""
+    file = KeyFile(folder / "wrong.json")
+    known, key = file.add("kept")
+    gone, revoked = file.add("gone")
+    file.revoke(gone.id)
+    other = key[:-1] + ("x" if key[-1] != "x" else "y")
+    unknown = [
+        key.replace(known.id, "".join(reversed(known.id)), 1),
+        key.replace(known.id, "0" * len(known.id), 1),
+    ]
+    app = make_server().http_app(guard=Guard(ApiKeys(file.path)))
+    given = {
+        "no such key": unknown[0],
+        "no such key, another": unknown[1],
+        "a known key, its last letter wrong": other,
+        "a revoked key": revoked,
+    }
+    return {
+        name: (app, Asked(authorization=f"Bearer {each}".encode())) for name, each in given.items()
+    }
+
+
+async def measure(calls: int, rounds: int) -> dict[str, dict[str, float]]:
     with tempfile.TemporaryDirectory() as folder:
-        best: dict[str, float] = {}
-        all_ways = ways(Path(folder))
-        for app, asked in all_ways.values():
-            # The first goes the long way: keys are fetched, tokens are checked.
-            begun = app.begin(asked, BODY)
-            if asyncio.iscoroutine(begun):
-                asked.transmit = _ignore  # type: ignore[method-assign]
-                await begun
-            assert app.begin(asked, BODY).status == 200
-        for _ in range(rounds):
-            for name, (app, asked) in all_ways.items():
-                begin = app.begin
-                started = time.process_time()
-                for _ in range(calls):
-                    begin(asked, BODY)
-                took = (time.process_time() - started) / calls * 1e6
-                best[name] = min(best.get(name, took), took)
-        return best
+        return {
+            "passed": await _measure(ways(Path(folder)), 200, calls, rounds),
+            "refused": await _measure(wrong_keys(Path(folder)), 401, calls, rounds),
+        }
+
+
+async def _measure(
+    all_ways: dict[str, tuple[Any, Asked]], status: int, calls: int, rounds: int
+) -> dict[str, float]:
+    best: dict[str, float] = {}
+    for app, asked in all_ways.values():
+        # The first goes the long way: keys are fetched, tokens are checked.
+        begun = app.begin(asked, BODY)
+        if asyncio.iscoroutine(begun):
+            asked.transmit = _ignore  # type: ignore[method-assign]
+            await begun
+        assert app.begin(asked, BODY).status == status
+    for _ in range(rounds):
+        for name, (app, asked) in all_ways.items():
+            begin = app.begin
+            started = time.process_time()
+            for _ in range(calls):
+                begin(asked, BODY)
+            took = (time.process_time() - started) / calls * 1e6
+            best[name] = min(best.get(name, took), took)
+    return best
 
 
 async def _ignore(message: Any) -> None:

@@ -19,6 +19,8 @@ class GuardResults(NamedTuple):
 
     calls: int
     cpu: dict[str, float]
+    # The same for keys that are not let in, by what is wrong with them.
+    refused: dict[str, float]
 
     def added(self, way: str) -> float:
         """What a guard adds."""
@@ -29,4 +31,5 @@ def measure_guards(rounds: int, calls: int) -> GuardResults:
     """All ways in turns, in one process of their own."""
     words = [str(python_of("bench-dovetail")), str(_SCRIPT), str(calls), str(rounds)]
     done = subprocess.run(words, capture_output=True, check=True, text=True)
-    return GuardResults(calls, json.loads(done.stdout))
+    found = json.loads(done.stdout)
+    return GuardResults(calls, found["passed"], found["refused"])

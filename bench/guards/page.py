@@ -39,5 +39,12 @@ def render_guards(results: GuardResults, told: str, targets: Sequence[Target]) -
             "",
             "At most 15 µs for key, rates and audit, and 25 µs for an access token: "
             f"{reached} of {len(targets)} kept.",
+            "",
+            "Whether a refusal tells by its time what was wrong with a key: two keys that do not "
+            "exist show how far apart equals are, and no other may be much further.",
+            "",
+            "| a key that is refused | CPU of the refusal |",
+            "|---|---|",
+            *(f"| {name} | {cpu:.2f} µs |" for name, cpu in results.refused.items()),
         ]
     )
