@@ -18,6 +18,7 @@ import msgspec
 from click.core import ParameterSource
 
 from dovetail.cli.arguments import parse_arguments, parse_object
+from dovetail.cli.failures import FAILED_CALL, WRONG_USAGE, Failure
 from dovetail.cli.guarding import GuardChoice
 from dovetail.cli.options import (
     GUARD_OPTIONS,
@@ -36,16 +37,7 @@ from dovetail.cli.printing import (
 )
 from dovetail.cli.running import run_file
 from dovetail.cli.signatures import describe_tool
-from dovetail.cli.talking import (
-    FAILED_CALL,
-    WRONG_USAGE,
-    Failure,
-    TargetOptions,
-    find_target,
-    leave,
-    make_client,
-    talk,
-)
+from dovetail.cli.talking import TargetOptions, find_target, leave, make_client, talk
 from dovetail.client import CallResult, Client
 from dovetail.client.targets import Target
 from dovetail.errors import DovetailError, UsageError
@@ -59,6 +51,7 @@ _GUARDING = tuple(option.name for option in fields(GuardChoice))
 LAZY = {
     "tasks": "dovetail.cli.tasks_command:tasks",
     "serve": "dovetail.cli.serve_command:serve",
+    "graph": "dovetail.cli.graph_command:graph",
     "keys": "dovetail.cli.keys_command:keys",
     "check": "dovetail.cli.checking:check",
     "report": "dovetail.cli.checking:report",

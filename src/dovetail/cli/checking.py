@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,9 +37,10 @@ from dovetail.cli.check_printing import (
     print_comparison,
     show_progress,
 )
+from dovetail.cli.failures import WRONG_USAGE, Failure, or_fail
 from dovetail.cli.options import REACH_OPTIONS, OptionMaker, with_options
 from dovetail.cli.printing import print_json
-from dovetail.cli.talking import WRONG_USAGE, Failure, TargetOptions
+from dovetail.cli.talking import TargetOptions
 from dovetail.errors import UsageError
 
 __all__ = ["badge_command", "check", "diff", "report", "verify"]
@@ -241,15 +242,15 @@ def check(
     one server over both transports and compare them.
     """
     del given["formats"], given["files"]
-    outputs = _usage(lambda: _pair_outputs(context.meta["outputs"]))
-    known = None if baseline is None else _usage(lambda: read_baseline(baseline))
+    outputs = or_fail(lambda: _pair_outputs(context.meta["outputs"]))
+    known = None if baseline is None else or_fail(lambda: read_baseline(baseline))
     report = Asked(**given).make_report(targets, context.obj or [])
     if known is not None:
         report = apply_baseline(report, known)
     for output in outputs:
         _put_out(report, output, fail_on)
     if write_baseline is not None:
-        _usage(lambda: _write_baseline(report, write_baseline))
+        or_fail(lambda: _write_baseline(report, write_baseline))
         raise SystemExit(OWN_FAULT if report.faults else 0)
     raise SystemExit(_exit_code(report, fail_on))
 
@@ -257,13 +258,6 @@ def check(
 def _write_baseline(report: Report, path: Path) -> None:
     write_baseline(report, path)
     click.echo(f"{path}: accepts what was found", err=True)
-
-
-def _usage(work: Callable[[], T]) -> T:
-    try:
-        return work()
-    except UsageError as error:
-        raise Failure(str(error), WRONG_USAGE) from None
 
 
 def _exit_code(report: Report, fail_on: FailOn) -> int:
@@ -317,7 +311,7 @@ def report(
 @click.pass_obj
 def verify(command: list[str], /, document: Path, targets: tuple[str, ...], **given: Any) -> None:
     """Check again, and fail where a claim of DOCUMENT no longer holds."""
-    claims = _usage(lambda: read_claims(_read(document).decode("utf-8", "replace"), str(document)))
+    claims = or_fail(lambda: read_claims(_read(document).decode("utf-8", "replace"), str(document)))
     asked = Asked(**given)
     made = asked.make_report(targets, command or [])
     missing = [transport for transport in claims.transports if transport not in made.transports]
@@ -359,7 +353,7 @@ def badge_command(file: Path, output: Path | None) -> None:
 
 
 def _read_report(path: Path) -> Report:
-    return _usage(lambda: read_report(_read(path), str(path)))
+    return or_fail(lambda: read_report(_read(path), str(path)))
 
 
 def _read(path: Path) -> bytes:

@@ -22,8 +22,8 @@ from dovetail.check.rulebook import RunRule, unjudged
 from dovetail.check.rulebook import rules as all_rules
 from dovetail.check.running import CheckOptions, find_revisions, replay_evidence
 from dovetail.cli.check_printing import make_console
+from dovetail.cli.failures import WRONG_USAGE, Failure
 from dovetail.cli.printing import print_json, print_pairs
-from dovetail.cli.talking import WRONG_USAGE, Failure
 from dovetail.errors import UsageError
 
 __all__ = ["explain", "rules"]

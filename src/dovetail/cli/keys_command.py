@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from dovetail.cli.failures import WRONG_USAGE, Failure
 from dovetail.cli.printing import print_json
-from dovetail.cli.talking import WRONG_USAGE, Failure
 from dovetail.errors import UsageError
 from dovetail.guard.key_file import KeyFile, KeyRecord
 

@@ -9,20 +9,20 @@ server, or None where the options do not ask for it.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 import click
 
+from dovetail.cli.failures import COULD_NOT_START, WRONG_USAGE, Failure, or_fail
 from dovetail.cli.guarding import GuardChoice
 from dovetail.cli.options import GUARD_OPTIONS, HTTP_OPTIONS, with_options
 from dovetail.cli.running import run_server
-from dovetail.cli.talking import COULD_NOT_START, WRONG_USAGE, Failure
-from dovetail.errors import TransportError, UsageError
+from dovetail.errors import TransportError
 from dovetail.server import Server
 
-__all__ = ["READY", "serve"]
+__all__ = ["READY", "run_serve", "serve"]
 
 T = TypeVar("T")
 
@@ -33,6 +33,8 @@ _OF_HTTP = ("allow_hosts", "allow_origins", "stateless", "parser")
 READY: dict[str, str] = {
     "vault": "dovetail.servers.vault.command",
     "graph": "dovetail.servers.graph.command",
+    "browser": "dovetail.servers.browser.command",
+    "design": "dovetail.servers.design.command",
 }
 
 
@@ -48,9 +50,17 @@ class _ReadyServers(click.Group):
         return _command_for_one(name) if name in READY else None
 
 
-@click.command(cls=_ReadyServers, name="serve")
+@click.command(
+    cls=_ReadyServers, name="serve", context_settings={"help_option_names": ["-h", "--help"]}
+)
 def serve() -> None:
     """Run a ready server, on stdio or over HTTP."""
+
+
+def run_serve(arguments: Sequence[str]) -> int:
+    """Run the command line of `dovetail serve`, which ends the process with the exit code."""
+    serve.main(args=list(arguments), prog_name="dovetail serve")
+    return 0
 
 
 def _load(name: str) -> Any:
@@ -130,35 +140,28 @@ class _Chosen:
             raise Failure(
                 "--allow-host, --allow-origin, --stateless: only together with --http", WRONG_USAGE
             )
-        return cls(address=address, guard=_usage(lambda: GuardChoice(**guard)), http=http)
+        return cls(address=address, guard=or_fail(lambda: GuardChoice(**guard)), http=http)
 
 
 def _build(ready: Any, given: dict[str, Any]) -> Server | None:
-    built: Server | None = _usage(lambda: ready.build(**given))
+    built: Server | None = or_fail(lambda: ready.build(**given))
     return built
 
 
 def _serve_stdio(server: Server, chosen: _Chosen) -> int:
-    return run_server(server, _usage(chosen.guard.make))
+    return run_server(server, or_fail(chosen.guard.make))
 
 
 def _serve_http(servers: dict[str, Server], address: str, chosen: _Chosen) -> int:
     from dovetail.cli.serving import HttpRun, parse_address  # noqa: PLC0415 - uvicorn
     from dovetail.cli.serving_several import run_several  # noqa: PLC0415 - uvicorn
 
-    host, port = _usage(lambda: parse_address(address))
+    host, port = or_fail(lambda: parse_address(address))
     run = HttpRun(host=host, port=port, guard=chosen.guard, **chosen.http)
     try:
-        _usage(lambda: run_several(servers, run))
+        or_fail(lambda: run_several(servers, run))
     except TransportError as error:
         raise Failure(str(error), COULD_NOT_START) from None
     except KeyboardInterrupt:
         return 130
     return 0
-
-
-def _usage(work: Callable[[], T]) -> T:
-    try:
-        return work()
-    except UsageError as error:
-        raise Failure(str(error), WRONG_USAGE) from None

@@ -1,6 +1,4 @@
-"""What `list`, `call` and `inspect` share: a target, a client for it, and the exit codes.
-
-    0  done    1  the call failed    2  the command line is wrong    4  could not start
+"""What `list`, `call` and `inspect` share: a target, and a client for it.
 
 A Python file is imported and talked to in this process, which saves starting another
 one; what it prints goes to stderr, because stdout belongs to the answer.
@@ -19,6 +17,7 @@ from typing import TypeVar
 
 import click
 
+from dovetail.cli.failures import COULD_NOT_START, FAILED_CALL, WRONG_USAGE, Failure
 from dovetail.cli.loading import load_server, split_spec
 from dovetail.client import Client
 from dovetail.client.targets import Target, is_url
@@ -27,10 +26,6 @@ from dovetail.server import Server
 from dovetail.spec.models import LogParams
 
 __all__ = [
-    "COULD_NOT_START",
-    "FAILED_CALL",
-    "WRONG_USAGE",
-    "Failure",
     "TargetOptions",
     "find_target",
     "leave",
@@ -42,21 +37,6 @@ T = TypeVar("T")
 
 # A token of RFC 9110, which is what names a header.
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-
-FAILED_CALL, WRONG_USAGE, COULD_NOT_START = 1, 2, 4
-
-
-class Failure(click.ClickException):
-    """Ends the command with a message and an exit code."""
-
-    def __init__(self, message: str, exit_code: int) -> None:
-        super().__init__(message)
-        # click's own subclasses set it on the class; it is read from the instance.
-        self.exit_code = exit_code  # type: ignore[misc]
-
-    def show(self, file: object = None) -> None:
-        """One line on stderr, or as many as the message has."""
-        click.echo(f"dovetail: {self.message}", err=True)
 
 
 @dataclass(frozen=True, slots=True)

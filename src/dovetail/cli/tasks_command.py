@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dovetail.cli.failures import COULD_NOT_START, FAILED_CALL, WRONG_USAGE, Failure
 from dovetail.cli.loading import load_server
 from dovetail.cli.printing import print_json
-from dovetail.cli.talking import COULD_NOT_START, FAILED_CALL, WRONG_USAGE, Failure
 from dovetail.errors import TransportError, UsageError
 from dovetail.runtime.task_files import find_task_file
 from dovetail.stores.tasks import FINAL, TaskRow

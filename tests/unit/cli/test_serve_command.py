@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -70,3 +71,15 @@ def test_a_ready_server_asks_for_a_key_and_lists_only_what_reads(tmp_path: Path)
         assert "search_nodes" in names and "create_entities" not in names
 
     asyncio.run(run())
+
+
+def test_a_server_starts_without_what_only_other_commands_need() -> None:
+    code = (
+        "import sys; sys.argv = ['dovetail', 'serve', 'graph', '--help']\n"
+        "from dovetail.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print([name for name in ('rich', 'uvicorn', 'dovetail.client') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("[]")

@@ -1,0 +1,40 @@
+"""How a command ends that cannot do what it was asked.
+
+0  done    1  the call failed    2  the command line is wrong    4  could not start
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+
+from dovetail.errors import UsageError
+
+__all__ = ["COULD_NOT_START", "FAILED_CALL", "WRONG_USAGE", "Failure", "or_fail"]
+
+T = TypeVar("T")
+
+FAILED_CALL, WRONG_USAGE, COULD_NOT_START = 1, 2, 4
+
+
+class Failure(click.ClickException):
+    """Ends the command with a message and an exit code."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        # click's own subclasses set it on the class; it is read from the instance.
+        self.exit_code = exit_code  # type: ignore[misc]
+
+    def show(self, file: object = None) -> None:
+        """One line on stderr, or as many as the message has."""
+        click.echo(f"dovetail: {self.message}", err=True)
+
+
+def or_fail(work: Callable[[], T]) -> T:
+    """What `work` returns; a UsageError ends the command."""
+    try:
+        return work()
+    except UsageError as error:
+        raise Failure(str(error), WRONG_USAGE) from None
