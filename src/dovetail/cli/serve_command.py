@@ -76,6 +76,17 @@ def _load(name: str) -> Any:
         ) from None
 
 
+def _load_all() -> tuple[dict[str, Any], list[str]]:
+    """Those that are installed, and why the others are not served."""
+    loaded, left_out = {}, []
+    for name in READY:
+        try:
+            loaded[name] = _load(name)
+        except Failure as failure:
+            left_out.append(failure.message)
+    return loaded, left_out
+
+
 def _command_for_one(name: str) -> click.Command:
     ready = _load(name)
 
@@ -92,15 +103,19 @@ def _command_for_one(name: str) -> click.Command:
 
 
 def _command_for_all() -> click.Command:
-    loaded = {name: _load(name) for name in READY}
+    loaded, left_out = _load_all()
 
     def run(**given: Any) -> None:
         chosen = _Chosen.of(given)
+        for reason in left_out:
+            click.echo(f"left out: {reason}", err=True)
         built = {name: _build(ready, given) for name, ready in loaded.items()}
         servers = {name: server for name, server in built.items() if server is not None}
         for name in built.keys() - servers.keys():
             option = loaded[name].OPTIONS[0].opts[0]
-            click.echo(f"{name}: left out; {option} says what it is to serve", err=True)
+            click.echo(f"left out: {name}; {option} says what it is to serve", err=True)
+        if not servers:
+            raise Failure("Nothing is left to serve", WRONG_USAGE)
         raise SystemExit(_serve_http(servers, chosen.address or _PORT_OF_ALL, chosen))
 
     own: dict[str, click.Parameter] = {}

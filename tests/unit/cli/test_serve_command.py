@@ -83,3 +83,28 @@ def test_a_server_starts_without_what_only_other_commands_need() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("[]")
+
+
+def test_all_goes_without_what_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    real = importlib.import_module
+
+    def import_module(name: str) -> Any:
+        if name == serve_command.READY["vault"]:
+            raise ModuleNotFoundError("No module named 're2'", name="re2")
+        return real(name)
+
+    served: list[str] = []
+
+    def serve_http(servers: dict[str, Any], *_others: Any) -> int:
+        served.extend(servers)
+        return 0
+
+    monkeypatch.setattr(importlib, "import_module", import_module)
+    monkeypatch.setattr(serve_command, "_serve_http", serve_http)
+    words = ["all", "--db", str(tmp_path / "g.db"), "--dir", str(tmp_path / "d")]
+    said = CliRunner().invoke(serve_command.serve, words)
+    assert said.exit_code == 0, said.output
+    assert served == ["graph", "browser", "design"]
+    assert "left out: dovetail serve vault needs the library 're2'" in said.output
