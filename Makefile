@@ -6,13 +6,15 @@ VENV := .venv/.stamp
 SYSTEM := .venv/.system
 # command:Debian package, for tests that need the real thing
 PROGRAMS := chromium:chromium
+# library:Debian package, for what draws pictures
+LIBRARIES := libEGL.so.1:libegl1 libGL.so.1:libgl1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup serve check format contracts test cover durability fuzz docs api changelog conformance audit bench bench-setup soak clean
+.PHONY: help setup serve check format contracts test cover durability fuzz gallery docs api changelog conformance audit bench bench-setup soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -28,13 +30,14 @@ $(VENV): pyproject.toml
 # Programs that are no Python packages; only what is missing is installed.
 $(SYSTEM): Makefile $(VENV)
 	@for pair in $(PROGRAMS); do command -v $${pair%%:*} >/dev/null || missing="$$missing $${pair##*:}"; done; \
+	  for pair in $(LIBRARIES); do ldconfig -p | grep -q $${pair%%:*} || missing="$$missing $${pair##*:}"; done; \
 	  test -z "$$missing" || { apt-get update -qq && apt-get install -qq -y --no-install-recommends $$missing; }
 	@touch $@
 
-serve: $(VENV) ## the ready servers at http://127.0.0.1:8000, on the sample vault
+serve: $(VENV) $(SYSTEM) ## the ready servers at http://127.0.0.1:8000, on the sample vault
 	@$(BIN)/dovetail serve all --vault sample=examples/vault --http 8000
 
-check: $(VENV) ## format, lint, types, contracts
+check: $(VENV) $(SYSTEM) ## format, lint, types, contracts
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy --no-error-summary
@@ -44,7 +47,7 @@ format: $(VENV) ## let ruff format and mend what it can
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --quiet --fix .
 
-contracts: $(VENV) ## the rules of the house: layers, names, public API, docs
+contracts: $(VENV) $(SYSTEM) ## the rules of the house: layers, names, public API, docs
 	@$(BIN)/pytest --quiet tests/contracts
 
 test: $(VENV) $(SYSTEM) .venv-minimcp/.stamp ## the whole suite, then the branch coverage gate
@@ -56,8 +59,16 @@ cover: test ## the coverage of the last test run, line by line (htmlcov/)
 	@$(BIN)/coverage html --quiet
 	@$(BIN)/coverage report
 
-durability: $(VENV) ## tasks: 100 processes killed at work, 1,000 tasks of two processes in one file
-	@DURABILITY_RUNS=100 $(BIN)/pytest --quiet tests/durability
+# The suite runs these with a tenth of the kills, edits, links, queries and fetches, or less.
+DURABLE := tests/durability tests/servers/*/test_durability.py \
+  $(addprefix tests/servers/vault/test_,nothing_lost.py moving_many.py same_files_as_ripgrep.py attacks.py) \
+  $(addprefix tests/servers/browser/test_,no_orphans.py memory.py)
+
+durability: $(VENV) $(SYSTEM) ## in full what CI runs in small: 100 kills, 1,000 edits, 1,000 fetches; half an hour
+	@DURABILITY_RUNS=100 BROWSER_KILL_RUNS=100 BROWSER_FETCHES=1000 $(BIN)/pytest --quiet --timeout=0 $(DURABLE)
+
+gallery: $(VENV) $(SYSTEM) ## draw what the design studio can: docs/gallery.md
+	@$(BIN)/python -m tools.gallery
 
 fuzz: $(VENV) ## the property tests with many more examples
 	@$(BIN)/pytest --quiet -m hypothesis --hypothesis-profile=fuzz --timeout=0
@@ -96,9 +107,10 @@ changelog: $(VENV) ## fold changes/ into CHANGELOG.md: make changelog VERSION=1.
 bench: bench-setup ## measure against the peers; one part: make bench ONLY=http
 	@$(BIN)/python bench/run.py $(if $(ONLY),--only $(ONLY))
 
-bench-setup: $(VENV) .venv-minimcp/.stamp ## what the benchmark needs: the peer on mcp 1, wrk, taskset
+bench-setup: $(VENV) .venv-minimcp/.stamp ## what the benchmark needs: the peer on mcp 1, wrk, taskset, npm
 	@command -v wrk >/dev/null || apt-get install -qq -y wrk
 	@command -v taskset >/dev/null || apt-get install -qq -y util-linux
+	@command -v npm >/dev/null || apt-get install -qq -y npm
 
 .venv-minimcp/.stamp: pyproject.toml
 	@test -x .venv-minimcp/bin/python || $(PYTHON) -m venv .venv-minimcp

@@ -49,6 +49,7 @@ def test_what_is_for_http_alone_is_refused_without_it() -> None:
 
 def test_tokens_are_for_one_server(tmp_path: Path) -> None:
     words = ["serve", "all", "--db", str(tmp_path / "g.db"), "--vault", str(tmp_path)]
+    words += ["--dir", str(tmp_path / "designs"), "--index-dir", str(tmp_path / "index")]
     words += ["--issuer", "https://id.example", "--resource", "https://a.example/mcp"]
     said = CliRunner().invoke(app, words)
     assert said.exit_code == 2 and "serve them one by one" in said.output

@@ -1,0 +1,1 @@
+"""The design server, beside the same drawing done directly in the graphics library."""

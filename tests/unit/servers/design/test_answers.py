@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from dovetail.servers.design.answers import MAX_CHARS, Budget
+from dovetail.servers.design.examples import EXAMPLES
+from dovetail.servers.design.showing import fitting
+
+
+def test_a_budget_is_spent_and_not_overdrawn() -> None:
+    budget = Budget(1_000)
+    items = [{"word": "x" * 80}] * 50
+    shown = fitting(items, budget)
+    assert 0 < len(shown) < 50 and len(str(shown)) < 1_100
+    assert not budget.take(items[0])
+    assert Budget().take("x" * (MAX_CHARS - 2_100)) and not Budget().take("x" * MAX_CHARS)
+
+
+def test_examples_say_nothing_of_keys() -> None:
+    assert not [name for name, example in EXAMPLES.items() if "apiKey" in str(example)]
