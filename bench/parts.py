@@ -5,6 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from bench.browser.measure import measure_browser
+from bench.browser.page import render_browser
+from bench.browser.targets import judge_browser
+from bench.design.measure import measure_design
+from bench.design.page import render_design
+from bench.design.targets import judge_design
+from bench.graph.measure import measure_graph, measure_meaning
+from bench.graph.opponent import REFERENCE
+from bench.graph.page import render_graph
+from bench.graph.targets import judge_graph
 from bench.guards.measure import measure_guards
 from bench.guards.page import render_guards
 from bench.guards.targets import judge_guards
@@ -59,6 +69,16 @@ def _run_vault(effort: Effort) -> Outcome:
     return Outcome(render_vault(sizes, f"{repeats} searches of each kind", targets), targets)
 
 
+def _run_graph(effort: Effort) -> Outcome:
+    REFERENCE.prepare()
+    sizes, repeats = ((1_000, 10_000, 100_000), 50) if effort.rounds > 2 else ((200, 500, 1_000), 5)
+    figures = [measure_graph(size, repeats) for size in sizes]
+    meaning = measure_meaning(sizes[0], repeats)
+    targets = judge_graph(*figures)
+    told = f"{repeats} calls of each kind"
+    return Outcome(render_graph(figures, meaning, told, targets), targets)
+
+
 def _run_tasks(effort: Effort) -> Outcome:
     # Most of it is waiting until tasks sleep; the memory is the same in every round.
     rounds, parked = (2, 10_000) if effort.rounds > 2 else (1, 2_000)
@@ -74,6 +94,20 @@ def _run_guards(effort: Effort) -> Outcome:
     return Outcome(render_guards(results, f"Best of {rounds} rounds", targets), targets)
 
 
+def _run_design(effort: Effort) -> Outcome:
+    rounds, designs = (20, 10_000) if effort.rounds > 2 else (3, 200)
+    results = measure_design(rounds, designs)
+    targets = judge_design(results)
+    return Outcome(render_design(results, f"best of {rounds} rounds", targets), targets)
+
+
+def _run_browser(effort: Effort) -> Outcome:
+    rounds = 15 if effort.rounds > 2 else 2
+    figures = measure_browser(rounds)
+    targets = judge_browser(figures)
+    return Outcome(render_browser(figures, f"median of {rounds} rounds", targets), targets)
+
+
 PARTS: dict[str, Callable[[Effort], Outcome]] = {
     "stdio": _run_stdio,
     "in-process": _run_in_process,
@@ -81,4 +115,7 @@ PARTS: dict[str, Callable[[Effort], Outcome]] = {
     "guards": _run_guards,
     "tasks": _run_tasks,
     "vault": _run_vault,
+    "browser": _run_browser,
+    "design": _run_design,
+    "graph": _run_graph,
 }

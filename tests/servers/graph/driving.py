@@ -14,7 +14,9 @@ PATIENCE = 15.0
 
 
 def command(database: Path, *options: str) -> list[str]:
-    """The command line that serves a graph."""
+    """The command line that serves a graph; by spelling unless told, for a model takes time."""
+    if "--embeddings" not in options:
+        options = ("--embeddings", "ngrams", *options)
     return [sys.executable, "-m", "dovetail", "serve", "graph", "--db", str(database), *options]
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.servers.driving import serving_http
 from tests.servers.graph.driving import command
-from tests.servers.vault.driving import serving_http
 
 
 async def check(*target: str) -> tuple[int | None, str]:

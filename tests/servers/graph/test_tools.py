@@ -15,8 +15,8 @@ import pytest
 
 from dovetail.client import Client
 from dovetail.servers.graph.examples import EXAMPLES
+from tests.servers.driving import good, refused
 from tests.servers.graph.driving import PATIENCE, entity, over_stdio, relation
-from tests.servers.vault.driving import good, refused
 
 SEED = {
     "create_entities", "create_relations", "add_observations", "delete_entities",
@@ -75,7 +75,7 @@ def test_every_example_in_a_description_is_accepted(database: Path) -> None:
         for name in EXAMPLES:
             await good(client, name, **examples[name])
 
-    drive(database, use, "--debug-tools")
+    drive(database, use, "--debug-tools", "--embeddings", "minilm")
 
 
 def test_each_item_of_a_batch_has_its_outcome(database: Path) -> None:

@@ -10,13 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import ClientSession, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp.client.streamable_http import streamable_http_client
+from mcp import ClientSession
 
 from dovetail.client import Client
+from tests.servers.driving import (
+    good,
+    refused,
+    refused_command,
+    serving_http,
+    use_over_http,
+    use_over_stdio,
+)
 from tests.servers.graph.driving import PATIENCE, command, entity, over_stdio, relation
-from tests.servers.vault.driving import good, refused, serving_http
 
 PROMPTS: list[tuple[str, dict[str, str], list[str]]] = [
     ("init-project", {"projectName": "P", "description": "d", "goals": "x, y"}, ["- x\n- y"]),
@@ -56,31 +61,11 @@ async def use(session: ClientSession) -> None:
 
 
 def test_the_official_client_over_stdio(tmp_path: Path) -> None:
-    words = command(tmp_path / "graph.db")
-
-    async def run() -> None:
-        server = StdioServerParameters(command=words[0], args=words[1:])
-        async with (
-            asyncio.timeout(PATIENCE),
-            stdio_client(server) as (receive, send),
-            ClientSession(receive, send) as session,
-        ):
-            await use(session)
-
-    asyncio.run(run())
+    use_over_stdio(command(tmp_path / "graph.db"), use)
 
 
 def test_the_official_client_over_http(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with (
-            serving_http(command(tmp_path / "graph.db", "--http", "0")) as [url],
-            asyncio.timeout(PATIENCE),
-            streamable_http_client(url) as streams,
-            ClientSession(streams[0], streams[1]) as session,
-        ):
-            await use(session)
-
-    asyncio.run(run())
+    use_over_http(command(tmp_path / "graph.db", "--http", "0"), use)
 
 
 @pytest.mark.parametrize("mode", ["2025-03-26", "2025-11-25", "2026-07-28"])
@@ -99,11 +84,12 @@ def test_our_client_over_http(tmp_path: Path, mode: str) -> None:
 
 def test_all_ready_servers_share_a_port(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "dovetail", "serve", "all", "--http", "0"]
-    words += ["--db", str(tmp_path / "graph.db")]
+    words += ["--db", str(tmp_path / "graph.db"), "--embeddings", "off"]
+    words += ["--dir", str(tmp_path / "designs")]
 
     async def run() -> None:
-        async with serving_http(words) as [url]:
-            assert url.endswith("/graph/mcp")
+        async with serving_http(words) as urls:
+            [url] = [url for url in urls if url.endswith("/graph/mcp")]
             async with Client(url, timeout=PATIENCE) as client:
                 assert (await good(client, "graph_stats"))["entities"] == 0
 
@@ -174,12 +160,12 @@ def test_an_installed_embedder_is_used_and_said(tmp_path: Path) -> None:
     (info / "entry_points.txt").write_text("[dovetail.embedders]\nmeaning = meaning:Meaning\n")
     (package / "meaning.py").write_text(
         "class Meaning:\n"
-        "    name, kind, min_similarity = 'meaning-1', 'semantic', 0.5\n"
+        "    name, dimensions, min_similarity = 'meaning-1', 3, 0.5\n"
         "    groups = (('car', 'automobile'), ('cat', 'kitten'), ('Ann',))\n"
         "    def embed(self, texts):\n"
         "        return [[float(any(w in t for w in g)) for g in self.groups] for t in texts]\n"
     )
-    words = command(tmp_path / "graph.db")
+    words = command(tmp_path / "graph.db", "--embeddings", "auto")
     start = f"import sys; sys.path.insert(0, {str(package)!r}); sys.argv[1:] = {words[3:]!r}; "
     start += "from dovetail.cli import main; main()"
 
@@ -211,17 +197,4 @@ def test_an_installed_embedder_is_used_and_said(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_command_line_is_explained(words: list[str], said: str, tmp_path: Path) -> None:
-    async def run() -> tuple[int | None, str]:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "dovetail", "serve", "graph", *words),
-            cwd=tmp_path,
-            env={"XDG_DATA_HOME": str(tmp_path / "data"), "PATH": "/usr/bin:/bin"},
-            stdin=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        async with asyncio.timeout(PATIENCE):
-            _, errors = await process.communicate()
-        return process.returncode, errors.decode()
-
-    code, errors = asyncio.run(run())
-    assert code == 2 and said in errors
+    assert said in refused_command(tmp_path, "graph", *words)

@@ -14,13 +14,11 @@ from dovetail import Server, UsageError
 from dovetail.servers.graph.server import GraphOptions, build_server
 from dovetail.servers.graph.vocabulary import read_vocabulary
 
-__all__ = ["ARGUMENTS", "OPTIONS", "SUMMARY", "build", "default_file"]
+__all__ = ["ARGUMENTS", "OPTIONS", "SUMMARY", "build", "check_namespace", "default_file"]
 
 SUMMARY = "A memory of entities and relations that knows when and how sure, in one local file."
 
 _NAMESPACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-# Given with `dovetail serve graph` only, so its absence tells `dovetail serve all`.
-_NOT_GIVEN = object()
 
 ARGUMENTS: Sequence[click.Parameter] = (click.Argument(["file"], required=False, metavar="[FILE]"),)
 OPTIONS: Sequence[click.Parameter] = (
@@ -38,7 +36,7 @@ OPTIONS: Sequence[click.Parameter] = (
         default="auto",
         show_default=True,
         metavar="auto|off|NAME",
-        help="What compares texts: an installed model, or ngrams.",
+        help="What compares texts: an installed model, or ngrams for their spelling.",
     ),
     click.Option(
         ["--schema", "schema"],
@@ -60,9 +58,15 @@ def default_file() -> Path:
     return Path(home) / "dovetail" / "graph.db"
 
 
+def check_namespace(namespace: str) -> None:
+    """Refuse what is no name of a graph."""
+    if not _NAMESPACE.fullmatch(namespace):
+        raise UsageError(f"--namespace is 1 to 64 of A-Z a-z 0-9 _ . -, got {namespace[:100]!r}")
+
+
 def build(
     *,
-    file: Any = _NOT_GIVEN,
+    file: str | None = None,
     database: Path | None = None,
     namespace: str = "default",
     embeddings: str = "auto",
@@ -70,16 +74,12 @@ def build(
     debug_tools: bool = False,
     purge_unasked: bool = False,
     **_others: Any,
-) -> Server | None:
-    """The server that the options describe; None where others were asked for, and no graph."""
-    if file is _NOT_GIVEN and database is None:
-        return None
-    named = file if isinstance(file, str) else None
-    if named is not None and database is not None:
+) -> Server:
+    """The server that the options describe; its file is the default one unless told."""
+    if file is not None and database is not None:
         raise UsageError("FILE and --db are the same; give one of them")
-    if not _NAMESPACE.fullmatch(namespace):
-        raise UsageError(f"--namespace is 1 to 64 of A-Z a-z 0-9 _ . -, got {namespace[:100]!r}")
-    path = Path(named).expanduser() if named is not None else database or default_file()
+    check_namespace(namespace)
+    path = Path(file) if file is not None else database or default_file()
     options = GraphOptions(
         namespace=namespace,
         embeddings=embeddings,

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail import Server, ToolError, ToolResult
+from dovetail.servers.embedding import GROUP
 from dovetail.servers.graph.answers import CHANGES, READS, describe
-from dovetail.servers.graph.embedding import GROUP, Embedder, HashedNgrams, pack
 from dovetail.servers.graph.inputs import Name
+from dovetail.servers.graph.meaning import Likeness, Meaning
 from dovetail.servers.graph.memory import Memory, require_entity
 from dovetail.servers.graph.moments import View
+from dovetail.servers.graph.ngrams import HashedNgrams
+from dovetail.servers.graph.passages import passages_of
 from dovetail.servers.graph.results import Embedding
-from dovetail.servers.graph.searching import find_alike, texts_of
+from dovetail.servers.graph.storage import Page, Reader
 from dovetail.servers.graph.text_rules import normalize
 
 __all__ = ["add_debug_tools"]
@@ -33,30 +36,27 @@ def add_debug_tools(server: Server, memory: Memory) -> None:
         }
     )
     def force_generate_embedding(entity_name: Name) -> ToolResult:
-        embedder = _required(memory)
-        with memory.store.writing() as writer:
-            view = View(writer.now())
-            name = require_entity(writer, normalize(entity_name), view)
-            texts = texts_of(writer, view, [name])[name]
-            [vector] = embedder.embed(["\n".join((name, *texts))])
-            is_kept = not isinstance(embedder, HashedNgrams)
-            if is_kept:
-                stamp = writer.documents()[name]
-                writer.keep_vectors(embedder.name, [(name, stamp, pack(vector))])
-        found = {"entityName": name, "model": embedder.name, "dimensions": len(vector)}
-        return ToolResult(structured={**found, "kept": is_kept})
+        meaning = _required(memory)
+        with memory.store.reading() as reader:
+            name = require_entity(reader, normalize(entity_name), View(reader.now()))
+        made = meaning.make_anew(name)
+        found = {"entityName": name, "model": meaning.embedder.name, "vectors": made}
+        return ToolResult(structured={**found, "dimensions": meaning.embedder.dimensions})
 
     @server.tool(
         **_describe("debug_embedding_config", "Which embedder is used, and where others would be.")
     )
     def debug_embedding_config() -> ToolResult:
-        embedder = memory.embedder
-        if embedder is None:
-            return ToolResult(structured={"embeddings": "off", "entryPointGroup": GROUP})
+        if memory.meaning is None:
+            used = HashedNgrams.name if memory.compares else "off"
+            found = {"embeddings": used, "kind": "lexical" if memory.compares else "off"}
+            return ToolResult(structured={**found, "entryPointGroup": GROUP})
+        embedder = memory.meaning.embedder
         return ToolResult(
             structured={
                 "embeddings": embedder.name,
-                "kind": embedder.kind,
+                "kind": "semantic",
+                "dimensions": embedder.dimensions,
                 "minSimilarity": embedder.min_similarity,
                 "entryPointGroup": GROUP,
             }
@@ -66,24 +66,31 @@ def add_debug_tools(server: Server, memory: Memory) -> None:
         **_describe("diagnose_vector_search", "Search for an entity by its own text: is it found?")
     )
     def diagnose_vector_search() -> ToolResult:
-        embedder = _required(memory)
+        meaning = _required(memory)
         with memory.store.reading() as reader:
-            stamps = reader.documents()
-            kept = len(reader.vectors(embedder.name))
-            name = next(iter(sorted(stamps)), None)
-            alike = find_alike(reader, name, embedder, 1)[0] if name is not None else []
-        return ToolResult(
-            structured={
-                "entities": len(stamps),
-                "vectorsKept": kept,
-                "probe": name,
-                "found": alike[0].name if alike else None,
-                "similarity": round(alike[0].similarity, 6) if alike else None,
-            }
-        )
+            view = View(reader.now())
+            name = next((one.name for one in reader.entities(view, Page(limit=1))), None)
+            alike = [] if name is None else _find_itself(reader, meaning, name)
+            return ToolResult(
+                structured={
+                    "entities": reader.count_entities(view),
+                    "withoutVectors": meaning.count_missing(reader),
+                    "probe": name,
+                    "found": alike[0].name if alike else None,
+                    "similarity": round(alike[0].similarity, 6) if alike else None,
+                }
+            )
 
 
-def _required(memory: Memory) -> Embedder:
-    if memory.embedder is None:
-        raise ToolError("Embeddings are off (--embeddings off)")
-    return memory.embedder
+def _find_itself(reader: Reader, meaning: Meaning, name: str) -> list[Likeness]:
+    texts = reader.searched_texts(name)
+    if texts is None:
+        return []
+    [vector] = meaning.embed([passages_of(name, *texts)[0].text])
+    return meaning.find(reader, vector, 0.0, 1, set)
+
+
+def _required(memory: Memory) -> Meaning:
+    if memory.meaning is None:
+        raise ToolError("No model compares texts here; debug_embedding_config says what does")
+    return memory.meaning

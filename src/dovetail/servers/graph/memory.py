@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from dovetail import ToolError
 from dovetail.servers.graph.decay import Decay
-from dovetail.servers.graph.embedding import Embedder
 from dovetail.servers.graph.inputs import Time
+from dovetail.servers.graph.meaning import Meaning
 from dovetail.servers.graph.moments import View, read_moment
 from dovetail.servers.graph.storage import GraphStore, Reader
 from dovetail.servers.graph.text_rules import fold
@@ -26,7 +26,10 @@ class Memory:
     store: GraphStore
     namespace: str
     vocabulary: Vocabulary
-    embedder: Embedder | None
+    # What compares by meaning, where a model is installed.
+    meaning: Meaning | None
+    # Whether texts are compared at all; without a model by spelling.
+    compares: bool = True
     # May a purge go ahead where the client cannot ask its user?
     purge_unasked: bool = False
 

@@ -12,12 +12,20 @@ from dataclasses import replace
 from dovetail import ToolError
 from dovetail.servers.graph.memory import explain_missing
 from dovetail.servers.graph.moments import FOREVER, Span, View
-from dovetail.servers.graph.records import EntityRecord, RelationKey, RelationRecord, Times
+from dovetail.servers.graph.records import (
+    EntityRecord,
+    ObservationRecord,
+    RelationKey,
+    RelationRecord,
+    Times,
+)
 from dovetail.servers.graph.results import MergeResult
 from dovetail.servers.graph.storage import Writer
 from dovetail.servers.graph.text_rules import normalize
 
 __all__ = ["merge_entities"]
+
+_Row = EntityRecord | ObservationRecord | RelationRecord
 
 
 def merge_entities(writer: Writer, into: str, names: Sequence[str], dry_run: bool) -> MergeResult:
@@ -73,40 +81,38 @@ def _merge(writer: Writer, name: str, target: str) -> None:
     relations = _touching(writer, name)
     entities = [row for row in writer.entity_rows(name) if _is_open(row.times)]
     observations = [row for row in writer.observation_rows(name) if _is_open(row.times)]
+    there = [row for row in writer.entity_rows(target) if _is_open(row.times)]
     writer.drop_entity(name, Span())
+    # Its latest type is the target's type; into a new name everything is taken as it was.
+    kind = max(there, key=lambda row: row.times.valid.start).kind if there else None
     for entity in entities:
-        for gap in _gaps(writer, target, entity.times.valid):
-            kind = (_kind_of(writer, target) or entity).kind
-            writer.put_entity(EntityRecord(target, kind, entity.changed_by), gap)
-    known = {row.content for row in writer.observation_rows(target) if _is_open(row.times)}
+        for gap in _gaps(there, entity.times.valid):
+            writer.put_entity(EntityRecord(target, kind or entity.kind, entity.changed_by), gap)
+    said: dict[str, list[ObservationRecord]] = {}
+    for row in writer.observation_rows(target):
+        if _is_open(row.times):
+            said.setdefault(row.content, []).append(row)
     for one in observations:
-        if one.content not in known:
-            writer.put_observation(replace(one, entity=target), one.times.valid)
+        for gap in _gaps(said.get(one.content, []), one.times.valid):
+            writer.put_observation(replace(one, entity=target), gap)
     for relation in relations:
         _move(writer, relation, name, target)
     writer.add_alias(name, target)
     writer.log("entity", "merged", name, f"into {target}", None)
 
 
-def _kind_of(writer: Writer, name: str) -> EntityRecord | None:
-    return next((row for row in writer.entity_rows(name) if _is_open(row.times)), None)
-
-
-def _gaps(writer: Writer, name: str, span: Span) -> list[Span]:
-    """The parts of a span in which an entity is not there yet."""
-    taken = sorted(
-        (row.times.valid.start, row.times.valid.end)
-        for row in writer.entity_rows(name)
-        if _is_open(row.times)
-    )
+def _gaps(rows: Sequence[_Row], span: Span) -> list[Span]:
+    """The parts of a span of which these say nothing."""
     gaps, start = [], span.start
-    for begin, end in taken:
-        if begin > start and begin <= span.end:
+    for begin, end in sorted((row.times.valid.start, row.times.valid.end) for row in rows):
+        if begin >= span.end:
+            break
+        if begin > start:
             gaps.append(Span(start, begin))
         start = max(start, end)
     if start < span.end:
         gaps.append(Span(start, span.end))
-    return [gap for gap in gaps if gap.start < gap.end]
+    return gaps
 
 
 def _move(writer: Writer, relation: RelationRecord, name: str, target: str) -> None:
@@ -114,14 +120,22 @@ def _move(writer: Writer, relation: RelationRecord, name: str, target: str) -> N
     key = RelationKey(ends[0], ends[1], relation.key.kind)
     if key.source == key.target:
         return
-    known = writer.relation(key, View(max(relation.times.valid.start, 0)))
-    if known is not None:
-        # Both said the same: keep the surer word, and the fresher.
-        relation = replace(
-            relation,
-            confidence=max(known.confidence, relation.confidence),
-            strength=max(known.strength, relation.strength),
-            metadata={**relation.metadata, **known.metadata},
-            reinforced=max(known.reinforced, relation.reinforced),
-        )
-    writer.put_relation(replace(relation, key=key), relation.times.valid)
+    span, moved = relation.times.valid, replace(relation, key=key)
+    known = [row for row in writer.relation_rows(key) if _is_open(row.times)]
+    for gap in _gaps(known, span):
+        writer.put_relation(moved, gap)
+    for row in known:
+        both = Span(max(span.start, row.times.valid.start), min(span.end, row.times.valid.end))
+        if both.start < both.end:
+            writer.put_relation(_combine(moved, row), both)
+
+
+def _combine(one: RelationRecord, other: RelationRecord) -> RelationRecord:
+    """Both said the same: keep the surer word, and the fresher."""
+    return replace(
+        one,
+        confidence=max(other.confidence, one.confidence),
+        strength=max(other.strength, one.strength),
+        metadata={**one.metadata, **other.metadata},
+        reinforced=max(other.reinforced, one.reinforced),
+    )

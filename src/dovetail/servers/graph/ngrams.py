@@ -1,49 +1,27 @@
-"""Texts as vectors: a model where one is installed, hashed n-grams where none is.
+"""How alike texts are spelled: hashed n-grams, for misspellings and where no model is installed.
 
-Nothing is ever downloaded. A model is a package with an entry point in the group
-`dovetail.embedders`: a class without arguments that is an Embedder. What is built in compares
-spelling, not meaning, and says so: its kind is "lexical".
+They compare spelling, not meaning, and whoever uses them says so.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from importlib.metadata import entry_points
-from typing import Protocol
 
-from dovetail import UsageError
 from dovetail.servers.graph.text_rules import fold, words_of
 
-__all__ = ["GROUP", "Embedder", "HashedNgrams", "cosine", "find_embedder", "pack", "unpack"]
+__all__ = ["HashedNgrams", "cosine"]
 
-GROUP = "dovetail.embedders"
 _SIZES = (3, 4)
-
-
-class Embedder(Protocol):
-    """Makes vectors of length one."""
-
-    # Names the model and its version: vectors of different names are never compared.
-    name: str
-    # "semantic" or "lexical".
-    kind: str
-    # From here on two texts are taken to be about the same, with this model.
-    min_similarity: float
-
-    def embed(self, texts: Sequence[str]) -> list[Sequence[float]]:
-        """A vector per text."""
 
 
 class HashedNgrams:
     """Words and the n-grams in them, hashed to places of a vector; no model, no meaning."""
 
     name = "hashed-ngrams-1"
-    kind = "lexical"
     # Chosen by hand, not calibrated on a corpus; the unit test has the pairs it keeps apart.
     min_similarity = 0.25
     dimensions = 512
@@ -85,31 +63,3 @@ def cosine(one: Mapping[int, float], other: Mapping[int, float]) -> float:
     """How alike two vectors of length one are."""
     short, long = (one, other) if len(one) <= len(other) else (other, one)
     return min(1.0, sum(weight * long.get(place, 0.0) for place, weight in short.items()))
-
-
-def pack(vector: Sequence[float]) -> bytes:
-    """A vector as it is kept."""
-    return array("f", vector).tobytes()
-
-
-def unpack(data: bytes) -> array[float]:
-    """A vector that was kept."""
-    vector = array("f")
-    vector.frombytes(data)
-    return vector
-
-
-def find_embedder(choice: str) -> Embedder | None:
-    """The embedder of `--embeddings`: auto, off, or a name."""
-    if choice == "off":
-        return None
-    installed = {point.name: point for point in entry_points(group=GROUP)}
-    if choice == "auto":
-        choice = next(iter(sorted(installed)), "ngrams")
-    if choice in installed:
-        made: Embedder = installed[choice].load()()
-        return made
-    if choice == "ngrams":
-        return HashedNgrams()
-    names = ", ".join(["auto", "off", "ngrams", *sorted(installed)])
-    raise UsageError(f"--embeddings {choice!r} is not installed; there is: {names}")

@@ -161,6 +161,7 @@ class NodesFound(_Result, kw_only=True):
 
     results: list[Hit]
     relations: list[RelationView]
+    # Counting stops at 200 for a first page without filters, else at 1,000.
     count: int
     has_more: bool
     next_cursor: str | None = None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from dovetail import Server, ToolError, ToolResult
 from dovetail.servers.graph.answers import READS, answer, tool
-from dovetail.servers.graph.embedding import HashedNgrams, cosine
 from dovetail.servers.graph.inputs import (
     AsOf,
     Confidence,
@@ -21,42 +20,33 @@ from dovetail.servers.graph.inputs import (
 )
 from dovetail.servers.graph.memory import Memory, require_entity, view_at
 from dovetail.servers.graph.moments import View
+from dovetail.servers.graph.ngrams import HashedNgrams
+from dovetail.servers.graph.passages import passages_of
 from dovetail.servers.graph.records import RelationRecord
-from dovetail.servers.graph.results import (
-    Embedding,
-    EntityView,
-    Hit,
-    NodesFound,
-    SemanticResult,
-    Similar,
-)
-from dovetail.servers.graph.searching import (
-    Likeness,
-    find_alike,
-    find_matches,
-    fuse,
-    scan,
-    texts_of,
-    vectors_to_make,
+from dovetail.servers.graph.results import Embedding, Hit, NodesFound, SemanticResult
+from dovetail.servers.graph.semantic_search import (
+    MOST_FOUND,
+    Question,
+    Search,
+    find_at,
+    keep_wanted,
+    show_entities,
 )
 from dovetail.servers.graph.showing import (
     MAX_CHARS,
     Budget,
     Detail,
     read_cursor,
-    show,
     show_relations,
     write_cursor,
 )
-from dovetail.servers.graph.storage import Match, Reader
 from dovetail.servers.graph.text_rules import normalize
 
 __all__ = ["add_search_tools"]
 
 _Query = Annotated[str, Meta(min_length=1, max_length=2000)]
-_MOST_FOUND = 1_000
-_MOST_VECTORS = 256
 _FIELDS = frozenset({"observations"})
+_MOST_COUNTED = 200
 
 
 def add_search_tools(server: Server, memory: Memory) -> None:
@@ -87,12 +77,15 @@ def add_search_tools(server: Server, memory: Memory) -> None:
         skip = int(read_cursor(cursor, int) or 0)
         with memory.store.reading() as reader:
             view = view_at(reader, as_of)
-            found, matched = _find(reader, view, query, match)
-            found = _filter(reader, view, found, entityTypes, relationTypes)
+            # For a first page the best are enough; filters and later pages need them all.
+            is_first = not (skip or entityTypes or relationTypes)
+            most = max(_MOST_COUNTED, limit + 1) if is_first else MOST_FOUND
+            found, matched = find_at(reader, view, query, match, most)
+            found = keep_wanted(reader, view, found, entityTypes, relationTypes)
             page = found[skip : skip + limit]
             budget = Budget(MAX_CHARS)
             detail = Detail(_FIELDS, maxObservations)
-            entities = _show(reader, view, [one.name for one in page], detail, budget)
+            entities = show_entities(reader, view, [one.name for one in page], detail, budget)
             scores = {one.name: one.score for one in page}
             names = set(scores)
             between = [
@@ -129,203 +122,64 @@ def add_search_tools(server: Server, memory: Memory) -> None:
         min_similarity: Confidence | None = None,
         entity_types: list[EntityType] | None = None,
         hybrid_search: bool = True,
-        semantic_weight: Confidence = 0.6,
+        semantic_weight: Annotated[
+            Confidence, "The share of likeness; words have the rest, by how many of them match."
+        ] = 0.3,
         as_of: AsOf = None,
         fuse: Annotated[
             Literal["rrf", "weighted"], "By rank in both lists, or by their scores."
         ] = "rrf",
         explain: Annotated[bool, "Say how each score came about."] = False,
     ) -> ToolResult:
-        _make_vectors(memory, _MOST_VECTORS)
+        if memory.meaning is not None:
+            # What was written a moment ago is found as well.
+            memory.meaning.catch_up_shortly()
+        question = Question(
+            query,
+            limit,
+            min_similarity,
+            tuple(entity_types or ()),
+            semantic_weight if hybrid_search else 1.0,
+            fuse == "rrf",
+            explain,
+        )
         with memory.store.reading() as reader:
-            search = _Search(memory, reader, view_at(reader, as_of), as_of is not None)
-            return answer(
-                search.run(
-                    query,
-                    limit,
-                    min_similarity,
-                    tuple(entity_types or ()),
-                    semantic_weight if hybrid_search else 1.0,
-                    fuse == "rrf",
-                    explain,
-                )
-            )
+            view = view_at(reader, as_of)
+            return answer(Search(memory, reader, view, as_of is not None).run(question))
 
     @tool(
         server,
         "get_entity_embedding",
-        "The vector that entity searches compare, with the model it is from.",
+        "The vector of an entity, with the model it is from: the mean of the vectors of its "
+        "observations, which searches compare one by one.",
         READS,
         Embedding,
     )
     def get_entity_embedding(entity_name: Name) -> ToolResult:
-        if memory.embedder is None:
+        if not memory.compares:
             raise ToolError("Embeddings are off (--embeddings off)")
         with memory.store.reading() as reader:
-            view = View(reader.now())
-            name = require_entity(reader, normalize(entity_name), view)
-            texts = texts_of(reader, view, [name])[name]
-        [vector] = memory.embedder.embed(["\n".join((name, *texts))])
+            name = require_entity(reader, normalize(entity_name), View(reader.now()))
+            kind, contents = reader.searched_texts(name) or ("", [])
+        texts = [one.text for one in passages_of(name, kind, contents)]
+        if memory.meaning is None:
+            grams = HashedNgrams()
+            [vector] = grams.embed(["\n".join(texts)])
+            model, mode = grams.name, "lexical"
+        else:
+            total = memory.meaning.embed(texts).sum(axis=0)
+            vector = (total / math.sqrt(float(total @ total))).tolist()
+            model, mode = memory.meaning.embedder.name, "semantic"
         return answer(
             Embedding(
                 entity_name=name,
                 embedding=[round(float(value), 6) for value in vector],
-                model=memory.embedder.name,
-                kind=memory.embedder.kind,
+                model=model,
+                kind=mode,
                 dimensions=len(vector),
             )
         )
 
 
-def _find(reader: Reader, view: View, query: str, match: str) -> tuple[list[Match], str]:
-    if view.recorded is None:
-        return find_matches(reader, query, match, _MOST_FOUND)
-    for mode in ("all", "any") if match == "words" else (match,):
-        found = sorted(scan(reader, view, query, mode), key=lambda one: (-one.score, one.name))
-        if found or mode != "all":
-            break
-    return found[:_MOST_FOUND], mode
-
-
 def _is_wanted(relation: RelationRecord, kinds: list[str] | None) -> bool:
     return not kinds or relation.key.kind in kinds
-
-
-def _filter(
-    reader: Reader,
-    view: View,
-    found: Sequence[Match],
-    entity_types: Sequence[str] | None,
-    relation_types: list[str] | None,
-) -> list[Match]:
-    there = {
-        one.name
-        for one in reader.entities_named([match.name for match in found], view)
-        if not entity_types or one.kind in entity_types
-    }
-    kept = [match for match in found if match.name in there]
-    if relation_types:
-        names = [match.name for match in kept]
-        linked = {
-            end
-            for one in reader.relations(view, sources=names, targets=names)
-            if one.key.kind in relation_types
-            for end in (one.key.source, one.key.target)
-        }
-        kept = [match for match in kept if match.name in linked]
-    return kept
-
-
-def _show(
-    reader: Reader, view: View, names: Sequence[str], detail: Detail, budget: Budget
-) -> list[EntityView]:
-    return show(reader, view, reader.entities_named(names, view), detail, budget).entities
-
-
-def _make_vectors(memory: Memory, most: int) -> int:
-    """Make vectors that are missing, so that what was written a moment ago is found as well."""
-    embedder = memory.embedder
-    if embedder is None or isinstance(embedder, HashedNgrams):
-        return 0
-    with memory.store.reading() as reader:
-        made = vectors_to_make(reader, embedder, most)
-    if made:
-        with memory.store.writing() as writer:
-            writer.keep_vectors(embedder.name, made)
-    return len(made)
-
-
-class _Search:
-    """One semantic search."""
-
-    def __init__(self, memory: Memory, reader: Reader, view: View, is_past: bool) -> None:
-        self._embedder = memory.embedder
-        self._reader = reader
-        self._view = view
-        self._is_past = is_past
-
-    def run(
-        self,
-        query: str,
-        limit: int,
-        least: float | None,
-        types: tuple[str, ...],
-        weight: float,
-        by_rank: bool,
-        explain: bool,
-    ) -> SemanticResult:
-        """The best, with how like they are."""
-        alike, missing = self._alike(query)
-        grams = self._embedder if self._embedder is not None and not self._is_past else None
-        threshold = least if least is not None else (grams or HashedNgrams()).min_similarity
-        similar = {one.name: one for one in alike}
-        near = [one for one in alike if one.similarity >= threshold]
-        words = _find(self._reader, self._view, query, "words")[0] if weight < 1 else []
-        if least is not None:
-            # An explicit bound is for every result, not for one list.
-            words = [
-                one
-                for one in words
-                if one.name in similar and similar[one.name].similarity >= least
-            ]
-        scores = fuse(words, near, weight, by_rank)
-        ranked = sorted(scores, key=lambda name: (-scores[name], name))
-        ranked = [
-            match.name
-            for match in _filter(
-                self._reader, self._view, [Match(name, 0) for name in ranked], types, None
-            )
-        ][:limit]
-        keyword = {match.name: match.score for match in words}
-        budget = Budget(MAX_CHARS)
-        detail = Detail(_FIELDS, 5)
-        results = []
-        for entity in _show(self._reader, self._view, ranked, detail, budget):
-            name = entity.name
-            one = similar.get(name)
-            results.append(
-                Similar(
-                    entity=entity,
-                    score=round(scores[name], 6),
-                    similarity=None if one is None else round(one.similarity, 6),
-                    keyword_score=round(keyword[name], 6) if name in keyword else None,
-                    matched_observation=(one.text or None) if one is not None else None,
-                    explanation=_explain(name, words, near) if explain else None,
-                )
-            )
-        is_semantic = grams is not None and grams.kind == "semantic"
-        return SemanticResult(
-            results=results,
-            count=len(results),
-            mode="semantic" if is_semantic else "lexical",
-            model=(grams or HashedNgrams()).name if self._embedder is not None else None,
-            min_similarity=threshold,
-            not_embedded=missing,
-        )
-
-    def _alike(self, query: str) -> tuple[list[Likeness], int]:
-        if self._embedder is None:
-            return [], 0
-        if not self._is_past:
-            return find_alike(self._reader, query, self._embedder, 200)
-        # Vectors are of now; of another time only texts can be compared.
-        grams = HashedNgrams()
-        wanted = grams.weigh(query)
-        names = [match.name for match in scan(self._reader, self._view, query, "any")]
-        found = []
-        for name, texts in texts_of(self._reader, self._view, names).items():
-            scored = [(cosine(wanted, grams.weigh(f"{name} {text}")), text) for text in texts]
-            similarity, text = max(scored)
-            found.append(Likeness(name, similarity, text if text != texts[0] else ""))
-        return sorted(found, key=lambda one: (-one.similarity, one.name)), 0
-
-
-def _explain(name: str, words: Sequence[Match], alike: Sequence[Likeness]) -> str:
-    places = []
-    for title, names in (
-        ("by words", [one.name for one in words]),
-        ("by likeness", [one.name for one in alike]),
-    ):
-        if name in names:
-            places.append(f"{title}: place {names.index(name) + 1} of {len(names)}")
-    return "; ".join(places)

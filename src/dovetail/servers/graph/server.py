@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dovetail import Options, Server
+from dovetail.servers.embedding import find_embedder
+from dovetail.servers.graph.background import Background
 from dovetail.servers.graph.debug_tools import add_debug_tools
-from dovetail.servers.graph.embedding import find_embedder
 from dovetail.servers.graph.graph_prompts import add_graph_prompts
 from dovetail.servers.graph.graph_resources import add_graph_resources, follow
 from dovetail.servers.graph.history_tools import add_history_tools
+from dovetail.servers.graph.meaning import Meaning
 from dovetail.servers.graph.memory import Memory
 from dovetail.servers.graph.read_tools import add_read_tools
 from dovetail.servers.graph.search_tools import add_search_tools
@@ -23,8 +25,10 @@ from dovetail.servers.graph.upkeep_tools import add_upkeep_tools
 from dovetail.servers.graph.vocabulary import Vocabulary
 from dovetail.servers.graph.write_tools import add_write_tools
 
-__all__ = ["GraphOptions", "build_server"]
+__all__ = ["NGRAMS", "GraphOptions", "build_server"]
 
+# As --embeddings: by spelling, also where a model is installed.
+NGRAMS = "ngrams"
 _LOOK_EVERY = 0.25
 _PAGE = 100
 
@@ -41,7 +45,7 @@ class GraphOptions:
     """How a graph is served."""
 
     namespace: str = "default"
-    # auto, off, ngrams or the name of an installed embedder.
+    # auto, off, ngrams, or the name of an installed model.
     embeddings: str = "auto"
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     debug_tools: bool = False
@@ -52,9 +56,17 @@ class GraphOptions:
 def build_server(database: Path, options: GraphOptions | None = None) -> Server:
     """A server of the graph in this file."""
     options = options or GraphOptions()
-    embedder = find_embedder(options.embeddings)
+    is_spelling = options.embeddings == NGRAMS
+    embedder = None if is_spelling else find_embedder(options.embeddings, [NGRAMS])
     store = SqliteStore(database, options.namespace)
-    memory = Memory(store, options.namespace, options.vocabulary, embedder, options.purge_unasked)
+    memory = Memory(
+        store,
+        options.namespace,
+        options.vocabulary,
+        None if embedder is None else Meaning(store, embedder),
+        compares=options.embeddings != "off",
+        purge_unasked=options.purge_unasked,
+    )
     server = Server(
         "graph",
         version="1.0.0",
@@ -82,9 +94,14 @@ def build_server(database: Path, options: GraphOptions | None = None) -> Server:
 @contextlib.asynccontextmanager
 async def _serving(server: Server, memory: Memory) -> AsyncIterator[None]:
     follower = asyncio.create_task(follow(server, memory, _LOOK_EVERY))
+    background = None if memory.meaning is None else Background(memory.meaning)
+    if background is not None:
+        background.start()
     try:
         yield
     finally:
         follower.cancel()
         await asyncio.gather(follower, return_exceptions=True)
+        if background is not None:
+            await asyncio.to_thread(background.stop)
         await asyncio.to_thread(memory.store.close)

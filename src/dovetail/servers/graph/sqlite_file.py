@@ -20,7 +20,7 @@ __all__ = ["SqliteFile"]
 
 # "dvgr": says whose file it is.
 _APPLICATION = 0x64766772
-_VERSION = 1
+_VERSION = 2
 _PATIENCE_MS = 30_000
 
 _TIMES = (
@@ -29,6 +29,16 @@ _TIMES = (
 )
 # The end of recorded time, as in moments.FOREVER; partial indexes need it spelled out.
 _OPEN = "recorded_to = 253402300799999999"
+
+# `embedded` says of which state of an entity the passages are. Numbers of passages only grow: who
+# has seen one looks for larger ones.
+_PASSAGES = """CREATE INDEX documents_stamp ON documents(ns, stamp, id);
+CREATE TABLE passages(id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL,
+  model TEXT NOT NULL, digest BLOB NOT NULL, observation TEXT NOT NULL, vector BLOB NOT NULL);
+CREATE INDEX passages_document ON passages(document, model);
+CREATE TABLE embedded(model TEXT NOT NULL, document INTEGER NOT NULL, stamp INTEGER NOT NULL,
+  PRIMARY KEY(model, document)) WITHOUT ROWID;
+"""
 
 _SCHEMA = f"""
 CREATE TABLE entities(id INTEGER PRIMARY KEY, ns TEXT NOT NULL, name TEXT NOT NULL,
@@ -54,9 +64,7 @@ CREATE INDEX documents_folded ON documents(ns, folded);
 CREATE VIRTUAL TABLE texts USING fts5(name, kind, body,
   tokenize = "porter unicode61 remove_diacritics 2", prefix = '3 5');
 CREATE VIRTUAL TABLE spellings USING fts5(name, tokenize = "trigram");
-CREATE TABLE vectors(document INTEGER NOT NULL, model TEXT NOT NULL, stamp INTEGER NOT NULL,
-  vector BLOB NOT NULL, PRIMARY KEY(document, model)) WITHOUT ROWID;
-CREATE TABLE aliases(ns TEXT NOT NULL, alias TEXT NOT NULL, name TEXT NOT NULL,
+{_PASSAGES}CREATE TABLE aliases(ns TEXT NOT NULL, alias TEXT NOT NULL, name TEXT NOT NULL,
   PRIMARY KEY(ns, alias)) WITHOUT ROWID;
 CREATE INDEX aliases_name ON aliases(ns, name);
 CREATE TABLE changes(sequence INTEGER PRIMARY KEY AUTOINCREMENT, ns TEXT NOT NULL,
@@ -69,6 +77,10 @@ INSERT INTO clock VALUES(0);
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {_VERSION};
 """
+
+
+# Version of a file -> what makes it one of the next.
+_UPGRADES = {1: f"DROP TABLE vectors;\n{_PASSAGES}"}
 
 
 class SqliteFile:
@@ -173,21 +185,37 @@ def _prepare(path: Path) -> None:
 
 
 def _check(path: Path, database: sqlite3.Connection) -> None:
-    database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    # Two processes may begin with the same new file; whoever comes second finds it made.
+    # Before anything is written: write-ahead mode is written into the file itself.
+    _find_version(path, database)
     database.execute("PRAGMA journal_mode = WAL")
     database.execute("BEGIN IMMEDIATE")
+    # Two processes may begin with the same new file; whoever comes second finds it made.
+    version = _find_version(path, database)
+    if version is None:
+        _run(database, _SCHEMA)
+    else:
+        for old in range(version, _VERSION):
+            _run(database, f"{_UPGRADES[old]}PRAGMA user_version = {old + 1};\n")
+    database.execute("COMMIT")
+
+
+def _find_version(path: Path, database: sqlite3.Connection) -> int | None:
+    """The format of the file; None for an empty one. Raises UsageError for one not ours to open."""
     (application,) = database.execute("PRAGMA application_id").fetchone()
     (version,) = database.execute("PRAGMA user_version").fetchone()
     (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables == 0:
-        for statement in _SCHEMA.split(";\n"):
-            database.execute(statement)
-    elif application != _APPLICATION:
+        return None
+    if application != _APPLICATION:
         raise UsageError(f"{str(path)!r} is a database of another program; name another file")
-    elif version > _VERSION:
+    if version > _VERSION:
         raise UsageError(
             f"{str(path)!r} was written by a later version of dovetail (format {version}; this "
             f"one knows up to {_VERSION}). It was left as it is"
         )
-    database.execute("COMMIT")
+    return int(version)
+
+
+def _run(database: sqlite3.Connection, statements: str) -> None:
+    for statement in statements.split(";\n"):
+        database.execute(statement)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from dovetail.servers.graph.moments import FOREVER, Span, View, clock
@@ -16,8 +16,11 @@ from dovetail.servers.graph.records import (
     RelationRecord,
     Times,
 )
-from dovetail.servers.graph.storage import ChangeFilter, Match, Page
-from dovetail.servers.graph.text_rules import fold, quoted_words, trigrams
+from dovetail.servers.graph.sqlite_counts import SqliteCounts
+from dovetail.servers.graph.sqlite_passages import SqlitePassages
+from dovetail.servers.graph.sqlite_search import SqliteSearch
+from dovetail.servers.graph.sqlite_terms import at_view, in_chunks, marks
+from dovetail.servers.graph.storage import ChangeFilter, Match, Page, Place
 
 __all__ = ["ENTITY", "OBSERVATION", "RELATION", "SqliteReader"]
 
@@ -26,22 +29,6 @@ _TIMES = "valid_from, valid_to, recorded_from, recorded_to"
 ENTITY = f"name, kind, changed_by, {_TIMES}"
 OBSERVATION = f"entity, content, source, confidence, reinforced, changed_by, {_TIMES}"
 RELATION = "source, target, kind, strength, confidence, metadata, reinforced, changed_by, " + _TIMES
-# SQLite takes more, but a list of names is also a text to be parsed.
-_CHUNK = 500
-# In searches CROSS JOIN keeps the order: SQLite would else go through all documents of a namespace
-# and ask the full-text index for each.
-# From here on a word is a common one.
-_COMMON = 1_000
-
-
-def _at(view: View, alias: str = "") -> tuple[str, tuple[int, ...]]:
-    """The condition for what was true at a view, and its parameters."""
-    dot = f"{alias}." if alias else ""
-    valid = f"{dot}valid_from <= ? AND {dot}valid_to > ?"
-    if view.recorded is None:
-        return f"{dot}recorded_to = {FOREVER} AND {valid}", (view.valid, view.valid)
-    recorded = f"{dot}recorded_from <= ? AND {dot}recorded_to > ?"
-    return f"{recorded} AND {valid}", (view.recorded,) * 2 + (view.valid,) * 2
 
 
 def _times(row: Sequence[Any]) -> Times:
@@ -61,15 +48,6 @@ def _relation(row: Sequence[Any]) -> RelationRecord:
     return RelationRecord(key, row[3], row[4], json.loads(row[5]), row[6], row[7], _times(row))
 
 
-def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(names), _CHUNK):
-        yield names[start : start + _CHUNK]
-
-
-def _marks(values: Sequence[Any]) -> str:
-    return ", ".join("?" * len(values))
-
-
 class SqliteReader:
     """One state of one namespace."""
 
@@ -77,6 +55,7 @@ class SqliteReader:
         self.database = database
         self.namespace = namespace
         self._now: int | None = None
+        self._search = SqliteSearch(database, namespace)
 
     def now(self) -> int:
         """The moment of this state, never before the last change."""
@@ -108,32 +87,43 @@ class SqliteReader:
     def entities_named(self, names: Sequence[str], view: View) -> list[EntityRecord]:
         """Those of them that were there, in the order given."""
         found: dict[str, EntityRecord] = {}
-        for chunk in _chunks(names):
-            where = f"name IN ({_marks(chunk)})"
+        for chunk in in_chunks(names):
+            where = f"name IN ({marks(chunk)})"
             for one in self._select(ENTITY, "entities", where, chunk, view, _entity, ""):
                 found[one.name] = one
         return [found[name] for name in names if name in found]
+
+    def names_there(self, names: Sequence[str], view: View, types: Sequence[str] = ()) -> set[str]:
+        """Those of them that were there, of these types: quicker than to read them."""
+        at, moments = at_view(view)
+        kinds = f" AND kind IN ({marks(types)})" if types else ""
+        found: set[str] = set()
+        for chunk in in_chunks(names):
+            rows = self.database.execute(
+                f"SELECT name FROM entities WHERE ns = ? AND name IN ({marks(chunk)}) "
+                f"AND {at}{kinds}",
+                (self.namespace, *chunk, *moments, *types),
+            )
+            found.update(name for (name,) in rows)
+        return found
 
     def entities(self, view: View, page: Page) -> list[EntityRecord]:
         """Entities in the order of their names."""
         where, given = "name > ?", (page.after, *page.types)
         if page.types:
-            where += f" AND kind IN ({_marks(page.types)})"
+            where += f" AND kind IN ({marks(page.types)})"
         ending = "ORDER BY name LIMIT ?"
         return self._select(ENTITY, "entities", where, given, view, _entity, ending, (page.limit,))
 
     def count_entities(self, view: View, types: tuple[str, ...] = ()) -> int:
         """How many there were."""
-        at, moments = _at(view)
-        kinds = f" AND kind IN ({_marks(types)})" if types else ""
-        sql = f"SELECT count(*) FROM entities WHERE ns = ? AND {at}{kinds}"
-        return int(self._one(sql, (self.namespace, *moments, *types))[0])
+        return SqliteCounts(self.database, self.namespace).entities(view, types)
 
     def observations(self, names: Sequence[str], view: View) -> list[ObservationRecord]:
         """What was known of them, the oldest first."""
         found: list[ObservationRecord] = []
-        for chunk in _chunks(names):
-            where = f"entity IN ({_marks(chunk)})"
+        for chunk in in_chunks(names):
+            where = f"entity IN ({marks(chunk)})"
             found += self._select(
                 OBSERVATION, "observations", where, chunk, view, _observation, "ORDER BY id"
             )
@@ -148,8 +138,8 @@ class SqliteReader:
         found: dict[RelationKey, RelationRecord] = {}
         # Two searches by index; one with OR would go through the whole table.
         for column, names in (("source", sources), ("target", targets)):
-            for chunk in _chunks(names):
-                for one in self._relations(f"{column} IN ({_marks(chunk)})", chunk, view):
+            for chunk in in_chunks(names):
+                for one in self._relations(f"{column} IN ({marks(chunk)})", chunk, view):
                     found[one.key] = one
         return [found[key] for key in sorted(found)]
 
@@ -185,19 +175,51 @@ class SqliteReader:
         where = "source = ? AND target = ? AND kind = ?"
         return self._select(RELATION, "relations", where, given, None, _relation)
 
+    def names_ever(self, limit: int) -> tuple[list[str], int]:
+        """Entities that ever were, the latest changed first, and how many there are in all."""
+        rows = self.database.execute(
+            "SELECT name FROM entities WHERE ns = ? GROUP BY name "
+            "ORDER BY max(recorded_from) DESC, name LIMIT ?",
+            (self.namespace, limit),
+        ).fetchall()
+        (total,) = self._one(
+            "SELECT count(DISTINCT name) FROM entities WHERE ns = ?", (self.namespace,)
+        )
+        return [name for (name,) in rows], total
+
+    def rows_on(
+        self, names: Sequence[str]
+    ) -> tuple[list[EntityRecord], list[ObservationRecord], list[RelationRecord]]:
+        """Everything that was ever recorded of them, and of relations that leave them."""
+        found: tuple[list[EntityRecord], list[ObservationRecord], list[RelationRecord]]
+        found = ([], [], [])
+        for chunk in in_chunks(names):
+            among = f"IN ({marks(chunk)})"
+            found[0].extend(self._select(ENTITY, "entities", f"name {among}", chunk, None, _entity))
+            found[1].extend(
+                self._select(
+                    OBSERVATION, "observations", f"entity {among}", chunk, None, _observation
+                )
+            )
+            found[2].extend(
+                self._select(RELATION, "relations", f"source {among}", chunk, None, _relation)
+            )
+        return found
+
     def changes(self, which: ChangeFilter) -> list[Change]:
         """Lines of the log."""
         where = "ns = ? AND at >= ? AND at < ?"
         given: list[Any] = [self.namespace, which.since, which.until]
         if which.kinds:
-            where += f" AND kind IN ({_marks(which.kinds)})"
+            where += f" AND kind IN ({marks(which.kinds)})"
             given += which.kinds
         if which.before is not None:
             where += " AND sequence < ?"
             given.append(which.before)
         rows = self.database.execute(
             "SELECT sequence, at, kind, action, name, detail, changed_by FROM changes "
-            f"WHERE {where} ORDER BY sequence DESC LIMIT ?",
+            # The order of the index is that of the numbers: moments of changes only grow.
+            f"WHERE {where} ORDER BY at DESC, sequence DESC LIMIT ?",
             (*given, which.limit),
         )
         return [Change(*row) for row in rows]
@@ -218,149 +240,77 @@ class SqliteReader:
 
     def match_words(self, query: str, mode: str, limit: int) -> list[Match]:
         """Entities of now by words; mode is all, any or prefix."""
-        words = [f"{word}*" if mode == "prefix" else word for word in quoted_words(query)]
-        counts = self._count("texts", words)
-        rare = [word for word in words if 0 < counts[word] <= _COMMON]
-        common = [word for word in words if counts[word] > _COMMON]
-        if mode == "any":
-            # Beside a word that few have, one that many have says nothing and costs much.
-            return self._rank(" OR ".join(rare), limit) or self._latest(" OR ".join(common), limit)
-        if 0 in counts.values():
-            return []
-        if not common or not rare:
-            return self._rank(" AND ".join(rare), limit) or self._latest(
-                " AND ".join(common), limit
-            )
-        there = {match.name for match in self._latest(" AND ".join(words), _COMMON)}
-        ranked = self._rank(" AND ".join(rare), _COMMON)
-        return [match for match in ranked if match.name in there][:limit]
-
-    def _rank(self, expression: str, limit: int) -> list[Match]:
-        """The best first; the time grows with the number of entities that have a word."""
-        if not expression:
-            return []
-        # A hit in the name says more than one among many observations.
-        rows = self.database.execute(
-            "SELECT d.name, bm25(texts, 8.0, 4.0, 1.0) AS score FROM texts "
-            "CROSS JOIN documents d ON d.id = texts.rowid WHERE texts MATCH ? AND d.ns = ? "
-            "ORDER BY score LIMIT ?",
-            (expression, self.namespace, limit),
-        )
-        return [Match(name, -score) for name, score in rows]
-
-    def _latest(self, expression: str, limit: int) -> list[Match]:
-        """Those with it in their name or type, then others, the latest first: for common words."""
-        if not expression:
-            return []
-        found: dict[str, Match] = {}
-        for part, score in ((f"{{name kind}} : ({expression})", 1e-6), (expression, 1e-7)):
-            rows = self.database.execute(
-                "SELECT d.name FROM texts CROSS JOIN documents d ON d.id = texts.rowid "
-                "WHERE texts MATCH ? AND d.ns = ? ORDER BY texts.rowid DESC LIMIT ?",
-                (part, self.namespace, limit - len(found)),
-            )
-            for (name,) in rows:
-                found.setdefault(name, Match(name, score))
-        return list(found.values())
+        return self._search.match_words(query, mode, limit)
 
     def match_beginnings(self, words: Sequence[str], limit: int) -> list[Match]:
         """Entities of now with a word that begins so; beginnings that many have are left out."""
-        terms = [f"{term}*" for word in words for term in quoted_words(word)]
-        counts = self._count("texts", terms)
-        return self._latest(" OR ".join(t for t in terms if 0 < counts[t] <= _COMMON), limit)
+        return self._search.match_beginnings(words, limit)
 
     def match_spelling(self, name: str, limit: int) -> list[Match]:
         """Entities of now with a similar name."""
-        grams = trigrams(name)
-        counts = self._count("spellings", grams)
-        rare = [gram for gram in grams if 0 < counts[gram] <= _COMMON]
-        common = [gram for gram in grams if counts[gram] > _COMMON]
-        if not rare and not common:
-            return []
-        order = "rank" if rare else "spellings.rowid DESC"
-        rows = self.database.execute(
-            "SELECT d.name FROM spellings CROSS JOIN documents d ON d.id = spellings.rowid "
-            f"WHERE spellings MATCH ? AND d.ns = ? ORDER BY {order} LIMIT ?",
-            (" OR ".join(rare or common), self.namespace, limit),
-        )
-        return [Match(found, 0.0) for (found,) in rows]
+        return self._search.match_spelling(name, limit)
 
-    def _count(self, table: str, terms: Sequence[str]) -> dict[str, int]:
-        """How many have each of the terms; counting stops where it is many."""
-        sql = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)"
-        return {term: self._one(sql, (term, _COMMON + 1))[0] for term in terms}
+    def names_with_letters(self, view: View, words: Sequence[str]) -> list[str]:
+        """Entities of any time that may have one of these ASCII words; none is missed."""
+        at, moments = at_view(view)
+        names: set[str] = set()
+        for column, table, texts in (
+            ("name", "entities", ("name", "kind")),
+            ("entity", "observations", ("content",)),
+        ):
+            # Letters with accents are folded to others only later: a text with any is looked at.
+            tests = [f"{text} GLOB '*[^ -~]*'" for text in texts]
+            tests += [f"{text} LIKE ?" for text in texts for _ in words]
+            rows = self.database.execute(
+                f"SELECT DISTINCT {column} FROM {table} WHERE ns = ? AND {at} "
+                f"AND ({' OR '.join(tests)})",
+                (self.namespace, *moments, *(f"%{word}%" for _ in texts for word in words)),
+            )
+            names.update(name for (name,) in rows)
+        return sorted(names)
 
     def names_starting_with(self, prefix: str, limit: int) -> list[str]:
         """Entities of now, for completion."""
-        start = fold(prefix)
-        rows = self.database.execute(
-            "SELECT name FROM documents WHERE ns = ? AND folded >= ? AND folded < ? "
-            "ORDER BY folded LIMIT ?",
-            (self.namespace, start, start + "\U0010ffff", limit),
-        )
-        return [name for (name,) in rows]
+        return self._search.names_starting_with(prefix, limit)
 
     def count_types(self, view: View) -> tuple[dict[str, int], dict[str, int]]:
         """How many entities and relations of each type."""
-        at, moments = _at(view)
-        entities = self.database.execute(
-            f"SELECT kind, count(*) FROM entities WHERE ns = ? AND {at} GROUP BY kind",
-            (self.namespace, *moments),
-        )
-        # By their own times: looking up both ends of each would take seconds in a large graph.
-        relations = self.database.execute(
-            f"SELECT kind, count(*) FROM relations WHERE ns = ? AND {at} GROUP BY kind",
-            (self.namespace, *moments),
-        )
-        return dict(entities), dict(relations)
+        return SqliteCounts(self.database, self.namespace).types(view)
 
     def most_connected(self, view: View, limit: int) -> list[tuple[str, int]]:
         """Entities with the most relations."""
-        at, moments = _at(view)
-        one = f"FROM relations WHERE ns = ? AND {at}"
-        names: set[str] = set()
-        for column in ("source", "target"):
-            rows = self.database.execute(
-                f"SELECT {column}, count(*) AS degree {one} GROUP BY {column} "
-                "ORDER BY degree DESC LIMIT ?",
-                (self.namespace, *moments, 20 * limit),
-            )
-            names |= {name for name, _ in rows}
-        # Only who is high on one of both lists can be first in the sum, but for rare ties.
-        degrees = [
-            (
-                name,
-                sum(
-                    self._one(
-                        f"SELECT count(*) {one} AND {column} = ?",
-                        (self.namespace, *moments, name),
-                    )[0]
-                    for column in ("source", "target")
-                ),
-            )
-            for name in names
-        ]
-        return sorted(degrees, key=lambda pair: (-pair[1], pair[0]))[:limit]
+        return SqliteCounts(self.database, self.namespace).most_connected(view, limit)
 
-    def vectors(self, model: str) -> dict[str, tuple[int, bytes]]:
-        """Kept vectors by name, each with the moment of what it was made from."""
+    def searched_texts(self, name: str) -> tuple[str, list[str]] | None:
+        """The type and the observations that an entity is found by, the oldest first."""
+        # What is still to become true is found as well; whoever asks looks at the time.
+        alive = f"recorded_to = {FOREVER} AND valid_to > {self.now()}"
+        key = (self.namespace, name)
+        entity = self.database.execute(
+            f"SELECT kind FROM entities WHERE ns = ? AND name = ? AND {alive}", key
+        ).fetchone()
+        if entity is None:
+            return None
         rows = self.database.execute(
-            "SELECT d.name, v.stamp, v.vector FROM vectors v JOIN documents d ON d.id = v.document "
-            "WHERE v.model = ? AND d.ns = ?",
-            (model, self.namespace),
+            f"SELECT content FROM observations WHERE ns = ? AND entity = ? AND {alive} ORDER BY id",
+            key,
         )
-        return {name: (stamp, vector) for name, stamp, vector in rows}
+        return entity[0], [content for (content,) in rows]
 
-    def documents(self) -> dict[str, int]:
-        """Every entity of now and the moment it last changed."""
-        rows = self.database.execute(
-            "SELECT name, stamp FROM documents WHERE ns = ?", (self.namespace,)
-        )
-        return dict(rows.fetchall())
+    def passages(self, model: str) -> SqlitePassages:
+        """The vectors of a model."""
+        return SqlitePassages(self.database, self.namespace, model)
+
+    def document(self, name: str) -> Place | None:
+        """Where in the order of changes an entity of now stands."""
+        row = self.database.execute(
+            "SELECT stamp, id FROM documents WHERE ns = ? AND name = ?", (self.namespace, name)
+        ).fetchone()
+        return None if row is None else Place(*row)
 
     def _relations(self, where: str, given: Sequence[Any], view: View) -> list[RelationRecord]:
         ends, end_moments = self._ends(view)
-        at, moments = _at(view, "r")
+        at, moments = at_view(view, "r")
         rows = self.database.execute(
             f"SELECT {RELATION} FROM relations r WHERE r.ns = ? AND {where} AND {at} AND {ends}",
             (self.namespace, *given, *moments, *end_moments),
@@ -370,7 +320,7 @@ class SqliteReader:
     @staticmethod
     def _ends(view: View) -> tuple[str, tuple[int, ...]]:
         """A relation is there when it and both of its entities are."""
-        at, moments = _at(view, "e")
+        at, moments = at_view(view, "e")
         one = f"EXISTS (SELECT 1 FROM entities e WHERE e.ns = r.ns AND e.name = r.{{}} AND {at})"
         return f"{one.format('source')} AND {one.format('target')}", moments * 2
 
@@ -385,7 +335,7 @@ class SqliteReader:
         ending: str = "ORDER BY recorded_from, valid_from, id",
         more: Sequence[Any] = (),
     ) -> list[_Record]:
-        at, moments = _at(view) if view is not None else ("1", ())
+        at, moments = at_view(view) if view is not None else ("1", ())
         rows = self.database.execute(
             f"SELECT {columns} FROM {table} WHERE ns = ? AND {where} AND {at} {ending}",
             (self.namespace, *given, *moments, *more),

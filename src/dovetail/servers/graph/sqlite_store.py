@@ -11,11 +11,12 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from dovetail.servers.graph.moments import FOREVER, Span, clock
+from dovetail.servers.graph.passages import passages_of
 from dovetail.servers.graph.records import (
     EntityRecord,
     ObservationRecord,
@@ -23,6 +24,7 @@ from dovetail.servers.graph.records import (
     RelationRecord,
 )
 from dovetail.servers.graph.sqlite_file import SqliteFile
+from dovetail.servers.graph.sqlite_passages import drop_all_passages, drop_other_passages
 from dovetail.servers.graph.sqlite_reader import (
     ENTITY,
     OBSERVATION,
@@ -158,14 +160,6 @@ class SqliteWriter(SqliteReader):
         self._erase("changes", "kind = 'relation' AND name = ? AND detail = ?", _logged(key))
         return self._erase("relations", "source = ? AND target = ? AND kind = ?", given)
 
-    def keep_vectors(self, model: str, vectors: Iterable[tuple[str, int, bytes]]) -> None:
-        """Keep vectors for later."""
-        self.database.executemany(
-            "INSERT OR REPLACE INTO vectors(document, model, stamp, vector) "
-            "SELECT id, ?, ?, ? FROM documents WHERE ns = ? AND name = ?",
-            [(model, stamp, vector, self.namespace, name) for name, stamp, vector in vectors],
-        )
-
     def finish(self) -> None:
         """Bring the index up to date and move the clock; the last step of a change."""
         for name in sorted(self._touched):
@@ -210,19 +204,16 @@ class SqliteWriter(SqliteReader):
         found = database.execute(
             "SELECT id FROM documents WHERE ns = ? AND name = ?", key
         ).fetchone()
-        # What is still to become true is found as well; whoever asks looks at the time.
-        alive = f"recorded_to = {FOREVER} AND valid_to > {self._stamp}"
-        entity = database.execute(
-            f"SELECT kind FROM entities WHERE ns = ? AND name = ? AND {alive}", key
-        ).fetchone()
+        texts = self.searched_texts(name)
         if found is not None:
             database.execute("DELETE FROM texts WHERE rowid = ?", found)
-            if entity is None:
+            if texts is None:
                 database.execute("DELETE FROM spellings WHERE rowid = ?", found)
-                database.execute("DELETE FROM vectors WHERE document = ?", found)
                 database.execute("DELETE FROM documents WHERE id = ?", found)
-        if entity is None:
+                drop_all_passages(database, *found)
+        if texts is None:
             return
+        kind, contents = texts
         if found is None:
             number = database.execute(
                 "INSERT INTO documents(ns, name, folded, stamp) VALUES(?, ?, ?, ?)",
@@ -232,13 +223,11 @@ class SqliteWriter(SqliteReader):
         else:
             (number,) = found
             database.execute("UPDATE documents SET stamp = ? WHERE id = ?", (self._stamp, number))
-        contents = database.execute(
-            f"SELECT content FROM observations WHERE ns = ? AND entity = ? AND {alive}", key
-        )
-        body = "\n".join(content for (content,) in contents)
+            passages = passages_of(name, kind, contents)
+            drop_other_passages(database, number, (one.digest for one in passages))
         database.execute(
             "INSERT INTO texts(rowid, name, kind, body) VALUES(?, ?, ?, ?)",
-            (number, spread(name), spread(entity[0]), spread(body)),
+            (number, spread(name), spread(kind), spread("\n".join(contents))),
         )
 
 

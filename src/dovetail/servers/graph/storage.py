@@ -20,7 +20,18 @@ from dovetail.servers.graph.records import (
     RelationRecord,
 )
 
-__all__ = ["ChangeFilter", "GraphStore", "Match", "Page", "Reader", "Writer"]
+__all__ = [
+    "ChangeFilter",
+    "GraphStore",
+    "Match",
+    "Page",
+    "Passages",
+    "Place",
+    "Reader",
+    "StoredPassage",
+    "Unembedded",
+    "Writer",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +50,8 @@ class Match:
 
     name: str
     score: float
+    # How much of the query it has, by the weight of its words: 1 where it has all.
+    share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +63,66 @@ class ChangeFilter:
     kinds: tuple[str, ...] = ()
     before: int | None = None
     limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in the order of changes: the moment, and which of the entities changed then."""
+
+    stamp: int
+    document: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """An entity whose vectors are missing or of another state."""
+
+    name: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPassage:
+    """A kept vector and what it is of."""
+
+    name: str
+    # The id of the observation; empty for the name and type alone.
+    observation: str
+    vector: bytes
+
+
+class Passages(Protocol):
+    """Vectors of one model; `keep` and `forget` inside a writing only."""
+
+    def newest(self) -> Place:
+        """The entity that changed last."""
+
+    def unembedded_after(self, place: Place, limit: int) -> list[Unembedded]:
+        """Entities that changed after this and have no vectors of it, the oldest change first."""
+
+    def unembedded_until(self, place: Place, limit: int) -> list[Unembedded]:
+        """Entities that changed before this, or then, and have no vectors, the latest first."""
+
+    def count_unembedded(self) -> int:
+        """How many entities have no vectors of what they say now."""
+
+    def digests(self, document: int) -> set[bytes]:
+        """Of the passages that are kept of an entity."""
+
+    def vectors_after(self, number: int, limit: int) -> list[tuple[int, bytes]]:
+        """Passages with larger numbers, in their order."""
+
+    def named(self, numbers: Sequence[int]) -> dict[int, StoredPassage]:
+        """Those of these passages that are still there."""
+
+    def of_entities(self, names: Sequence[str]) -> list[StoredPassage]:
+        """Every passage of these entities."""
+
+    def keep(self, of: Unembedded, made: Iterable[tuple[bytes, str, bytes]]) -> None:
+        """Keep the vectors of an entity (digest, observation, vector), if it is still as it was."""
+
+    def forget(self, document: int) -> None:
+        """Drop what is kept of an entity, so that it is made anew."""
 
 
 class Reader(Protocol):
@@ -66,6 +139,9 @@ class Reader(Protocol):
 
     def entities_named(self, names: Sequence[str], view: View) -> list[EntityRecord]:
         """Those of them that were there, in the order given."""
+
+    def names_there(self, names: Sequence[str], view: View, types: Sequence[str] = ()) -> set[str]:
+        """Those of them that were there, of these types: quicker than to read them."""
 
     def entities(self, view: View, page: Page) -> list[EntityRecord]:
         """Entities in the order of their names."""
@@ -96,6 +172,14 @@ class Reader(Protocol):
     def relation_rows(self, key: RelationKey) -> list[RelationRecord]:
         """Everything that was ever recorded of it."""
 
+    def names_ever(self, limit: int) -> tuple[list[str], int]:
+        """Entities that ever were, the latest changed first, and how many there are in all."""
+
+    def rows_on(
+        self, names: Sequence[str]
+    ) -> tuple[list[EntityRecord], list[ObservationRecord], list[RelationRecord]]:
+        """Everything that was ever recorded of them, and of relations that leave them."""
+
     def changes(self, which: ChangeFilter) -> list[Change]:
         """Lines of the log."""
 
@@ -114,6 +198,9 @@ class Reader(Protocol):
     def match_spelling(self, name: str, limit: int) -> list[Match]:
         """Entities of now with a similar name."""
 
+    def names_with_letters(self, view: View, words: Sequence[str]) -> list[str]:
+        """Entities of any time that may have one of these ASCII words; none is missed."""
+
     def names_starting_with(self, prefix: str, limit: int) -> list[str]:
         """Entities of now, for completion."""
 
@@ -123,11 +210,14 @@ class Reader(Protocol):
     def most_connected(self, view: View, limit: int) -> list[tuple[str, int]]:
         """Entities with the most relations."""
 
-    def vectors(self, model: str) -> dict[str, tuple[int, bytes]]:
-        """Kept vectors by name, each with the moment of what it was made from."""
+    def searched_texts(self, name: str) -> tuple[str, list[str]] | None:
+        """The type and the observations that an entity is found by, the oldest first."""
 
-    def documents(self) -> dict[str, int]:
-        """Every entity of now and the moment it last changed."""
+    def passages(self, model: str) -> Passages:
+        """The vectors of a model."""
+
+    def document(self, name: str) -> Place | None:
+        """Where in the order of changes an entity of now stands."""
 
 
 class Writer(Reader, Protocol):
@@ -165,9 +255,6 @@ class Writer(Reader, Protocol):
 
     def purge_relation(self, key: RelationKey) -> int:
         """Erase every trace; how many records that were."""
-
-    def keep_vectors(self, model: str, vectors: Iterable[tuple[str, int, bytes]]) -> None:
-        """Keep vectors for later."""
 
 
 class GraphStore(Protocol):

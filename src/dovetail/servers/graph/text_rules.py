@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["fold", "normalize", "quoted_words", "spread", "trigrams", "words_of"]
+__all__ = ["fold", "normalize", "quoted_words", "spread", "telling_words", "trigrams", "words_of"]
 
 # Scripts without blanks between words: each character is a word of its own.
 _IDEOGRAPH = re.compile(
@@ -14,6 +14,16 @@ _IDEOGRAPH = re.compile(
 )
 _WORD = re.compile(r"[^\W_]+")
 _MOST_WORDS = 64
+# Words of questions, in English: whoever has only these of a query has nothing of it.
+_SMALL_WORDS = """
+a about after again all also am an and any are as at be because been before being but by
+can could did do does doing for from had has have having he her here hers him his how i if
+in into is it its just let me more most my no nor not of off on once only or other our
+ours out over own please same shall she should so some such than that the their theirs
+them then there these they this those through to too until up us very was we were what
+when where which while who whom whose why will with would you your yours
+"""
+_SMALL = frozenset(_SMALL_WORDS.split())
 
 
 def normalize(text: str) -> str:
@@ -43,6 +53,11 @@ def words_of(text: str) -> list[str]:
 def quoted_words(query: str) -> list[str]:
     """The words of a query as terms of a full-text expression, in which nothing is special."""
     return [f'"{word}"' for word in dict.fromkeys(words_of(query))][:_MOST_WORDS]
+
+
+def telling_words(query: str) -> str:
+    """The query without its small words; the query itself where it has no others."""
+    return " ".join(word for word in words_of(query) if word.lower() not in _SMALL) or query
 
 
 def trigrams(name: str) -> list[str]:

@@ -19,6 +19,7 @@ from dovetail.servers.graph.inputs import NewEntity
 from dovetail.servers.graph.memory import Memory
 from dovetail.servers.graph.merging import merge_entities
 from dovetail.servers.graph.moments import FOREVER, LONG_AGO, View, show_moment
+from dovetail.servers.graph.ngrams import HashedNgrams
 from dovetail.servers.graph.results import MergeResult, Stats, Transferred
 from dovetail.servers.graph.showing import MAX_CHARS
 from dovetail.servers.graph.storage import ChangeFilter, Page, Reader
@@ -209,7 +210,9 @@ def collect_stats(reader: Reader, memory: Memory) -> Stats:
         if left < _FADED:
             faded.append((left, changing.label(one.key)))
     last = reader.changes(ChangeFilter(LONG_AGO, FOREVER, limit=1))
-    embedder = memory.embedder
+    compared = f"{HashedNgrams.name} (lexical)" if memory.compares else "off"
+    if memory.meaning is not None:
+        compared = f"{memory.meaning.embedder.name} (semantic)"
     return Stats(
         namespace=memory.namespace,
         entities=sum(entities.values()),
@@ -220,7 +223,7 @@ def collect_stats(reader: Reader, memory: Memory) -> Stats:
         low_confidence=[name for _, name in sorted(faded)[:10]],
         likely_duplicates=_duplicates(some),
         last_change=show_moment(last[0].at) if last else None,
-        embeddings="off" if embedder is None else f"{embedder.name} ({embedder.kind})",
+        embeddings=compared,
     )
 
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail import UsageError
-from dovetail.servers.graph.embedding import HashedNgrams, cosine, find_embedder, pack, unpack
+from dovetail.servers.graph.ngrams import HashedNgrams, cosine
 
 grams = HashedNgrams()
 
@@ -33,15 +32,3 @@ def test_likeness_is_symmetric_and_bounded(one: str, other: str) -> None:
     assert 0 <= alike(one, other) <= 1
     if grams.weigh(one):
         assert alike(one, one) == pytest.approx(1)
-
-
-def test_a_kept_vector_is_the_same() -> None:
-    [vector] = grams.embed(["a text"])
-    assert list(unpack(pack(vector))) == pytest.approx(list(vector))
-
-
-def test_an_embedder_is_found_by_name() -> None:
-    assert find_embedder("off") is None
-    assert isinstance(find_embedder("ngrams"), HashedNgrams)
-    with pytest.raises(UsageError, match="auto, off, ngrams"):
-        find_embedder("nothing")

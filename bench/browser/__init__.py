@@ -1,0 +1,1 @@
+"""The browser server beside @playwright/mcp, on the same local site."""

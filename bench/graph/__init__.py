@@ -1,0 +1,1 @@
+"""The memory server at work, beside the reference memory server of npm, in the same run."""
