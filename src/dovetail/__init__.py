@@ -16,12 +16,14 @@ from dovetail.features.content import Audio, EmbeddedResource, Image, Message, T
 from dovetail.features.context import Context
 from dovetail.features.elicitation import Choices, Elicited
 from dovetail.features.header_params import Header
+from dovetail.features.resource_lists import ResourcePage
 from dovetail.features.sampling import ModelPreferences, Sampled, SamplingMessage
 from dovetail.features.tools import ToolResult
 from dovetail.server import Server
 from dovetail.spec.models import (
     Annotations,
     Icon,
+    Resource,
     ResourceLink,
     Tool,
     ToolAnnotations,
@@ -45,8 +47,10 @@ __all__ = [
     "Message",
     "ModelPreferences",
     "Options",
+    "Resource",
     "ResourceLink",
     "ResourceNotFoundError",
+    "ResourcePage",
     "Sampled",
     "SamplingMessage",
     "Server",

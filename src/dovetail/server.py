@@ -174,6 +174,26 @@ class Server:
 
         return register
 
+    @overload
+    def resource_list(self, function: F, /) -> F: ...
+    @overload
+    def resource_list(self, /, **options: Any) -> Callable[[F], F]: ...
+    def resource_list(self, function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
+        """Register a function that lists resources page by page, for what a template reads.
+
+        It gets `cursor` (None for the first page) and, if it wants, `limit`, and returns a
+        `ResourcePage`. Takes the keywords of `server.resources.lists.add`.
+        """
+        if function is not None:
+            self.resources.lists.add(function, **options)
+            return function
+
+        def register(function: F) -> F:
+            self.resources.lists.add(function, **options)
+            return function
+
+        return register
+
     def complete(self, target: Any, argument: str, /) -> Callable[[F], F]:
         """Register suggestions for an argument of a prompt or a variable of a template."""
 
@@ -256,6 +276,10 @@ class Server:
         """Tell every client that watches this resource that it has changed."""
         self._bus.publish(Change(Changed.RESOURCE, uri))
 
+    def resource_list_changed(self) -> None:
+        """Tell every client that listens that a `resource_list` has other resources now."""
+        self._bus.publish(Change(Changed.RESOURCES))
+
     async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:
         """What resources/read would answer, for handlers (`ctx.read_resource`)."""
         shaped = self.resources.read(call, uri)
@@ -305,6 +329,7 @@ class Server:
             *self.prompts.registry,
             *self.resources.registry,
             *self.resources.templates_registry,
+            *self.resources.lists.registry,
             *self._completions,
         )
         return any(entry.author.context is not None for entry in registered)

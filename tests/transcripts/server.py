@@ -26,7 +26,9 @@ from dovetail import (
     Message,
     ModelPreferences,
     Options,
+    Resource,
     ResourceLink,
+    ResourcePage,
     Server,
     Text,
     Tool,
@@ -45,6 +47,7 @@ VARIANTS: dict[str, Options] = {
     "bare": Options(grace=0.05),
     "few": Options(grace=0.05),
     "paged": Options(grace=0.05, page_size=2),
+    "listing": Options(grace=0.05, page_size=2),
     "small": Options(grace=0.05, max_message_bytes=2000),
     "lenient": Options(grace=0.05, accept_json_strings=True),
     "impatient": Options(grace=0.05, ask_timeout=0.05),
@@ -116,6 +119,9 @@ def make_server(variant: str = "full") -> Server:
     if variant == "paged":
         _add_many(server)
         return server
+    if variant == "listing":
+        _add_listed(server)
+        return server
     _add_plain_tools(server)
     if variant == "few":
         return server
@@ -135,6 +141,22 @@ def _add_many(server: Server) -> None:
         server.prompts.add(lambda: "", name=name, blocking=False)
         server.resources.add(f"many://{name}", lambda: "", name=name, blocking=False)
         server.resources.add(f"many://{name}/{{id}}", _by_id, name=name, blocking=False)
+
+
+def _add_listed(server: Server) -> None:
+    """One that is registered, three that a list pages, and the template that reads them."""
+    names = ["one", "two", "three"]
+    server.resources.add("many://all", lambda: "", name="all", blocking=False)
+    server.resources.add("many://{id}", _by_id, name="each", blocking=False)
+
+    @server.resource_list(blocking=False)
+    def many(cursor: str | None, limit: int) -> ResourcePage:
+        end = int(cursor or 0) + limit
+        shown = names[end - limit : end]
+        return ResourcePage(
+            [Resource(uri=f"many://{name}", name=name, title=name.title()) for name in shown],
+            str(end) if end < len(names) else None,
+        )
 
 
 def _by_id(id: str) -> str:

@@ -3,7 +3,9 @@
 A cursor is base64url, without padding, of the position as a varint and of a short keyed check
 over position and list. The check catches what clients do by mistake, such as a cursor of another
 list, of another server or cut in half. It is no access control: a cursor grants nothing, and
-whoever holds the salt can make one. The module must not know lists, pages or sessions.
+whoever holds the salt can make one. A list that its author pages has cursors of the author's own,
+any text: they travel the same way, behind the number of the list (`encode_text_cursor`). The module
+must not know lists, pages or sessions.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Final
 
 from dovetail.errors import InvalidParamsError, UsageError
 
-__all__ = ["decode_cursor", "encode_cursor"]
+__all__ = ["decode_cursor", "decode_text_cursor", "encode_cursor", "encode_text_cursor"]
 
 # 48 bits: no guess hits in practice, and a whole cursor is still only ten characters long.
 _CHECK_SIZE: Final = 6
@@ -23,6 +25,8 @@ _PURPOSE: Final = b"dvcursor"
 # Nine varint bytes, the range of SQLite's rowid: any list a server could hold.
 _POSITION_LIMIT: Final = 2**63
 _LONGEST_CURSOR: Final = 20
+# Of an author's own: the longest path that systems allow fits in, and a request stays small.
+_LONGEST_TEXT: Final = 8192
 
 
 def encode_cursor(kind: str, position: int, *, salt: str) -> str:
@@ -57,6 +61,43 @@ def decode_cursor(text: str, kind: str, *, salt: str) -> int:
     return position
 
 
+def encode_text_cursor(kind: str, number: int, text: str, *, salt: str) -> str:
+    """The cursor for a place that `text` names in the part `number` of the list `kind`."""
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) > _LONGEST_TEXT:
+        raise UsageError(
+            f"A cursor holds up to {_LONGEST_TEXT:,} bytes of text, not {len(data):,}: "
+            f"{text[:50]!r}... Keep what it stands for and send a key"
+        )
+    payload = _to_varint(number) + data
+    # The zero keeps it apart from the cursor of a position, whatever the text.
+    check = blake2s(
+        payload + b"\0" + kind.encode(),
+        key=_key_from(salt),
+        digest_size=_CHECK_SIZE,
+        person=_PURPOSE,
+    )
+    return base64.urlsafe_b64encode(payload + check.digest()).rstrip(b"=").decode()
+
+
+def decode_text_cursor(cursor: str, kind: str, *, salt: str) -> tuple[int, str] | None:
+    """Number and text in the cursor; None where `encode_text_cursor` did not make it."""
+    if len(cursor) > 2 * _LONGEST_TEXT or not cursor.isascii():
+        return None
+    try:
+        payload = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))[:-_CHECK_SIZE]
+        size = next(place for place, byte in enumerate(payload, 1) if byte < 0x80)
+        text = payload[size:].decode("utf-8", "surrogatepass")
+    except (ValueError, StopIteration):
+        return None
+    number = _from_varint(payload[:size])
+    if len(payload) - size > _LONGEST_TEXT or number >= _POSITION_LIMIT:
+        return None
+    if not hmac.compare_digest(encode_text_cursor(kind, number, text, salt=salt), cursor):
+        return None
+    return number, text
+
+
 def _key_from(salt: str) -> bytes:
     # A BLAKE2s key has at most 32 bytes, a salt any length.
     return blake2s(salt.encode(), person=_PURPOSE).digest()
@@ -72,6 +113,10 @@ def _to_varint(number: int) -> bytes:
     return bytes(encoded)
 
 
+def _from_varint(data: bytes) -> int:
+    return sum((byte & 0x7F) << 7 * index for index, byte in enumerate(data))
+
+
 def _claimed_position(text: str) -> int | None:
     if len(text) > _LONGEST_CURSOR or not text.isascii():
         return None
@@ -79,5 +124,5 @@ def _claimed_position(text: str) -> int | None:
         varint = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))[:-_CHECK_SIZE]
     except ValueError:
         return None
-    position = sum((byte & 0x7F) << 7 * index for index, byte in enumerate(varint))
+    position = _from_varint(varint)
     return position if position < _POSITION_LIMIT else None

@@ -22,6 +22,7 @@ __all__ = [
     "Permission",
     "Restricted",
     "Sight",
+    "has_scopes",
     "may_use",
     "read_scopes",
     "sight_of",
@@ -82,6 +83,14 @@ def may_use(call: Call, needs: Needs) -> bool:
     # auth.scope.challenge-needed, auth.scope.single-challenge: all that the operation takes
     challenge = permission.challenge(needs.scopes) if permission.challenge is not None else None
     raise InsufficientScopeError(sorted(needs.scopes), challenge=challenge)
+
+
+def has_scopes(call: Call, needs: Needs) -> bool:
+    """Whether the caller has been given every scope that this takes; what it could get is not it.
+
+    For what runs an author's function unasked: it must never run without its scopes.
+    """
+    return _holds(call.principal, needs.scopes)
 
 
 def _holds(principal: Principal | None, scopes: frozenset[str]) -> bool:

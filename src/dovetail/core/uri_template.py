@@ -20,7 +20,10 @@ from urllib.parse import quote, unquote_to_bytes
 
 from dovetail.errors import UsageError
 
-__all__ = ["UnsafeValue", "UriTemplate", "is_template"]
+__all__ = ["UnsafeValue", "UriTemplate", "is_template", "is_uri"]
+
+# resources.uri.rfc3986: a scheme, a colon, and no blanks or control characters
+_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20\x7f<>\"{}|\\^`]*")
 
 # Names become parameters of a Python function, so they are narrower than RFC 6570's varname.
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -122,6 +125,11 @@ class UriTemplate:
 def is_template(text: str) -> bool:
     """Whether the text is meant as a template rather than as the URI of one resource."""
     return "{" in text
+
+
+def is_uri(text: str) -> bool:
+    """Whether the text can be the URI of one resource."""
+    return _URI.fullmatch(text) is not None
 
 
 class _Place(enum.Enum):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Coroutine, Iterable
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
@@ -15,7 +14,7 @@ from dovetail.core.options import Options
 from dovetail.core.permission import Needs, may_use, read_scopes, sight_of
 from dovetail.core.registry import Registry
 from dovetail.core.schema import ArgumentsSchema, arguments_schema
-from dovetail.core.uri_template import UnsafeValue, UriTemplate, is_template
+from dovetail.core.uri_template import UnsafeValue, UriTemplate, is_template, is_uri
 from dovetail.errors import (
     InsufficientScopeError,
     InvalidParamsError,
@@ -27,11 +26,13 @@ from dovetail.errors import (
 from dovetail.features.content import EmbeddedResource, Image, to_contents, to_json
 from dovetail.features.handlers import Author, look_at
 from dovetail.features.pagination import answer_page
+from dovetail.features.resource_lists import ResourceLists
 from dovetail.spec.fields import project
 from dovetail.spec.models import (
     Annotations,
     BlobContents,
     Icon,
+    ListParams,
     Meta,
     ReadResourceParams,
     ReadResourceResult,
@@ -44,10 +45,6 @@ from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
 
 __all__ = ["Resources"]
-
-# resources.uri.rfc3986: a scheme, a colon, and no blanks or control characters
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20\x7f<>\"{}|\\^`]*")
-
 
 _MOST_SUGGESTED = 5
 
@@ -97,6 +94,7 @@ class Resources:
         self.templates_registry: Registry[RegisteredTemplate] = Registry(
             "resource template", page_size=options.page_size, on_change=on_change
         )
+        self.lists = ResourceLists(self.registry, options.page_size, on_change)
 
     def add(  # noqa: PLR0913 - one optional keyword for each thing a listing can say
         self,
@@ -140,7 +138,7 @@ class Resources:
     def _add_fixed(
         self, uri: str, author: Author, common: dict[str, Any], hint: CacheHint, needs: Needs
     ) -> Resource:
-        if not _URI.fullmatch(uri):
+        if not is_uri(uri):
             raise UsageError(f"a resource needs a URI such as notes://today, got {uri!r}")
         unfilled = [
             parameter
@@ -187,13 +185,13 @@ class Resources:
     def methods(self) -> dict[str, MethodHandler]:
         """The methods this feature serves."""
         return {
-            "resources/list": MethodHandler(self._list),
+            "resources/list": MethodHandler(self._list, needs_task=True),
             "resources/templates/list": MethodHandler(self._list_templates),
             "resources/read": MethodHandler(self._read, needs_task=True),
         }
 
     def __len__(self) -> int:
-        return len(self.registry) + len(self.templates_registry)
+        return len(self.registry) + len(self.templates_registry) + len(self.lists.registry)
 
     def _suggestion(self, call: Call, uri: str) -> str:
         sight = sight_of(call, self.templates_registry)
@@ -222,8 +220,18 @@ class Resources:
         except InsufficientScopeError:
             return True
 
-    def _list(self, call: Call) -> Encoded:
-        return answer_page(call, self.registry, "resources", _listed, self._list_hint())
+    def _list(self, call: Call) -> Encoded | Coroutine[Any, Any, Encoded]:
+        if not len(self.lists.registry):
+            return answer_page(call, self.registry, "resources", _listed, self._list_hint())
+        params: ListParams = call.params  # type: ignore[assignment]
+        return self.lists.answer(call, params.cursor, self._list_fixed, self._list_hint())
+
+    def _list_fixed(
+        self, call: Call, cursor: str | None
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        page = self.registry.page(cursor, sight_of(call, self.registry))
+        revision = call.era.revision
+        return [_listed(entry, revision) for entry in page.entries], page.next_cursor
 
     def _list_templates(self, call: Call) -> Encoded:
         return answer_page(

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import string
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dovetail.core.cursor import decode_cursor, encode_cursor
+from dovetail.core.cursor import (
+    decode_cursor,
+    decode_text_cursor,
+    encode_cursor,
+    encode_text_cursor,
+)
 from dovetail.errors import InvalidParamsError, UsageError
 
 POSITIONS = st.integers(min_value=0, max_value=2**63 - 1)
@@ -86,3 +92,48 @@ def test_the_unused_bits_of_the_last_character_are_not_a_second_spelling() -> No
     for last in string.ascii_letters + string.digits + "-_":
         if last != cursor[-1]:
             assert_refused(cursor[:-1] + last)
+
+
+@given(POSITIONS, st.text(), st.text(), st.text())
+def test_a_cursor_of_an_authors_own_gives_back_its_list_and_text(
+    number: int, text: str, kind: str, salt: str
+) -> None:
+    cursor = encode_text_cursor(kind, number, text, salt=salt)
+    assert decode_text_cursor(cursor, kind, salt=salt) == (number, text)
+    assert decode_text_cursor(cursor, f"{kind}x", salt=salt) is None
+    assert decode_text_cursor(cursor, kind, salt=f"{salt}x") is None
+    assert set(cursor) <= set(string.ascii_letters + string.digits + "-_")
+
+
+def test_a_lone_surrogate_in_an_authors_cursor_comes_back() -> None:
+    cursor = encode_text_cursor("resource", 1, "a\ud800", salt="")
+    assert decode_text_cursor(cursor, "resource", salt="") == (1, "a\ud800")
+
+
+@given(st.binary(max_size=40))
+def test_bytes_that_were_never_a_cursor_of_an_authors_own_are_refused(data: bytes) -> None:
+    cursor = base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+    assert decode_text_cursor(cursor, "resource", salt="") is None
+
+
+@given(POSITIONS)
+def test_the_two_kinds_of_cursors_are_never_taken_for_each_other(number: int) -> None:
+    assert decode_text_cursor(encode_cursor("k", number, salt=""), "k", salt="") is None
+    assert_refused(encode_text_cursor("k", number, "", salt=""), "k", "")
+
+
+@pytest.mark.parametrize("text", ["", "a", "❄", "A" * 20_000, "_" * 15_000])
+def test_text_that_was_never_a_cursor_of_an_authors_own_is_refused(text: str) -> None:
+    assert decode_text_cursor(text, "resource", salt="") is None
+
+
+@pytest.mark.parametrize("payload", [b"\x01" + b"a" * 9000, b"\xff" * 9 + b"\x7f"])
+def test_a_cursor_that_claims_too_much_is_refused(payload: bytes) -> None:
+    cursor = base64.urlsafe_b64encode(payload + bytes(6)).rstrip(b"=").decode()
+    assert decode_text_cursor(cursor, "resource", salt="") is None
+
+
+def test_an_authors_cursor_is_bounded() -> None:
+    encode_text_cursor("resource", 1, "x" * 8192, salt="")
+    with pytest.raises(UsageError, match="up to 8,192 bytes of text, not 8,193"):
+        encode_text_cursor("resource", 1, "x" * 8193, salt="")

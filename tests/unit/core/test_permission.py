@@ -13,6 +13,7 @@ from dovetail.core.permission import (
     Needs,
     Permission,
     Sight,
+    has_scopes,
     may_use,
     read_scopes,
     sight_of,
@@ -117,3 +118,12 @@ def test_scopes_of_an_author_are_plain_words() -> None:
 def test_what_can_be_no_scope_is_refused(given: list[str]) -> None:
     with pytest.raises(UsageError, match="my tool"):
         read_scopes(given, "my tool")
+
+
+def test_what_a_caller_could_get_is_not_what_it_has() -> None:
+    step_up = Permission(step_up=frozenset({"read"}))
+    assert has_scopes(call_by(ANNA), READ)
+    assert has_scopes(call_by(ROOT), WRITE)
+    assert has_scopes(call_by(None), NOTHING)
+    assert not has_scopes(call_by(None, step_up), READ)
+    assert not has_scopes(call_by(ANNA, step_up), WRITE)

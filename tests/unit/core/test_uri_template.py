@@ -9,13 +9,20 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dovetail.core.uri_template import UnsafeValue, UriTemplate, is_template
+from dovetail.core.uri_template import UnsafeValue, UriTemplate, is_template, is_uri
 from dovetail.errors import UsageError
 
 
 def test_text_with_a_brace_is_meant_as_a_template() -> None:
     assert is_template("note://{id}")
     assert not is_template("note://one")
+
+
+def test_a_uri_has_a_scheme_and_no_blanks() -> None:
+    for uri in ("note://one", "obsidian-note:///a%20b.md", "urn:x"):
+        assert is_uri(uri)
+    for text in ("", "note", "/note", "note://a b", "1:x", "note://{id}", "note://a\n"):
+        assert not is_uri(text)
 
 
 def test_variables_are_listed_in_the_order_of_the_text() -> None:
