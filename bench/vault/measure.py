@@ -31,6 +31,7 @@ QUERIES: dict[str, tuple[str, str | None]] = {
 }
 _LIMIT = 20
 _WARM_UP = 5
+_OUTSIDE_EDITS = 9
 
 
 class Figures(NamedTuple):
@@ -44,6 +45,9 @@ class Figures(NamedTuple):
     cold_seconds: float
     warm_ready: float
     warm_complete: float
+    # Until an edit by another program is found, and until every note has been listed.
+    outside_edit: float
+    listing: float
     memory_now: float
     memory_most: float
     index_megabytes: float
@@ -74,6 +78,9 @@ def measure_vault(notes: int, repeats: int) -> Figures:
             ready = time.perf_counter() - server.begun
             complete = server.wait_until_complete()
             searches = _search(server, repeats)
+            outside = _edit_outside(server, vault)
+            listed, listing = server.list_everything()
+            assert listed > notes, listed
             now, most = server.memory()
         commands = {name: text for name, (_, text) in QUERIES.items() if text is not None}
         few = 5 if notes <= 20_000 else 3
@@ -85,6 +92,8 @@ def measure_vault(notes: int, repeats: int) -> Figures:
             cold_seconds,
             ready,
             complete,
+            outside,
+            listing,
             now,
             max(most, most_cold),
             (index / "index.sqlite").stat().st_size / 1e6,
@@ -104,6 +113,20 @@ def _search(server: VaultProcess, repeats: int) -> dict[str, list[float]]:
             if turn >= _WARM_UP:
                 times[name].append(spent)
     return times
+
+
+def _edit_outside(server: VaultProcess, vault: Path) -> float:
+    """Seconds from the end of a write by another program until a search finds it."""
+    times = []
+    for number in range(_OUTSIDE_EDITS):
+        word = f"outsideword{number}x"
+        with open(vault / "folder000" / f"note{number}.md", "a", encoding="utf-8") as file:
+            file.write(f"{word}\n")
+        begun = time.perf_counter()
+        while not server.call("search-vault", query=word, limit=1)["files"]:
+            time.sleep(0.005)
+        times.append(time.perf_counter() - begun)
+    return statistics.median(times)
 
 
 def _median(count: int, work: Callable[[], object]) -> float:

@@ -16,7 +16,9 @@ def render_vault(sizes: Sequence[Figures], effort: str, targets: Sequence[Target
     parts = [
         f"{circumstances(effort)} Notes of about 1.5 kB, made from words by Zipf's law. A search "
         "is a whole `tools/call` over stdio: ranked, 20 notes, with context lines. ripgrep runs "
-        "with two threads on a warm cache and ranks nothing; the scan reads every file in Python.",
+        "with two threads on a warm cache and ranks nothing; the scan reads every file in Python. "
+        "Memory is that of the server; during the first pass there is a helper process per core "
+        "beside it, each with some 90 MB. No model of language is at work.",
         "### Targets of the notes server\n\n" + render_targets(targets),
         "### Searches\n\n" + _searches(sizes),
         "### Index and memory\n\n" + _index(sizes),
@@ -56,6 +58,8 @@ def _index(sizes: Sequence[Figures]) -> str:
             f"{size.rate:,.0f}/s",
             f"{size.warm_ready:.2f} s",
             f"{size.warm_complete:.2f} s",
+            f"{size.outside_edit:.2f} s",
+            f"{size.listing:.1f} s",
             f"{size.memory_now:.0f} MB",
             f"{size.memory_most:.0f} MB",
             f"{size.index_megabytes:.0f} MB",
@@ -63,5 +67,6 @@ def _index(sizes: Sequence[Figures]) -> str:
         for size in sizes
     ]
     head = ["notes", "first pass, from the start of the process", "rate"]
-    head += ["warm: first answer", "warm: all files compared", "resident", "most", "index on disk"]
+    head += ["warm: first answer", "warm: all files compared", "an outside edit is found after"]
+    head += ["all notes listed as resources", "resident", "most", "index on disk"]
     return table(head, rows)

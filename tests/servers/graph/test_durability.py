@@ -103,7 +103,7 @@ def test_a_full_disk_refuses_and_writes_nothing_by_half(tmp_path: Path) -> None:
     writer = start(database, "big", 100_000, prefix="ulimit -f 1200; ")
     out, errors = writer.communicate(timeout=15)
     assert writer.returncode == 1
-    assert "ToolError: The graph's file cannot be used" in errors
+    assert "ToolError: The file of the graph cannot be used" in errors
     assert assert_whole(database, set(out.split())) > 0
 
 
@@ -111,7 +111,7 @@ def test_a_broken_file_is_refused_and_left_alone(tmp_path: Path) -> None:
     database = tmp_path / "graph.db"
     database.write_bytes(b"this is no database, whatever it is called" * 100)
     before = database.read_bytes()
-    with pytest.raises(UsageError, match="no usable graph"):
+    with pytest.raises(UsageError, match="no usable file"):
         SqliteStore(database, "default")
     assert database.read_bytes() == before
 

@@ -7,6 +7,7 @@ interpreter and the packages, so it is the same on every machine that has instal
 
 from __future__ import annotations
 
+import os
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,8 +38,12 @@ def copy_corpus(target: Path, most: int) -> int:
 def _documents() -> Iterator[tuple[Path, Path]]:
     """Markdown first, then what else is text."""
     folders = [Path(sysconfig.get_path("purelib")), Path(sysconfig.get_path("stdlib"))]
-    for wanted in ({".md"}, _SUFFIXES - {".md"}):
-        for folder in folders:
-            for path in sorted(folder.rglob("*")):
-                if path.suffix in wanted and path.is_file() and not path.is_symlink():
-                    yield folder, path
+    found = [
+        (folder, Path(root, name))
+        for folder in folders
+        for root, _, names in sorted(os.walk(folder))
+        for name in sorted(names)
+        if os.path.splitext(name)[1] in _SUFFIXES
+    ]
+    found.sort(key=lambda pair: pair[1].suffix != ".md")
+    return ((folder, path) for folder, path in found if not path.is_symlink())

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import json
 import os
-import re
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from dovetail.client import CallResult, Client
-
-PATIENCE = 15.0
+from dovetail.client import Client
+from tests.servers.driving import PATIENCE as PATIENCE
+from tests.servers.driving import eventually as eventually
+from tests.servers.driving import good as good
+from tests.servers.driving import refused as refused
+from tests.servers.driving import serving_http as serving_http
 
 
 def command(vault: Path, *options: str) -> list[str]:
-    """The command line that serves a vault, with its index beside it."""
+    """The command line that serves a vault, with its index beside it.
+
+    Without a model unless told: it would be at work beside every other test.
+    """
     index = vault.parent / f"{vault.name}-index"
     words = ["-m", "dovetail", "serve", "vault", str(vault), "--index-dir", str(index)]
-    return [sys.executable, *words, *options]
+    return [sys.executable, *words, "--embeddings", "off", *options]
 
 
 @contextlib.asynccontextmanager
@@ -39,51 +42,6 @@ async def wait_until_indexed(client: Client) -> None:
         return not (await good(client, "list-notes", limit=1))["indexing"]
 
     await eventually(is_indexed)
-
-
-@contextlib.asynccontextmanager
-async def serving_http(words: list[str], count: int = 1) -> AsyncIterator[list[str]]:
-    """A server process over HTTP; the URLs it says it has."""
-    process = await asyncio.create_subprocess_exec(
-        *words, stderr=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL
-    )
-    assert process.stderr is not None
-    try:
-        async with asyncio.timeout(PATIENCE):
-            urls: list[str] = []
-            while len(urls) < count:
-                line = (await process.stderr.readline()).decode()
-                assert line, "the server ended before it served"
-                urls += re.findall(r"serving (http://\S+);", line)
-        yield urls
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
-        await process.wait()
-
-
-async def good(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    """The data of a call that must succeed."""
-    result = await client.call(tool, arguments)
-    assert not result.is_error, result.text
-    # Before there was structured content, the same JSON came as the first text.
-    first = result.text.partition("\n")[0]
-    data: dict[str, Any] = result.data if isinstance(result.data, dict) else json.loads(first)
-    return data
-
-
-async def refused(client: Client, tool: str, **arguments: Any) -> str:
-    """The words of a call that must fail."""
-    result: CallResult = await client.call(tool, arguments)
-    assert result.is_error, result.text
-    return result.text
-
-
-async def eventually(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until a condition holds."""
-    async with asyncio.timeout(PATIENCE):
-        while not await condition():
-            await asyncio.sleep(0)
 
 
 def write(vault: Path, path: str, text: str) -> Path:

@@ -1,4 +1,7 @@
-"""Many hands on the same notes, and servers that are killed while they write."""
+"""Many hands on the same notes, and servers that are killed while they write.
+
+A few kills and edits by default; DURABILITY_RUNS=100 (make durability) is the whole test.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,10 @@ from dovetail.errors import DovetailError
 from tests.servers.vault.driving import good, over_stdio, write
 
 NOTES = [f"Shared/n{number}.md" for number in range(4)]
-# By two servers together, and by the editor.
-SERVER_EDITS = 700
-EDITOR_EDITS = 300
+RUNS = int(os.environ.get("DURABILITY_RUNS", "10"))
+# By two servers together, and by the editor: 1,000 for 100 runs.
+SERVER_EDITS = max(200, 7 * RUNS)
+EDITOR_EDITS = max(100, 3 * RUNS)
 
 
 async def edit_by_server(client: Client, name: str, count: int) -> list[tuple[str, str]]:
@@ -121,7 +125,7 @@ def test_a_note_is_whole_however_often_the_server_is_killed(tmp_path: Path) -> N
             os.kill(process, signal.SIGKILL)
             await asyncio.gather(*writers, return_exceptions=True)
 
-    for _ in range(100):
+    for _ in range(RUNS):
         # Leaving a client whose server is dead may fail.
         with contextlib.suppress(DovetailError):
             asyncio.run(run_once())

@@ -1,7 +1,11 @@
-"""A literal query finds the files that ripgrep finds: on thousands of real documents."""
+"""A literal query finds the files that ripgrep finds: on thousands of real documents.
+
+Some queries by default; with DURABILITY_RUNS=100 (make durability) two hundred.
+"""
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import subprocess
@@ -11,12 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.servers.vault.searching import Searcher, SearchRequest
+from dovetail.servers.vault.search_request import SearchRequest
+from dovetail.servers.vault.searching import Searcher
 from dovetail.servers.vault.vault import Vault
 from tests.servers.vault.corpus import ENOUGH, copy_corpus
 
 RIPGREP = Path(sys.executable).parent / "rg"
-QUERIES = 200
+QUERIES = max(40, 2 * int(os.environ.get("DURABILITY_RUNS", "0")))
 # Nothing, signs, long s, final sigma, sharp s, the Kelvin sign, ideographs.
 ODD = [
     "zzqx",

@@ -105,7 +105,6 @@ def test_search_shows_lines_with_context_and_keeps_to_its_limits(vault: Path) ->
         assert found["totalMatches"] is None
         second = await good(client, "search-vault", query="wood", sort="path", limit=1, offset=1)
         assert paths(second) == ["Trees/Pine.md"]
-        await refused(client, "search-vault", query="x", mode="semantic")
 
     run(vault, script)
 

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import ClientSession, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp.client.streamable_http import streamable_http_client
+from mcp import ClientSession
 
 from dovetail.client import Client
+from tests.servers.driving import refused_command, use_over_http, use_over_stdio
 from tests.servers.vault.driving import (
     PATIENCE,
     command,
@@ -56,31 +55,11 @@ async def use(session: ClientSession) -> None:
 
 
 def test_the_official_client_over_stdio(vault: Path) -> None:
-    words = command(vault)
-
-    async def run() -> None:
-        server = StdioServerParameters(command=words[0], args=words[1:])
-        async with (
-            asyncio.timeout(PATIENCE),
-            stdio_client(server) as (receive, send),
-            ClientSession(receive, send) as session,
-        ):
-            await use(session)
-
-    asyncio.run(run())
+    use_over_stdio(command(vault), use)
 
 
 def test_the_official_client_over_http(vault: Path) -> None:
-    async def run() -> None:
-        async with (
-            serving_http(command(vault, "--http", "0")) as [url],
-            asyncio.timeout(PATIENCE),
-            streamable_http_client(url) as streams,
-            ClientSession(streams[0], streams[1]) as session,
-        ):
-            await use(session)
-
-    asyncio.run(run())
+    use_over_http(command(vault, "--http", "0"), use)
 
 
 @pytest.mark.parametrize("mode", ["2025-03-26", "2025-11-25", "2026-07-28"])
@@ -99,14 +78,15 @@ def test_our_client_over_http(vault: Path, mode: str) -> None:
 
 
 def test_all_ready_servers_share_a_port(vault: Path) -> None:
-    index = vault.parent / "index"
+    home = vault.parent
     words = [sys.executable, "-m", "dovetail", "serve", "all", "--http", "0"]
-    words += ["--vault", f"trees={vault}", "--index-dir", str(index)]
+    words += ["--vault", f"trees={vault}", "--index-dir", str(home / "index")]
+    words += ["--db", str(home / "graph.db"), "--embeddings", "off"]
 
     async def run() -> None:
-        async with serving_http(words) as [url]:
-            assert url.endswith("/vault/mcp")
-            async with Client(url, timeout=PATIENCE) as client:
+        async with serving_http(words) as urls:
+            assert urls[0].endswith("/vault/mcp")
+            async with Client(urls[0], timeout=PATIENCE) as client:
                 await wait_until_indexed(client)
                 assert (await good(client, "search-vault", query="wood"))["fileCount"] == 2
 
@@ -136,22 +116,9 @@ def test_several_vaults_are_told_apart_by_name(vault: Path, tmp_path: Path) -> N
         (["vault"], "Say what to serve"),
         (["vault", "/nowhere/at/all"], "no folder"),
         (["vault", ".", "--allow-host", "x"], "only together with --http"),
-        (["all"], "--vault"),
         (["vault", ".", "--http", "x:y"], "expected PORT"),
+        (["vault", ".", "--embeddings", "nothing-like-it"], "not installed"),
     ],
 )
 def test_a_wrong_command_line_is_explained(words: list[str], said: str, tmp_path: Path) -> None:
-    async def run() -> tuple[int | None, str]:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "dovetail", "serve", *words),
-            cwd=tmp_path,
-            env={"XDG_CACHE_HOME": str(tmp_path / "cache"), "PATH": "/usr/bin:/bin"},
-            stdin=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        async with asyncio.timeout(PATIENCE):
-            _, errors = await process.communicate()
-        return process.returncode, errors.decode()
-
-    code, errors = asyncio.run(run())
-    assert code == 2 and said in errors
+    assert said in refused_command(tmp_path, *words)

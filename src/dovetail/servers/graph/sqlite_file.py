@@ -1,27 +1,12 @@
-"""The file: opened, checked, shared by threads and processes.
-
-Write-ahead mode lets readers see a whole state while another process writes; writers take turns.
-A file that is broken, of somebody else or of a later version is refused and left as it is: unlike
-an index, a memory cannot be made again.
-"""
+"""The file of a graph: its tables, and what only a memory needs of its file."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sqlite3
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
-from dovetail import ToolError, UsageError
+from dovetail.servers.kept_file import KeptFile, Layout
 
 __all__ = ["SqliteFile"]
-
-# "dvgr": says whose file it is.
-_APPLICATION = 0x64766772
-_VERSION = 2
-_PATIENCE_MS = 30_000
 
 _TIMES = (
     "valid_from INTEGER NOT NULL, valid_to INTEGER NOT NULL, "
@@ -74,148 +59,32 @@ CREATE INDEX changes_at ON changes(ns, at);
 CREATE INDEX changes_name ON changes(ns, name);
 CREATE TABLE clock(stamp INTEGER NOT NULL);
 INSERT INTO clock VALUES(0);
-PRAGMA application_id = {_APPLICATION};
-PRAGMA user_version = {_VERSION};
 """
 
+_LAYOUT = Layout(
+    name="the graph",
+    application=b"dvgr",
+    version=2,
+    schema=_SCHEMA,
+    upgrades={1: f"DROP TABLE vectors;\n{_PASSAGES}"},
+    # What is purged is not left in free pages.
+    settings=("secure_delete = ON",),
+)
 
-# Version of a file -> what makes it one of the next.
-_UPGRADES = {1: f"DROP TABLE vectors;\n{_PASSAGES}"}
 
-
-class SqliteFile:
-    """Connections to one file: one that writes, as many as are wanted that read."""
+class SqliteFile(KeptFile):
+    """Connections to one graph."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._idle: list[sqlite3.Connection] = []
-        self._idle_lock = threading.Lock()
-        self._write_lock = threading.Lock()
-        _prepare(path)
-        self._writer = _connect(path)
+        super().__init__(path, _LAYOUT)
         # A change touches every index; finding their pages again is what large graphs wait for.
-        self._writer.execute("PRAGMA cache_size = -65536")
-
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection that sees one state."""
-        with self._idle_lock:
-            database = self._idle.pop() if self._idle else None
-        with _explained():
-            database = database or _connect(self.path)
-            database.execute("BEGIN")
-            try:
-                yield database
-            finally:
-                with contextlib.suppress(sqlite3.Error):
-                    database.execute("ROLLBACK")
-                with self._idle_lock:
-                    self._idle.append(database)
-
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """A connection that changes everything or nothing."""
-        with self._write_lock, _explained():
-            database = self._writer
-            database.execute("BEGIN IMMEDIATE")
-            try:
-                yield database
-                database.execute("COMMIT")
-            except BaseException:
-                # Where the disk is full SQLite may have rolled back by itself.
-                with contextlib.suppress(sqlite3.Error):
-                    database.execute("ROLLBACK")
-                raise
+        with self.alone() as writer:
+            writer.execute("PRAGMA cache_size = -65536")
 
     def vacuum(self) -> None:
         """Write the file anew, without what was erased, and empty the log beside it."""
-        with self._write_lock, _explained():
-            self._writer.execute("INSERT INTO texts(texts) VALUES('optimize')")
-            self._writer.execute("INSERT INTO spellings(spellings) VALUES('optimize')")
-            self._writer.execute("VACUUM")
-            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def close(self) -> None:
-        """Let go of the file; the last process to do so folds the log into it."""
-        with self._idle_lock:
-            idle, self._idle = self._idle, []
-        for database in idle:
-            database.close()
-        with self._write_lock:
-            self._writer.close()
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    database.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS}")
-    # What was answered is on the disk: a commit waits for it.
-    database.execute("PRAGMA synchronous = FULL")
-    database.execute("PRAGMA secure_delete = ON")
-    database.execute("PRAGMA cache_size = -16384")
-    database.execute("PRAGMA temp_store = MEMORY")
-    return database
-
-
-@contextlib.contextmanager
-def _explained() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        words = str(error)
-        if "locked" in words or "busy" in words:
-            raise ToolError("The graph is busy: another process writes; try again") from None
-        raise ToolError(f"The graph's file cannot be used: {words}. Nothing was changed") from None
-    except sqlite3.DatabaseError as error:
-        raise ToolError(f"The graph's file is damaged: {error}. Nothing was changed") from None
-
-
-def _prepare(path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Made by hand first: a memory is for its owner's eyes.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        with contextlib.closing(_connect(path)) as database:
-            _check(path, database)
-    except OSError as error:
-        raise UsageError(f"The graph cannot be kept in {str(path)!r}: {error.strerror}") from None
-    except sqlite3.DatabaseError as error:
-        raise UsageError(
-            f"{str(path)!r} is no usable graph: {error}. It was left as it is"
-        ) from None
-
-
-def _check(path: Path, database: sqlite3.Connection) -> None:
-    # Before anything is written: write-ahead mode is written into the file itself.
-    _find_version(path, database)
-    database.execute("PRAGMA journal_mode = WAL")
-    database.execute("BEGIN IMMEDIATE")
-    # Two processes may begin with the same new file; whoever comes second finds it made.
-    version = _find_version(path, database)
-    if version is None:
-        _run(database, _SCHEMA)
-    else:
-        for old in range(version, _VERSION):
-            _run(database, f"{_UPGRADES[old]}PRAGMA user_version = {old + 1};\n")
-    database.execute("COMMIT")
-
-
-def _find_version(path: Path, database: sqlite3.Connection) -> int | None:
-    """The format of the file; None for an empty one. Raises UsageError for one not ours to open."""
-    (application,) = database.execute("PRAGMA application_id").fetchone()
-    (version,) = database.execute("PRAGMA user_version").fetchone()
-    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if tables == 0:
-        return None
-    if application != _APPLICATION:
-        raise UsageError(f"{str(path)!r} is a database of another program; name another file")
-    if version > _VERSION:
-        raise UsageError(
-            f"{str(path)!r} was written by a later version of dovetail (format {version}; this "
-            f"one knows up to {_VERSION}). It was left as it is"
-        )
-    return int(version)
-
-
-def _run(database: sqlite3.Connection, statements: str) -> None:
-    for statement in statements.split(";\n"):
-        database.execute(statement)
+        with self.alone() as writer:
+            writer.execute("INSERT INTO texts(texts) VALUES('optimize')")
+            writer.execute("INSERT INTO spellings(spellings) VALUES('optimize')")
+            writer.execute("VACUUM")
+            writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -10,7 +10,9 @@ from typing import Any
 import msgspec
 
 from dovetail import ResourceLink, ToolAnnotations, ToolError, ToolResult
-from dovetail.servers.vault.results import Pagination
+from dovetail.servers.vault.meaning import MODES, MeaningSearcher
+from dovetail.servers.vault.results import Pagination, SearchResult
+from dovetail.servers.vault.search_request import SearchRequest
 from dovetail.servers.vault.searching import Searcher
 from dovetail.servers.vault.vault import Vault
 
@@ -33,6 +35,7 @@ class Vaults:
     def __init__(self, vaults: Sequence[Vault]) -> None:
         self._by_name: Mapping[str, Vault] = {vault.name: vault for vault in vaults}
         self._searchers = {vault.name: Searcher(vault) for vault in vaults}
+        self._meaning = {vault.name: MeaningSearcher(vault) for vault in vaults}
 
     def __iter__(self) -> Any:
         return iter(self._by_name.values())
@@ -49,9 +52,10 @@ class Vaults:
             raise ToolError(f"There is no vault {name[:100]!r}; there is: {names}")
         return self._by_name[name]
 
-    def searcher(self, name: str | None) -> Searcher:
-        """The searcher of a vault."""
-        return self._searchers[self.pick(name).name]
+    def search(self, name: str | None, request: SearchRequest) -> SearchResult:
+        """What a vault has to the request."""
+        searchers = self._meaning if request.mode in MODES else self._searchers
+        return searchers[self.pick(name).name].search(request)
 
 
 class Stopwatch:

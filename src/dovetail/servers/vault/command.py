@@ -34,6 +34,13 @@ OPTIONS: Sequence[click.Parameter] = (
         type=click.Path(file_okay=False, path_type=Path),
         help="Where the index is kept; by default in your cache directory.",
     ),
+    click.Option(
+        ["--embeddings"],
+        default="auto",
+        show_default=True,
+        metavar="auto|off|NAME",
+        help="What compares meanings: an installed model.",
+    ),
 )
 
 
@@ -44,6 +51,7 @@ def build(
     name: str = "vault",
     read_only: bool = False,
     index_dir: Path | None = None,
+    embeddings: str = "auto",
     **_others: Any,
 ) -> Server | None:
     """The server that the options describe; None where no vault was named."""
@@ -53,7 +61,9 @@ def build(
         return None
     if len(folders) != given:
         raise UsageError("two vaults have the same name; give each its own by NAME=PATH")
-    options = VaultOptions(name=name, read_only=read_only, index_dir=index_dir)
+    options = VaultOptions(
+        name=name, read_only=read_only, index_dir=index_dir, embeddings=embeddings
+    )
     return build_server(folders, options)
 
 

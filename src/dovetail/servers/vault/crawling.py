@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import logging
 import os
 import sqlite3
@@ -19,19 +20,20 @@ from pathlib import Path
 
 import watchfiles
 
-from dovetail.servers.vault.database import connect
+from dovetail.servers.vault.database import connect, transaction
 from dovetail.servers.vault.folders import Entry, Root
-from dovetail.servers.vault.indexing import Batch, IndexWriter, prepare
+from dovetail.servers.vault.indexing import IndexWriter
 from dovetail.servers.vault.note_files import TEMPORARY_SUFFIX
 from dovetail.servers.vault.paths import NOTE_SUFFIX, is_hidden
-from dovetail.servers.vault.reader_process import NoteReaders
+from dovetail.servers.vault.preparing import prepare
+from dovetail.servers.vault.reader_process import NoteReaders, make_draft
 
-__all__ = ["Crawler"]
+__all__ = ["Crawler", "is_marked_complete", "mark_complete"]
 
 logger = logging.getLogger("dovetail")
 
-# Notes per segment; what is held in memory at a time.
-_BATCH = 8192
+# Notes per segment, at most; what is held in memory at a time.
+_SEGMENT = 8192
 # Above so many, other processes help with reading.
 _MANY = 2_000
 # So few are stored one by one, to be fresh rather than a segment.
@@ -92,7 +94,7 @@ class Crawler:
     def _look_whether_complete(self) -> None:
         if not self.complete.is_set():
             with contextlib.closing(connect(self._index_path)) as database:
-                if _is_marked_complete(database):
+                if is_marked_complete(database):
                     self.complete.set()
 
     def _work(self) -> None:
@@ -100,7 +102,7 @@ class Crawler:
             pass_ = _Pass(self._root, database, self._stop)
             pass_.renew_if_worn()
             pass_.sweep()
-            _mark_complete(database)
+            mark_complete(database)
             self.complete.set()
             _drop_leftovers(self._root.path)
             watching = self._watch()
@@ -138,13 +140,16 @@ class Crawler:
             yield set(), False
 
 
-def _is_marked_complete(database: sqlite3.Connection) -> bool:
-    row = database.execute("SELECT 1 FROM changes WHERE kind = 'complete'").fetchone()
-    return row is not None or bool(database.execute("SELECT 1 FROM segments").fetchone())
+def is_marked_complete(database: sqlite3.Connection) -> bool:
+    """Whether somebody has been through all notes once."""
+    return database.execute("SELECT 1 FROM marks WHERE name = 'complete'").fetchone() is not None
 
 
-def _mark_complete(database: sqlite3.Connection) -> None:
-    database.execute("INSERT INTO changes(kind, note, path) VALUES ('complete', 0, '')")
+def mark_complete(database: sqlite3.Connection) -> None:
+    """Say so, and let those who follow the changes know."""
+    with transaction(database):
+        database.execute("INSERT OR IGNORE INTO marks VALUES ('complete')")
+        database.execute("INSERT INTO changes(kind, note, path) VALUES ('complete', 0, '')")
 
 
 class _Pass:
@@ -189,38 +194,18 @@ class _Pass:
             return
         changed.sort()
         if len(changed) <= _MANY:
-            for start in range(0, len(changed), _BATCH):
-                self._store_batch(changed[start : start + _BATCH])
+            self._writer.store_many(make_draft(self._root, self._until_stopped(changed)))
             return
         with NoteReaders(self._root) as readers:
-            self._store_many(changed, readers)
+            for draft in readers.read(changed, _SEGMENT):
+                if self._stop.is_set():
+                    return
+                self._writer.store_many(draft)
+                # Megabytes, which would else stay until the next one has been decoded.
+                del draft
 
-    def _store_batch(self, entries: list[Entry]) -> None:
-        batch = Batch()
-        for entry in entries:
-            if self._stop.is_set():
-                return
-            prepared = prepare(self._root, entry.path, entry)
-            if prepared is not None:
-                batch.add(prepared)
-        self._writer.store_many(batch)
-
-    def _store_many(self, changed: list[Entry], readers: NoteReaders) -> None:
-        batch, expected, left = Batch(), 0, []
-        for entries, stretch in readers.read(changed, _BATCH):
-            if self._stop.is_set():
-                return
-            if stretch.is_whole and len(batch.notes) == expected:
-                batch.extend(stretch.prepared(), stretch.words)
-            else:
-                # A note vanished, so that the places of those behind it are not as planned.
-                left += entries
-            expected += len(entries)
-            if expected == _BATCH:
-                self._writer.store_many(batch)
-                batch, expected = Batch(), 0
-        self._writer.store_many(batch)
-        self._store_batch(left)
+    def _until_stopped(self, entries: list[Entry]) -> Iterator[Entry]:
+        return itertools.takewhile(lambda _: not self._stop.is_set(), entries)
 
     def _store_few(self, changed: Iterable[Entry]) -> None:
         prepared = [prepare(self._root, entry.path, entry) for entry in changed]

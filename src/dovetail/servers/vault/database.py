@@ -18,7 +18,7 @@ from pathlib import Path
 
 __all__ = ["connect", "index_folder", "open_index", "transaction"]
 
-_VERSION = 5
+_VERSION = 6
 _NAME = "index.sqlite"
 _PATIENCE_MS = 30_000
 
@@ -44,6 +44,12 @@ CREATE TABLE terms(id INTEGER PRIMARY KEY, term TEXT UNIQUE NOT NULL);
 CREATE TABLE segments(id INTEGER PRIMARY KEY, first INTEGER NOT NULL, span INTEGER NOT NULL);
 CREATE TABLE postings(id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE fresh(note INTEGER PRIMARY KEY, levels BLOB NOT NULL);
+CREATE TABLE vectors(id INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL,
+  note INTEGER NOT NULL, line INTEGER NOT NULL, vector BLOB NOT NULL);
+CREATE INDEX vectors_note ON vectors(note);
+CREATE TABLE embedded(note INTEGER NOT NULL, model TEXT NOT NULL,
+  PRIMARY KEY(note, model)) WITHOUT ROWID;
+CREATE TABLE marks(name TEXT PRIMARY KEY);
 CREATE TABLE changes(seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,
   note INTEGER NOT NULL, path TEXT NOT NULL);
 """

@@ -103,7 +103,7 @@ class Index:
                 if kind == "drop":
                     self.live &= ~(1 << note)
                     self.doubtful &= ~(1 << note)
-            added = [note for _, kind, note in rows if kind == "add"]
+            added = [note for _, kind, note in rows if kind in ("add", "edit")]
             self._learn(added)
         self._seen = last
         known = {note for (note,) in run("SELECT note FROM fresh")}

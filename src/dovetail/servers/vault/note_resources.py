@@ -7,7 +7,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from dovetail import ResourceNotFoundError, Server, ToolError
+from dovetail import (
+    Annotations,
+    Resource,
+    ResourceNotFoundError,
+    ResourcePage,
+    Server,
+    ToolError,
+)
 from dovetail.servers.vault.answers import Vaults
 from dovetail.servers.vault.tag_tools import count_tags
 from dovetail.servers.vault.vault import Vault
@@ -15,8 +22,6 @@ from dovetail.servers.vault.words import fold, without_surrogates
 
 __all__ = ["Listing", "add_note_resources", "complete_folder", "complete_path"]
 
-# Notes in resources/list. Each costs memory as long as it is listed; all are behind the template.
-MOST_LISTED = 2_000
 _RECENT = 50
 _MOST_SUGGESTED = 101
 # Beyond any number that a change can have.
@@ -37,6 +42,7 @@ def add_note_resources(server: Server, vaults: Vaults) -> None:
             mime_type=_MARKDOWN,
         )
         server.complete(template, "path")(partial(_complete, vault))
+        server.resource_list(name=f"notes-{vault.name}")(partial(_list, vault))
         base = "vault://" if len(vaults) == 1 else f"vault://{vault.name}/"
         for name, title, function in _FIXED:
             server.resources.add(
@@ -53,6 +59,23 @@ def _read(vault: Vault, path: str) -> str:
         return without_surrogates(vault.open(vault.resolve(path)).text)
     except ToolError as error:
         raise ResourceNotFoundError(vault.uri_of(path[:500]), str(error)) from None
+
+
+def _list(vault: Vault, cursor: str | None, limit: int) -> ResourcePage:
+    """Notes by path; the cursor is the last path shown, so that nothing moves between pages."""
+    rows = vault.index.select("WHERE path > ? ORDER BY path LIMIT ?", (cursor or "", limit))
+    notes = [
+        Resource(
+            uri=vault.uri_of(row.path),
+            name=row.path,
+            title=row.title,
+            mime_type=_MARKDOWN,
+            size=row.size,
+            annotations=Annotations(last_modified=vault.date_of(row.mtime_ns)),
+        )
+        for row in rows
+    ]
+    return ResourcePage(notes, rows[-1].path if len(rows) == limit else None)
 
 
 def _complete(vault: Vault, value: str) -> list[str]:
@@ -127,7 +150,7 @@ _FIXED: tuple[tuple[str, str, Callable[[Vault], dict[str, Any]]], ...] = (
 
 
 class Listing:
-    """Keeps resources/list true to the vault and tells clients of changes.
+    """Tells clients what has changed.
 
     What it learns comes from the index, so a change by another process is told as well.
     """
@@ -135,15 +158,13 @@ class Listing:
     def __init__(self, server: Server, vault: Vault, *, is_only: bool) -> None:
         self._server = server
         self._vault = vault
-        self._titles: dict[str, str] = {}
         self._seen = 0
         base = "vault://" if is_only else f"vault://{vault.name}/"
         self._summaries = [f"{base}{name}" for name, _, _ in _FIXED]
 
     async def begin(self) -> None:
-        """List what is there; changes count from here on."""
+        """Changes count from here on."""
         self._seen, _, _ = await asyncio.to_thread(self._vault.index.changes_since, _NEWEST)
-        await self._load()
 
     async def follow(self, interval: float) -> None:
         """Look for changes again and again."""
@@ -152,55 +173,17 @@ class Listing:
             await self.look()
 
     async def look(self) -> None:
-        """Take note of what has changed since the last look."""
-        vault = self._vault
-        last, changes, is_gap = await asyncio.to_thread(vault.index.changes_since, self._seen)
+        """Tell of what has changed since the last look."""
+        last, changes, is_gap = await asyncio.to_thread(self._vault.index.changes_since, self._seen)
         if last == self._seen:
             return
         self._seen = last
-        if is_gap or any(kind in ("bulk", "wipe") for kind, _ in changes):
-            await self._load()
-        paths = dict.fromkeys(path for kind, path in changes if kind in ("add", "drop"))
-        for path in paths:
-            await self._update(path)
-        if changes:
-            for uri in self._summaries:
-                self._server.resource_updated(uri)
-
-    async def _update(self, path: str) -> None:
-        rows = await asyncio.to_thread(self._vault.index.select, "WHERE path = ?", (path,))
-        uri = self._vault.uri_of(path)
-        if not rows:
-            self._remove(path)
-        elif self._titles.get(path) != rows[0].title:
-            self._remove(path)
-            self._add(path, rows[0].title)
-        self._server.resource_updated(uri)
-
-    async def _load(self) -> None:
-        rows = await asyncio.to_thread(
-            self._vault.index.select, "ORDER BY path LIMIT ?", (MOST_LISTED,)
-        )
-        titles = {row.path: row.title for row in rows}
-        for path in [path for path, title in self._titles.items() if titles.get(path) != title]:
-            self._remove(path)
-        for number, (path, title) in enumerate(titles.items()):
-            if path not in self._titles:
-                self._add(path, title)
-            if number % 50 == 49:
-                await asyncio.sleep(0)
-
-    def _add(self, path: str, title: str) -> None:
-        if len(self._titles) < MOST_LISTED and path not in self._titles:
-            self._server.resources.add(
-                self._vault.uri_of(path),
-                partial(_read, self._vault, path),
-                name=path,
-                title=title,
-                mime_type=_MARKDOWN,
-            )
-            self._titles[path] = title
-
-    def _remove(self, path: str) -> None:
-        if self._titles.pop(path, None) is not None:
-            self._server.resources.remove(self._vault.uri_of(path))
+        # What was done to each note last; an edit follows the drop of what was there before.
+        latest = {path: kind for kind, path in changes if path}
+        kinds = {kind for kind, _ in changes} - {"drop"} | set(latest.values())
+        if is_gap or kinds & {"add", "drop", "bulk", "wipe"}:
+            self._server.resource_list_changed()
+        for path in latest:
+            self._server.resource_updated(self._vault.uri_of(path))
+        for uri in self._summaries:
+            self._server.resource_updated(uri)

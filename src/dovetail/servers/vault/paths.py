@@ -57,6 +57,8 @@ def is_hidden(name: str) -> bool:
 
 def fold_name(name: str) -> str:
     """One key for all spellings of a name that some file system takes for the same."""
+    if name.isascii():
+        return name.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 

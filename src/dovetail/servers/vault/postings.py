@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from array import array
+from functools import lru_cache
 
 from dovetail.servers.vault.bitsets import Planes
 
@@ -28,11 +29,16 @@ LEVELS = 7
 _LIST, _PLANES = b"\0", b"\1"
 # A list has 32 bits per note that is in it, bitmaps have 3 per note of the segment.
 _DENSE = 11
+# For each power of two the digit that a level has there.
+_DIGITS = tuple(
+    bytes(ord("0") + (level >> power & 1) for level in range(256)) for power in range(LEVEL_BITS)
+)
 # BM25's constants, as everybody has them, and the length of a usual note in words.
 _K, _B, _USUAL = 1.2, 0.75, 250
 _IN_TITLE = 3
 
 
+@lru_cache(maxsize=32_768)
 def level_of(count: int, length: int, in_title: bool) -> int:
     """How much a note is about a word that it has `count` times: BM25's saturation, in steps."""
     raw = count * (_K + 1) / (count + _K * (1 - _B + _B * length / _USUAL))
@@ -57,14 +63,16 @@ def encode_postings(packed: array[int], span: int) -> bytes:
             packed = array("I", packed)
             packed.byteswap()
         return _LIST + packed.tobytes()
-    size = (span + 7) >> 3
-    planes = [bytearray(size) for _ in range(LEVEL_BITS)]
+    # A byte per note first, then of each power the bits: both at the speed of memory but for one
+    # step per note.
+    levels = bytearray(span)
     for value in packed:
-        place, bit = value >> (LEVEL_BITS + 3), 1 << (value >> LEVEL_BITS & 7)
-        for power in range(LEVEL_BITS):
-            if value >> power & 1:
-                planes[power][place] |= bit
-    return _PLANES + b"".join(planes)
+        levels[value >> LEVEL_BITS] = value & LEVELS
+    levels.reverse()
+    size = (span + 7) >> 3
+    return _PLANES + b"".join(
+        int(levels.translate(digits), 2).to_bytes(size, "little") for digits in _DIGITS
+    )
 
 
 def decode_postings(blob: bytes, first: int, planes: Planes) -> None:

@@ -124,6 +124,10 @@ class SearchResult(_Result):
     truncated: bool
     took_ms: float
     pagination: Pagination
+    # What answered: text, regex, semantic, hybrid; lexical where a model was wanted and is missing.
+    mode: str
+    # Why it was another than was asked for, or how far the model has come.
+    remark: str | None = None
 
 
 class TitleMatch(_Result):

@@ -25,7 +25,7 @@ from dovetail.servers.vault.results import (
     TreeEntry,
     schema_of,
 )
-from dovetail.servers.vault.searching import SearchRequest, refuse_mode
+from dovetail.servers.vault.search_request import SearchRequest
 from dovetail.servers.vault.titles import rank_title
 from dovetail.servers.vault.vault import Vault
 from dovetail.servers.vault.words import fold
@@ -41,6 +41,8 @@ _SEARCH = (
     'OR/||, NOT/-, "quotes" for exact phrases, parentheses; fields title: content: tag: path:. '
     "NOT binds before AND before OR; a space between terms means AND (the answer's `interpreted` "
     "shows how the query was read). mode=regex takes one RE2 expression, matched line by line. "
+    "mode=semantic finds what is meant, in plain words without operators, and mode=hybrid ranks by "
+    "meaning and words together; the answer's `mode` says what answered. "
     "Results are ranked and paged; `pagination.total` counts all matching notes."
 )
 
@@ -74,8 +76,8 @@ def add_search_tools(server: Server, vaults: Vaults) -> None:
         vault: _VaultName = None,
     ) -> ToolResult:
         watch = Stopwatch("search-vault")
-        refuse_mode(mode)
-        result = vaults.searcher(vault).search(
+        result = vaults.search(
+            vault,
             SearchRequest(
                 query=query,
                 folder=split_folder_path(path or ""),
@@ -90,7 +92,7 @@ def add_search_tools(server: Server, vaults: Vaults) -> None:
                 modified_after_ns=read_time(modifiedAfter, "modifiedAfter"),
                 modified_before_ns=read_time(modifiedBefore, "modifiedBefore"),
                 max_chars=maxChars,
-            )
+            ),
         )
         notes = [(file.path, file.title) for file in result.files]
         return watch.answer(result, vaults.pick(vault), notes)

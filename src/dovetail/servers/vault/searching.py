@@ -2,47 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from dovetail import ToolError
 from dovetail.servers.vault.bitsets import Planes, from_numbers, iterate, select_best
 from dovetail.servers.vault.evaluating import Evaluator, Subject
 from dovetail.servers.vault.index import NoteRow
-from dovetail.servers.vault.lines import LineFinder, show_matches
+from dovetail.servers.vault.lines import LineFinder
 from dovetail.servers.vault.patterns import Pattern, compile_pattern
 from dovetail.servers.vault.query_language import Node, Term, describe, parse_query, positive_terms
-from dovetail.servers.vault.results import FileMatches, Pagination, SearchResult
+from dovetail.servers.vault.results import Pagination, SearchResult
+from dovetail.servers.vault.search_request import SearchRequest, allowed_notes
+from dovetail.servers.vault.showing import show_notes
 from dovetail.servers.vault.vault import Vault
 
-__all__ = ["SearchRequest", "Searcher", "refuse_mode"]
+__all__ = ["Searcher"]
 
 # So many notes are looked at closely for an exact total; beyond, only what the page needs.
 _MOST_VERIFIED = 3_000
 _MOST_REMEMBERED = 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchRequest:
-    """What search-vault was asked."""
-
-    query: str
-    folder: tuple[str, ...] = ()
-    mode: str = "text"
-    case_sensitive: bool = False
-    context_lines: int = 2
-    include_context: bool = True
-    limit: int = 100
-    offset: int = 0
-    sort: str = "relevance"
-    frontmatter: tuple[tuple[str, Any], ...] = ()
-    modified_after_ns: int | None = None
-    modified_before_ns: int | None = None
-    max_chars: int = 60_000
 
 
 class _Plan:
@@ -79,7 +59,7 @@ class Searcher:
         index = self._vault.index
         with index.reading():
             plan = self._plan(request)
-            allowed = self._allowed(request)
+            allowed = allowed_notes(index, request)
             plan.sure &= allowed
             plan.possible &= allowed
             state = index.live
@@ -87,9 +67,11 @@ class Searcher:
         wanted = request.offset + request.limit
         numbers, total, is_exact = self._choose(request, plan, state, wanted)
         page = numbers[request.offset : wanted]
-        rows = index.rows(number for number, _ in page)
-        files, truncated, gone = self._show(request, plan, page, rows)
-        total -= gone
+        shown = show_notes(
+            self._vault, request, page, lambda row, text: plan.finder.find(text, row.title_line)
+        )
+        files = shown.files
+        total -= shown.gone
         is_whole = is_exact and total <= len(files) and request.offset == 0
         return SearchResult(
             files=files,
@@ -98,7 +80,8 @@ class Searcher:
             file_count=total,
             files_searched=searched,
             indexing=not self._vault.is_complete,
-            truncated=truncated,
+            truncated=shown.truncated,
+            mode=request.mode,
             took_ms=round((time.perf_counter() - begun) * 1000, 3),
             pagination=Pagination(
                 total=total,
@@ -151,27 +134,6 @@ class Searcher:
     def _subject(self, row: NoteRow, text: str) -> Subject:
         tags = self._vault.index.query("SELECT tag FROM tags WHERE note = ?", (row.id,))
         return Subject(text, row.title, [tag for (tag,) in tags], row.path)
-
-    def _allowed(self, request: SearchRequest) -> int:
-        index = self._vault.index
-        allowed = index.live
-        if request.folder:
-            prefix = "/".join(request.folder)
-            bounds = (f"{prefix}/", f"{prefix}0")
-            allowed &= index.numbers("WHERE path >= ? AND path < ?", bounds)
-        if request.modified_after_ns is not None:
-            allowed &= index.numbers("WHERE mtime_ns >= ?", (request.modified_after_ns,))
-        if request.modified_before_ns is not None:
-            allowed &= index.numbers("WHERE mtime_ns < ?", (request.modified_before_ns,))
-        for key, value in request.frontmatter:
-            rows = index.query(
-                "SELECT id, frontmatter FROM notes WHERE instr(frontmatter, ?)",
-                (json.dumps(key, ensure_ascii=False),),
-            )
-            allowed &= from_numbers(
-                [n for n, text in rows if _has_value(json.loads(text), key, value)]
-            )
-        return allowed
 
     # -- choosing -------------------------------------------------------------------------
 
@@ -240,42 +202,6 @@ class Searcher:
                     break
         return ordered
 
-    # -- showing --------------------------------------------------------------------------
-
-    def _show(
-        self,
-        request: SearchRequest,
-        plan: _Plan,
-        page: list[tuple[int, int]],
-        rows: dict[int, NoteRow],
-    ) -> tuple[list[FileMatches], bool, int]:
-        files, budget, truncated, gone = [], request.max_chars, False, 0
-        for number, score in page:
-            row = rows.get(number)
-            text = None if row is None else self._vault.text_of(row.path)
-            if row is None or text is None:
-                gone += 1
-                continue
-            context = request.context_lines if request.include_context else None
-            found = plan.finder.find(text, row.title_line)
-            matches, used = show_matches(text, found, context, budget)
-            truncated = truncated or len(matches) < len(found)
-            budget -= used
-            files.append(
-                FileMatches(
-                    path=row.path,
-                    title=row.title,
-                    uri=self._vault.uri_of(row.path),
-                    score=score,
-                    match_count=len(found),
-                    matches=matches,
-                    size=row.size,
-                    modified=self._vault.date_of(row.mtime_ns),
-                    etag=row.etag,
-                )
-            )
-        return files, truncated, gone
-
 
 def _texts(node: Node) -> list[str]:
     """What to look for in lines; where only a title or tag was asked for, the title's line."""
@@ -290,27 +216,3 @@ def _matching_lines(pattern: Pattern, text: str) -> Iterator[int]:
     for number, line in enumerate(text.split("\n")):
         if pattern.search(line):
             yield number
-
-
-def _has_value(values: dict[str, Any], key: str, wanted: Any) -> bool:
-    if key not in values:
-        return False
-    value = values[key]
-    if isinstance(value, list) and not isinstance(wanted, list):
-        return any(_equal(item, wanted) for item in value)
-    return _equal(value, wanted)
-
-
-def _equal(value: Any, wanted: Any) -> bool:
-    if isinstance(value, str) and isinstance(wanted, str):
-        return value.casefold() == wanted.casefold()
-    return bool(value == wanted) and isinstance(value, bool) == isinstance(wanted, bool)
-
-
-def refuse_mode(mode: str) -> None:
-    """Say what is missing for the modes that need a model of language."""
-    if mode in ("semantic", "hybrid"):
-        raise ToolError(
-            f"mode {mode!r} needs embeddings, and this server has none installed; it downloads no "
-            "models by itself. Use mode 'text' or 'regex'"
-        )

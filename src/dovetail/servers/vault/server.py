@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dovetail import Options, Server, UsageError
+from dovetail.servers.embedding import Embedder, find_embedder
 from dovetail.servers.vault.answers import Vaults
 from dovetail.servers.vault.link_tools import add_link_tools
 from dovetail.servers.vault.note_prompts import add_note_prompts
@@ -42,6 +43,8 @@ class VaultOptions:
     read_only: bool = False
     # Where the index is kept; by default in the user's cache directory.
     index_dir: Path | None = None
+    # What compares meanings: auto (an installed model), off, or the name of one.
+    embeddings: str = "auto"
 
 
 def build_server(vaults: Mapping[str, Path], options: VaultOptions | None = None) -> Server:
@@ -49,7 +52,10 @@ def build_server(vaults: Mapping[str, Path], options: VaultOptions | None = None
     options = options or VaultOptions()
     if not vaults:
         raise UsageError("a vault server needs a folder with notes")
-    opened = [_open(name, path, len(vaults) == 1, options) for name, path in vaults.items()]
+    embedder = find_embedder(options.embeddings)
+    opened = [
+        _open(name, path, len(vaults) == 1, options, embedder) for name, path in vaults.items()
+    ]
     server = Server(
         options.name,
         version="1.0.0",
@@ -71,12 +77,14 @@ def build_server(vaults: Mapping[str, Path], options: VaultOptions | None = None
     return server
 
 
-def _open(name: str, path: Path, is_only: bool, options: VaultOptions) -> Vault:
+def _open(
+    name: str, path: Path, is_only: bool, options: VaultOptions, embedder: Embedder | None
+) -> Vault:
     folder = options.index_dir
     if folder is not None and not is_only:
         folder = folder / name
     prefix = "obsidian-note:///" if is_only else f"obsidian-note://{name}/"
-    return Vault(name, path, index_dir=folder, uri_prefix=prefix)
+    return Vault(name, path, index_dir=folder, uri_prefix=prefix, embedder=embedder)
 
 
 @contextlib.asynccontextmanager

@@ -17,11 +17,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from dovetail import ToolError
+from dovetail.servers.embedding import Embedder
 from dovetail.servers.vault.crawling import Crawler
 from dovetail.servers.vault.database import connect, index_folder, open_index
 from dovetail.servers.vault.folders import Root
 from dovetail.servers.vault.index import Index, NoteRow
-from dovetail.servers.vault.indexing import IndexWriter, take_apart
+from dovetail.servers.vault.indexing import IndexWriter
 from dovetail.servers.vault.note import Note, leaf_of
 from dovetail.servers.vault.note_files import (
     ChangedError,
@@ -35,6 +36,9 @@ from dovetail.servers.vault.note_files import (
     rename_note,
 )
 from dovetail.servers.vault.paths import fold_name, note_uri_path, split_note_path
+from dovetail.servers.vault.preparing import take_apart
+from dovetail.servers.vault.vector_making import VectorMaker
+from dovetail.servers.vault.vectors import VectorIndex
 
 __all__ = ["Opened", "Vault"]
 
@@ -73,6 +77,7 @@ class Vault:
         *,
         index_dir: Path | None = None,
         uri_prefix: str = "obsidian-note:///",
+        embedder: Embedder | None = None,
     ) -> None:
         self.name = name
         self.root = Root(path)
@@ -83,12 +88,20 @@ class Vault:
         self._writer = IndexWriter(self._writing)
         self._writer_lock = threading.Lock()
         self._crawler = Crawler(self.root, self._index_path)
+        # What compares meanings, where there is a model.
+        self.vectors: VectorIndex | None = None
+        self._vector_maker: VectorMaker | None = None
+        if embedder is not None:
+            self.vectors = VectorIndex(self.index, embedder)
+            self._vector_maker = VectorMaker(self.root, self._index_path, embedder)
         self._locks = self._index_path.parent / "locks"
         self._locks.mkdir(exist_ok=True)
 
     def start(self) -> None:
         """Begin to follow the files."""
         self._crawler.start()
+        if self._vector_maker is not None:
+            self._vector_maker.start()
 
     def wait_until_complete(self, seconds: float) -> bool:
         """Wait for the first pass over all notes; False where it takes longer."""
@@ -96,6 +109,8 @@ class Vault:
 
     def stop(self) -> None:
         """Let everything go."""
+        if self._vector_maker is not None:
+            self._vector_maker.stop()
         self._crawler.stop()
         self.index.close()
         with self._writer_lock:
@@ -106,6 +121,11 @@ class Vault:
     def is_complete(self) -> bool:
         """Whether the index has seen all notes."""
         return self._crawler.complete.is_set()
+
+    @property
+    def vector_problem(self) -> str | None:
+        """Why no more vectors are made, if so."""
+        return None if self._vector_maker is None else self._vector_maker.problem
 
     # -- names ----------------------------------------------------------------------------
 

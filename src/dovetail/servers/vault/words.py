@@ -22,6 +22,12 @@ _IDEOGRAPHIC = (
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
 WORD = re.compile(rf"[{_IDEOGRAPHIC}]|[^\W{_IDEOGRAPHIC}]+")
+_ANY_IDEOGRAPH = re.compile(f"[{_IDEOGRAPHIC}]")
+_PLAIN_WORD = re.compile(r"\w+")
+# ASCII, and what is part of no word made a blank.
+_BLANKED = bytes(
+    byte if chr(byte).isalnum() or byte == ord("_") else ord(" ") for byte in range(128)
+).ljust(256)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 # No character from here on has another case; looking at all would take a second.
 _BEYOND_CASE = 0x1F000
@@ -63,7 +69,11 @@ def fold(text: str) -> str:
 
 
 def split_words(folded: str) -> list[str]:
-    """The words of a folded text, in order."""
+    """The words of a folded text, in order: what `WORD` finds, by the fastest way there is."""
+    if folded.isascii():
+        return folded.encode().translate(_BLANKED).decode().split()
+    if _ANY_IDEOGRAPH.search(folded) is None:
+        return _PLAIN_WORD.findall(folded)
     return WORD.findall(folded)
 
 

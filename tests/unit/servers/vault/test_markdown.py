@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from dovetail.servers.vault.markdown import (
     find_block,
     find_headings,
@@ -83,3 +86,19 @@ def test_properties_of_logseq() -> None:
         "title": "A b",
         "tags": "x, [[y z]]",
     }
+
+
+@given(st.text(alphabet="# \t\r\nab", max_size=40), st.integers(0, 10))
+def test_headings_are_what_a_look_at_each_line_finds(text: str, start: int) -> None:
+    start = min(start, len(text))
+    expected, place = [], 0
+    for number, line in enumerate(text.split("\n"), 1):
+        marks = line.lstrip(" ")
+        level = len(marks) - len(marks.lstrip("#"))
+        is_indented = len(line) - len(marks) > 3
+        is_heading = 1 <= level <= 6 and marks[level : level + 1] in (" ", "\t")
+        if is_heading and not is_indented and place >= start:
+            expected.append((level, number, place))
+        place += len(line) + 1
+    found = find_headings(text, text, start)
+    assert [(one.level, one.line, one.start) for one in found] == expected

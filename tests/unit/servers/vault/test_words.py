@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail.servers.vault.words import fold, split_words, without_surrogates
+from dovetail.servers.vault.words import WORD, fold, split_words, without_surrogates
 
 
 def test_folding_is_simple_and_character_by_character() -> None:
@@ -24,3 +24,13 @@ def test_ideographs_are_words_of_their_own() -> None:
 
 def test_bytes_that_were_no_text_are_shown_as_such() -> None:
     assert without_surrogates(b"a\xff\xfeb".decode("utf-8", "surrogateescape")) == "a\ufffd\ufffdb"
+
+
+@given(
+    st.text(alphabet=st.characters(max_codepoint=0x7F))
+    | st.text()
+    | st.text(alphabet="aé_ \u65e5-1")
+)
+def test_words_are_the_same_by_every_way_there_is(text: str) -> None:
+    folded = fold(text)
+    assert split_words(folded) == WORD.findall(folded)

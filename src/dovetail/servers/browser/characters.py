@@ -1,0 +1,34 @@
+"""Characters that a reader sees, and those that nobody does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+__all__ = ["drop_unseen", "hide_secrets"]
+
+# Halves of surrogate pairs, controls, zero-width and direction marks, and the tag and variation
+# characters by which whole sentences can be written that no font draws. The joiners U+200C and
+# U+200D and the first sixteen variation selectors stay: scripts and emoji need them.
+_UNSEEN = re.compile(
+    "[\ud800-\udfff\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f"
+    "\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+_HIDDEN = "[secret]"
+
+
+def drop_unseen(text: str) -> str:
+    """The text without characters that are never drawn."""
+    return _UNSEEN.sub("", text) if not text.isascii() or _has_controls(text) else text
+
+
+def _has_controls(text: str) -> bool:
+    return _UNSEEN.search(text) is not None
+
+
+def hide_secrets(text: str, secrets: Collection[str]) -> str:
+    """The text with every one of these values replaced, the longest first."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        if secret:
+            text = text.replace(secret, _HIDDEN)
+    return text

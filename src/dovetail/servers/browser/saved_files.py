@@ -1,0 +1,82 @@
+"""The one folder that files come from and go to: uploads, downloads, saved pages and pictures."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from dovetail import ToolError
+
+__all__ = ["SavedFiles"]
+
+_UNSAFE = re.compile(r"[^\w.()+ -]+")
+_LONGEST_NAME = 120
+
+
+class SavedFiles:
+    """Names inside the operator's folder; nothing outside of it can be named."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+
+    def save(self, name: str, data: bytes) -> str:
+        """Write a new file; the name it has."""
+        path = self._inside(name)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # No file is replaced, and no link followed.
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+            with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+                file.write(data)
+        except FileExistsError:
+            raise ToolError(
+                f"There is a file {name!r} already, and none is replaced.\n\nNext steps:\n- Give "
+                "saveTo another name."
+            ) from None
+        except OSError as error:
+            raise ToolError(f"{name!r} could not be written: {error.strerror}") from None
+        return name
+
+    def find(self, name: str) -> Path:
+        """A file that is there."""
+        path = self._inside(name)
+        if not path.is_file():
+            raise ToolError(
+                f"There is no file {name[:200]!r} in the operator's folder; there are: "
+                f"{', '.join(self._some_names()) or 'none'}."
+            )
+        return path
+
+    def place_for(self, suggested: str) -> Path | None:
+        """Where a download may go: a free name like the one that the page suggests."""
+        if self.folder is None:
+            return None
+        clean = _UNSAFE.sub("_", Path(suggested).name).strip(". ")[-_LONGEST_NAME:] or "download"
+        stem, suffix = os.path.splitext(clean)
+        for number in range(1000):
+            name = clean if number == 0 else f"{stem}-{number}{suffix}"
+            path = self.folder / name
+            if not os.path.lexists(path):
+                return path
+        return None
+
+    def _inside(self, name: str) -> Path:
+        if self.folder is None:
+            raise ToolError(
+                "No folder is open for files.\n\nNext steps:\n- Leave saveTo and files out, or ask "
+                "the operator to start the server with --folder DIR."
+            )
+        root = self.folder.resolve()
+        # Links on the way are resolved before it is asked whether the place is inside.
+        path = (root / name).parent.resolve() / Path(name).name
+        if "\0" in name or Path(name).is_absolute() or not path.is_relative_to(root):
+            raise ToolError(f"{name[:200]!r} is outside the folder; give a name inside of it.")
+        if path.is_symlink() or path == root:
+            raise ToolError(f"{name[:200]!r} is no plain file; give another name.")
+        return path
+
+    def _some_names(self) -> list[str]:
+        assert self.folder is not None
+        found = sorted(path for path in self.folder.rglob("*") if path.is_file())
+        return [str(path.relative_to(self.folder)) for path in found[:20]]
