@@ -82,9 +82,9 @@ class HandlerRunner:
                         goes_on = True
                     except StopIteration as returned:
                         value = returned.value
-        except SystemExit as error:
-            # It would end the event loop and with it every other call; the handler has failed.
-            raise RuntimeError(f"the handler raised {error!r}") from error
+        except (SystemExit, asyncio.CancelledError) as error:
+            _refuse_own(call, error)
+            raise
         finally:
             if not goes_on:
                 call.running = False
@@ -102,8 +102,9 @@ class HandlerRunner:
         watch = self._clock.start(call, handler)
         try:
             value = await running
-        except SystemExit as error:
-            raise RuntimeError(f"the handler raised {error!r}") from error
+        except (SystemExit, asyncio.CancelledError) as error:
+            _refuse_own(call, error)
+            raise
         finally:
             call.running = False
             self._slots.release()
@@ -144,7 +145,7 @@ class HandlerRunner:
             return await self._workers.run(partial(handler.function, **arguments))
         except asyncio.CancelledError:
             # A thread cannot be stopped; it can look at ctx.cancelled.
-            call.cancelled = True
+            call.cancelled = call.cancelled or _is_cancelling()
             raise
 
 
@@ -202,6 +203,22 @@ class TaskRunner(HandlerRunner):
             call.running = False
             self._slots.release()
         return shape(call, value)
+
+
+def _refuse_own(call: Call, error: BaseException) -> None:
+    """Turn what is meant for others than whoever waits for an answer into a failure.
+
+    SystemExit would end the event loop, and with it every other call. A cancellation passes on
+    where somebody has cancelled; one that the function raised by itself, or let through from a
+    task of its own, would leave the client without an answer.
+    """
+    if isinstance(error, SystemExit) or not (call.cancelled or _is_cancelling()):
+        raise RuntimeError(f"the handler raised {error!r}") from error
+
+
+def _is_cancelling() -> bool:
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 class _Slots:

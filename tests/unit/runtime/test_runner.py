@@ -116,6 +116,25 @@ def test_a_handler_that_exits_ends_its_call_and_not_the_process(style: Style) ->
     run(scenario())
 
 
+@pytest.mark.parametrize("style", list(Style))
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_handler_that_cancels_itself_has_failed(style: Style, waits: bool) -> None:
+    def give_up() -> None:
+        raise asyncio.CancelledError
+
+    async def give_up_async() -> None:
+        if waits:
+            await asyncio.sleep(0)
+        raise asyncio.CancelledError
+
+    async def scenario() -> None:
+        handler = handler_of(give_up_async if style is Style.ASYNC else give_up, style)
+        with pytest.raises(RuntimeError, match="the handler raised CancelledError"):
+            await Runner(Options()).run(new_call(), handler, {})
+
+    run(scenario())
+
+
 def test_plain_functions_run_at_the_same_time_and_keep_their_context() -> None:
     together = threading.Barrier(4)
 
