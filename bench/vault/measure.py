@@ -74,7 +74,7 @@ def measure_vault(notes: int, repeats: int) -> Figures:
             cold_seconds = cold.wait_until_complete()
             _, most_cold = cold.memory()
         with VaultProcess(vault, index) as server:
-            server.call("search-vault", query=RARE, limit=_LIMIT)
+            server.data("search-vault", {"query": RARE, "limit": _LIMIT})
             ready = time.perf_counter() - server.begun
             complete = server.wait_until_complete()
             searches = _search(server, repeats)
@@ -107,7 +107,7 @@ def _search(server: VaultProcess, repeats: int) -> dict[str, list[float]]:
     for turn in range(repeats + _WARM_UP):
         for name, (query, _) in QUERIES.items():
             begun = time.perf_counter()
-            found = server.call("search-vault", query=query, limit=_LIMIT)
+            found = server.data("search-vault", {"query": query, "limit": _LIMIT})
             spent = time.perf_counter() - begun
             assert found["files"], query
             if turn >= _WARM_UP:
@@ -123,7 +123,7 @@ def _edit_outside(server: VaultProcess, vault: Path) -> float:
         with open(vault / "folder000" / f"note{number}.md", "a", encoding="utf-8") as file:
             file.write(f"{word}\n")
         begun = time.perf_counter()
-        while not server.call("search-vault", query=word, limit=1)["files"]:
+        while not server.data("search-vault", {"query": word, "limit": 1})["files"]:
             time.sleep(0.005)
         times.append(time.perf_counter() - begun)
     return statistics.median(times)

@@ -11,7 +11,7 @@ import pytest
 from dovetail.client import Client
 from tests.servers.browser.driving import PATIENCE, allowing, command, data_of, over_stdio
 from tests.servers.browser.web_site import WebSite, serving_site
-from tests.servers.vault.driving import serving_http
+from tests.servers.driving import serving_http
 
 
 @pytest.fixture(scope="module")

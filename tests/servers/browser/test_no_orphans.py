@@ -22,7 +22,7 @@ import pytest
 
 from dovetail.client import Client
 from tests.servers.browser.driving import command
-from tests.servers.vault.driving import serving_http
+from tests.servers.driving import serving_http
 
 RUNS = int(os.environ.get("BROWSER_KILL_RUNS", "3"))
 PATIENCE = 40.0

@@ -16,7 +16,7 @@ from dovetail.guard import KeyFile
 from tests.servers.browser.driving import PATIENCE, allowing, command, data_of, over_stdio
 from tests.servers.browser.processes import descendants
 from tests.servers.browser.web_site import WebSite, serving_site
-from tests.servers.vault.driving import serving_http
+from tests.servers.driving import serving_http
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from typing import Any
 from dovetail.client import Client
 from tests.servers.design.driving import text
 from tests.servers.design.test_tools import create, tell
-from tests.servers.vault.driving import good, refused
+from tests.servers.driving import good, refused
 
 CARD: list[dict[str, Any]] = [
     text("name", "{{name}}"),

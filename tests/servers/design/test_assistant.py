@@ -11,7 +11,7 @@ import pytest
 from dovetail.client import Client
 from tests.servers.design.driving import box, text
 from tests.servers.design.test_tools import create, tell
-from tests.servers.vault.driving import good, refused
+from tests.servers.driving import good, refused
 
 LAYOUT = {
     "background": "#102030",

@@ -16,7 +16,7 @@ import pytest
 from dovetail.client import Client
 from tests.servers.design.driving import PATIENCE, SharedStudio, box, over_stdio
 from tests.servers.design.test_tools import create, tell
-from tests.servers.vault.driving import good, refused
+from tests.servers.driving import good, refused
 
 SVG = "<svg xmlns='http://www.w3.org/2000/svg' width='10' height='10'>{}</svg>"
 ENTITIES = (

@@ -18,7 +18,7 @@ from dovetail.client import Client
 from dovetail.errors import RpcError
 from tests.servers.design.driving import PATIENCE, SharedStudio, box, over_stdio, text
 from tests.servers.design.test_tools import create, tell
-from tests.servers.vault.driving import good, refused
+from tests.servers.driving import good, refused
 
 FORMATS = {
     "png": ("image/png", b"\x89PNG"),

@@ -13,7 +13,7 @@ import pytest
 from dovetail.client import Client
 from dovetail.servers.design.examples import EXAMPLES
 from tests.servers.design.driving import PATIENCE, SharedStudio, box, over_stdio, text
-from tests.servers.vault.driving import good, refused
+from tests.servers.driving import good, refused
 
 Story = Callable[[Client], Awaitable[None]]
 

@@ -18,7 +18,7 @@ from dovetail.client import Client
 from dovetail.errors import RpcError
 from dovetail.guard import KeyFile
 from tests.servers.design.driving import PATIENCE, box, command, over_stdio, text
-from tests.servers.vault.driving import good, refused, serving_http
+from tests.servers.driving import good, refused, serving_http
 
 BASE = "canvelete://api"
 FIXED = {

@@ -10,11 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dovetail.client import Client
-from tests.servers.driving import PATIENCE as PATIENCE
-from tests.servers.driving import eventually as eventually
-from tests.servers.driving import good as good
-from tests.servers.driving import refused as refused
-from tests.servers.driving import serving_http as serving_http
+from tests.servers.driving import PATIENCE, eventually, good
 
 
 def command(vault: Path, *options: str) -> list[str]:

@@ -12,7 +12,8 @@ import pytest
 
 from dovetail.errors import RpcError
 from dovetail.servers.vault.exchange import exchange_names
-from tests.servers.vault.driving import good, over_stdio, refused, snapshot, write
+from tests.servers.driving import good, refused
+from tests.servers.vault.driving import over_stdio, snapshot, write
 
 SECRET = "the treasure is below the oak"
 # While a folder is swapped for a link; 400 for the whole proof (make durability).

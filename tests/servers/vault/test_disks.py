@@ -19,15 +19,8 @@ import pytest
 
 from dovetail.client import Client
 from dovetail.errors import RpcError
-from tests.servers.vault.driving import (
-    PATIENCE,
-    command,
-    good,
-    refused,
-    snapshot,
-    wait_until_indexed,
-    write,
-)
+from tests.servers.driving import PATIENCE, good, refused
+from tests.servers.vault.driving import command, snapshot, wait_until_indexed, write
 
 OAK = "# Oak\n\nHard wood #tree\n"
 CHANGES: list[tuple[str, dict[str, Any]]] = [

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from dovetail.client import Client
-from tests.servers.vault.driving import good, over_stdio, write
+from tests.servers.driving import good
+from tests.servers.vault.driving import over_stdio, write
 
 BACKLINKS = max(250, 10 * int(os.environ.get("DURABILITY_RUNS", "0")))
 

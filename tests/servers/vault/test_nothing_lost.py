@@ -18,7 +18,8 @@ import pytest
 
 from dovetail.client import Client
 from dovetail.errors import DovetailError
-from tests.servers.vault.driving import good, over_stdio, write
+from tests.servers.driving import good
+from tests.servers.vault.driving import over_stdio, write
 
 NOTES = [f"Shared/n{number}.md" for number in range(4)]
 RUNS = int(os.environ.get("DURABILITY_RUNS", "10"))

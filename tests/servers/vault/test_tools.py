@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from dovetail.client import Client
-from tests.servers.vault.driving import eventually, good, over_stdio, refused, write
+from tests.servers.driving import eventually, good, refused
+from tests.servers.vault.driving import over_stdio, write
 
 Script = Callable[[Client], Awaitable[None]]
 

@@ -11,17 +11,16 @@ import pytest
 from mcp import ClientSession
 
 from dovetail.client import Client
-from tests.servers.driving import refused_command, use_over_http, use_over_stdio
-from tests.servers.vault.driving import (
+from tests.servers.driving import (
     PATIENCE,
-    command,
     good,
-    over_stdio,
     refused,
+    refused_command,
     serving_http,
-    wait_until_indexed,
-    write,
+    use_over_http,
+    use_over_stdio,
 )
+from tests.servers.vault.driving import command, over_stdio, wait_until_indexed, write
 
 
 @pytest.fixture

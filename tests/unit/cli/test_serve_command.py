@@ -15,7 +15,7 @@ from dovetail.cli.app import app
 from dovetail.client import Client
 from dovetail.errors import DovetailError
 from dovetail.guard.key_file import KeyFile
-from tests.servers.vault.driving import PATIENCE, serving_http
+from tests.servers.driving import PATIENCE, serving_http
 
 
 def test_every_ready_server_has_what_the_command_needs() -> None:

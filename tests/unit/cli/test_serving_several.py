@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 
 from dovetail.client import Client
-from tests.servers.vault.driving import PATIENCE, serving_http
+from tests.servers.driving import PATIENCE, serving_http
 
 PROGRAM = """
 from dovetail import Server

@@ -114,7 +114,9 @@ class Driver:
 
     def has(self, context: BrowserContext) -> bool:
         """Whether a context is one of the browser that runs now."""
-        return self._running is not None and context.browser is self._running.browser
+        running = self._running
+        is_ours = running is not None and context.browser is running.browser
+        return is_ours and self.is_running
 
     async def release_context(self, context: BrowserContext) -> None:
         """End a session: its context is closed; one that keeps cookies only loses our pages."""

@@ -33,6 +33,8 @@ __all__ = ["BrowserSession", "SessionLimits", "Sessions"]
 
 _SESSION_HEADER = b"mcp-session-id"
 _CONNECTION = "dovetail.browser.connection"
+# Less than the time within which nothing may be left of a browser.
+_RELEASE_SECONDS = 3.0
 _MOST_REMEMBERED = 200
 
 
@@ -64,6 +66,9 @@ class BrowserSession:
     async def start(self) -> None:
         """Have a browser context."""
         async with self._starting:
+            if self._context is not None and not self._driver.has(self._context):
+                # Where the driver has died nobody is told that a context has closed.
+                self._lost(self._context)
             if self._context is None:
                 context = await self._driver.new_context()
                 context.on("close", lambda _: self._lost(context))
@@ -76,7 +81,7 @@ class BrowserSession:
         self.tabs.lose_all("its session was closed")
         if context is not None:
             with contextlib.suppress(TimeoutError, *driver_errors()):
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(_RELEASE_SECONDS):
                     await self._driver.release_context(context)
 
     def _lost(self, context: BrowserContext) -> None:
@@ -142,9 +147,8 @@ class Sessions:
             await self.close_idle()
 
     async def close(self) -> None:
-        """Close all."""
-        for session in list(self._named.values()):
-            await self._close(session)
+        """Close all, at the same time: a browser that hangs must not hold up the end for each."""
+        await asyncio.gather(*(self._close(session) for session in list(self._named.values())))
 
     async def _find(self, ctx: Context, handle: str | None, may_begin: bool) -> BrowserSession:
         owner = _owner(ctx)

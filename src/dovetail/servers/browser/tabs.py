@@ -57,7 +57,9 @@ class Tabs:
             self._adopt(page)
 
     def lose_all(self, reason: str) -> None:
-        """The context is gone, and all tabs with it."""
+        """The context is gone, or another session's from now on; and with it all tabs."""
+        if self._context is not None:
+            self._context.remove_listener("page", self._appeared)
         self._context = None
         for tab in self:
             tab.end(reason)
