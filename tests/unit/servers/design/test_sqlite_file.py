@@ -1,29 +1,11 @@
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from dovetail import ToolError
-from dovetail.servers.design import sqlite_file
 from dovetail.servers.design.sqlite_file import SqliteFile
-
-
-def test_a_file_that_somebody_holds_is_said_to_be_busy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sqlite_file, "_PATIENCE_MS", 1)
-    file = SqliteFile(tmp_path / "designs.db")
-    other = sqlite3.connect(tmp_path / "designs.db", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(ToolError, match="busy"), file.writing():
-        pass
-    other.execute("ROLLBACK")
-    other.close()
-    with file.writing() as database:
-        database.execute("INSERT INTO changes(design) VALUES('d')")
-    file.close()
 
 
 def test_a_file_that_breaks_under_our_hands_is_told(tmp_path: Path) -> None:
