@@ -13,7 +13,8 @@ import contextlib
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -70,6 +71,8 @@ class TaskKeeper:
         self._engine: Engine | None = None
         self._runner: TaskRunner | None = None
         self._live: dict[str, TaskRun] = {}
+        # Taken by this process, and not at work yet: nobody else's to take over.
+        self._in_hand: Counter[str] = Counter()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._upkeep: asyncio.Task[None] | None = None
         self._starting: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
@@ -254,7 +257,8 @@ class TaskKeeper:
             await self._finish(run, answer if isinstance(answer, bytes) else await answer)
         except asyncio.CancelledError:
             # Somebody has ended it and said so, or the server ends.
-            if self._stopping and not run.resumable and run.row.status not in FINAL:
+            is_left = self._stopping and self._live.get(run.id) is run
+            if is_left and not run.resumable and run.row.status not in FINAL:
                 await self._fail(run.row, "The server was shut down before the task had ended.")
             raise
         finally:
@@ -287,17 +291,32 @@ class TaskKeeper:
 
     async def _take_over(self) -> None:
         """Go on with what nobody runs any more, or say that it has failed."""
-        for row in await self._rows.do(self._rows.opened.adopt, tuple(self._live)):
-            kept = KeptRecord() if row.record is None else codec.decode_as(KeptRecord, row.record)
-            call = reopen_request(row, self._ready.eras)
-            if call is None or not self._is_resumable(call.params.name):  # type: ignore[attr-defined]
-                await self._fail(row, "The process that ran the task has ended before it.")
-            elif kept.attempts >= _MOST_ATTEMPTS:
-                await self._fail(
-                    row, f"{kept.attempts} processes have run the task and ended before it."
-                )
-            else:
-                await self._run_again(call, row, kept)
+        known = (*self._live, *self._in_hand)
+        rows = await self._rows.do(self._rows.opened.adopt, known)
+        with self._holding([row.id for row in rows]):
+            for row in rows:
+                await self._go_on_with(row)
+
+    @contextlib.contextmanager
+    def _holding(self, ids: Sequence[str]) -> Iterator[None]:
+        self._in_hand.update(ids)
+        try:
+            yield
+        finally:
+            self._in_hand.subtract(ids)
+            self._in_hand += Counter()
+
+    async def _go_on_with(self, row: TaskRow) -> None:
+        kept = KeptRecord() if row.record is None else codec.decode_as(KeptRecord, row.record)
+        call = reopen_request(row, self._ready.eras)
+        if call is None or not self._is_resumable(call.params.name):  # type: ignore[attr-defined]
+            await self._fail(row, "The process that ran the task has ended before it.")
+        elif kept.attempts >= _MOST_ATTEMPTS:
+            await self._fail(
+                row, f"{kept.attempts} processes have run the task and ended before it."
+            )
+        else:
+            await self._run_again(call, row, kept)
 
     async def _run_again(self, call: Call, row: TaskRow, kept: KeptRecord) -> None:
         row = replace(row, status=Status.WORKING.value, asks=None, updated=time.time())
@@ -335,6 +354,11 @@ class TaskKeeper:
 
     async def _wake(self, row: TaskRow, answers: Mapping[str, Raw]) -> None:
         """Answers for a task that sleeps: with the last one it runs again."""
+        # Before it is woken: between that and its run it would look like one left behind.
+        with self._holding([row.id]):
+            await self._wake_held(row, answers)
+
+    async def _wake_held(self, row: TaskRow, answers: Mapping[str, Raw]) -> None:
         if not await self._rows.do(self._rows.opened.wake, row.id):
             # Somebody else is at it.
             await self._rows.do(self._rows.opened.leave, row.id, codec.encode(dict(answers)))

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from dovetail import Context, Options, Server
 from dovetail.runtime import tasks as module
 from dovetail.runtime.tasks import TaskKeeper
 from dovetail.spec.keys import TASKS
 from dovetail.stores.tasks import ASLEEP
+from dovetail.wire import codec
 from tests.unit.stores.task_stores import KINDS
 from tests.unit.talk import LEGACY, MODERN, Wire, answer, run
 
@@ -498,6 +500,50 @@ def test_what_waits_when_the_server_closes_goes_to_sleep(tmp_path: Path) -> None
         await second.reply(id, **{key: YES})
         task = await second.until(id, "completed")
         assert task["result"]["content"][0]["text"] == "{'n': 7}"
+        await second.server.close()
+
+    run(scenario())
+
+
+def test_all_that_wait_when_the_server_closes_go_to_sleep(tmp_path: Path) -> None:
+    async def plain(what: str, ctx: Context) -> str:
+        return str((await ctx.elicit("Well?", FORM)).data)
+
+    async def scenario() -> None:
+        first = Yard(str(tmp_path / "t.sqlite3"))
+        first.server.tools.add(plain, task="optional")
+        ids = [await first.make("plain") for _ in range(5)]
+        for id in ids:
+            await first.until(id, "input_required")
+        await first.server.close()
+        second = Yard(str(tmp_path / "t.sqlite3"))
+        second.server.tools.add(plain, task="optional")
+        await second.server.start()
+        assert {(await second.get(id))["status"] for id in ids} == {"input_required"}
+        await second.server.close()
+
+    run(scenario())
+
+
+def test_a_task_that_wakes_is_not_taken_for_one_that_was_left_behind(tmp_path: Path) -> None:
+    async def plain(what: str, ctx: Context) -> str:
+        return str((await ctx.elicit("Well?", FORM)).data)
+
+    async def scenario() -> None:
+        first = Yard(str(tmp_path / "t.sqlite3"))
+        first.server.tools.add(plain, task="optional")
+        id = await first.make("plain")
+        [key] = (await first.until(id, "input_required"))["inputRequests"]
+        await first.server.close()
+        second = Yard(str(tmp_path / "t.sqlite3"))
+        second.server.tools.add(plain, task="optional")
+        await second.server.start()
+        row = second.keeper._rows.opened.get(id)
+        assert row is not None
+        # The look for what was left behind comes between waking the task and running it.
+        answered = {key: Raw(codec.encode(YES))}
+        await asyncio.gather(second.keeper._wake(row, answered), second.keeper._take_over())
+        assert (await second.until(id, "completed", "failed"))["status"] == "completed"
         await second.server.close()
 
     run(scenario())
