@@ -76,36 +76,50 @@ def _our_steps(**fetching: object) -> dict[str, Step]:
 class _Peer:
     """What the peer showed last, in which its refs are found."""
 
-    def __init__(self, look: Callable[[PipedServer, str], dict[str, Any]]) -> None:
+    def __init__(self, look: Callable[[PipedServer, str], dict[str, Any]], is_read: bool) -> None:
         # Takes a text that must be in what is shown.
         self._look = look
+        self._is_read = is_read
+        self._shown = ""
 
     def fetch(self, server: PipedServer, site: str) -> None:
+        """Go there, and look if the page is to be read: the answer only names a file with it."""
         server.call("browser_navigate", {"url": site})
+        self._shown = ""
+        if self._is_read:
+            self._show(server, "Product 042")
 
     def click(self, server: PipedServer, _site: str) -> None:
+        """By the ref of the product."""
         target = self._find(server, "Product 042", "link")
         server.call("browser_click", {"element": "the product", "target": target})
+        self._shown = ""
 
     def type(self, server: PipedServer, _site: str) -> None:
+        """By the ref of the field."""
         target = self._find(server, "Quantity", "textbox")
         server.call("browser_type", {"element": "quantity", "target": target, "text": "3"})
 
     def read(self, server: PipedServer, _site: str) -> None:
-        shown = self._look(server, "Total")
-        assert "Total: 156" in str(shown), shown
+        """The total, as it is now."""
+        self._show(server, "Total")
+        assert "Total: 156" in self._shown, self._shown
 
     def _find(self, server: PipedServer, name: str, role: str) -> str:
-        found = re.search(rf'{role} "{name}"[^\n]*?\[ref=(\w+)\]', self._text(server, name))
+        if not self._shown:
+            self._show(server, name)
+        found = re.search(rf'{role} "{name}"[^\n]*?\[ref=(\w+)\]', self._shown)
         assert found is not None, f"{role} {name} is not in what it showed"
         return found[1]
 
-    def _text(self, server: PipedServer, name: str) -> str:
-        return "\n".join(part["text"] for part in self._look(server, name)["content"])
+    def _show(self, server: PipedServer, name: str) -> None:
+        self._shown = "\n".join(part["text"] for part in self._look(server, name)["content"])
 
 
-def _peer_steps(look: Callable[[PipedServer, str], dict[str, Any]]) -> dict[str, Step]:
-    peer = _Peer(look)
+def _peer_steps(
+    look: Callable[[PipedServer, str], dict[str, Any]], *, is_read: bool
+) -> dict[str, Step]:
+    peer = _Peer(look, is_read)
     return {"fetch": peer.fetch, "click": peer.click, "type": peer.type, "read": peer.read}
 
 
@@ -127,9 +141,11 @@ def _search(server: PipedServer, text: str) -> dict[str, Any]:
 
 CONTESTANTS = {
     OURS: Contestant("the page is read", _our_command, _our_steps()),
-    PEER: Contestant("the page is read", _peer_command, _peer_steps(_snapshot)),
+    PEER: Contestant("the page is read", _peer_command, _peer_steps(_snapshot, is_read=True)),
     OURS_SPARING: Contestant(
         "only what is needed", _our_command, _our_steps(format="markdown", maxChars=_SPARING)
     ),
-    PEER_SPARING: Contestant("only what is needed", _peer_command, _peer_steps(_search)),
+    PEER_SPARING: Contestant(
+        "only what is needed", _peer_command, _peer_steps(_search, is_read=False)
+    ),
 }

@@ -22,8 +22,18 @@ def judge_browser(figures: Mapping[str, BrowserFigures]) -> list[Target]:
         Target(
             "milliseconds to tools/list, no browser", ours.tools, _TOOLS_MS, 1.0, is_ceiling=True
         ),
-        Target(f"warm fetch: {PEER}", ours.warm["fetch"], peer.warm["fetch"], 1.0),
+        Target(
+            f"warm fetch that gives the page: {PEER}", ours.warm["fetch"], peer.warm["fetch"], 1.0
+        ),
         Target(f"{characters}: {PEER}", ours.all_characters, peer.all_characters, 10.0),
+        # Of its fetch nothing comes back but the name of a file; of ours the beginning of the page.
+        Target(
+            f"warm fetch, both sparing: {PEER}",
+            sparing.warm["fetch"],
+            peer_sparing.warm["fetch"],
+            1.0,
+            is_promise=False,
+        ),
         Target(
             f"{characters}, both sparing: {PEER}",
             sparing.all_characters,
