@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dovetail.core.handler import Handler
 
 __all__ = [
+    "FULL_REACH",
     "Ask",
     "Call",
     "Detachable",
@@ -105,6 +106,9 @@ class Reach(NamedTuple):
     changes: bool = True
     # It hears what a handler says before the answer.
     messages: bool = True
+
+
+FULL_REACH = Reach()
 
 
 class Origin(Protocol):

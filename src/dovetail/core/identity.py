@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from dovetail.core.call import Reach
+from dovetail.core.call import FULL_REACH, Reach
 from dovetail.spec.keys import TASKS
 from dovetail.spec.models import Implementation
 from dovetail.spec.revisions import Revision
@@ -27,7 +27,7 @@ class Identity(NamedTuple):
     def capabilities_at(
         self,
         revision: Revision,
-        reach: Reach = Reach(),  # noqa: B008
+        reach: Reach = FULL_REACH,
         *,
         owner: str | None = None,
     ) -> dict[str, Any]:

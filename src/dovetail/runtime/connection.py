@@ -13,7 +13,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from dovetail.core.call import Call, Given, Reach
+from dovetail.core.call import FULL_REACH, Call, Given
 from dovetail.core.principal import Principal
 from dovetail.eras.select import ListenStream, Session, announce, id_in_use, no_batches
 from dovetail.errors import InternalError, InvalidRequestError, RpcError
@@ -46,7 +46,7 @@ class _InFlight:
 class Connection:
     """Serves one client. Make it with `server.connect(send)`, on a running event loop."""
 
-    reach = Reach()
+    reach = FULL_REACH
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from dovetail.core.call import Call, Given, Outbox, Reach
+from dovetail.core.call import FULL_REACH, Call, Given, Outbox, Reach
 from dovetail.core.principal import Principal
 from dovetail.eras.select import ListenStream, no_batches
 from dovetail.errors import InvalidRequestError, RpcError
@@ -83,7 +83,7 @@ class DeadEnd:
     """What carries a request whose caller wants the answer alone: nothing is kept."""
 
     # Whoever embeds a server may have a way of its own to tell clients of changes.
-    reach = Reach()
+    reach = FULL_REACH
 
     def start_session(self, revision: Revision, params: InitializeParams) -> None:
         """The next request will not know of this one."""

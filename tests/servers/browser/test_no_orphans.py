@@ -15,13 +15,14 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from dovetail.client import Client
 from tests.servers.browser.driving import command
+from tests.servers.browser.listening import listening
 from tests.servers.driving import serving_http
 
 RUNS = int(os.environ.get("BROWSER_KILL_RUNS", "3"))
@@ -32,8 +33,6 @@ GONE_AFTER = 5.0 if "BROWSER_KILL_RUNS" in os.environ else 20.0
 
 # Set for what a test starts, and inherited by all that comes of it.
 MARK = "DOVETAIL_TEST_MARK"
-
-Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class Marked:
@@ -102,24 +101,6 @@ def marked() -> Iterator[Marked]:
         yield Marked(Path(folder))
 
 
-@contextlib.asynccontextmanager
-async def site(handler: Handler) -> AsyncIterator[int]:
-    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        open_writers.add(writer)
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
-            await handler(reader, writer)
-        writer.close()
-
-    open_writers: set[asyncio.StreamWriter] = set()
-    server = await asyncio.start_server(handle, "127.0.0.1", 0)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
-        for writer in open_writers:
-            writer.transport.abort()
-
-
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """A page; none under /never."""
     head = await reader.readuntil(b"\r\n\r\n")
@@ -168,7 +149,7 @@ def test_nothing_is_left_when_one_side_is_killed(
     dice = random.Random(f"{victim} {run}")
 
     async def scenario() -> None:
-        async with asyncio.timeout(PATIENCE), site(answer) as port:
+        async with asyncio.timeout(PATIENCE), listening(answer) as port:
             path = "/never" if run % 3 == 2 else "/"
             url = f"http://127.0.0.1:{port}{path}"
             async with visiting(marked, url, port) as (client, server):
@@ -196,7 +177,7 @@ def test_nothing_is_left_when_one_side_is_killed(
 def test_nothing_is_left_when_a_server_over_http_is_killed(marked: Marked, run: int) -> None:
 
     async def scenario() -> None:
-        async with asyncio.timeout(PATIENCE), site(answer) as port:
+        async with asyncio.timeout(PATIENCE), listening(answer) as port:
             words = command("--allow", f"127.0.0.1:{port}", "--http", "0")
             process = await asyncio.create_subprocess_exec(
                 *words,
@@ -241,7 +222,7 @@ def test_the_pages_of_a_client_that_was_killed_are_closed_and_the_server_lives()
         )
 
     async def scenario() -> None:
-        async with asyncio.timeout(PATIENCE), site(hold) as port:
+        async with asyncio.timeout(PATIENCE), listening(hold) as port:
             words = command("--allow", f"127.0.0.1:{port}", "--http", "0", "--idle", "0.05")
             async with serving_http(words) as [address]:
                 url = f"http://127.0.0.1:{port}/"

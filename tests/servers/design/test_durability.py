@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sqlite3
 import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from dovetail.servers.design.storage import AssetQuery
 from tests.servers.design.writing import open_studio
-
-ROOT = Path(__file__).resolve().parents[3]
-# So many processes are killed; DURABILITY_RUNS=100 is the whole proof.
-RUNS = int(os.environ.get("DURABILITY_RUNS", "8"))
+from tests.servers.killing import RUNS, kill_writers, start_writer
 
 
 def start(directory: Path, who: str, count: int, prefix: str = "") -> subprocess.Popen[str]:
-    module = "tests.servers.design.writing"
-    words = f"{prefix}exec {sys.executable} -m {module} {directory} {who} {count}"
-    return subprocess.Popen(
-        ["/bin/sh", "-c", words],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return start_writer("tests.servers.design.writing", directory, who, count, prefix)
 
 
 def assert_whole(directory: Path, answered: set[str]) -> int:
@@ -71,22 +58,7 @@ def test_two_processes_on_one_design_lose_no_change(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(60 + 3 * RUNS)
 def test_killed_writers_leave_no_half_version(tmp_path: Path) -> None:
-    answered: set[str] = set()
-    for number in range(RUNS):
-        writer = start(tmp_path, f"run{number}", 1_000_000)
-        assert writer.stdout is not None
-        # Each is killed at another point: after so many answers, amid the next change.
-        lines = [writer.stdout.readline() for _ in range(1 + number % 7)]
-        os.kill(writer.pid, signal.SIGKILL)
-        rest, _ = writer.communicate()
-        answered |= {
-            line.strip()
-            for line in [*lines, *rest.splitlines(keepends=True)]
-            if line.endswith("\n")
-        }
-        if number % 10 == 9:
-            assert_whole(tmp_path, answered)
-    assert assert_whole(tmp_path, answered) >= len(answered) >= RUNS
+    kill_writers(partial(start, tmp_path), partial(assert_whole, tmp_path))
 
 
 def test_a_full_disk_refuses_and_writes_nothing_by_half(tmp_path: Path) -> None:

@@ -1,15 +1,13 @@
 """Two processes on one file lose nothing; a process that is killed leaves whole versions only.
 
-A few kills by default; DURABILITY_RUNS=100 (make durability) is the whole test.
+A few kills by default; `make durability` is the whole test.
 """
 
 from __future__ import annotations
 
-import os
-import signal
 import sqlite3
 import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,20 +17,11 @@ from dovetail.servers.graph.moments import Span, View
 from dovetail.servers.graph.records import EntityRecord
 from dovetail.servers.graph.sqlite_store import SqliteStore
 from dovetail.servers.graph.storage import ChangeFilter, Page
-
-ROOT = Path(__file__).resolve().parents[3]
-RUNS = int(os.environ.get("DURABILITY_RUNS", "10"))
+from tests.servers.killing import kill_writers, start_writer
 
 
 def start(database: Path, who: str, count: int, prefix: str = "") -> subprocess.Popen[str]:
-    words = f"{prefix}exec {sys.executable} -m tests.servers.graph.writing {database} {who} {count}"
-    return subprocess.Popen(
-        ["/bin/sh", "-c", words],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return start_writer("tests.servers.graph.writing", database, who, count, prefix)
 
 
 def assert_whole(database: Path, answered: set[str]) -> int:
@@ -79,22 +68,7 @@ def test_two_processes_of_500_writes_lose_none(tmp_path: Path) -> None:
 @pytest.mark.timeout(240)
 def test_killed_writers_leave_no_half_version(tmp_path: Path) -> None:
     database = tmp_path / "graph.db"
-    answered: set[str] = set()
-    for number in range(RUNS):
-        writer = start(database, f"run{number}", 1_000_000)
-        assert writer.stdout is not None
-        # Each is killed at another point: after so many answers, amid the next change.
-        lines = [writer.stdout.readline() for _ in range(1 + number % 7)]
-        os.kill(writer.pid, signal.SIGKILL)
-        rest, _ = writer.communicate()
-        answered |= {
-            line.strip()
-            for line in [*lines, *rest.splitlines(keepends=True)]
-            if line.endswith("\n")
-        }
-        if number % 10 == 9:
-            assert_whole(database, answered)
-    assert assert_whole(database, answered) >= len(answered) >= RUNS
+    kill_writers(partial(start, database), partial(assert_whole, database))
 
 
 def test_a_full_disk_refuses_and_writes_nothing_by_half(tmp_path: Path) -> None:

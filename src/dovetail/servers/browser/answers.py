@@ -9,8 +9,8 @@ forms together stay inside maxChars, so a long page gets about half of it.
 from __future__ import annotations
 
 import functools
-import secrets as random
 from collections.abc import Callable, Coroutine
+from secrets import token_hex
 from typing import Any
 
 import msgspec
@@ -20,8 +20,8 @@ from dovetail.servers.browser.cutting import Cut, cut
 from dovetail.servers.browser.examples import EXAMPLES
 from dovetail.servers.browser.inputs import MAX_CHARS
 from dovetail.servers.browser.page_errors import driver_errors, explain, refuse
-from dovetail.servers.browser.results import schema_of
 from dovetail.servers.browser.secret_values import Secrets
+from dovetail.servers.describing import describe
 
 __all__ = [
     "ACTS",
@@ -84,15 +84,7 @@ def tool(
     result: type[msgspec.Struct] | None,
 ) -> Callable[[Callable[..., Coroutine[Any, Any, ToolResult]]], Any]:
     """Register a tool; its errors are told in words, without secrets and bounded."""
-    example = msgspec.json.encode(EXAMPLES[name]).decode()
-    options: dict[str, Any] = {
-        "name": name,
-        "title": name.replace("_", " ").capitalize(),
-        "description": f"{text}\n\nExample: {example}",
-        "annotations": hints,
-    }
-    if result is not None:
-        options["output_schema"] = schema_of(result)
+    options = describe(name, text, hints, result, EXAMPLES[name])
 
     def register(function: Callable[..., Coroutine[Any, Any, ToolResult]]) -> Any:
         @functools.wraps(function)
@@ -158,7 +150,7 @@ def page_answer(
         cost = len(part.text) + json_size(part.text)
         share = max(max_chars - (size - cost), 0) / cost
         room = min(int(len(part.text) * share), room - 1)
-    mark = random.token_hex(4)
+    mark = token_hex(4)
     block = f"{_OPEN.format(mark=mark)}{part.text}{_CLOSE.format(mark=mark)}"
     meta = {"untrusted": True}
     return ToolResult(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 __all__ = [
@@ -25,7 +23,6 @@ __all__ = [
     "TabView",
     "TypedPage",
     "Waited",
-    "schema_of",
 ]
 
 
@@ -224,11 +221,3 @@ class ScriptRun(_WithPage, kw_only=True):
 
     kind: str
     took_ms: int
-
-
-def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """The JSON Schema of a result, with the object itself at the root."""
-    schema = msgspec.json.schema(kind)
-    definitions = schema["$defs"]
-    root = definitions.pop(kind.__name__)
-    return {**root, "$defs": definitions} if definitions else root

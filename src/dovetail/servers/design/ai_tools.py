@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Meta
 
 from dovetail import Context, Server, ToolError, ToolResult
-from dovetail.servers.design.answers import CHANGES, EDITS, answer, tool
+from dovetail.servers.describing import CHANGES, EDITS
+from dovetail.servers.design.answers import answer, tool
 from dovetail.servers.design.canvases import Canvas, to_design
 from dovetail.servers.design.design_tools import new_design
 from dovetail.servers.design.inputs import ApiKey, Side

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dovetail import Context, ToolError
-from dovetail.servers.design.answers import Budget
+from dovetail.servers.budget import Budget
+from dovetail.servers.design.answers import MAX_CHARS
 from dovetail.servers.design.canvases import Canvas
 from dovetail.servers.design.design_tools import new_design
 from dovetail.servers.design.export_files import FileBatch, link_to
@@ -118,7 +119,7 @@ class Application:
                 files = []
                 if self.format is not None:
                     files = batch.finish(writer, self.caller, records, SUFFIXES[self.format])
-        budget = Budget()
+        budget = Budget(MAX_CHARS)
         kept = records if self.keep_designs else []
         designs = fitting([show_design(one) for one in kept], budget)
         listed = fitting(files, budget)

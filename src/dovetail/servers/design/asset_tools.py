@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from dovetail import Context, ResourceLink, ResourceNotFoundError, Server, ToolError, ToolResult
-from dovetail.servers.design.answers import CHANGES, READS, Budget, answer, tool
+from dovetail.servers.budget import Budget
+from dovetail.servers.describing import CHANGES, READS
+from dovetail.servers.design.answers import MAX_CHARS, answer, tool
 from dovetail.servers.design.canvases import new_id
 from dovetail.servers.design.inputs import ApiKey, Limit, Page
 from dovetail.servers.design.inspecting import inspect_asset
@@ -45,7 +47,7 @@ def add_asset_tools(server: Server, studio: Studio) -> None:
         )
         with studio.store.reading() as reader:
             found = reader.assets(query)
-        shown = fitting([show_asset(one) for one in found.items], Budget())
+        shown = fitting([show_asset(one) for one in found.items], Budget(MAX_CHARS))
         end = query.skip + len(shown)
         return answer(
             AssetPage(assets=shown, page=page, total=found.total, has_more=end < found.total)

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from dovetail import Context, Server, ToolError, ToolResult
-from dovetail.servers.design.answers import CHANGES, DESTROYS, SETS, answer, tool
+from dovetail.servers.describing import CHANGES, DESTROYS, SETS
+from dovetail.servers.design.answers import answer, tool
 from dovetail.servers.design.canvases import Canvas, refuse_too_many, to_design
 from dovetail.servers.design.connecting import follow_connectors
 from dovetail.servers.design.element_schema import element_definitions

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from dovetail import Context, ResourceNotFoundError, Server, ToolError
-from dovetail.servers.design.answers import Budget
+from dovetail.servers.budget import Budget
+from dovetail.servers.design.answers import MAX_CHARS
 from dovetail.servers.design.asset_tools import show_asset
 from dovetail.servers.design.element_schema import element_definitions
 from dovetail.servers.design.exporting import draw_preview
@@ -52,7 +53,7 @@ def _add_lists(server: Server, studio: Studio) -> None:
         query = DesignQuery(viewer=caller_of(ctx).viewer, limit=_MOST_LISTED)
         with studio.store.reading() as reader:
             found = reader.designs(query)
-        shown = fitting([show_design(one) for one in found.items], Budget())
+        shown = fitting([show_design(one) for one in found.items], Budget(MAX_CHARS))
         return {"designs": msgspec.to_builtins(shown), "total": found.total}
 
     @server.resource(
@@ -61,7 +62,7 @@ def _add_lists(server: Server, studio: Studio) -> None:
     def templates(ctx: Context) -> Any:
         """Templates with their fields."""
         found = show_templates(studio, caller_of(ctx))
-        shown = fitting(found, Budget())
+        shown = fitting(found, Budget(MAX_CHARS))
         return {"templates": msgspec.to_builtins(shown), "total": len(found)}
 
     @server.resource(
@@ -72,7 +73,7 @@ def _add_lists(server: Server, studio: Studio) -> None:
         query = AssetQuery(viewer=caller_of(ctx).viewer, limit=_MOST_LISTED)
         with studio.store.reading() as reader:
             found = reader.assets(query)
-        shown = fitting([show_asset(one) for one in found.items], Budget())
+        shown = fitting([show_asset(one) for one in found.items], Budget(MAX_CHARS))
         return {"assets": msgspec.to_builtins(shown), "total": found.total}
 
 

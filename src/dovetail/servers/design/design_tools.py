@@ -8,15 +8,9 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from dovetail import Context, Server, ToolError, ToolResult
-from dovetail.servers.design.answers import (
-    CHANGES,
-    DESTROYS,
-    READS,
-    SETS,
-    Budget,
-    answer,
-    tool,
-)
+from dovetail.servers.budget import Budget
+from dovetail.servers.describing import CHANGES, DESTROYS, READS, SETS
+from dovetail.servers.design.answers import MAX_CHARS, answer, tool
 from dovetail.servers.design.canvases import Canvas, new_id, refuse_too_many, shorten, to_design
 from dovetail.servers.design.filling import find_fields
 from dovetail.servers.design.inputs import (
@@ -76,7 +70,7 @@ def add_design_tools(server: Server, studio: Studio) -> None:
         )
         with studio.store.reading() as reader:
             found = reader.designs(query)
-        shown = fitting([show_design(one) for one in found.items], Budget())
+        shown = fitting([show_design(one) for one in found.items], Budget(MAX_CHARS))
         end = query.skip + len(shown)
         return answer(
             DesignPage(designs=shown, page=page, total=found.total, has_more=end < found.total)
@@ -309,7 +303,7 @@ def _detail(record: DesignRecord, state: State, offset: int, ids: list[str] | No
         canvas = Canvas(state)
         elements = [canvas.get(id) for id in ids]
         longest = _LONGEST_ALONE
-    shown = fitting([shorten(one, longest) for one in elements[offset:]], Budget())
+    shown = fitting([shorten(one, longest) for one in elements[offset:]], Budget(MAX_CHARS))
     end = offset + len(shown)
     return DesignDetail(
         design=show_design(record),

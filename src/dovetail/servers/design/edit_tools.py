@@ -8,7 +8,9 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dovetail import Context, Server, ToolError, ToolResult
-from dovetail.servers.design.answers import EDITS, SETS, Budget, answer, tool
+from dovetail.servers.budget import Budget
+from dovetail.servers.describing import EDITS, SETS
+from dovetail.servers.design.answers import answer, tool
 from dovetail.servers.design.arranging import (
     ALIGNMENTS,
     Alignment,

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from dovetail import Context, EmbeddedResource, Image, ResourceNotFoundError, Server, ToolResult
-from dovetail.servers.design.answers import EDITS, answer, tool
+from dovetail.servers.describing import EDITS
+from dovetail.servers.design.answers import answer, tool
 from dovetail.servers.design.export_files import EXPORT_URI, FileBatch, link_to
 from dovetail.servers.design.exporting import SUFFIXES, Look, Wish, draw, draw_small
 from dovetail.servers.design.inputs import ApiKey, DesignId, Format, Overwrite, SaveTo

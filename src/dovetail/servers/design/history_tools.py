@@ -9,7 +9,9 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from dovetail import Context, Server, ToolError, ToolResult
-from dovetail.servers.design.answers import CHANGES, Budget, answer, tool
+from dovetail.servers.budget import Budget
+from dovetail.servers.describing import CHANGES
+from dovetail.servers.design.answers import MAX_CHARS, answer, tool
 from dovetail.servers.design.comparing import compare, summarise
 from dovetail.servers.design.inputs import ApiKey, DesignId, IfVersion
 from dovetail.servers.design.results import HistoryAnswer, VersionView
@@ -95,7 +97,7 @@ def _list(asked: _Asked) -> HistoryAnswer:
     with asked.studio.store.reading() as reader:
         record = asked.studio.find(reader, asked.caller, asked.id, in_trash=True)
         found = reader.versions(asked.id, asked.before, asked.limit + 1)
-    shown = fitting([_view(one, asked.caller) for one in found[: asked.limit]], Budget())
+    shown = fitting([_view(one, asked.caller) for one in found[: asked.limit]], Budget(MAX_CHARS))
     has_more = len(found) > len(shown)
     return HistoryAnswer(
         design_id=asked.id,
@@ -116,7 +118,7 @@ def _diff(asked: _Asked) -> HistoryAnswer:
         old = _state_at(reader, record, since)
         new = _state_at(reader, record, until)
     differences = compare(old, new)
-    shown = fitting(differences, Budget())
+    shown = fitting(differences, Budget(MAX_CHARS))
     told = summarise(differences) or "nothing"
     return HistoryAnswer(
         design_id=asked.id,

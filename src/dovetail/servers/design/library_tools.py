@@ -8,7 +8,9 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from dovetail import Server, ToolResult
-from dovetail.servers.design.answers import READS, Budget, answer, tool
+from dovetail.servers.budget import Budget
+from dovetail.servers.describing import READS
+from dovetail.servers.design.answers import MAX_CHARS, answer, tool
 from dovetail.servers.design.inputs import ApiKey, Page, Query
 from dovetail.servers.design.library.font_catalogue import font_advice
 from dovetail.servers.design.library.font_catalogue import list_fonts as fonts_of
@@ -70,7 +72,7 @@ def add_library_tools(server: Server, studio: Studio) -> None:
 def show_fonts(studio: Studio, category: str | None = None) -> FontCatalogue:
     """The families that are there, and advice."""
     found = fonts_of(category, studio.book)
-    shown = fitting(found, Budget())
+    shown = fitting(found, Budget(MAX_CHARS))
     return FontCatalogue(fonts=shown, total=len(found), source="embedded", **font_advice())
 
 
@@ -162,7 +164,7 @@ def _add_searches(server: Server) -> None:
         found = shapes_of(category)
         if search:
             found = [one for one in search_shapes(search) if one in found]
-        shown = fitting([_show_shape(one) for one in found[offset:]], Budget())
+        shown = fitting([_show_shape(one) for one in found[offset:]], Budget(MAX_CHARS))
         end = offset + len(shown)
         return answer(
             ShapePage(
@@ -180,7 +182,7 @@ def _page(
     query: str, found: Sequence[Any], page: int, size: int, style: str = "regular"
 ) -> ToolResult:
     start = (page - 1) * size
-    shown = fitting([_show(one, style) for one in found[start : start + size]], Budget())
+    shown = fitting([_show(one, style) for one in found[start : start + size]], Budget(MAX_CHARS))
     end = start + len(shown)
     return answer(
         Found(

@@ -8,7 +8,9 @@ import msgspec
 from msgspec import Meta
 
 from dovetail import Context, Image, Server, ToolResult
-from dovetail.servers.design.answers import MAX_CHARS, READS, Budget, answer, tool
+from dovetail.servers.budget import Budget
+from dovetail.servers.describing import READS
+from dovetail.servers.design.answers import MAX_CHARS, answer, tool
 from dovetail.servers.design.exporting import Look, draw_small
 from dovetail.servers.design.inputs import ApiKey, DesignId
 from dovetail.servers.design.looking import Region, describe_state

@@ -31,7 +31,6 @@ __all__ = [
     "TemplateView",
     "VersionView",
     "WarningView",
-    "schema_of",
 ]
 
 
@@ -323,11 +322,3 @@ class ChatAnswer(_Result, kw_only=True, omit_defaults=False):
     # A new background, which is no operation; update_design takes it.
     background: str | None
     applied: bool
-
-
-def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """The JSON Schema of a result, with the object itself at the root."""
-    schema = msgspec.json.schema(kind)
-    definitions = schema["$defs"]
-    root = definitions.pop(kind.__name__)
-    return {**root, "$defs": definitions} if definitions else root

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail.servers.design.answers import Budget
+from dovetail.servers.budget import Budget
 from dovetail.servers.design.looking import find_warnings
 from dovetail.servers.design.results import Changed, DesignView, WarningView
 from dovetail.servers.design.storage import DesignRecord

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from dovetail import Context, Server, ToolError, ToolResult
-from dovetail.servers.design.answers import CHANGES, EDITS, READS, Budget, answer, tool
+from dovetail.servers.budget import Budget
+from dovetail.servers.describing import CHANGES, EDITS, READS
+from dovetail.servers.design.answers import MAX_CHARS, answer, tool
 from dovetail.servers.design.applying import Application
 from dovetail.servers.design.design_tools import new_design
 from dovetail.servers.design.filling import find_fields, read_rows
@@ -64,7 +66,7 @@ def add_template_tools(server: Server, studio: Studio) -> None:
         every = show_templates(studio, caller_of(ctx))
         found = [one for one in every if _fits(one, category, search)]
         start = (page - 1) * limit
-        shown = fitting(found[start : start + limit], Budget())
+        shown = fitting(found[start : start + limit], Budget(MAX_CHARS))
         return answer(
             TemplatePage(
                 templates=shown,

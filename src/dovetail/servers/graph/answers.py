@@ -8,14 +8,13 @@ from typing import Any
 import msgspec
 
 from dovetail import Server, ToolAnnotations, ToolError, ToolResult
+from dovetail.servers import describing
+from dovetail.servers.budget import Budget
 from dovetail.servers.graph.examples import EXAMPLES
-from dovetail.servers.graph.results import BatchResult, Outcome, schema_of
-from dovetail.servers.graph.showing import MAX_CHARS, Budget
+from dovetail.servers.graph.results import BatchResult, Outcome
+from dovetail.servers.graph.showing import MAX_CHARS
 
 __all__ = [
-    "CHANGES",
-    "DESTROYS",
-    "READS",
     "answer",
     "batch_answer",
     "describe",
@@ -23,27 +22,12 @@ __all__ = [
     "tool",
 ]
 
-READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-CHANGES = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
-)
-DESTROYS = ToolAnnotations(
-    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
-)
-
 
 def describe(
     name: str, text: str, hints: ToolAnnotations, result: type[msgspec.Struct]
 ) -> dict[str, Any]:
-    """What a tool is registered with; its example stands in the description."""
-    example = msgspec.json.encode(EXAMPLES[name]).decode()
-    return {
-        "name": name,
-        "title": name.replace("_", " ").capitalize(),
-        "description": f"{text}\n\nExample: {example}",
-        "annotations": hints,
-        "output_schema": schema_of(result),
-    }
+    """What a tool is registered with, its example among it."""
+    return describing.describe(name, text, hints, result, EXAMPLES[name])
 
 
 def tool(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail import Server, ToolError, ToolResult
+from dovetail.servers.describing import CHANGES, READS
 from dovetail.servers.embedding import GROUP
-from dovetail.servers.graph.answers import CHANGES, READS, describe
+from dovetail.servers.graph.answers import describe
 from dovetail.servers.graph.inputs import Name
 from dovetail.servers.graph.meaning import Likeness, Meaning
 from dovetail.servers.graph.memory import Memory, require_entity

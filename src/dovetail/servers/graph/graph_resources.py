@@ -9,9 +9,10 @@ from urllib.parse import quote
 import msgspec
 
 from dovetail import ResourceNotFoundError, Server
+from dovetail.servers.budget import Budget
 from dovetail.servers.graph.memory import Memory, explain_missing
 from dovetail.servers.graph.moments import FOREVER, LONG_AGO, View, show_moment
-from dovetail.servers.graph.showing import MAX_CHARS, Budget, Detail, show, show_relations
+from dovetail.servers.graph.showing import MAX_CHARS, Detail, show, show_relations
 from dovetail.servers.graph.storage import ChangeFilter
 from dovetail.servers.graph.text_rules import normalize
 from dovetail.servers.graph.transferring import Snapshot, draw_mermaid

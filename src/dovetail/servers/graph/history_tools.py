@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail import Server, ToolError, ToolResult
-from dovetail.servers.graph.answers import READS, answer, describe, tool
+from dovetail.servers.budget import Budget
+from dovetail.servers.describing import READS
+from dovetail.servers.graph.answers import answer, describe, tool
 from dovetail.servers.graph.inputs import Cursor, Limit, Name
 from dovetail.servers.graph.memory import Memory, explain_missing
 from dovetail.servers.graph.moments import FOREVER, show_moment
@@ -18,7 +20,7 @@ from dovetail.servers.graph.results import (
     RelationVersion,
     SpanView,
 )
-from dovetail.servers.graph.showing import MAX_CHARS, Budget, read_cursor, write_cursor
+from dovetail.servers.graph.showing import MAX_CHARS, read_cursor, write_cursor
 from dovetail.servers.graph.text_rules import normalize
 
 __all__ = ["add_history_tools"]

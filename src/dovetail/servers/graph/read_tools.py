@@ -10,7 +10,9 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from dovetail import Server, ToolError, ToolResult
-from dovetail.servers.graph.answers import READS, answer, describe, tool
+from dovetail.servers.budget import Budget
+from dovetail.servers.describing import READS
+from dovetail.servers.graph.answers import answer, describe, tool
 from dovetail.servers.graph.inputs import (
     AsOf,
     Cursor,
@@ -35,7 +37,6 @@ from dovetail.servers.graph.results import (
 )
 from dovetail.servers.graph.showing import (
     MAX_CHARS,
-    Budget,
     Detail,
     read_cursor,
     show,

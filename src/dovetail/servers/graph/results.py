@@ -33,7 +33,6 @@ __all__ = [
     "Transferred",
     "Traversal",
     "Visited",
-    "schema_of",
 ]
 
 
@@ -381,11 +380,3 @@ class Transferred(_Result, kw_only=True):
     reasons: list[str] = []
     data: str | None = None
     saved_to: str | None = None
-
-
-def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """The JSON Schema of a result, with the object itself at the root."""
-    schema = msgspec.json.schema(kind)
-    definitions = schema["$defs"]
-    root = definitions.pop(kind.__name__)
-    return {**root, "$defs": definitions} if definitions else root

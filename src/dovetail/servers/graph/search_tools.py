@@ -8,7 +8,9 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dovetail import Server, ToolError, ToolResult
-from dovetail.servers.graph.answers import READS, answer, tool
+from dovetail.servers.budget import Budget
+from dovetail.servers.describing import READS
+from dovetail.servers.graph.answers import answer, tool
 from dovetail.servers.graph.inputs import (
     AsOf,
     Confidence,
@@ -34,7 +36,6 @@ from dovetail.servers.graph.semantic_search import (
 )
 from dovetail.servers.graph.showing import (
     MAX_CHARS,
-    Budget,
     Detail,
     read_cursor,
     show_relations,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from dovetail.servers.budget import Budget
 from dovetail.servers.graph.meaning import Likeness
 from dovetail.servers.graph.memory import Memory
 from dovetail.servers.graph.moments import View
@@ -17,7 +18,7 @@ from dovetail.servers.graph.searching import (
     fuse,
     scan,
 )
-from dovetail.servers.graph.showing import MAX_CHARS, Budget, Detail, show
+from dovetail.servers.graph.showing import MAX_CHARS, Detail, show
 from dovetail.servers.graph.storage import Match, Reader
 
 __all__ = ["MOST_FOUND", "Question", "Search", "find_at", "keep_wanted", "show_entities"]

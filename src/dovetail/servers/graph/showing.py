@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from dovetail import ToolError
+from dovetail.servers.budget import Budget
 from dovetail.servers.graph.decay import Decay
 from dovetail.servers.graph.moments import View, show_moment
 from dovetail.servers.graph.records import EntityRecord, ObservationRecord, RelationRecord
@@ -18,7 +19,6 @@ from dovetail.servers.graph.storage import Reader
 
 __all__ = [
     "MAX_CHARS",
-    "Budget",
     "Detail",
     "Shown",
     "read_cursor",
@@ -29,23 +29,8 @@ __all__ = [
     "write_cursor",
 ]
 
-# The bound of an answer unless told otherwise; a tenth is kept for what stands around the lists.
+# The bound of an answer unless told otherwise.
 MAX_CHARS = 18_000
-
-
-class Budget:
-    """Counts characters of JSON."""
-
-    def __init__(self, characters: int) -> None:
-        self._left = characters - min(characters // 10, 1_000)
-
-    def take(self, value: object) -> bool:
-        """Whether the value still fits; if so it is counted."""
-        size = len(msgspec.json.encode(value).decode()) + 1
-        if size > self._left:
-            return False
-        self._left -= size
-        return True
 
 
 @dataclass(frozen=True, slots=True)

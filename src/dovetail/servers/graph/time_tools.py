@@ -8,7 +8,9 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dovetail import Server, ToolResult
-from dovetail.servers.graph.answers import READS, answer, tool
+from dovetail.servers.budget import Budget
+from dovetail.servers.describing import READS
+from dovetail.servers.graph.answers import answer, tool
 from dovetail.servers.graph.inputs import (
     Cursor,
     EntityType,
@@ -31,14 +33,7 @@ from dovetail.servers.graph.results import (
     ChangeView,
     GraphPage,
 )
-from dovetail.servers.graph.showing import (
-    MAX_CHARS,
-    Budget,
-    Detail,
-    read_cursor,
-    with_decay,
-    write_cursor,
-)
+from dovetail.servers.graph.showing import MAX_CHARS, Detail, read_cursor, with_decay, write_cursor
 from dovetail.servers.graph.storage import ChangeFilter
 
 __all__ = ["add_time_tools"]

@@ -13,8 +13,9 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from dovetail import ResourceLink, ResourceNotFoundError, Server, ToolError, ToolResult
+from dovetail.servers.describing import CHANGES, DESTROYS, READS
 from dovetail.servers.graph import changing
-from dovetail.servers.graph.answers import CHANGES, DESTROYS, READS, answer, describe, tool
+from dovetail.servers.graph.answers import answer, describe, tool
 from dovetail.servers.graph.inputs import NewEntity
 from dovetail.servers.graph.memory import Memory
 from dovetail.servers.graph.merging import merge_entities

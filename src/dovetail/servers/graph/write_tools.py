@@ -9,16 +9,9 @@ from typing import Annotated, Any, TypeVar
 from msgspec import Meta
 
 from dovetail import Context, Server, ToolError, ToolResult
+from dovetail.servers.describing import CHANGES, DESTROYS
 from dovetail.servers.graph import changing
-from dovetail.servers.graph.answers import (
-    CHANGES,
-    DESTROYS,
-    answer,
-    batch_answer,
-    describe,
-    refuse_partial,
-    tool,
-)
+from dovetail.servers.graph.answers import answer, batch_answer, describe, refuse_partial, tool
 from dovetail.servers.graph.inputs import (
     ChangedBy,
     Name,

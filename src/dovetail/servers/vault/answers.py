@@ -9,22 +9,15 @@ from typing import Any
 
 import msgspec
 
-from dovetail import ResourceLink, ToolAnnotations, ToolError, ToolResult
+from dovetail import ResourceLink, ToolError, ToolResult
 from dovetail.servers.vault.meaning import MODES, MeaningSearcher
 from dovetail.servers.vault.results import Pagination, SearchResult
 from dovetail.servers.vault.search_request import SearchRequest
 from dovetail.servers.vault.searching import Searcher
 from dovetail.servers.vault.vault import Vault
 
-__all__ = ["CHANGES", "DESTROYS", "READS", "Stopwatch", "Vaults", "paginate", "read_time"]
+__all__ = ["Stopwatch", "Vaults", "paginate", "read_time"]
 
-READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-CHANGES = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
-)
-DESTROYS = ToolAnnotations(
-    read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False
-)
 # Links beyond these say nothing that the structured part does not.
 _MOST_LINKS = 20
 

@@ -7,10 +7,11 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dovetail import Server, ToolError, ToolResult
-from dovetail.servers.vault.answers import READS, Stopwatch, Vaults, paginate
+from dovetail.servers.describing import READS, schema_of
+from dovetail.servers.vault.answers import Stopwatch, Vaults, paginate
 from dovetail.servers.vault.linking import Resolver, StoredLink
 from dovetail.servers.vault.paths import split_folder_path
-from dovetail.servers.vault.results import LinkEdge, LinkNode, Links, Moc, Mocs, schema_of
+from dovetail.servers.vault.results import LinkEdge, LinkNode, Links, Moc, Mocs
 from dovetail.servers.vault.vault import Vault
 from dovetail.servers.vault.words import fold
 

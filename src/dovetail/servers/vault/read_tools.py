@@ -7,16 +7,11 @@ from typing import Annotated
 from msgspec import Meta
 
 from dovetail import Server, ToolError, ToolResult
-from dovetail.servers.vault.answers import READS, Stopwatch, Vaults, paginate
+from dovetail.servers.describing import READS, schema_of
+from dovetail.servers.vault.answers import Stopwatch, Vaults, paginate
 from dovetail.servers.vault.paths import split_folder_path
 from dovetail.servers.vault.reading import ReadRequest, View, metadata_of, read_view
-from dovetail.servers.vault.results import (
-    MetadataError,
-    MetadataResult,
-    NoteRead,
-    ReadResult,
-    schema_of,
-)
+from dovetail.servers.vault.results import MetadataError, MetadataResult, NoteRead, ReadResult
 from dovetail.servers.vault.vault import Vault
 
 __all__ = ["add_read_tools"]

@@ -40,7 +40,6 @@ __all__ = [
     "TitleMatches",
     "TreeEntry",
     "Written",
-    "schema_of",
 ]
 
 
@@ -394,11 +393,3 @@ class TagList(_Result):
     failed: list[MetadataError]
     dry_run: bool
     pagination: Pagination
-
-
-def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """The JSON Schema of a result, with the object itself at the root."""
-    schema = msgspec.json.schema(kind)
-    definitions = schema["$defs"]
-    root = definitions.pop(kind.__name__)
-    return {**root, "$defs": definitions} if definitions else root

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from dovetail import Server, ToolResult
-from dovetail.servers.vault.answers import READS, Stopwatch, Vaults, paginate, read_time
+from dovetail.servers.describing import READS, schema_of
+from dovetail.servers.vault.answers import Stopwatch, Vaults, paginate, read_time
 from dovetail.servers.vault.index import NoteRow
 from dovetail.servers.vault.paths import split_folder_path
 from dovetail.servers.vault.results import (
@@ -23,7 +24,6 @@ from dovetail.servers.vault.results import (
     TitleMatch,
     TitleMatches,
     TreeEntry,
-    schema_of,
 )
 from dovetail.servers.vault.search_request import SearchRequest
 from dovetail.servers.vault.titles import rank_title

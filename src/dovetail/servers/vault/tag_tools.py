@@ -8,8 +8,9 @@ from typing import Annotated
 from msgspec import Meta
 
 from dovetail import Server, ToolError, ToolResult
-from dovetail.servers.vault.answers import DESTROYS, READS, Stopwatch, Vaults, paginate
-from dovetail.servers.vault.results import MetadataError, Rewritten, TagCount, TagList, schema_of
+from dovetail.servers.describing import EDITS, READS, schema_of
+from dovetail.servers.vault.answers import Stopwatch, Vaults, paginate
+from dovetail.servers.vault.results import MetadataError, Rewritten, TagCount, TagList
 from dovetail.servers.vault.tag_renaming import check_tag, rename_tag
 from dovetail.servers.vault.vault import Opened, Vault
 from dovetail.servers.vault.words import fold
@@ -62,7 +63,7 @@ def add_tag_tools(server: Server, vaults: Vaults, *, read_only: bool) -> None:
         list_tags if read_only else list_or_rename_tags,
         name="list-tags",
         title="Tags",
-        annotations=READS if read_only else DESTROYS,
+        annotations=READS if read_only else EDITS,
         output_schema=schema_of(TagList),
     )
 

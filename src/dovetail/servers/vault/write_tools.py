@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from dovetail import Context, Server, ToolError, ToolResult
-from dovetail.servers.vault.answers import DESTROYS, Stopwatch, Vaults
+from dovetail.servers.describing import EDITS, schema_of
+from dovetail.servers.vault.answers import Stopwatch, Vaults
 from dovetail.servers.vault.editing import Edit, append_under, apply_edits, diff_of, newline_of
 from dovetail.servers.vault.frontmatter import set_key
 from dovetail.servers.vault.linking import Resolver
@@ -25,7 +26,6 @@ from dovetail.servers.vault.results import (
     Moved,
     Rewritten,
     Written,
-    schema_of,
 )
 from dovetail.servers.vault.vault import Opened, Vault
 
@@ -75,7 +75,7 @@ def add_write_tools(server: Server, vaults: Vaults) -> None:
     @server.tool(
         name="write-note",
         title="Write a note",
-        annotations=DESTROYS,
+        annotations=EDITS,
         output_schema=schema_of(Written),
     )
     def write_note(
@@ -121,7 +121,7 @@ def add_write_tools(server: Server, vaults: Vaults) -> None:
         return watch.answer(result, chosen, [(after.path, "")])
 
     @server.tool(
-        name="edit-note", title="Edit a note", annotations=DESTROYS, output_schema=schema_of(Edited)
+        name="edit-note", title="Edit a note", annotations=EDITS, output_schema=schema_of(Edited)
     )
     def edit_note(
         path: Annotated[str, "Path of the note; a bare name is looked up."],
@@ -171,7 +171,7 @@ def add_write_tools(server: Server, vaults: Vaults) -> None:
     @server.tool(
         name="move-note",
         title="Move or rename a note",
-        annotations=DESTROYS,
+        annotations=EDITS,
         input_schema=_MOVE_SCHEMA,
         output_schema=schema_of(Moved),
     )
@@ -196,7 +196,7 @@ def add_write_tools(server: Server, vaults: Vaults) -> None:
         _deleter(vaults),
         name="delete-note",
         title="Delete a note",
-        annotations=DESTROYS,
+        annotations=EDITS,
         output_schema=schema_of(Deleted),
     )
 

@@ -17,6 +17,7 @@ from playwright.async_api import BrowserContext, Error
 from dovetail import ToolError, UsageError
 from dovetail.servers.browser.chromium_path import find_chromium
 from dovetail.servers.browser.driver import Driver, DriverOptions
+from tests.servers.browser.listening import listening
 
 PATIENCE = 45.0
 
@@ -36,28 +37,6 @@ async def driving(**options: Any) -> AsyncIterator[Driver]:
         yield driver
     finally:
         await driver.close()
-
-
-@contextlib.asynccontextmanager
-async def listening(
-    handler: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
-) -> AsyncIterator[int]:
-    """A port at which the handler answers; browsers also connect ahead and say nothing."""
-
-    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        open_writers.add(writer)
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
-            await handler(reader, writer)
-        writer.close()
-
-    open_writers: set[asyncio.StreamWriter] = set()
-    server = await asyncio.start_server(handle, "127.0.0.1", 0)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
-        for writer in open_writers:
-            writer.transport.abort()
 
 
 @contextlib.asynccontextmanager

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from typing import Any
 
 import pytest
 
 from dovetail.servers.browser.addresses import AddressRules, Place
 from dovetail.servers.browser.egress import Egress, EgressLimits, Resolver, resolve_name
-
-Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+from tests.servers.browser.listening import Handler, listening
 
 
 def run(scenario: Awaitable[None]) -> None:
@@ -22,25 +21,6 @@ def run(scenario: Awaitable[None]) -> None:
             await scenario
 
     asyncio.run(bounded())
-
-
-@contextlib.asynccontextmanager
-async def listening(handler: Handler) -> AsyncIterator[int]:
-    """A server at whose port the handler answers."""
-    open_writers = set()
-
-    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        open_writers.add(writer)
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
-            await handler(reader, writer)
-
-    server = await asyncio.start_server(handle, "127.0.0.1", 0)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
-        for writer in open_writers:
-            writer.transport.abort()
 
 
 @contextlib.asynccontextmanager

@@ -8,14 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Error
 
-from tests.unit.servers.browser.test_driver import (
-    driving,
-    listening,
-    read,
-    run,
-    running_browser,
-    site,
-)
+from tests.servers.browser.listening import listening
+from tests.unit.servers.browser.test_driver import driving, read, run, running_browser, site
 
 # What a page sees of each try.
 TRIES = {

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from dovetail.core.call import Call, Reach
+from dovetail.core.call import FULL_REACH, Call
 from dovetail.core.principal import Principal, owner_of
 from dovetail.eras.select import Session, announce
 from dovetail.features.subscriptions import Change
@@ -52,7 +52,7 @@ class InFlight:
 class HttpSession:
     """A legacy session on HTTP, and the streams it has."""
 
-    reach = Reach()
+    reach = FULL_REACH
 
     __slots__ = (
         "calls", "engine", "general", "id", "next_stream", "owner", "session", "streams",
