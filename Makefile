@@ -2,8 +2,13 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# Serving needs SERVE alone; checks and tests need VENV.
+SERVE := .venv/.serve
 VENV := .venv/.stamp
 SYSTEM := .venv/.system
+PACKAGES := dovetail dovetail-check dovetail-serverkit dovetail-vault dovetail-browser dovetail-graph dovetail-design
+PYPROJECTS := $(PACKAGES:%=packages/%/pyproject.toml)
+EDITABLE := $(PACKAGES:%=--editable packages/%)
 # command:Debian package, for tests that need the real thing
 PROGRAMS := chromium:chromium
 # library:Debian package, for what draws pictures
@@ -21,20 +26,26 @@ help: ## list the targets
 
 setup: $(VENV) ## create .venv with everything that development needs
 
-$(VENV): pyproject.toml
-	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv || { apt-get install -qq -y python3-venv && $(PYTHON) -m venv --clear .venv; }
-	@$(BIN)/pip install -qq --upgrade 'pip>=25.1'
-	@$(BIN)/pip install -qq --editable '.[all]' --group dev --group peers
+$(SERVE): $(PYPROJECTS)
+	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv || { apt-get install -y python3-venv && $(PYTHON) -m venv --clear .venv; }
+	@$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
+	@echo "Installing the servers and their libraries (about 300 MB) into .venv ..."
+	@$(BIN)/pip install $(EDITABLE)
+	@touch $@
+
+$(VENV): pyproject.toml $(SERVE)
+	@echo "Installing the development tools ..."
+	@$(BIN)/pip install --quiet --group dev --group peers
 	@touch $@
 
 # Programs that are no Python packages; only what is missing is installed.
-$(SYSTEM): Makefile $(VENV)
+$(SYSTEM): Makefile $(SERVE)
 	@for pair in $(PROGRAMS); do command -v $${pair%%:*} >/dev/null || missing="$$missing $${pair##*:}"; done; \
 	  for pair in $(LIBRARIES); do ldconfig -p | grep -q $${pair%%:*} || missing="$$missing $${pair##*:}"; done; \
-	  test -z "$$missing" || { apt-get update -qq && apt-get install -qq -y --no-install-recommends $$missing; }
+	  test -z "$$missing" || { echo "Installing$$missing ..." && apt-get update -qq && apt-get install -q -y --no-install-recommends $$missing; }
 	@touch $@
 
-serve: $(VENV) $(SYSTEM) ## the ready servers at http://127.0.0.1:8000, on the sample vault
+serve: $(SERVE) $(SYSTEM) ## the ready servers at http://127.0.0.1:8000, on the sample vault
 	@$(BIN)/dovetail serve all --vault sample=examples/vault --http 8000
 
 check: $(VENV) $(SYSTEM) ## format, lint, types, contracts
@@ -60,9 +71,9 @@ cover: test ## the coverage of the last test run, line by line (htmlcov/)
 	@$(BIN)/coverage report
 
 # The suite runs these with a tenth of the kills, edits, links, queries and fetches, or less.
-DURABLE := tests/durability tests/servers/*/test_durability.py \
-  $(addprefix tests/servers/vault/test_,nothing_lost.py moving_many.py same_files_as_ripgrep.py attacks.py) \
-  $(addprefix tests/servers/browser/test_,no_orphans.py memory.py)
+DURABLE := packages/dovetail/tests/durability packages/*/tests/*/test_durability.py \
+  $(addprefix packages/dovetail-vault/tests/vault/test_,nothing_lost.py moving_many.py same_files_as_ripgrep.py attacks.py) \
+  $(addprefix packages/dovetail-browser/tests/browser/test_,no_orphans.py memory.py)
 
 durability: $(VENV) $(SYSTEM) ## in full what CI runs in small: 100 kills, 1,000 edits, 1,000 fetches; half an hour
 	@DURABILITY_RUNS=100 BROWSER_KILL_RUNS=100 BROWSER_FETCHES=1000 $(BIN)/pytest --quiet --timeout=0 $(DURABLE)
@@ -124,4 +135,4 @@ soak: $(VENV) ## load and time over HTTP: connections, sessions, streams, killed
 
 clean: ## remove what the tools leave behind; the environments stay
 	@rm -rf build dist htmlcov coverage.json .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	@find src tests tools examples bench soak -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find packages tests tools examples bench soak -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

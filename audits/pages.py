@@ -8,8 +8,8 @@ from pathlib import Path
 
 from audits.confirming import Confirmations
 from audits.servers import ROOT, Audited
-from dovetail.check.report import Report, ReportRow
-from dovetail.check.verdicts import Sight, Verdict
+from dovetail_check.report import Report, ReportRow
+from dovetail_check.verdicts import Sight, Verdict
 
 __all__ = ["Outcome", "write_index", "write_page"]
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from audits.confirming import Confirmations, read_confirmations
 from audits.pages import Outcome, write_index, write_page
 from audits.servers import CACHE, PLAY, ROOT, SERVERS, Audited
-from dovetail.check.report import Report, read_report
+from dovetail_check.report import Report, read_report
 
 _START_SECONDS = 60
 _CHECK_SECONDS = 300

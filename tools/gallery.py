@@ -13,15 +13,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dovetail.servers.design.findings import CODES
-from dovetail.servers.design.generating.advising import can_do
-from dovetail.servers.design.library.icons import load_icons
-from dovetail.servers.design.library.pictures import KINDS, list_pictures
-from dovetail.servers.design.library.presets import PRESETS
-from dovetail.servers.design.library.shapes import CATEGORIES, list_shapes
-from dovetail.servers.design.library.templates import TEMPLATES
-from dovetail.servers.design.model import Design, parse_design
-from dovetail.servers.design.rendering import RenderOptions, render_png, render_webp
+from dovetail_design.findings import CODES
+from dovetail_design.generating.advising import can_do
+from dovetail_design.library.icons import load_icons
+from dovetail_design.library.pictures import KINDS, list_pictures
+from dovetail_design.library.presets import PRESETS
+from dovetail_design.library.shapes import CATEGORIES, list_shapes
+from dovetail_design.library.templates import TEMPLATES
+from dovetail_design.model import Design, parse_design
+from dovetail_design.rendering import RenderOptions, render_png, render_webp
 from tools.gallery_elements import draw_elements
 
 ROOT = Path(__file__).resolve().parent.parent

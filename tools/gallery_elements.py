@@ -8,10 +8,10 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from dovetail.servers.design.library.icons import find_icon
-from dovetail.servers.design.library.pictures import find_picture
-from dovetail.servers.design.model import parse_design
-from dovetail.servers.design.rendering import render_png
+from dovetail_design.library.icons import find_icon
+from dovetail_design.library.pictures import find_picture
+from dovetail_design.model import parse_design
+from dovetail_design.rendering import render_png
 
 __all__ = ["draw_elements"]
 

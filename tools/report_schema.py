@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from dovetail.check.reports.json_form import make_schema
 from dovetail.wire import codec
+from dovetail_check.reports.json_form import make_schema
 
 __all__ = ["COPIES", "schema_text"]
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from bench.npm_packages import NpmHome
 from bench.piped_server import PipedServer
-from dovetail.servers.browser.chromium_path import find_chromium
+from dovetail_browser.chromium_path import find_chromium
 
 __all__ = [
     "CONTESTANTS",

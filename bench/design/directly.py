@@ -7,7 +7,7 @@ from typing import Any
 
 import skia
 
-from dovetail.servers.design.fonts.font_book import bundled_book
+from dovetail_design.fonts.font_book import bundled_book
 
 __all__ = ["Direct"]
 

@@ -18,8 +18,8 @@ from PIL import Image, ImageChops, ImageStat
 
 from bench.design.directly import Direct
 from bench.design.drawing import A4, SQUARE, make_drawing
-from dovetail.servers.design.model import Design, parse_element
-from dovetail.servers.design.rendering import RenderOptions, render_pdf, render_png
+from dovetail_design.model import Design, parse_element
+from dovetail_design.rendering import RenderOptions, render_pdf, render_png
 
 _PREVIEW = 512
 # Of 255, in the mean over all pixels: letters may stand a pixel higher or lower.

@@ -10,7 +10,7 @@ import pytest
 
 from audits.confirming import read_confirmations
 from audits.servers import SERVERS, Audited
-from dovetail.check.inventory import Level, by_id
+from dovetail_check.inventory import Level, by_id
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "audits"

@@ -194,7 +194,7 @@ def test_an_upward_import_is_caught_in_every_disguise(tmp_path: Path) -> None:
     )
     caught = [line.partition(", but")[0].partition(": ")[2] for line in find_violations(modules)]
     assert sorted(caught) == [
-        "dovetail.check.rules imports dovetail.core.lazy.run",
+        "dovetail_check.rules imports dovetail.core.lazy.run",
         "dovetail.core.dynamic imports dovetail.server",
         "dovetail.core.lazy imports dovetail.server (lazy)",
         "dovetail.core.typed imports dovetail.server.Server (typing)",
@@ -235,7 +235,7 @@ def test_a_ready_server_uses_the_public_api_only(tmp_path: Path) -> None:
             "server.py": "",
             "transports/__init__.py": "",
             "servers/vault/good.py": (
-                "from dovetail import Server, transports\nfrom dovetail.servers.vault import bad\n"
+                "from dovetail import Server, transports\nfrom dovetail_vault import bad\n"
             ),
             "servers/vault/bad.py": "from dovetail.server import Server\n",
             "core/inward.py": "from dovetail import Server\n",
@@ -244,7 +244,7 @@ def test_a_ready_server_uses_the_public_api_only(tmp_path: Path) -> None:
     caught = [line.partition(", but")[0].partition(": ")[2] for line in find_violations(modules)]
     assert sorted(caught) == [
         "dovetail.core.inward imports dovetail.Server",
-        "dovetail.servers.vault.bad imports dovetail.server.Server",
+        "dovetail_vault.bad imports dovetail.server.Server",
     ]
 
 

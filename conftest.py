@@ -1,0 +1,45 @@
+"""Settings that all tests share, and the import path of test helpers.
+
+Helpers are imported as `tests.<...>`: the `tests` folders of the repository and of all packages
+are one namespace package. Child processes that tests start see the same path.
+
+Tests drive coroutines with `asyncio.run`, so no plugin decides when a loop lives.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent
+_TEST_ROOTS = [str(ROOT), *(str(path.parent) for path in sorted(ROOT.glob("packages/*/tests")))]
+sys.path[:0] = [path for path in _TEST_ROOTS if path not in sys.path]
+# Before pytest makes a module `tests` of its own, from the first folder of that name it meets.
+importlib.import_module("tests")
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [*_TEST_ROOTS, *filter(None, [os.environ.get("PYTHONPATH")])]
+)
+
+# A slow machine is no bug, so no example has a deadline; the cap per test is pytest's.
+settings.register_profile("desk", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("fuzz", deadline=None, max_examples=20_000)
+settings.load_profile("ci" if os.environ.get("CI") else "desk")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Escape lone surrogates in captured logs: xdist cannot send them between processes."""
+    report = yield
+    report.sections = [
+        (name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections
+    ]
+    return report

@@ -1,0 +1,68 @@
+"""What all tools share: the sessions, the secrets, the folder, and how a call finds its tab."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from dovetail import Context
+from dovetail_browser.dialogs import AnsweredDialog
+from dovetail_browser.driver import Driver
+from dovetail_browser.login import LoginOptions
+from dovetail_browser.reading import title_of
+from dovetail_browser.results import DialogView
+from dovetail_browser.saved_files import SavedFiles
+from dovetail_browser.secret_values import Secrets
+from dovetail_browser.sessions import BrowserSession, Sessions
+from dovetail_browser.tab import Tab
+
+__all__ = ["Browsing", "Where", "view_dialog"]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which tab a call means."""
+
+    session: str | None = None
+    tab: str | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Browsing:
+    """The browser as the tools see it."""
+
+    driver: Driver
+    sessions: Sessions
+    secrets: Secrets
+    files: SavedFiles
+    login: LoginOptions = field(default_factory=LoginOptions)
+
+    @contextlib.asynccontextmanager
+    async def at(self, ctx: Context, where: Where) -> AsyncIterator[tuple[BrowserSession, Tab]]:
+        """The tab of a call, for this call alone."""
+        async with self.sessions.using(ctx, where.session) as session:
+            tab = session.tabs.find(where.tab, where.url)
+            async with tab.using():
+                yield session, tab
+
+    async def describe(self, session: BrowserSession, tab: Tab) -> dict[str, Any]:
+        """The members that every answer about a tab has."""
+        opened, tab.opened_tabs = tab.opened_tabs, []
+        downloads, tab.downloads = tab.downloads, []
+        return {
+            "tab_id": tab.id,
+            "current_url": tab.page.url,
+            "title": await title_of(tab) or None,
+            "dialogs": [view_dialog(one) for one in tab.dialogs.take_new()] or None,
+            "opened_tabs": opened or None,
+            "downloads": downloads or None,
+            "session": session.handle if session.is_named else None,
+        }
+
+
+def view_dialog(dialog: AnsweredDialog) -> DialogView:
+    """A dialog as answers show it."""
+    return DialogView(kind=dialog.kind, message=dialog.message, answer=dialog.answer)

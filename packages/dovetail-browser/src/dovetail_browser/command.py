@@ -1,0 +1,110 @@
+"""`dovetail serve browser`: the options of the command line and the server they describe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dovetail import Server, UsageError
+from dovetail_browser.driver import DriverOptions
+from dovetail_browser.login import LoginOptions
+from dovetail_browser.secret_values import Secrets, read_secrets_file
+from dovetail_browser.server import BrowserOptions, build_server
+from dovetail_browser.sessions import SessionLimits
+
+__all__ = ["ARGUMENTS", "OPTIONS", "SUMMARY", "build"]
+
+SUMMARY = "A real Chromium: reads pages in small answers, clicks, types, fills in forms."
+
+ARGUMENTS: Sequence[click.Parameter] = ()
+OPTIONS: Sequence[click.Parameter] = (
+    click.Option(["--headless/--headed"], default=True, help="Whether it has a window."),
+    click.Option(
+        ["--profile"],
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Keep cookies and log-ins here.",
+    ),
+    click.Option(
+        ["--connect"], metavar="URL", help="Use a running browser by its DevTools address."
+    ),
+    click.Option(
+        ["--allow"],
+        multiple=True,
+        metavar="HOST",
+        help="Open a host, HOST:PORT, *.SUFFIX, address or network that is not public.",
+    ),
+    click.Option(
+        ["--folder"],
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="The one folder for downloads, uploads and saved files.",
+    ),
+    click.Option(
+        ["--secrets", "secrets_file"],
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="NAME=value lines that may be typed by name.",
+    ),
+    click.Option(["--enable-scripts"], is_flag=True, help="Offer evaluate_script."),
+    click.Option(
+        ["--idle"],
+        type=click.FloatRange(0.01, 1440),
+        default=15.0,
+        show_default=True,
+        metavar="MINUTES",
+        help="Close sessions that rest so long.",
+    ),
+    click.Option(
+        ["--max-sessions"],
+        type=click.IntRange(1, 200),
+        default=16,
+        show_default=True,
+        help="Sessions at once.",
+    ),
+    click.Option(
+        ["--no-sandbox"], is_flag=True, help="Start Chromium without its sandbox, as in containers."
+    ),
+)
+
+
+def build(  # noqa: PLR0913 - the options of the command line, all by name
+    *,
+    headless: bool = True,
+    profile: Path | None = None,
+    connect: str | None = None,
+    allow: Sequence[str] = (),
+    folder: Path | None = None,
+    secrets_file: Path | None = None,
+    enable_scripts: bool = False,
+    idle: float = 15.0,
+    max_sessions: int = 16,
+    no_sandbox: bool = False,
+    **_others: Any,
+) -> Server:
+    """The server that the options describe; nothing starts yet."""
+    if connect is not None and profile is not None:
+        raise UsageError("--connect uses the profile of the running browser; leave --profile out")
+    return build_server(
+        BrowserOptions(
+            driver=DriverOptions(
+                headless=headless,
+                profile=_absolute(profile),
+                connect=connect,
+                allow=tuple(allow),
+                no_sandbox=no_sandbox,
+            ),
+            limits=SessionLimits(max_sessions, idle * 60),
+            folder=_absolute(folder),
+            secrets=Secrets(read_secrets_file(secrets_file) if secrets_file else None),
+            enable_scripts=enable_scripts,
+            login=LoginOptions(has_window=not headless or connect is not None),
+        )
+    )
+
+
+def _absolute(path: Path | None) -> Path | None:
+    return path.expanduser().absolute() if path is not None else None

@@ -1,0 +1,89 @@
+"""Dialogs of a page: answered at once, so that nothing ever waits for them, and reported.
+
+They are dismissed unless the next one was announced by `handle_dialog`. A page that asks whether
+it may be left may not stop anybody. One that opens dialog after dialog is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dovetail_browser.page_errors import driver_errors
+
+if TYPE_CHECKING:
+    from playwright.async_api import Dialog, Page
+
+__all__ = ["AnsweredDialog", "Dialogs", "Plan"]
+
+_MOST_KEPT = 20
+_LONGEST = 500
+# So many within so many seconds are a page that holds its reader captive.
+_FLOOD, _FLOOD_SECONDS = 30, 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the next dialog is answered."""
+
+    accept: bool
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredDialog:
+    """A dialog, and what it was told."""
+
+    kind: str
+    message: str
+    answer: str
+
+
+class Dialogs:
+    """The dialogs of one page."""
+
+    def __init__(self, page: Page, on_flood: Callable[[], None]) -> None:
+        self.plan: Plan | None = None
+        self.recent: deque[AnsweredDialog] = deque(maxlen=_MOST_KEPT)
+        self._unreported: deque[AnsweredDialog] = deque(maxlen=_MOST_KEPT)
+        self._times: deque[float] = deque(maxlen=_FLOOD)
+        self._on_flood = on_flood
+        self._at_work: set[asyncio.Task[None]] = set()
+        page.on("dialog", self._opened)
+
+    def take_new(self) -> list[AnsweredDialog]:
+        """Those that no answer has told of yet."""
+        new = list(self._unreported)
+        self._unreported.clear()
+        return new
+
+    def _opened(self, dialog: Dialog) -> None:
+        task = asyncio.ensure_future(self._answer(dialog))
+        self._at_work.add(task)
+        task.add_done_callback(self._at_work.discard)
+
+    async def _answer(self, dialog: Dialog) -> None:
+        plan, self.plan = self.plan, None
+        if dialog.type == "beforeunload":
+            # Kept for the dialog that it was meant for.
+            self.plan, plan = plan, Plan(accept=True)
+        accept = plan is not None and plan.accept
+        said = AnsweredDialog(
+            dialog.type, dialog.message[:_LONGEST], "accepted" if accept else "dismissed"
+        )
+        self.recent.append(said)
+        self._unreported.append(said)
+        self._times.append(time.monotonic())
+        if len(self._times) == _FLOOD and self._times[-1] - self._times[0] < _FLOOD_SECONDS:
+            self._times.clear()
+            self._on_flood()
+        with contextlib.suppress(*driver_errors()):
+            if plan is not None and accept:
+                await (dialog.accept() if plan.text is None else dialog.accept(plan.text))
+            else:
+                await dialog.dismiss()

@@ -1,0 +1,179 @@
+"""Going to a page, and waiting until it is there; nothing waits without an end or unheard."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from dovetail import Context
+from dovetail_browser.driver import Driver
+from dovetail_browser.page_errors import driver_errors, explain, refuse
+from dovetail_browser.tab import Tab, host_of
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page
+
+__all__ = ["LOAD_MS", "SETTLE_MS", "check_address", "go_to", "settle", "telling"]
+
+LOAD_MS = 30_000
+# A page that was loaded has so long to become quiet.
+SETTLE_MS = 1_000
+_TELL_EVERY = 1.0
+_QUIET_MS = 100
+# From the arrival of a page to a document that can be read.
+_READY_MS = 10_000
+_STOP_SECONDS = 2.0
+
+# True when nothing in the document has changed for a moment, false at the first change.
+_IS_QUIET = f"""() => new Promise((resolve) => {{
+  const end = (quiet) => {{ observer.disconnect(); clearTimeout(timer); resolve(quiet); }};
+  const observer = new MutationObserver(() => end(false));
+  const timer = setTimeout(() => end(true), {_QUIET_MS});
+  observer.observe(document, {{subtree: true, childList: true, characterData: true}});
+}})"""
+
+
+@contextlib.asynccontextmanager
+async def telling(ctx: Context, what: str) -> AsyncIterator[None]:
+    """While this takes long, the client hears of it."""
+    begun = time.monotonic()
+
+    async def tell() -> None:
+        while True:
+            await asyncio.sleep(_TELL_EVERY)
+            seconds = time.monotonic() - begun
+            await ctx.progress(round(seconds, 1), message=f"{what}, {seconds:.0f} s")
+
+    task = asyncio.ensure_future(tell())
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def check_address(driver: Driver, url: str) -> None:
+    """Refuse an address before anything is opened for it."""
+    refusal = await driver.check_url(url)
+    if refusal is not None:
+        raise _refused(refusal)
+
+
+def _refused(reason: str) -> Exception:
+    if "--allow" in reason:
+        return refuse(f"{reason.rstrip('.')}.", "give a public http or https address")
+    return refuse(f"{reason.rstrip('.')}.", "check the address, or give another one")
+
+
+async def go_to(ctx: Context, driver: Driver, tab: Tab, url: str, timeout_ms: int) -> None:
+    """Load a page; the status of its answer is kept with the tab."""
+    tab.asked_host = host_of(url)
+    tab.status = None
+    async with telling(ctx, f"Loading {tab.asked_host}"):
+        try:
+            response = await tab.page.goto(url, wait_until="domcontentloaded", timeout=timeout_ms)
+        except asyncio.CancelledError:
+            await _stop(tab.page)
+            raise
+        except driver_errors() as error:
+            if "Download is starting" in str(error):
+                await _wait_for_download(tab)
+                return
+            await _stop(tab.page)
+            raise _failure(driver, tab, url, error, timeout_ms) from None
+    tab.status = response.status if response is not None else None
+    if response is not None and response.status in (403, 502, 504):
+        refusal = driver.last_refusal(host_of(response.url))
+        if refusal is not None and await _is_refusal_page(tab.page, refusal):
+            raise _refused(refusal)
+
+
+async def settle(ctx: Context, tab: Tab, pause_ms: int | None) -> None:
+    """Wait until a page is quiet, or as long as was asked for; a navigation is waited for."""
+    if pause_ms is not None:
+        async with telling(ctx, "Waiting"):
+            await asyncio.sleep(pause_ms / 1000)
+        await _arrive(ctx, tab)
+        return
+    deadline = time.monotonic() + SETTLE_MS / 1000
+    while True:
+        await _arrive(ctx, tab)
+        left = deadline - time.monotonic()
+        if left <= 0:
+            break
+        quiet = False
+        with contextlib.suppress(TimeoutError, *driver_errors()):
+            async with asyncio.timeout(left):
+                quiet = bool(await tab.page.evaluate(_IS_QUIET))
+        is_waiting = tab.log.is_busy or tab.log.is_navigating or tab.expected_popups
+        if quiet and not is_waiting:
+            break
+    # A window that did not come by now was never opened.
+    tab.expected_popups = 0
+
+
+async def _arrive(ctx: Context, tab: Tab) -> None:
+    """Wait for a page that is on its way."""
+    if not tab.log.is_navigating:
+        return
+    async with telling(ctx, f"Loading {tab.host}"):
+        try:
+            async with asyncio.timeout(LOAD_MS / 1000):
+                await tab.log.arrival()
+        except TimeoutError:
+            await _stop(tab.page)
+            raise refuse(
+                f"The next page did not come within {LOAD_MS // 1000} s and was given up.",
+                "get_current_html reads the page that is still there",
+            ) from None
+        except asyncio.CancelledError:
+            await _stop(tab.page)
+            raise
+        with contextlib.suppress(*driver_errors()):
+            await tab.page.wait_for_load_state("domcontentloaded", timeout=_READY_MS)
+
+
+def _failure(
+    driver: Driver, tab: Tab, url: str, error: BaseException, timeout_ms: int
+) -> Exception:
+    shown = url[:300]
+    refusal = driver.last_refusal(host_of(url)) or driver.last_refusal(tab.host)
+    if "Timeout" in type(error).__name__:
+        return refuse(
+            f"{shown} did not load within {timeout_ms / 1000:g} s.",
+            "get_current_html or take_screenshot shows what has come so far",
+            "fetch_webpage with a larger timeout waits longer",
+        )
+    if refusal is not None:
+        return _refused(f"{shown} could not be loaded: {refusal}")
+    return refuse(
+        f"{shown} could not be loaded: {explain(error)}.",
+        "check the address",
+        "fetch_webpage tries again",
+    )
+
+
+async def _is_refusal_page(page: Page, refusal: str) -> bool:
+    with contextlib.suppress(TimeoutError, *driver_errors()):
+        async with asyncio.timeout(2):
+            return refusal in str(await page.evaluate("document.documentElement.textContent"))
+    return False
+
+
+async def _wait_for_download(tab: Tab) -> None:
+    before = len(tab.downloads)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LOAD_MS / 1000):
+            while len(tab.downloads) == before:
+                await asyncio.sleep(0.02)
+
+
+async def _stop(page: Page) -> None:
+    """Stop a navigation, before anybody else can begin the next one in this tab."""
+    with contextlib.suppress(TimeoutError, *driver_errors()):
+        async with asyncio.timeout(_STOP_SECONDS):
+            session = await page.context.new_cdp_session(page)
+            await session.send("Page.stopLoading")
+            await session.detach()

@@ -1,0 +1,175 @@
+"""What a page shows, as HTML in which everything hidden is really gone.
+
+The work is done by one script that runs in each document (`page_source.js`): only the browser
+knows what is drawn. This module runs it, puts the content of frames in its place, and keeps the
+limits. It knows nothing of how the result is shortened or formatted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dovetail import ToolError
+from dovetail_browser.characters import drop_unseen, hide_secrets
+from dovetail_browser.isolated_world import Documents, open_documents
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page
+
+__all__ = ["DEFAULT_LIMITS", "PageSource", "SourceLimits", "read_source"]
+
+# Places among the children from the document down; null stands for the root of a shadow.
+_PATH = """element => {
+  const path = [];
+  for (let at = element; at !== document; ) {
+    const parent = at.parentNode;
+    if (parent) path.unshift(Array.prototype.indexOf.call(parent.childNodes, at));
+    else path.unshift(null);
+    at = parent || at.host;
+  }
+  return path;
+}"""
+_STOPPED = {
+    "nodes": "The page has more than {nodes:,} nodes; what comes after them was not read.",
+    "characters": "The page is longer than {characters:,} characters; the rest was not read.",
+    "time": "Reading the page took longer than {milliseconds:,} ms; the rest was not read.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLimits:
+    """How much of a page is read before the walk stops and says so."""
+
+    nodes: int = 150_000
+    characters: int = 4_000_000
+    milliseconds: int = 8_000
+    frames: int = 50
+
+
+DEFAULT_LIMITS = SourceLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class PageSource:
+    """The visible document: HTML with absolute URLs and no active content."""
+
+    html: str
+    url: str
+    title: str
+    # How many nodes were looked at.
+    nodes: int
+    # What was left out because of the limits, for the reader of the answer; empty if nothing.
+    note: str = ""
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What is left of the limits while document after document is read."""
+
+    limits: SourceLimits
+    documents: Documents
+    notes: list[str]
+    nodes: int = 0
+    characters: int = 0
+    frames: int = 0
+
+    def take_children(self, frame: str) -> list[str]:
+        """The frames in a document, as many as the limits leave."""
+        children = self.documents.children_of(frame)
+        left = self.limits.frames - self.frames
+        if len(children) > left:
+            self.notes.append(
+                f"The page has more than {self.limits.frames} frames; the others were not read."
+            )
+        self.frames += min(len(children), left)
+        return children[:left]
+
+
+async def read_source(
+    page: Page,
+    selector: str | None = None,
+    *,
+    secrets: Collection[str] = (),
+    limits: SourceLimits = DEFAULT_LIMITS,
+) -> PageSource:
+    """Read what is visible in a page, or in the one element that a selector names.
+
+    Occurrences of `secrets` are replaced. A selector that matches nothing is a ToolError; of
+    several matches the first is read and `note` says so.
+    """
+    notes: list[str] = []
+    path = None if selector is None else await _find(page, selector, notes)
+    async with open_documents(page, limits.frames) as documents:
+        reading = _Reading(limits, documents, notes=notes)
+        html, url, title = await _read_document(documents.main, path, reading)
+    return PageSource(
+        html=hide_secrets(drop_unseen(html), secrets),
+        url=hide_secrets(url, secrets),
+        title=hide_secrets(drop_unseen(title), secrets),
+        nodes=reading.nodes,
+        note=" ".join(dict.fromkeys(notes)),
+    )
+
+
+@cache
+def _script() -> str:
+    return Path(__file__).with_name("page_source.js").read_text("utf-8")
+
+
+async def _find(page: Page, selector: str, notes: list[str]) -> list[int | None]:
+    """Where the first match stands in the tree."""
+    found = await page.query_selector_all(selector)
+    if not found:
+        raise ToolError(
+            f"Nothing on the page matches the selector {selector!r}.\n\nNext steps:\n"
+            "- Leave the selector out to see the whole page, or take one from page_snapshot."
+        )
+    if len(found) > 1:
+        notes.append(f"{len(found):,} elements match the selector; this is the first.")
+    path: list[int | None] = await found[0].evaluate(_PATH)
+    return path
+
+
+async def _read_document(
+    frame: str, path: list[int | None] | None, reading: _Reading
+) -> tuple[str, str, str]:
+    """The HTML of a document and of the frames in it, its address and its title."""
+    limits = reading.limits
+    children = reading.take_children(frame)
+    answer: dict[str, Any] = await reading.documents.run(
+        frame,
+        _script(),
+        {
+            "path": path,
+            "nodes": max(0, limits.nodes - reading.nodes),
+            "characters": max(0, limits.characters - reading.characters),
+            "milliseconds": limits.milliseconds,
+        },
+        children,
+    )
+    reading.nodes += answer["nodes"]
+    reading.characters += sum(len(piece) for piece in answer["html"] if isinstance(piece, str))
+    if answer["stopped"]:
+        reading.notes.append(_STOPPED[answer["stopped"]].format_map(asdict(limits)))
+    pieces = [
+        piece if isinstance(piece, str) else await _read_child(children[piece], reading)
+        for piece in answer["html"]
+    ]
+    return "".join(pieces), answer["url"], answer["title"]
+
+
+async def _read_child(frame: str, reading: _Reading) -> str:
+    """The HTML of a frame; one that has gone meanwhile is empty."""
+    from playwright.async_api import Error  # noqa: PLC0415 - heavy, and not needed before
+
+    try:
+        html, _, _ = await _read_document(frame, None, reading)
+    except Error as error:
+        if "destroyed" not in error.message:
+            reading.notes.append(f"A frame could not be read: {error.message.splitlines()[0]}")
+        return ""
+    return html

@@ -1,0 +1,97 @@
+"""The text of a page in the form that was asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dovetail import Context
+from dovetail_browser.answers import PageText
+from dovetail_browser.cleaning import clean_html
+from dovetail_browser.markdown_form import to_markdown
+from dovetail_browser.navigating import settle
+from dovetail_browser.page_errors import ask, driver_errors, refuse
+from dovetail_browser.page_source import read_source
+from dovetail_browser.secret_values import Secrets
+from dovetail_browser.snapshots import SnapshotOptions, read_snapshot
+from dovetail_browser.tab import Tab
+from dovetail_browser.text_form import to_text
+
+__all__ = ["AFTER_ACTION", "Reading", "read_after", "read_page", "title_of"]
+
+# Next steps.
+AFTER_ACTION = ["page_snapshot or get_current_html shows the page; wait_for waits for more"]
+_TRIES = 3
+_EMPTY = "There is nothing to read here as {form}; take_screenshot shows what it looks like."
+
+# Format -> what makes it of the visible document.
+_FORMS: dict[str, Callable[[str, str, bool], str]] = {
+    "html": clean_html,
+    "markdown": to_markdown,
+    "text": to_text,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What of a page is wanted, and how."""
+
+    format: str = "html"
+    selector: str | None = None
+    main_only: bool = False
+    clean: bool = True
+
+
+async def read_page(tab: Tab, how: Reading, secrets: Secrets) -> PageText:
+    """Read a page; one that goes on to another meanwhile is read again."""
+    for left in reversed(range(_TRIES)):
+        try:
+            return await ask(_read(tab, how, secrets), "reading it")
+        except driver_errors() as error:
+            moved = any(sign in str(error) for sign in ("context was destroyed", "detached"))
+            if not moved:
+                raise
+            if left == 0:
+                break
+            await tab.page.wait_for_load_state("domcontentloaded", timeout=5_000)
+    raise refuse(
+        "The page went on to another page each time it was read; it seems to redirect for ever.",
+        "wait_for with url or text waits for the page that you expect",
+        "take_screenshot shows what is there",
+    )
+
+
+async def read_after(
+    ctx: Context, secrets: Secrets, tab: Tab, pause: int | None, how: Reading | None
+) -> PageText | None:
+    """Let a page come to rest after an action, and read it if that is wanted."""
+    await settle(ctx, tab, pause)
+    return None if how is None else await read_page(tab, how, secrets)
+
+
+async def _read(tab: Tab, how: Reading, secrets: Secrets) -> PageText:
+    if how.format == "snapshot":
+        options = SnapshotOptions(selector=how.selector)
+        taken = await read_snapshot(tab.page, options, secrets=secrets.spellings)
+        tab.snapshot = taken.whole
+        return PageText(taken.text, "snapshot")
+    if how.format == "html" and not how.clean:
+        if how.selector is None:
+            return PageText(await tab.page.content(), "html")
+        found = tab.page.locator(how.selector).first
+        return PageText(await found.evaluate("element => element.outerHTML"), "html")
+    source = await read_source(tab.page, how.selector, secrets=secrets.spellings)
+    # A long document takes a while, and others are waiting.
+    text = await asyncio.to_thread(_FORMS[how.format], source.html, source.url, how.main_only)
+    empty = "" if text.strip() else _EMPTY.format(form=how.format)
+    return PageText(text, how.format, " ".join(filter(None, (source.note, empty))))
+
+
+async def title_of(tab: Tab) -> str:
+    """The title of a page; empty if it does not tell."""
+    with contextlib.suppress(TimeoutError, *driver_errors()):
+        async with asyncio.timeout(2):
+            return (await tab.page.title())[:300]
+    return ""

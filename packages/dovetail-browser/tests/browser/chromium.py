@@ -1,0 +1,71 @@
+"""A real Chromium for tests that need a page and no server: one per module, a page per test."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any, TypeVar
+
+from playwright.async_api import Browser, Page, async_playwright
+
+from dovetail_browser.page_source import PageSource, read_source
+
+T = TypeVar("T")
+
+
+class Chromium:
+    """Holds the loop that Playwright's objects belong to."""
+
+    page: Page
+
+    def __init__(self) -> None:
+        self._runner = asyncio.Runner()
+        self._driver = async_playwright()
+        self._browser: Browser | None = None
+
+    def __enter__(self) -> Chromium:
+        self.run(self._start())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.run(self._stop())
+        self._runner.close()
+
+    def run(self, steps: Coroutine[Any, Any, T]) -> T:
+        """What these steps come to."""
+        return self._runner.run(_in_time(steps))
+
+    def read(self, html: str, selector: str | None = None, **options: Any) -> PageSource:
+        """What `read_source` makes of a page with this content."""
+        return self.run(self._read(html, selector, options))
+
+    async def _read(self, html: str, selector: str | None, options: dict[str, Any]) -> PageSource:
+        await self.page.set_content(html)
+        return await read_source(self.page, selector, **options)
+
+    async def _start(self) -> None:
+        driver = await self._driver.start()
+        program = os.environ.get("CHROME_PATH") or shutil.which("chromium")
+        assert program, "install chromium, or name it in CHROME_PATH"
+        self._browser = await driver.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
+        )
+        self.page = await self._browser.new_page()
+
+    async def _stop(self) -> None:
+        if self._browser is not None:
+            await self._browser.close()
+        await self._driver.__aexit__(None, None, None)
+
+
+async def _in_time(steps: Coroutine[Any, Any, T]) -> T:
+    async with asyncio.timeout(18):
+        return await steps

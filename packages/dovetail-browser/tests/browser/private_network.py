@@ -1,0 +1,141 @@
+"""A public site and private places beside it, all of them really on loopback.
+
+Names resolve as the test says; what counts is whether a private place was ever connected to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine, Sequence
+from typing import Any, TypeVar
+
+from playwright.async_api import BrowserContext
+
+from dovetail_browser.addresses import AddressRules, Place
+from dovetail_browser.driver import Driver, DriverOptions
+
+PATIENCE = 15.0
+PUBLIC = "127.0.0.1"
+PRIVATE = "127.0.0.2"
+
+T = TypeVar("T")
+
+
+class _Pretending(AddressRules):
+    """Takes the address of the site for a public one, if a name leads to it."""
+
+    def check_address(self, place: Place, resolved: str) -> str | None:
+        if resolved == PUBLIC and place.address is None:
+            return None
+        return super().check_address(place, resolved)
+
+
+class PrivateNetwork:
+    """A browser, the site it may see, and the places that it may not."""
+
+    def __init__(self) -> None:
+        self._runner = asyncio.Runner()
+        self._servers: list[asyncio.Server] = []
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._datagrams: asyncio.DatagramTransport | None = None
+        # Path of the site -> head lines and body.
+        self.pages: dict[str, tuple[str, str]] = {}
+        # What came to a private place: there must be nothing.
+        self.visits: list[str] = []
+        self.lookups: list[str] = []
+        # Names that once more resolve to the site before they turn private.
+        self.rebinding: dict[str, int] = {}
+        self.port = 0
+        self.udp_port = 0
+        self.driver = Driver(
+            DriverOptions(), resolve=self._resolve, rules=_Pretending(("opened.example",))
+        )
+        self.context: BrowserContext
+
+    def __enter__(self) -> PrivateNetwork:
+        self.run(self._start())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.run(self._stop())
+        self._runner.close()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run something on the loop of the browser."""
+
+        async def bounded() -> T:
+            async with asyncio.timeout(PATIENCE):
+                return await work
+
+        return self._runner.run(bounded())
+
+    def url(self, path: str, host: str = "site.example") -> str:
+        """A page of the public site."""
+        return f"http://{host}:{self.port}{path}"
+
+    async def wait_until_refused(self, host: str) -> str:
+        """Why a request to this host was refused; waits for the request."""
+        while (reason := self.driver.last_refusal(host)) is None:
+            await asyncio.sleep(0.01)
+        return reason
+
+    async def _start(self) -> None:
+        site = await asyncio.start_server(self._answer, PUBLIC, 0)
+        self.port = site.sockets[0].getsockname()[1]
+        private = await asyncio.start_server(self._betray, PRIVATE, self.port)
+        self._servers = [site, private]
+        with contextlib.suppress(OSError):
+            self._servers.append(await asyncio.start_server(self._betray, "::1", self.port))
+        loop = asyncio.get_running_loop()
+        self._datagrams, _ = await loop.create_datagram_endpoint(
+            lambda: _Datagrams(self.visits), (PRIVATE, 0)
+        )
+        self.udp_port = self._datagrams.get_extra_info("sockname")[1]
+        self.context = await self.driver.new_context()
+
+    async def _stop(self) -> None:
+        await self.driver.close()
+        if self._datagrams is not None:
+            self._datagrams.close()
+        for server in self._servers:
+            server.close()
+        for writer in self._writers:
+            writer.transport.abort()
+
+    async def _resolve(self, host: str, _port: int) -> Sequence[str]:
+        self.lookups.append(host)
+        if host == "site.example":
+            return [PUBLIC]
+        if self.rebinding.get(host, 0) > 0:
+            self.rebinding[host] -= 1
+            return [PUBLIC]
+        return [PRIVATE]
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            request = (await reader.readuntil(b"\r\n\r\n")).decode()
+            path = request.split(" ")[1].partition("?")[0]
+            head, body = self.pages.get(path, ("HTTP/1.1 404 Not Found", ""))
+            data = body.encode()
+            lines = [head, "Cache-Control: no-store", f"Content-Length: {len(data)}", "", ""]
+            writer.write("\r\n".join(lines).encode() + data)
+            writer.close()
+
+    async def _betray(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Even a connection without a request would be one too many.
+        self.visits.append(f"connection to {writer.get_extra_info('sockname')}")
+        self._writers.add(writer)
+        with contextlib.suppress(OSError):
+            await reader.read(1000)
+            writer.write(b"HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: *\r\n\r\nthe secret")
+            writer.close()
+
+
+class _Datagrams(asyncio.DatagramProtocol):
+    def __init__(self, visits: list[str]) -> None:
+        self._visits = visits
+
+    def datagram_received(self, data: bytes, _address: tuple[str | Any, int]) -> None:
+        self._visits.append(f"datagram of {len(data)} bytes")

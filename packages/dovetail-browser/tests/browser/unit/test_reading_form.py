@@ -1,0 +1,54 @@
+"""What all notations have in common: which text is a block, and that none is lost."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dovetail_browser.html_events import Text, read_events
+from dovetail_browser.html_vocabulary import words
+from dovetail_browser.notation import Notation
+from dovetail_browser.reading_form import render
+
+BLOCKS = {
+    "blocks in a heading": ("<h1><div>a</div><div>b</div></h1>", "a b"),
+    "heading in a link": ("<a href=x><h2>a</h2>b</a>", "a b"),
+    "code in a cell": ("<table><tr><td><code>a</code><td>b</table>", "a\tb"),
+    "code lines in a heading": ("<h1>a<pre>b\nc</pre></h1>", "a b c"),
+    "code with line elements": ("<pre><div>a</div><div>b</div></pre>", "a\nb"),
+    "code in code": ("<pre>a<pre>b</pre>c</pre>", "a\nb\nc"),
+    "item without a list": ("<li>a<li>b", "- a\n\n- b"),
+    "list in a cell": ("<table><tr><td><ul><li>a</ul><td>b</table>", "- a\n\nb"),
+    "quote in a link": ("<a href=x><blockquote>a</blockquote></a>", "a"),
+    "rule in a table": ("<table><tr><td>a<hr><td>b</table>", "a\tb"),
+    "caption": ("<table><caption>c</caption><tr><td>a<td>b</table>", "c\n\na\tb"),
+    "choice": ("<select><option>a<option selected>b<option>c</select>d", "bd"),
+    "typed": ("<textarea>a</textarea> <input value=b>", "a b"),
+}
+
+
+@pytest.mark.parametrize(("html", "expected"), BLOCKS.values(), ids=BLOCKS.keys())
+def test_blocks_where_there_is_no_room_for_them(html: str, expected: str) -> None:
+    assert render(read_events(html, ""), Notation()) == expected
+
+
+TAGS = words("p div h1 h2 ul ol li table tr td th a b code pre blockquote dl dt dd caption br hr")
+PIECES = st.one_of(
+    st.sampled_from(sorted(f"<{end}{tag}>" for tag in TAGS for end in ("", "/"))),
+    st.integers(100, 999).map(lambda number: f" {number} "),
+)
+
+
+@given(st.lists(PIECES, max_size=40).map("".join))
+def test_no_word_is_lost_whatever_is_nested_in_what(html: str) -> None:
+    given_words = [
+        word
+        for event in read_events(html, "")
+        if isinstance(event, Text)
+        for word in event.text.split()
+    ]
+    rendered = re.sub(r"\b\d\. ", "", render(read_events(html, ""), Notation()))
+    assert sorted(re.findall(r"\d{3}", rendered)) == sorted(given_words)

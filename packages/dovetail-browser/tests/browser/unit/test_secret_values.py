@@ -1,0 +1,97 @@
+"""Secrets: where they come from, and that no spelling of them gets out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dovetail import ToolError, UsageError
+from dovetail_browser.secret_values import Secrets, read_secrets_file
+
+
+def test_lines_and_json_are_read(tmp_path: Path) -> None:
+    lines = tmp_path / "lines"
+    lines.write_text("# comment\n\nSHOP = a=b c \nPIN=1234\n")
+    assert read_secrets_file(lines) == {"SHOP": "a=b c", "PIN": "1234"}
+    object_ = tmp_path / "object"
+    object_.write_text('{"SHOP": "a\\"b"}')
+    assert read_secrets_file(object_) == {"SHOP": 'a"b'}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("no equals sign here: hunter2", "line 1: expected NAME=value"),
+        ("1BAD=hunter2", "a name is a letter"),
+        ("SHORT=ab", "fewer than 3"),
+        ('{"A": 12345678}', "no JSON object of texts"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused_without_its_values(
+    tmp_path: Path, text: str, reason: str
+) -> None:
+    path = tmp_path / "file"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=reason) as raised:
+        read_secrets_file(path)
+    assert "hunter2" not in str(raised.value) and "12345678" not in str(raised.value)
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_secrets_file(tmp_path / "none")
+
+
+def test_the_environment_adds_to_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOVETAIL_SECRET_MAIL", "from outside")
+    monkeypatch.setenv("DOVETAIL_SECRET_SHOP", "other")
+    secrets = Secrets({"SHOP": "of the file"})
+    assert secrets.names == ["MAIL", "SHOP"]
+    assert secrets.value_for("SHOP", "a.org") == "of the file"
+    assert secrets.value_for("MAIL", "a.org") == "from outside"
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "pass&word<1>",
+        "?q=pass%26word%3C1%3E",
+        "<input value='pass&amp;word&lt;1&gt;'>",
+    ],
+)
+def test_every_spelling_is_hidden(shown: str) -> None:
+    hidden = Secrets({"KEY": "pass&word<1>"}).hide(shown)
+    assert "pass" not in hidden.replace("[secret KEY]", "") and "[secret KEY]" in hidden
+
+
+def test_one_secret_inside_another_leaves_no_rest() -> None:
+    secrets = Secrets({"SHORT": "abc", "LONG": "abcdef"})
+    assert secrets.hide("abcdef abc") == "[secret LONG] [secret SHORT]"
+    assert secrets.hide_in({"a": ["abc", 1, {"b": "xabcdefx"}]}) == {
+        "a": ["[secret SHORT]", 1, {"b": "x[secret LONG]x"}]
+    }
+
+
+def test_without_secrets_nothing_is_changed_and_an_unknown_name_is_refused() -> None:
+    secrets = Secrets()
+    assert secrets.hide("anything") == "anything"
+    with pytest.raises(ToolError, match="no secret 'KEY'"):
+        secrets.value_for("KEY", "a.org")
+
+
+@pytest.mark.parametrize(
+    ("host", "is_allowed"),
+    [
+        ("shop.org", True),
+        ("pay.shop.org", True),
+        ("badshop.org", False),
+        ("shop.org.evil.net", False),
+        ("", False),
+    ],
+)
+def test_a_secret_of_a_host_is_typed_there_only(host: str, is_allowed: bool) -> None:
+    secrets = Secrets({"KEY@Shop.org": "swordfish"})
+    assert secrets.names == ["KEY"] and secrets.hide("swordfish") == "[secret KEY]"
+    if is_allowed:
+        assert secrets.value_for("KEY", host) == "swordfish"
+    else:
+        with pytest.raises(ToolError, match=r"for shop\.org only"):
+            secrets.value_for("KEY", host)

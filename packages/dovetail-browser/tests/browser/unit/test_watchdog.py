@@ -1,0 +1,205 @@
+"""The watchdog with real processes: whatever was started in its folder ends with the server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from dovetail_browser import launcher, watchdog
+
+PATIENCE = 15.0
+SLEEP = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]
+VARIABLE = "DOVETAIL_BROWSER_FOLDER"
+
+
+class Guarded:
+    """A watchdog, held as the server holds it, and processes for it to end."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(watchdog.__file__), str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self.started: list[subprocess.Popen[bytes]] = []
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == b"ready\n"
+
+    def start(self, command: list[str], **options: object) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(command, **options)  # type: ignore[call-overload]
+        self.started.append(process)
+        return process  # type: ignore[no-any-return]
+
+    def launch(self, command: list[str]) -> subprocess.Popen[bytes]:
+        words = [sys.executable, "-I", "-S", str(launcher.__file__), str(self.folder), *command]
+        process = self.start(words, start_new_session=True)
+        entries = self.folder / "processes"
+        wait_until(lambda: process.poll() is not None or any(entries.iterdir()))
+        return process
+
+    def say(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{line}\n".encode())
+        self.process.stdin.flush()
+
+    def let_go(self) -> int:
+        """What happens when the server ends; the watchdog's own status."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.process.wait(PATIENCE)
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[Guarded]:
+    guarded = Guarded(tmp_path / "folder")
+    try:
+        yield guarded
+    finally:
+        for process in (*guarded.started, guarded.process):
+            process.kill()
+            process.wait()
+        for pipe in (guarded.process.stdin, guarded.process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def started_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
+
+
+def test_the_folder_is_private_and_goes_with_the_server(guarded: Guarded) -> None:
+    assert guarded.folder.stat().st_mode & 0o777 == 0o700
+    (guarded.folder / "profile").mkdir()
+    (guarded.folder / "profile" / "Cookies").write_text("x")
+    assert guarded.let_go() == 0
+    assert not guarded.folder.exists()
+
+
+def test_what_was_launched_in_the_folder_is_killed(guarded: Guarded) -> None:
+    browser = guarded.launch(SLEEP)
+    assert browser.poll() is None
+    guarded.let_go()
+    assert browser.wait(PATIENCE) == -signal.SIGKILL
+
+
+def test_so_is_the_rest_of_its_session_and_what_left_it(guarded: Guarded) -> None:
+    # One child in a group of its own, one in a session of its own with the folder's name.
+    script = (
+        "import os, subprocess, sys, time; sleep = sys.argv[1:]; "
+        "a = subprocess.Popen(sleep, process_group=0); "
+        "b = subprocess.Popen(sleep, start_new_session=True); "
+        "print(a.pid, b.pid, flush=True); time.sleep(600)"
+    )
+    words = [sys.executable, "-I", "-S", "-c", script, *SLEEP]
+    launched = [sys.executable, "-I", "-S", str(launcher.__file__), str(guarded.folder), *words]
+    leader = guarded.start(
+        launched,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        env={**os.environ, VARIABLE: str(guarded.folder)},
+    )
+    assert leader.stdout is not None
+    with leader.stdout as said:
+        children = [int(word) for word in said.readline().split()]
+    entries = {pid: started_of(pid) for pid in children}
+    assert guarded.let_go() == 0
+    alive = {(process.pid, process.started) for process in watchdog.list_processes()}
+    assert not alive & set(entries.items())
+
+
+def test_a_named_process_is_killed_and_one_with_its_number_is_not(guarded: Guarded) -> None:
+    driver, stranger = guarded.start(SLEEP), guarded.start(SLEEP)
+    guarded.say(f"{driver.pid}-{started_of(driver.pid)}")
+    guarded.say(f"{stranger.pid}-1")
+    guarded.let_go()
+    assert driver.wait(PATIENCE) == -signal.SIGKILL
+    assert stranger.poll() is None
+
+
+def test_nothing_is_launched_any_more_once_the_end_has_begun(guarded: Guarded) -> None:
+    (guarded.folder / "ended").touch()
+    assert guarded.launch(SLEEP).wait(PATIENCE) == 1
+
+
+def test_a_launched_process_dies_with_its_parent(guarded: Guarded) -> None:
+    """Without the watchdog: the second belt."""
+    words = [sys.executable, "-I", "-S", str(launcher.__file__), str(guarded.folder), *SLEEP]
+    script = "import subprocess, sys, time; subprocess.Popen(sys.argv[1:]); time.sleep(600)"
+    parent = guarded.start([sys.executable, "-I", "-S", "-c", script, *words])
+    entries = guarded.folder / "processes"
+    wait_until(lambda: any(entries.iterdir()))
+    pid, started = watchdog.parse(next(entries.iterdir()).name)
+    # The entry is written just before it becomes the program.
+    wait_until(lambda: b"launcher" not in Path(f"/proc/{pid}/cmdline").read_bytes())
+    parent.kill()
+    parent.wait()
+
+    def is_gone() -> bool:
+        running = {(process.pid, process.started) for process in watchdog.list_processes()}
+        return (pid, started) not in running
+
+    wait_until(is_gone)
+
+
+def test_signals_for_a_terminal_do_not_end_it(guarded: Guarded) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        guarded.process.send_signal(number)
+    browser = guarded.launch(SLEEP)
+    guarded.let_go()
+    assert browser.wait(PATIENCE) == -signal.SIGKILL and not guarded.folder.exists()
+
+
+def test_a_server_that_is_gone_before_the_folder_is_ready_leaves_none(tmp_path: Path) -> None:
+    words = [sys.executable, "-I", "-S", str(watchdog.__file__), str(tmp_path / "folder")]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=writing, timeout=PATIENCE)
+    os.close(writing)
+    assert done.returncode == 0 and not (tmp_path / "folder").exists()
+
+
+def test_a_line_that_was_cut_names_nobody(guarded: Guarded) -> None:
+    stranger = guarded.start(SLEEP)
+    assert guarded.process.stdin is not None
+    guarded.process.stdin.write(f"{stranger.pid}-{started_of(stranger.pid)}".encode())
+    assert guarded.let_go() == 0
+    assert stranger.poll() is None
+
+
+def test_a_folder_that_is_there_already_is_not_taken(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("x")
+    words = [sys.executable, "-I", "-S", str(watchdog.__file__), str(tmp_path)]
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
+    assert done.returncode != 0 and done.stdout == b""
+    assert (tmp_path / "kept").exists()
+
+
+def test_where_processes_are_not_listed_groups_and_numbers_are_killed(guarded: Guarded) -> None:
+    leader = guarded.launch(SLEEP)
+    single = guarded.start(SLEEP)
+    assert watchdog.kill_by_number([f"{leader.pid}-0"], [f"{single.pid}-0"])
+    assert leader.wait(PATIENCE) == single.wait(PATIENCE) == -signal.SIGKILL
+    assert not watchdog.kill_by_number([f"{leader.pid}-0"], [])
+
+
+def test_the_same_variable_is_set_and_looked_for() -> None:
+    from dovetail_browser import chromium_process  # noqa: PLC0415
+
+    both = (chromium_process, watchdog)
+    assert {vars(module)["_VARIABLE"] for module in both} == {VARIABLE}

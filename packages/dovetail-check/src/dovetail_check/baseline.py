@@ -1,0 +1,87 @@
+"""A baseline: findings that are known and accepted, so that only new ones fail a build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, structs
+
+from dovetail.errors import UsageError
+from dovetail.wire import codec
+from dovetail_check.report import Report
+from dovetail_check.verdicts import Verdict
+
+__all__ = ["Baseline", "apply_baseline", "baseline_of", "read_baseline", "write_baseline"]
+
+_BROKEN = (Verdict.FAIL, Verdict.WARN)
+
+
+class Accepted(Struct, frozen=True, omit_defaults=True):
+    """One finding: a row, and where it is broken; elsewhere it would be a new one."""
+
+    id: str
+    sittings: tuple[str, ...] = ()
+    # For people: why it is accepted.
+    reason: str = ""
+
+
+class Baseline(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The file."""
+
+    format: int = 1
+    accepted: tuple[Accepted, ...] = ()
+
+
+def baseline_of(report: Report) -> Baseline:
+    """Everything that is broken now."""
+    rows = [
+        Accepted(row.id, tuple(f.sitting for f in row.findings if f.verdict in _BROKEN))
+        for row in report.rows
+        if row.verdict in _BROKEN
+    ]
+    deaths = [Accepted(death.id) for death in report.deaths if death.counts]
+    return Baseline(accepted=(*rows, *deaths))
+
+
+def write_baseline(report: Report, path: Path) -> None:
+    """Accept what is broken now; reasons that an older file gives are kept."""
+    fresh = baseline_of(report)
+    older = read_baseline(path) if path.exists() else Baseline()
+    known = {entry.id: entry.reason for entry in older.accepted}
+    entries = tuple(structs.replace(e, reason=known.get(e.id, "")) for e in fresh.accepted)
+    data = msgspec.json.format(codec.encode(structs.replace(fresh, accepted=entries)), indent=2)
+    path.write_bytes(data + b"\n")
+
+
+def read_baseline(path: Path) -> Baseline:
+    """What `write_baseline` wrote; raises UsageError."""
+    try:
+        return codec.decode_as(Baseline, path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{path} is no baseline of --write-baseline: {error}") from None
+
+
+def apply_baseline(report: Report, baseline: Baseline) -> Report:
+    """The report with known findings marked; what the file knows and nobody found is stale."""
+    known = {entry.id: entry.sittings for entry in baseline.accepted}
+    rows = tuple(
+        structs.replace(row, accepted=True)
+        if row.verdict in _BROKEN
+        and row.id in known
+        and all(f.sitting in known[row.id] for f in row.findings if f.verdict in _BROKEN)
+        else row
+        for row in report.rows
+    )
+    deaths = tuple(
+        structs.replace(death, accepted=True) if death.id in known else death
+        for death in report.deaths
+    )
+    found = {row.id for row in rows if row.verdict in _BROKEN} | {death.id for death in deaths}
+    judged = {row.id for row in rows}
+    stale = tuple(
+        id for id in known if id not in found and (id in judged or id.startswith("death/"))
+    )
+    return structs.replace(report, rows=rows, deaths=deaths, stale=stale)

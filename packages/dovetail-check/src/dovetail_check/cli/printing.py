@@ -1,0 +1,95 @@
+"""What the commands of the checker print besides reports: progress, comparisons, claims."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn
+from rich.progress import Progress as Bar
+from rich.text import Text
+
+from dovetail_check.audit import Progress
+from dovetail_check.comparing import Change, Comparison
+from dovetail_check.documents import BrokenClaim, Claims
+from dovetail_check.report import Report
+from dovetail_check.reports.phrases import plural, what_was_seen
+from dovetail_check.reports.text import clean
+from dovetail_check.verdicts import Verdict
+
+__all__ = ["print_broken_claims", "print_comparison", "show_progress"]
+
+
+@contextmanager
+def show_progress() -> Iterator[Progress]:
+    """What is being probed and how many are done, on stderr and only on a terminal."""
+    progress = Progress()
+    if not sys.stderr.isatty():
+        yield progress
+        return
+    columns = (
+        SpinnerColumn(),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def tell(now: Progress) -> None:
+            bar.update(
+                task, completed=now.done, total=now.total or None, description=now.doing[:60]
+            )
+
+        progress.told = tell
+        yield progress
+
+
+def print_broken_claims(
+    console: Console, claims: Claims, report: Report, broken: list[BrokenClaim]
+) -> None:
+    """Each claim that no longer holds, with what was seen instead."""
+    for claim in broken:
+        console.print(Text.assemble((claim.id, "bold red"), f"  {claim.text}"))
+        if claim.row is not None:
+            for text in what_was_seen(claim.row)[:3]:
+                console.print(Text(f"    {clean(text)}"))
+    if claims.inventory != report.tool.inventory:
+        console.print("The document was made with another inventory; new rows are not claimed.")
+    passed = sum(verdict is Verdict.PASS for verdict in claims.rows.values())
+    stated = sum(verdict is Verdict.ATTESTED for verdict in claims.rows.values())
+    apart = f"; {plural(stated, 'statement')} of the author cannot be verified" if stated else ""
+    if broken:
+        verb = "does" if len(broken) == 1 else "do"
+        console.print(
+            f"{plural(len(broken), 'claim')} of {claims.date[:10]} {verb} not hold{apart}"
+        )
+    else:
+        console.print(f"Everything claimed on {claims.date[:10]} holds: {passed} passed{apart}")
+
+
+def print_comparison(console: Console, comparison: Comparison) -> None:
+    """Worse first."""
+    for note in comparison.notes:
+        console.print(Text(clean(note), style="dim"))
+    titles = (
+        ("Worse", "bold red", comparison.worse),
+        ("Better", "bold green", comparison.better),
+        ("Other", "bold", comparison.other),
+    )
+    for title, style, changes in titles:
+        if changes:
+            console.print(Text(f"{title} ({len(changes)})", style=style))
+            for change in changes:
+                _print_change(console, change)
+    counts = f"{len(comparison.worse)} worse, {len(comparison.better)} better"
+    console.print(f"{counts}, {len(comparison.other)} otherwise changed")
+
+
+def _print_change(console: Console, change: Change) -> None:
+    head = f"  {change.id}  {change.level}  {change.old} -> {change.new}"
+    console.print(Text(head))
+    if change.text:
+        console.print(Text(f"      {clean(change.text)}", style="dim"))

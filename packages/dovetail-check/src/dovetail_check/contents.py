@@ -1,0 +1,68 @@
+"""Content that a server gave out: blocks in the results of tools and prompts, resources read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dovetail_check.exchanges import Exchange
+from dovetail_check.sittings import Sitting
+
+__all__ = ["annotated", "finished_calls", "prompt_blocks", "read_contents", "tool_blocks"]
+
+
+def finished_calls(seen: Sitting) -> Iterator[tuple[Exchange, dict[str, Any]]]:
+    """Results of calls that are complete: neither a question back nor a task."""
+    for exchange in seen.sent("tools/call"):
+        result = exchange.result
+        if result is None or "task" in result:
+            continue
+        if result.get("resultType", "complete") == "complete":
+            yield exchange, result
+
+
+def tool_blocks(seen: Sitting, *kinds: str) -> Iterator[tuple[Exchange, dict[str, Any]]]:
+    """The content of every result of tools/call; of these types, where some are named."""
+    for exchange in seen.sent("tools/call"):
+        yield from _blocks(exchange, (exchange.result or {}).get("content"), kinds)
+
+
+def prompt_blocks(seen: Sitting, *kinds: str) -> Iterator[tuple[Exchange, dict[str, Any]]]:
+    """The content of every message of prompts/get; of these types, where some are named."""
+    for exchange in seen.sent("prompts/get"):
+        messages = (exchange.result or {}).get("messages")
+        for message in messages if isinstance(messages, list) else ():
+            if isinstance(message, dict):
+                yield from _blocks(exchange, [message.get("content")], kinds)
+
+
+def read_contents(seen: Sitting) -> Iterator[tuple[Exchange, dict[str, Any]]]:
+    """Everything that resources/read returned."""
+    for exchange in seen.sent("resources/read"):
+        yield from _blocks(exchange, (exchange.result or {}).get("contents"), ())
+
+
+def annotated(seen: Sitting) -> Iterator[tuple[Exchange, Any]]:
+    """The annotations of whatever has some: resources, templates, content blocks."""
+    for kind in ("resources", "resourceTemplates"):
+        for page in seen.pages(kind):
+            items = (page.result or {}).get(kind)
+            yield from _annotations(_blocks(page, items, ()))
+    yield from _annotations(tool_blocks(seen))
+    yield from _annotations(prompt_blocks(seen))
+
+
+def _annotations(
+    found: Iterator[tuple[Exchange, dict[str, Any]]],
+) -> Iterator[tuple[Exchange, Any]]:
+    for exchange, item in found:
+        if "annotations" in item:
+            yield exchange, item["annotations"]
+
+
+def _blocks(
+    exchange: Exchange, items: Any, kinds: tuple[str, ...]
+) -> Iterator[tuple[Exchange, dict[str, Any]]]:
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, dict) and (not kinds or item.get("type") in kinds):
+            yield exchange, item

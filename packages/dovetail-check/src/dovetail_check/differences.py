@@ -1,0 +1,120 @@
+"""What one server shows otherwise over stdio than over HTTP; no clause forbids it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from dovetail.spec import keys
+from dovetail.wire import codec
+from dovetail_check.judging import RowReport
+from dovetail_check.report import Difference
+from dovetail_check.sittings import Run, Sitting
+from dovetail_check.verdicts import Verdict
+
+__all__ = ["find_differences"]
+
+# List of the server -> the member that names an item.
+_LISTS = {
+    "tools": "name",
+    "prompts": "name",
+    "resources": "uri",
+    "resourceTemplates": "uriTemplate",
+}
+# Verdicts that say how the server answered; the others say that it was not asked.
+_TELLING = (Verdict.PASS, Verdict.FAIL, Verdict.WARN, Verdict.INFO)
+_BROKEN = frozenset({Verdict.FAIL.value, Verdict.WARN.value})
+
+
+def find_differences(runs: list[Run], rows: Iterable[RowReport]) -> tuple[Difference, ...]:
+    """Revision by revision: what is declared, what is listed, how each row ended."""
+    if len(runs) < 2:
+        return ()
+    found = (*_compare_revisions(runs), *_compare_sittings(runs), *_compare_rows(rows))
+    return _merge(found)
+
+
+def _merge(found: Iterable[Difference]) -> tuple[Difference, ...]:
+    """What is the same at several revisions is said once."""
+    merged: dict[str, Difference] = {}
+    for one in found:
+        key = f"{one.what} {_canonical(one.sides)}"
+        known = merged.get(key)
+        dates = one.revision if known is None else f"{known.revision}, {one.revision}"
+        merged[key] = Difference(dates, one.what, one.sides)
+    return tuple(merged.values())
+
+
+def _compare_revisions(runs: list[Run]) -> Iterator[Difference]:
+    spoken = {run.transport: [str(sitting.revision) for sitting in run.sittings] for run in runs}
+    if len(set(map(tuple, spoken.values()))) > 1:
+        sides = {transport: ", ".join(dates) or "none" for transport, dates in spoken.items()}
+        yield Difference("", "revisions spoken", sides)
+
+
+def _compare_sittings(runs: list[Run]) -> Iterator[Difference]:
+    sittings = [sitting for run in runs for sitting in run.sittings]
+    sittings.sort(key=lambda sitting: sitting.revision.order)
+    for _, group in groupby(sittings, key=lambda sitting: sitting.revision.order):
+        same = list(group)
+        if len(same) < 2:
+            continue
+        yield from _compare(same, "capabilities", lambda seen: _canonical(seen.capabilities))
+        yield from _compare(same, "name and version", _name)
+        yield from _compare(same, "instructions", _instructions)
+        for kind, key in _LISTS.items():
+            yield from _compare_lists(same, kind, key)
+
+
+def _compare(
+    sittings: list[Sitting], what: str, read: Callable[[Sitting], str]
+) -> Iterator[Difference]:
+    sides = {sitting.transport: read(sitting) for sitting in sittings}
+    if len(set(sides.values())) > 1:
+        yield Difference(str(sittings[0].revision), what, sides)
+
+
+def _compare_lists(sittings: list[Sitting], kind: str, key: str) -> Iterator[Difference]:
+    lists = {
+        sitting.transport: {str(item.get(key)): _canonical(item) for item in sitting.listed(kind)}
+        for sitting in sittings
+    }
+    for name in dict.fromkeys(name for items in lists.values() for name in items):
+        sides = {transport: items.get(name, "not listed") for transport, items in lists.items()}
+        if len(set(sides.values())) > 1:
+            yield Difference(str(sittings[0].revision), f"{kind}: {name}", sides)
+
+
+def _compare_rows(rows: Iterable[RowReport]) -> Iterator[Difference]:
+    for report in rows:
+        if report.row.transport != "any":
+            continue
+        by_revision: dict[str, dict[str, str]] = {}
+        for finding in report.findings:
+            transport, _, revision = finding.sitting.partition(" ")
+            if finding.verdict in _TELLING:
+                by_revision.setdefault(revision, {})[transport] = finding.verdict.value
+        for revision, sides in by_revision.items():
+            if len(set(sides.values())) > 1 and not _BROKEN.isdisjoint(sides.values()):
+                yield Difference(revision, f"verdict of {report.row.id}", sides)
+
+
+def _canonical(value: Any) -> str:
+    return codec.encode_canonical(value).decode()
+
+
+def _opening(seen: Sitting) -> dict[str, Any]:
+    result = seen.opening.result if seen.opening is not None else None
+    return result or {}
+
+
+def _name(seen: Sitting) -> str:
+    result = _opening(seen)
+    meta = result.get("_meta")
+    info = result.get("serverInfo") or (meta.get(keys.SERVER_INFO) if isinstance(meta, dict) else 0)
+    return f"{info.get('name')} {info.get('version')}" if isinstance(info, dict) else ""
+
+
+def _instructions(seen: Sitting) -> str:
+    return str(_opening(seen).get("instructions") or "none")

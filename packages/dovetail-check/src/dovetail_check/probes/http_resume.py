@@ -1,0 +1,34 @@
+"""basic/transports, resumability: a stream is picked up again."""
+
+from __future__ import annotations
+
+from dovetail.spec.revisions import Family
+from dovetail_check.http_traffic import first_event_id
+from dovetail_check.lines.http_line import HttpLine
+from dovetail_check.probing import Order, probe
+from dovetail_check.sittings import exchanges_in
+from dovetail_check.talk import Talk
+
+__all__: list[str] = []
+
+# Streams that are picked up: with two of them a mix-up would show.
+_MOST = 2
+
+
+@probe("http-resume", order=Order.ROUGH, era=Family.LEGACY, transports=("http",))
+async def pick_streams_up(talk: Talk) -> None:
+    """GET with the first event id of streams that earlier probes saw here, if any had ids."""
+    place, line = talk.line.place, talk.line
+    if not isinstance(line, HttpLine) or talk.revision.old_sse:
+        return
+    mine = [
+        frame
+        for frame in talk.at.recording.frames
+        if (frame.sitting, frame.line) == (place.sitting, place.line)
+    ]
+    streams = [one for one in exchanges_in(mine) if one.is_stream and one.sent.method == "POST"]
+    ids = [id for one in streams if (id := first_event_id(one)) is not None]
+    for id in ids[-_MOST:]:
+        resumed = await talk.fetch("GET", headers={"Last-Event-ID": id}, holds=True)
+        await talk.fence()
+        await line.hang_up(resumed)

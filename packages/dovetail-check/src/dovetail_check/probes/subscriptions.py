@@ -1,0 +1,61 @@
+"""basic/patterns/subscriptions."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from dovetail.spec.revisions import Family
+from dovetail_check.askers import may_ask
+from dovetail_check.exchanges import Exchange
+from dovetail_check.probing import probe
+from dovetail_check.talk import Talk
+
+__all__: list[str] = []
+
+TEXT_ID = "dovetail-check-subscription"
+_LISTEN = "subscriptions/listen"
+_LISTS = ("toolsListChanged", "promptsListChanged", "resourcesListChanged")
+_MOST_URIS = 3
+# Seconds that an acknowledgement may take, and how often to look for it.
+_PATIENCE = 2.0
+_GLANCE = 0.01
+_OVER = ("ended", "failed", "closed", "silence")
+
+
+@probe("subscriptions", era=Family.MODERN)
+async def listen_to_changes(talk: Talk) -> None:
+    """Streams that stay open for as long as the line does.
+
+    everything: all types and some resources. text-id: the same, with an id that is a text.
+    nothing: an empty filter. calls: what may be called meanwhile, which may change something.
+    removed/...: resources/subscribe and its opposite.
+    """
+    uris = [item["uri"] for item in talk.catalogue.resources if isinstance(item.get("uri"), str)]
+    everything: dict[str, Any] = dict.fromkeys(_LISTS, True)
+    everything["resourceSubscriptions"] = uris[:_MOST_URIS]
+    opened = [
+        await _listen(talk, everything, "everything"),
+        await _listen(talk, everything, "text-id", TEXT_ID),
+        await _listen(talk, {}, "nothing"),
+    ]
+    await asyncio.gather(*(_hear(exchange) for exchange in opened))
+    await asyncio.gather(*(talk.request(*one, variant="calls") for one in may_ask(talk)))
+    for method in ("resources/subscribe", "resources/unsubscribe"):
+        params = {"uri": uris[0] if uris else "dovetail-check-none://resource"}
+        await talk.request(method, params, variant=f"removed/{method}")
+
+
+async def _listen(talk: Talk, wanted: dict[str, Any], variant: str, id: Any = None) -> Exchange:
+    params = {"notifications": wanted}
+    return await talk.request(
+        _LISTEN, params, variant=variant, id=id, holds=True, timeout=_PATIENCE + talk.at.slack
+    )
+
+
+async def _hear(exchange: Exchange) -> None:
+    """Wait for the first message of a stream."""
+    for _ in range(round(_PATIENCE / _GLANCE)):
+        if exchange.heard or any(frame.kind in _OVER for frame in exchange.replies):
+            return
+        await asyncio.sleep(_GLANCE)

@@ -1,0 +1,58 @@
+"""Read every list to its end: most other probes and many rules need to know what is there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail_check.probing import Order, probe
+from dovetail_check.talk import Talk
+
+__all__ = ["LISTS", "read_list", "walk_all"]
+
+# Beyond this many pages a list is as good as endless.
+MOST_PAGES = 50
+
+# capability, method, member of the result, where the catalogue keeps it
+LISTS = (
+    ("tools", "tools/list", "tools", "tools"),
+    ("prompts", "prompts/list", "prompts", "prompts"),
+    ("resources", "resources/list", "resources", "resources"),
+    ("resources", "resources/templates/list", "resourceTemplates", "resource_templates"),
+)
+
+
+@probe("walk", order=Order.FIRST)
+async def walk_lists(talk: Talk) -> None:
+    """Follow the cursors of each list that the server declared."""
+    for capability, method, member, kept_as in LISTS:
+        if talk.has(capability):
+            getattr(talk.catalogue, kept_as)[:] = await read_list(talk, method, member)
+
+
+async def read_list(
+    talk: Talk, method: str, member: str, *, variant: str = ""
+) -> list[dict[str, Any]]:
+    """Every item of a list, page by page; `variant` is the member where nothing else is said."""
+    found: list[dict[str, Any]] = []
+    cursor: Any = None
+    seen: list[Any] = []
+    while len(seen) < MOST_PAGES:
+        params = {} if cursor is None else {"cursor": cursor}
+        exchange = await talk.request(method, params, variant=variant or member)
+        result = exchange.result or {}
+        items = result.get(member)
+        found += (
+            [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+        )
+        cursor = result.get("nextCursor")
+        if not isinstance(cursor, str) or cursor in seen:
+            break
+        seen.append(cursor)
+    return found
+
+
+async def walk_all(talk: Talk, where: str) -> None:
+    """Read every list that was declared once more, as `where/member`."""
+    for capability, method, member, _ in LISTS:
+        if talk.has(capability):
+            await read_list(talk, method, member, variant=f"{where}/{member}")

@@ -1,0 +1,17 @@
+"""The lists once more, after everything gentle was asked."""
+
+from __future__ import annotations
+
+from dovetail.spec.revisions import Family
+from dovetail_check.probes.walk import walk_all
+from dovetail_check.probing import probe
+from dovetail_check.talk import Talk
+
+__all__: list[str] = []
+
+
+# Its page sorts behind the others, so it runs behind their gentle probes.
+@probe("walk-again", era=Family.MODERN)
+async def walk_lists_again(talk: Talk) -> None:
+    """same/...: on the same connection; the variant ends in the member. `cold` uses a new one."""
+    await walk_all(talk, "same")

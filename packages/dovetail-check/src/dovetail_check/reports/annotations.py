@@ -1,0 +1,47 @@
+"""Annotations of GitHub Actions: one workflow command per finding, on stdout of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dovetail_check.report import FailOn, Report
+from dovetail_check.reports.phrases import coverage_sentence, short_sum, what_was_seen
+from dovetail_check.verdicts import Verdict
+
+__all__ = ["render"]
+
+_COMMANDS = {Verdict.FAIL: "error", Verdict.WARN: "warning", Verdict.INFO: "notice"}
+
+
+def render(report: Report, fail_on: FailOn = "must") -> str:
+    """Errors, warnings and notices, and a notice with the counts."""
+    return "\n".join(_commands(report)) + "\n"
+
+
+def _commands(report: Report) -> Iterator[str]:
+    for verdict, command in _COMMANDS.items():
+        for row in report.ended(verdict):
+            seen = "; ".join(what_was_seen(row)[:3])
+            text = f"{row.paraphrase}. Seen: {seen} ({row.clause}, {row.url})"
+            yield _command(command, f"{row.id} ({row.level})", text)
+    for death in report.deaths:
+        command = "error" if death.counts and not death.accepted else "notice"
+        yield _command(command, f"died during {death.probe}", f"{death.sitting}: {death.text}")
+    for difference in report.differences:
+        sides = "; ".join(f"{transport}: {text}" for transport, text in difference.sides.items())
+        yield _command("notice", f"transports differ: {difference.what}", sides)
+    if report.needs_auth:
+        yield _command("error", "needs credentials", report.needs_auth)
+    for fault in report.faults:
+        yield _command("error", f"fault of the checker: {fault.where}", fault.error)
+    sentences = [short_sum(report), *map(coverage_sentence, report.coverage)]
+    yield _command("notice", "MCP compliance", ". ".join(sentences))
+
+
+def _command(name: str, title: str, text: str) -> str:
+    in_title = _escape(title).replace(":", "%3A").replace(",", "%2C")
+    return f"::{name} title={in_title}::{_escape(text)}"
+
+
+def _escape(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

@@ -1,0 +1,224 @@
+"""One page of HTML that needs no network: verdicts stand in it, frames are drawn when asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from html import escape
+from importlib.resources import files
+
+from dovetail.spec.revisions import find_revision
+from dovetail.wire import codec
+from dovetail_check.report import Coverage, Death, FailOn, Report, ReportNote, ReportRow, RowFinding
+from dovetail_check.reports.phrases import describe_spoken, plural, what_was_seen
+from dovetail_check.verdicts import Verdict
+
+__all__ = ["render"]
+
+# Verdict -> the class of its colour, and the words of its tile.
+_CLASSES = {
+    Verdict.FAIL: "fail",
+    Verdict.WARN: "warn",
+    Verdict.INFO: "info",
+    Verdict.PASS: "pass",
+    Verdict.ATTESTED: "attested",
+    Verdict.NOT_OBSERVED: "none",
+    Verdict.NOT_APPLICABLE: "none",
+    Verdict.NOT_TESTABLE: "none",
+}
+_TILES = {
+    Verdict.FAIL: "failed",
+    Verdict.WARN: "warnings",
+    Verdict.INFO: "undecided",
+    Verdict.PASS: "passed",
+    Verdict.NOT_OBSERVED: "not observed",
+    Verdict.NOT_APPLICABLE: "not applicable",
+}
+# What a row rests on, where it is not a word of the page itself.
+_BASES = {
+    "derived": "a consequence: no sentence says it outright, so it never fails a server alone",
+    "schema": "the schema of the revision",
+    "jsonrpc": "JSON-RPC 2.0",
+    "rfc": "an RFC that the page names",
+}
+_TOLD = (Verdict.FAIL, Verdict.WARN, Verdict.INFO)
+_ORDER = list(_CLASSES)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
+
+
+def render(report: Report, fail_on: FailOn = "must") -> str:
+    """The whole page."""
+    rows = sorted(report.rows, key=lambda row: _ORDER.index(row.verdict))
+    values = {
+        "generator": escape(f"{report.tool.name} {report.tool.version}"),
+        "title": escape(f"MCP compliance of {report.server or 'a server'}"),
+        "style": _resource("page.css"),
+        "script": _resource("page.js"),
+        "server": escape(report.server or "A server without a name"),
+        "targets": escape(" and ".join(report.targets)),
+        "facts": "".join(f"<div><dt>{n}</dt><dd>{_text(v)}</dd></div>" for n, v in _facts(report)),
+        "tiles": "".join(_tiles(report)),
+        "coverage": "".join(map(_coverage, report.coverage)),
+        "events": "".join(_events(report)),
+        "verdict_options": _options(verdict.value for verdict in Verdict),
+        "area_options": _options(sorted({row.area for row in report.rows}, key=str.lower)),
+        "rows": "\n".join(map(_row, rows)),
+        "footer": _footer(report),
+        # A script element ends at the first `</`, whatever JSON thinks of it.
+        "frames": codec.encode(report.frames).decode().replace("<", "\\u003c"),
+    }
+    return _PLACE.sub(lambda place: values[place[1]], _resource("page.html"))
+
+
+def _text(text: str) -> str:
+    """A text whose dates are not broken across lines."""
+    return _DATE.sub(r'<span class="nb">\g<0></span>', escape(text))
+
+
+def _resource(name: str) -> str:
+    return files("dovetail_check.reports").joinpath(name).read_text("utf-8").strip()
+
+
+def _facts(report: Report) -> Iterator[tuple[str, str]]:
+    yield "Spoken", describe_spoken(report)
+    yield "Tools called", report.calls
+    yield "Checked", f"{report.date[:16].replace('T', ' ')} UTC, {report.seconds:g} s"
+
+
+def _tiles(report: Report) -> Iterator[str]:
+    for verdict, words in _TILES.items():
+        count = sum(row.verdict is verdict for row in report.rows)
+        zero = "" if count else " zero"
+        yield (
+            f'<button type="button" class="tile {_CLASSES[verdict]}{zero}" aria-pressed="false" '
+            f'data-verdict="{verdict.value}"><b>{count}</b><span>{words}</span></button>'
+        )
+
+
+def _coverage(coverage: Coverage) -> str:
+    parts = (
+        ("pass", coverage.passed, "passed"),
+        ("fail", coverage.broken, "broken"),
+        ("info", coverage.info, "undecided"),
+        ("attested", coverage.attested, "attested"),
+        ("none", coverage.not_observed, "not observed"),
+    )
+    stack = "".join(f'<i class="{name}" style="flex:{n}"></i>' for name, n, _ in parts if n)
+    legend = "".join(f'<li class="{name}">{n} {words}</li>' for name, n, words in parts if n)
+    return (
+        f'<div class="level"><p><strong>{coverage.level.value.upper()}</strong>: '
+        f"{coverage.outside} of {coverage.rows} rows can be judged from outside, "
+        f"{coverage.applies} apply to this server.</p>"
+        f'<div class="stack" aria-hidden="true">{stack}</div><ul class="legend">{legend}</ul></div>'
+    )
+
+
+def _events(report: Report) -> Iterator[str]:
+    if report.needs_auth:
+        text = f"{escape(report.needs_auth)}. Only what strangers see was judged."
+        yield f'<section><div class="event bad">{text}</div></section>'
+    if report.deaths:
+        yield f"<section><h2>{plural(len(report.deaths), 'death')} of the server</h2>"
+        yield from map(_death, report.deaths)
+        yield "</section>"
+    if report.differences:
+        yield "<section><h2>Differences between transports</h2>"
+        for difference in report.differences:
+            at = f" at {difference.revision}" if difference.revision else ""
+            sides = "".join(
+                f"<dt>{escape(side)}</dt><dd>{escape(text)}</dd>"
+                for side, text in difference.sides.items()
+            )
+            yield f'<div class="event">{escape(difference.what + at)}<dl>{sides}</dl></div>'
+        yield "</section>"
+    if report.faults:
+        yield "<section><h2>Faults of the checker</h2>"
+        for fault in report.faults:
+            text = f"{escape(fault.where)}: {escape(fault.error)}"
+            yield f'<div class="event bad">{text}<pre>{escape(fault.trace)}</pre></div>'
+        yield "</section>"
+
+
+def _death(death: Death) -> str:
+    bad = " bad" if death.counts and not death.accepted else ""
+    words = f"<pre>{escape(death.last_words)}</pre>" if death.last_words else ""
+    return (
+        f'<div class="event{bad}"><strong>{escape(death.sitting)}</strong>, during '
+        f"<code>{escape(death.probe)}</code>: {escape(death.text)}{words}{_frames(death.frames)}"
+        "</div>"
+    )
+
+
+def _row(row: ReportRow) -> str:
+    name = _CLASSES[row.verdict]
+    accepted = " (accepted)" if row.accepted else ""
+    return (
+        f'<details class="row {name}" id="{escape(row.id)}" data-verdict="{row.verdict.value}" '
+        f'data-level="{row.strength.value}" data-era="{" ".join(_eras(row))}" '
+        f'data-area="{escape(row.area)}"><summary>'
+        f'<span class="pill {name}">{row.verdict.value}{accepted}</span>'
+        f'<span class="id">{escape(row.id)}</span>'
+        f'<span class="what">{escape(row.paraphrase)}{_told(row)}</span>'
+        f'<span class="side"><b>{row.level}</b><br><span class="area">{escape(row.area)}</span>'
+        f'</span></summary><div class="inside">{_inside(row)}</div></details>'
+    )
+
+
+def _told(row: ReportRow) -> str:
+    """What was seen first, where there is something to look into."""
+    seen = what_was_seen(row) if row.verdict in _TOLD else []
+    return f'<span class="told">{escape(seen[0])}</span>' if seen else ""
+
+
+def _eras(row: ReportRow) -> list[str]:
+    found = map(find_revision, row.revisions)
+    return sorted({revision.family.value for revision in found if revision is not None})
+
+
+def _inside(row: ReportRow) -> str:
+    transport = "any transport" if row.transport == "any" else row.transport
+    facts = {
+        "Clause": f'<a href="{escape(row.url)}" rel="noreferrer">{escape(row.clause)}</a>',
+        "Holds in": _text(f"{', '.join(row.revisions)}, over {transport}"),
+        "Why": escape(row.reason),
+        "Basis": _BASES.get(row.basis, ""),
+    }
+    about = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts.items() if text)
+    return f'<dl class="about">{about}</dl>{"".join(map(_finding, row.findings))}'
+
+
+def _finding(finding: RowFinding) -> str:
+    pill = f'<span class="pill {_CLASSES[finding.verdict]}">{finding.verdict.value}</span>'
+    more = plural(finding.omitted, "more note") if finding.omitted else ""
+    rest = f'<p class="more">{more} of the same kind</p>' if more else ""
+    notes = "".join(map(_note, finding.notes))
+    head = f"<h3>{escape(finding.sitting)} {pill}</h3>"
+    return f'<div class="sitting">{head}{notes}{rest}</div>'
+
+
+def _note(note: ReportNote) -> str:
+    text = f"<p>{escape(note.text)}</p>" if note.text else ""
+    return f'<div class="note {note.sight.value}">{text}{_frames(note.frames)}</div>'
+
+
+def _frames(numbers: Iterable[int]) -> str:
+    joined = " ".join(map(str, numbers))
+    if not joined:
+        return ""
+    shown = ", ".join(f"#{number}" for number in joined.split())
+    return f'<div data-frames="{joined}"><p class="more">frames {shown}</p></div>'
+
+
+def _options(values: Iterable[str]) -> str:
+    return "".join(f'<option value="{escape(v)}">{escape(v)}</option>' for v in values)
+
+
+def _footer(report: Report) -> str:
+    tool = report.tool
+    return (
+        "<p>A row passes only where it was seen to be kept. What was not seen, does not apply or "
+        "cannot be seen from outside is counted apart, and there is no grade.</p>"
+        f"<p>Made by dovetail {escape(tool.version)}, held against the specification "
+        f"({escape(tool.specification)}), inventory {escape(tool.inventory)}.</p>"
+    )

@@ -1,0 +1,88 @@
+"""JUnit XML, for whatever shows test results: one case per row, one suite per area."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from xml.etree import ElementTree
+
+from dovetail_check.report import FAIL_ON, FailOn, Report, ReportRow
+from dovetail_check.reports.phrases import join_sittings, what_was_seen
+from dovetail_check.verdicts import Sight, Verdict
+
+__all__ = ["render"]
+
+# Characters that XML 1.0 cannot hold in any spelling.
+_NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_UNSEEN = (Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE, Verdict.NOT_TESTABLE, Verdict.ATTESTED)
+
+
+def render(report: Report, fail_on: FailOn = "must") -> str:
+    """A failure is what `fail_on` names; what was not seen is skipped, with the reason."""
+    suites = ElementTree.Element("testsuites", name="MCP compliance")
+    for area, rows in groupby(
+        sorted(report.rows, key=lambda row: row.area), key=lambda row: row.area
+    ):
+        _add_suite(suites, report, area, list(rows), fail_on)
+    if report.deaths or report.faults:
+        _add_events(suites, report, fail_on)
+    _add_counts(suites)
+    ElementTree.indent(suites)
+    text = ElementTree.tostring(suites, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
+
+
+def _add_suite(
+    suites: ElementTree.Element, report: Report, area: str, rows: list[ReportRow], fail_on: FailOn
+) -> None:
+    suite = ElementTree.SubElement(suites, "testsuite", name=area, timestamp=report.date[:19])
+    for row in rows:
+        name = f"{row.id} ({row.level})"
+        case = ElementTree.SubElement(suite, "testcase", classname=f"mcp.{row.area}", name=name)
+        seen = "; ".join(what_was_seen(row))
+        if row.verdict in FAIL_ON[fail_on] and not row.accepted:
+            failure = ElementTree.SubElement(case, "failure", message=_legal(seen))
+            failure.set("type", row.verdict.value)
+            failure.text = _legal(_describe(row))
+        elif row.verdict in _UNSEEN:
+            message = f"{row.verdict.value}: {seen}" if seen else row.verdict.value
+            ElementTree.SubElement(case, "skipped", message=_legal(message))
+        elif row.verdict is not Verdict.PASS:
+            accepted = ", accepted by the baseline" if row.accepted else ""
+            out = ElementTree.SubElement(case, "system-out")
+            out.text = _legal(f"{row.verdict.value}{accepted}\n{_describe(row)}")
+
+
+def _describe(row: ReportRow) -> str:
+    said = row.said(Sight.BROKEN) or row.said(Sight.UNSETTLED)
+    lines = [
+        f"{text} [{join_sittings([sitting for sitting, _ in places])}]"
+        for text, places in said.items()
+    ]
+    return "\n".join([row.paraphrase, row.url, *lines])
+
+
+def _add_events(suites: ElementTree.Element, report: Report, fail_on: FailOn) -> None:
+    suite = ElementTree.SubElement(suites, "testsuite", name="the check itself")
+    for death in report.deaths:
+        case = ElementTree.SubElement(suite, "testcase", classname="mcp.deaths", name=death.id)
+        if death.counts and not death.accepted and fail_on != "never":
+            failure = ElementTree.SubElement(case, "failure", message=_legal(death.text))
+            failure.text = _legal(death.last_words)
+    for fault in report.faults:
+        case = ElementTree.SubElement(suite, "testcase", classname="mcp.faults", name=fault.where)
+        error = ElementTree.SubElement(case, "error", message=_legal(fault.error))
+        error.text = _legal(fault.trace)
+
+
+def _add_counts(suites: ElementTree.Element) -> None:
+    """What every reader of the format wants to find in the heads."""
+    kinds = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+    for element in (suites, *suites):
+        element.set("tests", str(len(list(element.iter("testcase")))))
+        for name, child in kinds.items():
+            element.set(name, str(len(list(element.iter(child)))))
+
+
+def _legal(text: str) -> str:
+    return _NO_XML.sub("\ufffd", text)

@@ -1,0 +1,100 @@
+"""SARIF 2.1.0: every row is a rule, also the clean ones, so that an alert can be closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dovetail.wire import codec
+from dovetail_check.report import FailOn, Report, ReportRow
+from dovetail_check.reports.phrases import join_sittings
+from dovetail_check.verdicts import Sight, Verdict
+
+__all__ = ["render"]
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {Verdict.FAIL: "error", Verdict.WARN: "warning", Verdict.INFO: "note"}
+_BY_STRENGTH = {"must": "error", "should": "warning", "may": "note"}
+
+
+def render(report: Report, fail_on: FailOn = "must") -> str:
+    """One run; faults of the checker are its notifications, never results."""
+    driver = {
+        "name": "dovetail check",
+        "version": report.tool.version,
+        "informationUri": "https://modelcontextprotocol.io/specification",
+        "rules": [_rule(row) for row in report.rows],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [
+            {
+                "executionSuccessful": not report.faults,
+                "endTimeUtc": f"{report.date[:19]}Z",
+                "toolExecutionNotifications": list(_notifications(report)),
+            }
+        ],
+        "automationDetails": {"id": f"mcp/{'+'.join(report.transports)}/"},
+        "results": list(_results(report)),
+        "columnKind": "unicodeCodePoints",
+    }
+    whole = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return msgspec.json.format(codec.encode(whole), indent=2).decode() + "\n"
+
+
+def _rule(row: ReportRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "shortDescription": {"text": row.paraphrase},
+        "helpUri": row.url,
+        "help": {"text": f"{row.level}, {row.clause}. `dovetail explain {row.id}` says more."},
+        "defaultConfiguration": {"level": _BY_STRENGTH[row.strength.value]},
+        "properties": {
+            "tags": ["mcp", row.area, row.level],
+            "verdict": row.verdict.value,
+            "revisions": row.revisions,
+        },
+    }
+
+
+def _results(report: Report) -> Iterator[dict[str, Any]]:
+    location = _location(report)
+    for index, row in enumerate(report.rows):
+        if row.verdict not in _LEVELS:
+            continue
+        for text, places in (row.said(Sight.BROKEN) or row.said(Sight.UNSETTLED)).items():
+            sittings = join_sittings([sitting for sitting, _ in places])
+            result: dict[str, Any] = {
+                "ruleId": row.id,
+                "ruleIndex": index,
+                "level": _LEVELS[row.verdict],
+                "message": {"text": f"{row.paraphrase}. Seen on {sittings}: {text or 'broken'}"},
+                "locations": [location],
+                "partialFingerprints": {"row/v1": f"{row.id}:{text}"[:200]},
+                "properties": {"frames": places[0][1].frames},
+            }
+            if row.accepted:
+                result["suppressions"] = [{"kind": "external", "status": "accepted"}]
+            yield result
+
+
+def _notifications(report: Report) -> Iterator[dict[str, Any]]:
+    for fault in report.faults:
+        yield {"level": "error", "message": {"text": f"{fault.where}: {fault.error}"}}
+    for death in report.deaths:
+        text = f"{death.sitting}, during {death.probe}: {death.text}"
+        yield {"level": "warning", "message": {"text": text}}
+
+
+def _location(report: Report) -> dict[str, Any]:
+    """The file of the server where one is named; readers want a file, and a server has none."""
+    words = [word for target in report.targets for word in target.split()]
+    named = [word for word in words if not Path(word).is_absolute() and Path(word).is_file()]
+    uri = Path(named[-1]).as_posix() if named else "mcp-server"
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}},
+        "logicalLocations": [{"name": report.server or uri, "kind": "module"}],
+    }

@@ -1,0 +1,236 @@
+"""Text for people at a terminal: findings first, then how much could be seen, then one line.
+
+What a server says is foreign: it is printed with its control characters made visible.
+"""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+from urllib.parse import urlsplit
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from dovetail_check.frames import Frame
+from dovetail_check.report import Death, FailOn, Report, ReportNote, ReportRow
+from dovetail_check.reports.phrases import (
+    ARROWS,
+    describe_spoken,
+    frame_body,
+    frame_head,
+    join_sittings,
+    plural,
+    short_sum,
+)
+from dovetail_check.verdicts import Sight, Verdict
+
+__all__ = ["print_frames", "print_report", "render"]
+
+STYLES = {
+    Verdict.FAIL: "bold red",
+    Verdict.WARN: "bold yellow",
+    Verdict.INFO: "bold blue",
+    Verdict.PASS: "green",
+    Verdict.ATTESTED: "magenta",
+}
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# How many things a rule said, and how many frames of each, are shown.
+_MOST_NOTES = 3
+_MOST_FRAMES = 4
+_PLAIN_WIDTH = 100
+
+
+def render(report: Report, fail_on: FailOn = "must") -> str:
+    """The report without colours."""
+    out = StringIO()
+    print_report(Console(file=out, width=_PLAIN_WIDTH, color_system=None), report, fail_on)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def print_report(console: Console, report: Report, fail_on: FailOn = "must") -> None:
+    """The report, as wide as the console."""
+    _print_head(console, report)
+    for verdict in (Verdict.FAIL, Verdict.WARN):
+        for row in report.ended(verdict):
+            _print_finding(console, report, row)
+    for death in report.deaths:
+        _print_death(console, report, death)
+    _print_undecided(console, report)
+    _print_differences(console, report)
+    _print_faults(console, report)
+    _print_coverage(console, report)
+    _print_end(console, report, fail_on)
+
+
+def _print_head(console: Console, report: Report) -> None:
+    name = report.server or "a server without a name"
+    console.print(Text.assemble((clean(name), "bold"), "  ", clean(" and ".join(report.targets))))
+    console.print(f"{describe_spoken(report)}; calls: {report.calls}", style="dim", highlight=False)
+    console.print()
+
+
+def _print_finding(console: Console, report: Report, row: ReportRow) -> None:
+    head = Text.assemble(
+        (f"{row.verdict.value.upper():4}", STYLES[row.verdict]),
+        "  ",
+        (row.id, f"bold link {row.url}"),
+        f"  {row.level}, {row.clause}",
+    )
+    console.print(head)
+    _print_in(console, Text(row.paraphrase, style="italic"))
+    said = row.said(Sight.BROKEN)
+    for text, places in list(said.items())[:_MOST_NOTES]:
+        _print_note(console, report, text, places)
+    if len(said) > _MOST_NOTES:
+        _print_in(console, Text(f"and {len(said) - _MOST_NOTES} more: dovetail explain {row.id}"))
+    console.print()
+
+
+def _print_note(
+    console: Console, report: Report, text: str, places: list[tuple[str, ReportNote]]
+) -> None:
+    sittings = join_sittings([sitting for sitting, _ in places])
+    _print_in(console, Text(clean(text)))
+    _print_in(console, Text(f"seen on {sittings}", style="dim"), 8)
+    frames = [report.frame[n] for n in places[0][1].frames if n in report.frame]
+    # That a response is over says nothing beside the response.
+    telling = [frame for frame in frames if frame.kind != "ended" or frame.of is None]
+    for frame in telling[:_MOST_FRAMES]:
+        line = _abbreviate(frame, console.width - 8)
+        console.print(
+            Padding(Text(line, no_wrap=True, overflow="ellipsis"), (0, 0, 0, 8), expand=False)
+        )
+
+
+def _print_in(console: Console, text: Text, indent: int = 6) -> None:
+    console.print(Padding(text, (0, 0, 0, indent), expand=False))
+
+
+def _abbreviate(frame: Frame, width: int) -> str:
+    head = clean(frame_head(frame)).replace(_origin(frame), "", 1)
+    body = clean(frame_body(frame)).replace("\n", " ")
+    line = " ".join(filter(None, (ARROWS[frame.kind], f"#{frame.n}", head, body)))
+    return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+def _origin(frame: Frame) -> str:
+    """What all URLs of a check begin with, which takes up the room of what matters."""
+    parts = urlsplit(frame.url or "")
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
+
+
+def _print_death(console: Console, report: Report, death: Death) -> None:
+    style = "bold red" if death.counts and not death.accepted else "bold"
+    head = Text.assemble(("DIED", style), f"  {death.sitting}, during {death.probe}: {death.text}")
+    console.print(head)
+    for line in death.last_words.splitlines():
+        _print_in(console, Text(f"! {clean(line)}", style="dim"))
+    for number in death.frames[:1]:
+        if number in report.frame:
+            _print_in(console, Text(_abbreviate(report.frame[number], console.width - 6)))
+    console.print()
+
+
+def _print_undecided(console: Console, report: Report) -> None:
+    rows = report.ended(Verdict.INFO)
+    if not rows:
+        return
+    console.print("The specification does not decide, or only permits:", style="bold blue")
+    for row in rows:
+        said = row.said(Sight.UNSETTLED) or row.said(Sight.BROKEN)
+        first = next(iter(said), "")
+        _print_in(console, Text.assemble((row.id, "bold"), f": {clean(first)}"), 2)
+    console.print()
+
+
+def _print_differences(console: Console, report: Report) -> None:
+    if not report.differences:
+        return
+    console.print("Differences between transports:", style="bold")
+    for difference in report.differences:
+        at = f" at {difference.revision}" if difference.revision else ""
+        _print_in(console, Text(f"{clean(difference.what)}{at}"), 2)
+        for transport, text in difference.sides.items():
+            shown = clean(text) if len(text) <= 200 else f"{clean(text[:200])}…"
+            _print_in(console, Text(f"{transport}: {shown}", style="dim"), 4)
+    console.print()
+
+
+def _print_faults(console: Console, report: Report) -> None:
+    for fault in report.faults:
+        console.print(Text.assemble(("FAULT OF THE CHECKER", "bold red"), f"  {fault.where}"))
+        _print_in(console, Text(clean(fault.error)))
+    if report.faults:
+        text = "The verdicts above stand. Please report this, with the report as JSON."
+        _print_in(console, Text(text))
+        console.print()
+
+
+# Column -> the count of a coverage that it shows.
+_COLUMNS = {
+    "rows": "rows",
+    "outside": "outside",
+    "apply": "applies",
+    "passed": "passed",
+    "broken": "broken",
+    "open": "info",
+    "attested": "attested",
+    "not seen": "not_observed",
+}
+# Left out where there is nothing to count.
+_RARE = ("open", "attested")
+
+
+def _print_coverage(console: Console, report: Report) -> None:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, header_style="dim")
+    table.add_column("coverage")
+    columns = {
+        name: [getattr(coverage, field) for coverage in report.coverage]
+        for name, field in _COLUMNS.items()
+    }
+    shown = {name: counts for name, counts in columns.items() if name not in _RARE or any(counts)}
+    for name in shown:
+        table.add_column(name, justify="right")
+    for coverage, *counts in zip(report.coverage, *shown.values(), strict=True):
+        table.add_row(coverage.level.value.upper(), *map(str, counts))
+    console.print(table)
+    if report.only or report.skip:
+        console.print("Only some rows were judged (--only, --skip).", style="dim")
+
+
+def _print_end(console: Console, report: Report, fail_on: FailOn) -> None:
+    if report.needs_auth:
+        text = f"{clean(report.needs_auth)}; only what strangers see was judged (--token-env)."
+        console.print(Text(text, style="bold"))
+    found = report.findings(fail_on)
+    bad = bool(found or report.faults or report.needs_auth)
+    for name in report.stale:
+        console.print(f"The baseline accepts {name}, which is no longer found.", highlight=False)
+    mark = Text("✗ " if bad else "✓ ", style="bold red" if bad else "bold green")
+    console.print(mark + Text(f"{short_sum(report)}; {report.seconds:g} s"))
+    if found:
+        at = "" if fail_on == "must" else f" at --fail-on {fail_on}"
+        text = f"{plural(found, 'finding')}{at}; dovetail explain ID says more of one"
+        console.print(text, style="dim", highlight=False)
+
+
+def print_frames(console: Console, frames: list[Frame]) -> None:
+    """Frames in full, as evidence is read."""
+    for frame in frames:
+        head = f"{ARROWS[frame.kind]} #{frame.n} {frame.at:.3f} s  {frame.sitting}, {frame.line}"
+        tag = f"  {frame.tag}" if frame.tag else ""
+        console.print(Text(f"{head}{tag}", style="bold"))
+        lines = [frame_head(frame), *(f"{name}: {value}" for name, value in frame.headers)]
+        for line in filter(None, lines):
+            _print_in(console, Text(clean(line), style="dim"), 2)
+        if body := frame_body(frame):
+            _print_in(console, Text(clean(body)), 2)
+
+
+def clean(text: str) -> str:
+    """A text that cannot move the cursor, hide itself or turn around."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

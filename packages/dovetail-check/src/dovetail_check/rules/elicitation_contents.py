@@ -1,0 +1,218 @@
+"""client/elicitation, security: what forms ask for and where URLs lead, as far as texts tell.
+
+A rule that reads names can be wrong: only what can hardly mean anything else is called broken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+from dovetail_check.questions import Question, questions_in
+from dovetail_check.rulebook import rule
+from dovetail_check.rules.reading import results_in
+from dovetail_check.safety import is_loopback
+from dovetail_check.sittings import Sitting
+from dovetail_check.verdicts import Note, broken, kept, unsettled
+
+__all__: list[str] = []
+
+_ELICIT = "elicitation/create"
+_ASKED = ("asking", "input-rounds")
+
+# The end of the name of a field, with its words joined by underscores.
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:password|passwd|passphrase|api_?key|access_?token|auth_?token|bearer_?token"
+    r"|refresh_?token|client_?secret|secret_?key|private_?key|card_?number|credit_?card|cvv|cvc)$"
+)
+_SECRET_WORDS = re.compile(
+    r"\b(?:password|passphrase|api[ -]key|access token|client secret|private key|"
+    r"credit card|card number|cvv)\b",
+    re.IGNORECASE,
+)
+# Keys of a query whose value is a credential.
+_CREDENTIALS = re.compile(
+    r"^(?:password|passwd|pwd|access_token|api_?key|client_secret|bearer)$", re.I
+)
+_EMAIL = re.compile(r"[\w.+-]+(?:@|%40)[\w-]+\.[\w.]+")
+_LINK = re.compile(r"\bhttps?://[^\s\"'<>]+", re.IGNORECASE)
+# Texts that are made to be secret: their form alone says so.
+_TOKENS = re.compile(
+    r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|sk-[A-Za-z0-9_-]{32,}|xox[abprs]-[A-Za-z0-9-]{20,}"
+    r"|AKIA[0-9A-Z]{16}|ya29\.[\w-]{20,})"
+)
+
+
+def _forms(seen: Sitting) -> list[Question]:
+    return [question for question in questions_in(seen, _ELICIT) if question.is_form]
+
+
+def _pages(seen: Sitting) -> list[Question]:
+    return [question for question in questions_in(seen, _ELICIT) if question.is_page]
+
+
+def _fields(question: Question) -> dict[str, dict[str, Any]]:
+    schema = question.params.get("requestedSchema")
+    fields = schema.get("properties") if isinstance(schema, dict) else None
+    found = fields if isinstance(fields, dict) else {}
+    return {name: field for name, field in found.items() if isinstance(field, dict)}
+
+
+# -- secrets ---------------------------------------------------------------------------------------
+
+
+def _words_of(name: Any) -> str:
+    """The name of a field in one spelling: apiKey, API key, api-key are api_key."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(name))
+    return re.sub(r"[\s.-]+", "_", spaced).lower()
+
+
+def _secret_field(question: Question) -> str | None:
+    for name, field in _fields(question).items():
+        is_secret = any(_SECRET_NAME.search(_words_of(one)) for one in (name, field.get("title")))
+        # Whether somebody has a password is none.
+        if is_secret and field.get("type") in ("string", None) and "enum" not in field:
+            return name
+    return None
+
+
+def _about_secrets(question: Question) -> str | None:
+    texts = [question.params.get("message")]
+    texts += [field.get("description") for field in _fields(question).values()]
+    for text in texts:
+        found = _SECRET_WORDS.search(text) if isinstance(text, str) else None
+        if found:
+            return found[0]
+    return None
+
+
+@rule("elicit.form.no-sensitive", reads=_ASKED)
+def forms_do_not_ask_for_secrets(seen: Sitting) -> Iterator[Note]:
+    """No field for a password, key, token or card."""
+    for question in _forms(seen):
+        name, word = _secret_field(question), _about_secrets(question)
+        if name is not None:
+            yield broken(question.where, f"a form asks for {name!r:.60}")
+        elif word is not None:
+            yield unsettled(
+                question.where,
+                f"a form speaks of {word!r}: forbidden if it asks for one, fine if it only "
+                "mentions it",
+            )
+        else:
+            yield kept(question.where)
+
+
+@rule("elicit.sensitive-by-url", reads=_ASKED)
+def secrets_are_asked_for_by_url(seen: Sitting) -> Iterator[Note]:
+    """Whoever wants a secret sends the user to a page."""
+    for question in _forms(seen):
+        name = _secret_field(question)
+        if name is not None:
+            yield broken(question.where, f"{name!r:.60} is asked for by a form; a page was due")
+    for question in _pages(seen):
+        yield kept(question.where)
+
+
+@rule("elicit.oauth.no-credentials-to-client", reads=("tool-calls", *_ASKED))
+def no_credentials_reach_the_client(seen: Sitting) -> Iterator[Note]:
+    """Nothing in a result looks like a token of a third party."""
+    if not _pages(seen):
+        return
+    for heard, _ in results_in(seen):
+        found = _TOKENS.search(heard.frame.text or "")
+        if found:
+            yield unsettled(
+                heard,
+                f"a result has {found[0][:8]}..., which looks like a credential: forbidden if it "
+                "was obtained for the user, fine if it is made up",
+            )
+    for question in _pages(seen):
+        yield kept(question.where)
+
+
+# -- URLs ------------------------------------------------------------------------------------------
+
+
+def _split(url: Any) -> SplitResult | None:
+    """The parts of a URL; None where it is none."""
+    if not isinstance(url, str) or re.search(r"[\s<>\"{}|\\^`\x00-\x1f]", url):
+        return None
+    try:
+        parts = urlsplit(url)
+        is_whole = bool(parts.scheme) and bool(parts.hostname or parts.path)
+        is_web = parts.scheme.lower() in ("http", "https")
+        # Reading the port raises where it is none.
+        return parts if is_whole and (parts.hostname or not is_web) and parts.port != 0 else None
+    except ValueError:
+        return None
+
+
+@rule("elicit.url.valid", reads=_ASKED)
+def the_url_is_one(seen: Sitting) -> Iterator[Note]:
+    """A scheme, a host, no spaces."""
+    for question in _pages(seen):
+        url = question.params.get("url")
+        if _split(url) is not None:
+            yield kept(question.where)
+        else:
+            yield broken(question.where, f"the url is {url!r:.100}; a valid URL was due")
+
+
+@rule("elicit.url.https", reads=_ASKED)
+def the_url_is_https(seen: Sitting) -> Iterator[Note]:
+    """Except on this machine, where one develops."""
+    for question in _pages(seen):
+        url = question.params.get("url")
+        parts = _split(url)
+        if parts is None:
+            continue
+        if parts.scheme.lower() == "https" or is_loopback(str(url)):
+            yield kept(question.where)
+        else:
+            yield broken(question.where, f"{url!r:.100}: https was due")
+
+
+@rule("elicit.url.no-user-data", reads=_ASKED)
+def the_url_says_nothing_of_the_user(seen: Sitting) -> Iterator[Note]:
+    """No credentials and no address in it."""
+    for question in _pages(seen):
+        parts = _split(question.params.get("url"))
+        if parts is None:
+            continue
+        key = next((k for k, v in parse_qsl(parts.query) if v and _CREDENTIALS.match(k)), None)
+        email = _EMAIL.search(f"{parts.path}?{parts.query}")
+        if parts.password or key is not None:
+            what = "a password" if parts.password else f"the query parameter {key!r:.40}"
+            yield broken(question.where, f"the url carries {what}")
+        elif email:
+            yield unsettled(
+                question.where,
+                f"the url carries {email[0]!r:.60}: forbidden if it is the user's, fine if it is "
+                "not",
+            )
+        else:
+            yield kept(question.where)
+
+
+@rule("elicit.form.no-clickable", reads=_ASKED)
+def forms_have_no_links(seen: Sitting) -> Iterator[Note]:
+    """No URL in the message or the texts of a field, unless the field is for a URL."""
+    for question in _forms(seen):
+        link = next(filter(None, map(_LINK.search, _texts(question))), None)
+        if link is None:
+            yield kept(question.where)
+        else:
+            yield broken(question.where, f"a form shows {link[0]!r:.80}")
+
+
+def _texts(question: Question) -> Iterator[str]:
+    shown: list[Any] = [question.params.get("message")]
+    for field in _fields(question).values():
+        if field.get("format") != "uri":
+            shown += [field.get(name) for name in ("title", "description", "default")]
+            enum = field.get("enumNames")
+            shown += enum if isinstance(enum, list) else []
+    yield from (text for text in shown if isinstance(text, str))

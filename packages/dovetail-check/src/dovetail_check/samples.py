@@ -1,0 +1,207 @@
+"""A value that fits a JSON Schema, as plain as can be: arguments for calls that are allowed.
+
+Candidates are made up keyword by keyword, plain ones first, and the first that the whole schema
+accepts is taken. So a keyword that is not understood here costs a sample, never a wrong one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain, islice, product
+from typing import Any
+
+from dovetail_check.json_schemas import misfits
+from dovetail_check.sample_scalars import NoSampleError, numbers, texts
+from dovetail_check.schema_merging import Schema, merge, resolve
+
+__all__ = ["NoSampleError", "sample", "samples"]
+
+_DEPTH = 12
+# How many candidates are tried for a whole schema, and for one of its parts.
+_MOST = 200
+_FEW = 4
+# An array or object that must be longer than this is not made up.
+_LONGEST = 1000
+
+
+def sample(schema: Any) -> Any:
+    """A value that fits; raises NoSampleError where none is found."""
+    for value in samples(schema):
+        return value
+    raise NoSampleError(f"nothing that fits {str(schema)[:200]} was found")
+
+
+def samples(schema: Any) -> Iterator[Any]:
+    """Values that fit, plain ones first."""
+    try:
+        for value in islice(_candidates(schema, schema, _DEPTH), _MOST):
+            if misfits(schema, value) == []:
+                yield value
+    except (NoSampleError, TypeError, ValueError, ArithmeticError, RecursionError):
+        # The schema is not what a schema should be; what was found until here is all there is.
+        return
+
+
+def _candidates(schema: Any, root: Any, depth: int) -> Iterator[Any]:
+    if schema is True or schema == {}:
+        yield from ("sample", "sample 2", 1)
+        return
+    if not isinstance(schema, Mapping) or depth == 0:
+        return
+    schema = resolve(schema, root)
+    if "const" in schema:
+        yield schema["const"]
+        return
+    yield from _suggested(schema)
+    if isinstance(schema.get("enum"), list):
+        yield from schema["enum"]
+        return
+    branches = list(_branches(schema))
+    if branches:
+        each = [_candidates(branch, root, depth - 1) for branch in branches]
+    else:
+        each = [_MAKERS[kind](schema, root, depth) for kind in _types(schema)]
+    # Some of each way before all of one.
+    yield from chain(*[list(islice(way, _FEW)) for way in each], *each)
+
+
+def _suggested(schema: Schema) -> Iterator[Any]:
+    """What the author of the schema gave as a value."""
+    if "default" in schema:
+        yield schema["default"]
+    if isinstance(schema.get("examples"), list):
+        yield from schema["examples"]
+
+
+def _branches(schema: Schema) -> Iterator[Schema]:
+    """The schema without its combinators, once for each way through them."""
+    for key in ("allOf", "anyOf", "oneOf"):
+        parts = schema.get(key)
+        if isinstance(parts, list) and parts:
+            rest = {name: value for name, value in schema.items() if name != key}
+            if key == "allOf":
+                yield merge(rest, *parts)
+            else:
+                yield from (merge(rest, part) for part in parts)
+            return
+    if "if" in schema:
+        rest = {name: v for name, v in schema.items() if name not in ("if", "then", "else")}
+        yield merge(rest, schema["if"], schema.get("then", True))
+        yield merge(rest, schema.get("else", True))
+
+
+def _types(schema: Schema) -> list[str]:
+    kind = schema.get("type")
+    kinds = kind if isinstance(kind, list) else [kind] if kind is not None else _guess(schema)
+    known = [one for one in kinds if one in _MAKERS]
+    # null says the least about a tool, so it comes last.
+    return sorted(known, key=lambda one: one == "null")
+
+
+_HINTS = {
+    "object": ("properties", "required", "minProperties", "patternProperties"),
+    "array": ("items", "prefixItems", "minItems", "uniqueItems", "contains"),
+    "integer": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+}
+
+
+def _guess(schema: Schema) -> list[str]:
+    hinted = [kind for kind, hints in _HINTS.items() if any(hint in schema for hint in hints)]
+    return [*hinted, "string", "integer", "object"]
+
+
+def _arrays(schema: Schema, root: Any, depth: int) -> Iterator[Any]:
+    least = _count(schema, "minItems")
+    tuple_key = "prefixItems" if "prefixItems" in schema else "items"
+    prefix = schema.get(tuple_key)
+    prefix = prefix if isinstance(prefix, list) else []
+    rest = schema.get("additionalItems" if tuple_key == "items" and prefix else "items", True)
+    head = [next(_candidates(part, root, depth - 1), None) for part in prefix]
+    if "contains" in schema:
+        wanted = max(1, _count(schema, "minContains", 1))
+        head += list(islice(_candidates(schema["contains"], root, depth - 1), wanted))
+    is_unique = schema.get("uniqueItems") is True
+    for length in dict.fromkeys((least, max(least, 1))):
+        for start in (head, head[:length], []):
+            yield _fill(start, rest, root, depth, length, is_unique)
+
+
+def _fill(head: list[Any], items: Any, root: Any, depth: int, length: int, unique: bool) -> Any:
+    """The head and as many items behind it as are wanted."""
+    if length > _LONGEST:
+        raise NoSampleError(f"an array of {length} items is not made up")
+    candidates = _candidates(items, root, depth - 1)
+    if not unique:
+        return [*head, *(list(islice(candidates, 1)) * (length - len(head)))]
+    filled = list(head)
+    for value in islice(candidates, _LONGEST):
+        if len(filled) >= length:
+            break
+        if not any(_is_same(value, known) for known in filled):
+            filled.append(value)
+    return filled
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """JSON equality: True is not 1."""
+    return one == other and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _objects(schema: Schema, root: Any, depth: int) -> Iterator[Any]:
+    properties = schema.get("properties")
+    properties = properties if isinstance(properties, Mapping) else {}
+    required = [name for name in schema.get("required") or () if isinstance(name, str)]
+    least = _count(schema, "minProperties")
+    enough = list(dict.fromkeys([*required, *properties]))[: max(least, len(required))]
+    for names in dict.fromkeys((tuple(enough), tuple(dict.fromkeys([*required, *properties])))):
+        values = [
+            list(islice(_candidates(_schema_of(name, schema), root, depth - 1), _FEW))
+            for name in names
+        ]
+        for chosen in islice(product(*values), _FEW**3):
+            made = dict(zip(names, chosen, strict=True))
+            yield _padded(made, schema, root, depth, least)
+
+
+def _schema_of(name: str, schema: Schema) -> Any:
+    properties = schema.get("properties")
+    if isinstance(properties, Mapping) and name in properties:
+        return properties[name]
+    extra = schema.get("additionalProperties", True)
+    return extra if isinstance(extra, Mapping) else True
+
+
+def _padded(made: dict[str, Any], schema: Schema, root: Any, depth: int, least: int) -> Any:
+    """With invented members, where there must be more of them."""
+    if least > _LONGEST:
+        raise NoSampleError(f"an object of {least} members is not made up")
+    names: Any = schema.get("propertyNames")
+    members = schema.get("patternProperties")
+    inside: Any = schema.get("additionalProperties", True)
+    if isinstance(members, Mapping) and members:
+        pattern, inside = next(iter(members.items()))
+        names = {"pattern": pattern}
+    invented = texts(names if isinstance(names, Mapping) else {})
+    while len(made) < least:
+        name = next(invented, None)
+        if name is None:
+            break
+        made.setdefault(name, next(_candidates(inside, root, depth - 1), None))
+    return made
+
+
+def _count(schema: Schema, key: str, default: int = 0) -> int:
+    value = schema.get(key, default)
+    return int(value) if isinstance(value, int | float) else default
+
+
+Maker = Callable[[Schema, Any, int], Iterator[Any]]
+_MAKERS: dict[str, Maker] = {
+    "string": lambda schema, *_: texts(schema),
+    "integer": lambda schema, *_: numbers(schema, whole=True),
+    "number": lambda schema, *_: numbers(schema, whole=False),
+    "boolean": lambda *_: iter((True, False)),
+    "null": lambda *_: iter((None,)),
+    "array": _arrays,
+    "object": _objects,
+}

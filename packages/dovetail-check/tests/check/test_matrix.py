@@ -1,0 +1,105 @@
+"""Each rule can fail: a switch breaks its clause, and on the healthy server nothing fires."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import pytest
+
+from dovetail.spec.revisions import REVISIONS, Revision, find_revision
+from dovetail_check import pages
+from dovetail_check.audit import Audit, AuditOptions, NeedsAuthError
+from dovetail_check.judging import RowReport, judge_recording
+from dovetail_check.recording import Recording
+from dovetail_check.rulebook import rules
+from dovetail_check.targets import CheckTarget
+from dovetail_check.verdicts import Verdict
+from tests.check.saboteur import guarded, mischief
+from tests.check.saboteur.switch import Switch, switches
+
+pages.load()
+mischief.load()
+
+FIRED = (Verdict.FAIL, Verdict.WARN, Verdict.INFO)
+# What only a server on other addresses than the loopback one can break: tests/unit/check/rules
+# /test_http_origin.py shows that these rules fire.
+BEYOND_LOOPBACK = frozenset(
+    {"http.authenticate", "http.bind-localhost", "sse.authenticate", "sse.bind-localhost"}
+)
+
+
+def target_for(switch: Switch | None, transport: str, url: str) -> CheckTarget:
+    name = "healthy" if switch is None else switch.id
+    if transport == "stdio":
+        command = [sys.executable, "-m", "tests.check.saboteur.over_stdio"]
+        return CheckTarget(
+            transport="stdio", command=(*command, *([] if switch is None else [name]))
+        )
+    path = "sse" if transport == "sse" else "mcp"
+    headers = {} if switch is None else dict(switch.headers)
+    if switch is not None and switch.guarded:
+        return CheckTarget(transport="http", url=guarded.url_of(switch.id), headers=headers)
+    return CheckTarget(transport=transport, url=f"{url}/{name}/{path}", headers=headers)
+
+
+def revisions_for(switch: Switch) -> tuple[Revision, ...]:
+    if switch.revision == "all":
+        return REVISIONS
+    if switch.revision is not None:
+        found = find_revision(switch.revision)
+        assert found is not None
+        return (found,)
+    return rules[switch.id].row.revisions[-1:]
+
+
+def run(switch: Switch, transport: str, url: str) -> Recording:
+    options = AuditOptions(
+        revisions=revisions_for(switch),
+        probes=(*rules[switch.id].reads, *switch.probes),
+        timeout=2.0,
+    )
+    return check(target_for(switch, transport, url), options)
+
+
+def check(target: CheckTarget, options: AuditOptions) -> Recording:
+    """What was seen, also of a server that lets nobody in."""
+    try:
+        return asyncio.run(Audit(target, options).run())
+    except NeedsAuthError as error:
+        return error.recording
+
+
+def transport_of(switch: Switch) -> str:
+    wanted = rules[switch.id].row.transport
+    return switch.transport or ("http" if wanted == "any" else wanted)
+
+
+def show(report: RowReport) -> str:
+    notes = [note.text for finding in report.findings for note in finding.notes if note.text]
+    return f"{report.row.id}: {report.verdict.value} {notes[:5]} {report.reason}"
+
+
+@pytest.mark.parametrize("id", sorted(rules.keys() - BEYOND_LOOPBACK))
+def test_a_rule_fires_on_its_saboteur(id: str, saboteur_url: str) -> None:
+    assert id in switches, f"no switch breaks {id}: a rule that cannot fail says nothing"
+    switch = switches[id]
+    recording = run(switch, transport_of(switch), saboteur_url)
+    [report] = judge_recording(recording, only=[id])
+    assert report.verdict in FIRED, show(report)
+
+
+def test_every_switch_is_of_a_rule() -> None:
+    assert sorted(switches.keys() - rules.keys()) == []
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http", "sse"])
+def test_nothing_fires_on_the_healthy_server(transport: str, saboteur_url: str) -> None:
+    target = target_for(None, transport, saboteur_url)
+    recording = asyncio.run(Audit(target, AuditOptions()).run())
+    fired = [
+        show(report)
+        for report in judge_recording(recording)
+        if report.verdict in (Verdict.FAIL, Verdict.WARN)
+    ]
+    assert fired == []

@@ -1,0 +1,205 @@
+"""generate_design and chat_with_civi: by rules, or through the client's model if it offers it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from dovetail import Context, Server, ToolError, ToolResult
+from dovetail_design.answers import answer, tool
+from dovetail_design.canvases import Canvas, to_design
+from dovetail_design.design_tools import new_design
+from dovetail_design.inputs import ApiKey, Side
+from dovetail_design.model import to_plain
+from dovetail_design.operations import Operation, apply_operations
+from dovetail_design.results import ChatAnswer, Generated
+from dovetail_design.sampled_designs import (
+    ask_for_design,
+    ask_for_operations,
+    offers_sampling,
+)
+from dovetail_design.showing import changed, show_design, warnings_of
+from dovetail_design.storage import State
+from dovetail_design.studio import Caller, Change, Studio, caller_of
+from dovetail_serverkit.describing import CHANGES, EDITS
+
+__all__ = ["add_ai_tools"]
+
+_Method = Annotated[
+    Literal["auto", "rules", "sampling"],
+    "auto asks the client's model where it can; rules never does.",
+]
+_Words = Annotated[str, Meta(min_length=1, max_length=4_000)]
+
+
+def add_ai_tools(server: Server, studio: Studio) -> None:
+    """Register them."""
+
+    @tool(
+        server,
+        "generate_design",
+        "Make a design from a description: rules choose a template by its words and size and fill "
+        "it, or the client's model lays it out where the client offers sampling; `method` in the "
+        "answer says which. Put what shall stand on it in the prompt: titles in quotes, dates, "
+        "names.",
+        CHANGES,
+        Generated,
+    )
+    async def generate_design(
+        ctx: Context,
+        prompt: _Words,
+        width: Annotated[Side | None, "As the template has it, or 1080, without."] = None,
+        height: Annotated[Side | None, "As the template has it, or 1080, without."] = None,
+        style: Annotated[
+            Annotated[str, Meta(max_length=200)] | None, "Such as dark, minimal, warm."
+        ] = None,
+        method: _Method = "auto",
+        apiKey: ApiKey = None,
+    ) -> ToolResult:
+        _check_method(ctx, method)
+        state: State | None = None
+        if method != "rules" and offers_sampling(ctx):
+            state = await ask_for_design(ctx, prompt, (width or 1080, height or 1080), style)
+        used: Literal["rules", "sampling"] = "rules" if state is None else "sampling"
+        return await asyncio.to_thread(
+            _keep, studio, caller_of(ctx), state, (prompt, width, height, style), used
+        )
+
+    @tool(
+        server,
+        "chat_with_civi",
+        "Say in plain words what to change about a design ('make the title bigger', 'blue "
+        "background', 'align left'). Simple wishes are understood by rules, others by the "
+        "client's model where it offers sampling; the answer says which, and what was done. "
+        "Without a design it says what it can do.",
+        EDITS,
+        ChatAnswer,
+    )
+    async def chat_with_civi(
+        ctx: Context,
+        message: _Words,
+        context: Annotated[
+            dict[str, Any] | str | None,
+            'About which design: {"designId": "..."}, or its id alone.',
+        ] = None,
+        designId: Annotated[
+            Annotated[str, Meta(min_length=1, max_length=100)] | None, "The same, shorter."
+        ] = None,
+        apply: Annotated[bool, "False: only say what would be done."] = True,
+        method: _Method = "auto",
+        apiKey: ApiKey = None,
+    ) -> ToolResult:
+        _check_method(ctx, method)
+        id = designId or (context.get("designId") if isinstance(context, dict) else context)
+        caller = caller_of(ctx)
+        state: State | None = None
+        if id is not None:
+            _, state = await asyncio.to_thread(studio.load, caller, str(id))
+        sampled = None
+        if state is not None and method != "rules" and offers_sampling(ctx):
+            sampled = await ask_for_operations(ctx, message, state)
+        return await asyncio.to_thread(
+            _chat, studio, caller, (None if id is None else str(id), state), message, sampled, apply
+        )
+
+
+def _check_method(ctx: Context, method: str) -> None:
+    if method == "sampling" and not offers_sampling(ctx):
+        raise ToolError('This client offers no sampling; method "rules" does without')
+
+
+def _keep(
+    studio: Studio,
+    caller: Caller,
+    state: State | None,
+    asked: tuple[str, int | None, int | None, str | None],
+    method: Literal["rules", "sampling"],
+) -> ToolResult:
+    template = None
+    text = "Made by the client's model."
+    if state is None:
+        state, text, template = _by_rules(*asked)
+    name = state["name"] or asked[0].strip().splitlines()[0][:80]
+    state = {**state, "name": name, "description": ""}
+    to_design(state)
+    with studio.store.writing() as writer:
+        record = writer.add_design(new_design("PRIVATE", caller.owner), state, caller.owner)
+    change = Change(record, state, [element["id"] for element in state["elements"]])
+    told = changed(studio, change, f"{text} render_preview shows it.")
+    return answer(
+        Generated(
+            **{name: getattr(told, name) for name in told.__struct_fields__},
+            method=method,
+            design=show_design(record),
+            template=template,
+        )
+    )
+
+
+def _by_rules(
+    prompt: str, width: int | None, height: int | None, style: str | None
+) -> tuple[State, str, str]:
+    """The state, how it was made, and from which template."""
+    # Laying out measures text, so it brings the graphics library.
+    from dovetail_design.generating.composing import compose  # noqa: PLC0415
+
+    made = compose(prompt, width, height, style)
+    design = made.design
+    canvas = Canvas({"width": design.width, "height": design.height, "elements": []})
+    for element in design.elements:
+        canvas.add(to_plain(element))
+    state = {**canvas.state(), "name": made.name, "background": design.background}
+    return state, made.explanation, made.template
+
+
+def _chat(
+    studio: Studio,
+    caller: Caller,
+    design: tuple[str | None, State | None],
+    message: str,
+    sampled: tuple[str, list[dict[str, Any]]] | None,
+    apply: bool,
+) -> ToolResult:
+    id, state = design
+    background = None
+    if sampled is not None:
+        reply, operations = sampled
+    elif state is None:
+        from dovetail_design.generating.advising import can_do  # noqa: PLC0415 - as above
+
+        reply = f"Say which design: designId. I understand, for example: {'; '.join(can_do())}."
+        operations = []
+    else:
+        from dovetail_design.generating.advising import advise  # noqa: PLC0415 - as above
+
+        advice = advise(message, to_design(state))
+        reply, operations, background = advice.reply, advice.operations, advice.background
+    result = ChatAnswer(
+        reply=reply,
+        method="rules" if sampled is None else "sampling",
+        design_id=id,
+        version=None,
+        element_ids=[],
+        warnings=[],
+        operations=operations[:50],
+        background=background,
+        applied=False,
+    )
+    if id is None or not apply or not (operations or background):
+        return answer(result)
+
+    def edit(canvas: Canvas) -> str:
+        apply_operations(canvas, msgspec.convert(operations, list[Operation]))
+        if background is not None:
+            canvas.set(background=background)
+        return message[:200]
+
+    change = studio.change(caller, id, "chat_with_civi", edit)
+    result.version = change.record.version
+    result.element_ids = change.element_ids[:200]
+    result.warnings = warnings_of(studio, change)[0]
+    result.applied = change.is_new
+    return answer(result)

@@ -1,0 +1,191 @@
+"""A template made into designs and files, row by row: all of it or nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dovetail import Context, ToolError
+from dovetail_design.answers import MAX_CHARS
+from dovetail_design.canvases import Canvas
+from dovetail_design.design_tools import new_design
+from dovetail_design.export_files import FileBatch, link_to
+from dovetail_design.exporting import SUFFIXES, Wish, draw
+from dovetail_design.filling import FIELD
+from dovetail_design.inputs import Format
+from dovetail_design.looking import find_warnings
+from dovetail_design.results import AppliedTemplate, WarningView
+from dovetail_design.showing import MOST_WARNINGS, fitting, show_design, warnings_of
+from dovetail_design.storage import DesignRecord, State, Writer
+from dovetail_design.studio import Caller, Studio
+from dovetail_design.templates import Source, instantiate
+from dovetail_serverkit.budget import Budget
+
+__all__ = ["Application"]
+
+_NUMBER = "{{n}}"
+_MOST_LINKS = 20
+_MOST_LOOKED_AT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One call of apply_template."""
+
+    studio: Studio
+    caller: Caller
+    use_samples: bool
+    name: str | None
+    format: Format | None
+    save_to: str | None
+    keep_designs: bool
+    overwrite: bool
+    # Told of each file that is drawn.
+    ctx: Context
+
+    def check(self, rows: int, design: str | None) -> None:
+        """Refuse what does not go together, before anything is done."""
+        if design is not None and rows > 1:
+            raise ToolError(f"One design takes one row, got {rows}; leave designId out for many")
+        if design is not None and (self.format is not None or not self.keep_designs):
+            raise ToolError(
+                "format and keepDesigns go with new designs; leave designId out, or call "
+                "export_design afterwards"
+            )
+        if self.format is None and (self.save_to is not None or not self.keep_designs):
+            raise ToolError("saveTo and keepDesigns false need a `format`")
+        if self.save_to is not None and rows > 1 and "{{" not in self.save_to:
+            raise ToolError(
+                f"{rows} rows need different names: put {{{{n}}}} or a field into saveTo"
+            )
+
+    def fill(self, source: Source, rows: Sequence[dict[str, Any] | None]) -> list[State]:
+        """The state of each row."""
+        states = []
+        for number, row in enumerate(rows, 1):
+            try:
+                elements = instantiate(source, row, use_samples=self.use_samples)
+            except ToolError as error:
+                raise ToolError(f"Nothing was made: row {number}: {error}") from None
+            title = self.name or (source.name if len(rows) == 1 else f"{source.name} {_NUMBER}")
+            states.append(
+                {
+                    **{key: value for key, value in source.state.items() if key != "connectors"},
+                    "name": _spell(title, row, number)[:255] or source.name,
+                    "elements": elements,
+                }
+            )
+        return states
+
+    def replace(
+        self, source: Source, id: str, state: State, if_version: int | None
+    ) -> tuple[Any, ...]:
+        """Put it on a design that is there."""
+
+        def edit(canvas: Canvas) -> str:
+            canvas.elements = {one["id"]: one for one in state["elements"]}
+            canvas.touched.update(dict.fromkeys(canvas.elements))
+            canvas.set(
+                connectors={},
+                **{key: state[key] for key in ("width", "height", "background")},
+            )
+            return source.name
+
+        change = self.studio.change(self.caller, id, "apply_template", edit, if_version=if_version)
+        warnings, _ = warnings_of(self.studio, change)
+        result = AppliedTemplate(
+            template_id=source.id,
+            design_id=id,
+            version=change.record.version,
+            element_ids=change.element_ids[:200],
+            warnings=warnings,
+            designs=[show_design(change.record)],
+            files=[],
+            rows=1,
+        )
+        return (result,)
+
+    def create(
+        self, source: Source, states: Sequence[State], rows: Sequence[dict[str, Any] | None]
+    ) -> tuple[Any, ...]:
+        """A design, a file, or both for each row."""
+        with FileBatch(self.studio, overwrite=self.overwrite) as batch:
+            if self.format is not None:
+                self._draw(batch, states, rows)
+            with self.studio.store.writing() as writer:
+                records = self._add_designs(writer, states)
+                files = []
+                if self.format is not None:
+                    files = batch.finish(writer, self.caller, records, SUFFIXES[self.format])
+        budget = Budget(MAX_CHARS)
+        kept = records if self.keep_designs else []
+        designs = fitting([show_design(one) for one in kept], budget)
+        listed = fitting(files, budget)
+        ids = [one["id"] for one in states[0]["elements"]]
+        result = AppliedTemplate(
+            template_id=source.id,
+            design_id=kept[0].id if kept else None,
+            version=1 if kept else None,
+            element_ids=ids[:200] if kept else [],
+            warnings=self._look(states)[:MOST_WARNINGS],
+            designs=designs,
+            files=listed,
+            rows=len(rows),
+            not_listed=len(kept) + len(files) - len(designs) - len(listed),
+        )
+        return result, *map(link_to, listed[:_MOST_LINKS])
+
+    def _look(self, states: Sequence[State]) -> list[WarningView]:
+        """What looks wrong, row by row, as far as there is room to say it."""
+        found: list[WarningView] = []
+        for number, state in enumerate(states[:_MOST_LOOKED_AT], 1):
+            ids = [one["id"] for one in state["elements"]]
+            for warning in find_warnings(self.studio, state, ids):
+                if len(states) > 1:
+                    warning.message = f"Row {number}: {warning.message}"
+                found.append(warning)
+        return found
+
+    def _add_designs(self, writer: Writer, states: Sequence[State]) -> list[DesignRecord]:
+        owner = self.caller.owner
+        if self.keep_designs:
+            return [writer.add_design(new_design("PRIVATE", owner), one, owner) for one in states]
+        return [
+            replace(new_design("PRIVATE", owner), id="", name=one["name"], version=1)
+            for one in states
+        ]
+
+    def _draw(
+        self,
+        batch: FileBatch,
+        states: Sequence[State],
+        rows: Sequence[dict[str, Any] | None],
+    ) -> None:
+        assert self.format is not None
+        wish = Wish(self.format)
+        for number, (state, row) in enumerate(zip(states, rows, strict=True), 1):
+            place = self.save_to
+            if place is not None:
+                place = _spell(place, row, number, is_path=True)
+            try:
+                batch.add(draw(self.studio, state, wish), place)
+            except ToolError as error:
+                raise ToolError(f"Nothing was made: row {number}: {error}") from None
+            if self.ctx.cancelled:
+                raise ToolError("Nothing was made: nobody waits for it any more")
+            self.ctx.progress(number, len(states))
+
+
+def _spell(pattern: str, row: dict[str, Any] | None, number: int, *, is_path: bool = False) -> str:
+    """A name with the number and the fields of its row put in."""
+    values = {**(row or {}), "n": number}
+
+    def say(found: re.Match[str]) -> str:
+        text = str(values.get(found[1], found[0]))
+        # A value is part of a name; it cannot make folders.
+        return text.replace("/", "-") if is_path else text
+
+    said = FIELD.sub(say, pattern)
+    return "".join(sign for sign in said if sign.isprintable())

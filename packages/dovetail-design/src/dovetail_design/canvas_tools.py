@@ -1,0 +1,230 @@
+"""The tools of the canvas: add, update and delete elements, resize, clear."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from dovetail import Context, Server, ToolError, ToolResult
+from dovetail_design.answers import answer, tool
+from dovetail_design.canvases import Canvas, refuse_too_many, to_design
+from dovetail_design.connecting import follow_connectors
+from dovetail_design.element_schema import element_definitions
+from dovetail_design.inputs import ApiKey, DesignId, IfVersion, Side
+from dovetail_design.model import MAX_ELEMENTS, to_plain
+from dovetail_design.operations import ElementId
+from dovetail_design.results import Changed
+from dovetail_design.scaling import scale_element, scale_to_fit
+from dovetail_design.showing import changed
+from dovetail_design.studio import Studio, caller_of
+from dovetail_serverkit.describing import CHANGES, DESTROYS, SETS
+
+__all__ = ["add_canvas_tools"]
+
+
+def _add_schema() -> dict[str, Any]:
+    """By hand, so that the thirteen types share what they have in common."""
+    return {
+        "type": "object",
+        "properties": {
+            "designId": {"type": "string", "minLength": 1, "maxLength": 100},
+            "element": {"$ref": "#/$defs/AnyElement"},
+            "elements": {
+                "type": "array",
+                "items": {"$ref": "#/$defs/AnyElement"},
+                "minItems": 1,
+                "maxItems": MAX_ELEMENTS,
+                "description": "Several at once, the first at the bottom; all or none.",
+            },
+            "ifVersion": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "Add only if the design is at this version.",
+            },
+            "apiKey": {"type": "string", "maxLength": 500, "description": "Not used, not kept."},
+        },
+        "required": ["designId"],
+        "additionalProperties": False,
+        "$defs": element_definitions(),
+    }
+
+
+def add_canvas_tools(server: Server, studio: Studio) -> None:
+    """Register them."""
+
+    @tool(
+        server,
+        "add_element",
+        "Add an element, or several at once, on top of what is there. Places are in pixels from "
+        "the left and top edge. `text`, `src`, `qrValue`, `barcodeValue` and cells of tables may "
+        "hold {{fields}}. The answer has the new ids and warnings: overflowing text, off-canvas, "
+        "low contrast.",
+        CHANGES,
+        Changed,
+        input_schema=_add_schema(),
+    )
+    def add_element(
+        ctx: Context,
+        designId: str,
+        element: dict[str, Any] | None = None,
+        elements: list[dict[str, Any]] | None = None,
+        ifVersion: int | None = None,
+        apiKey: str | None = None,
+    ) -> ToolResult:
+        if (element is None) == (elements is None):
+            raise ToolError("Give either `element` or `elements`")
+        given = [element] if element is not None else elements or []
+
+        def edit(canvas: Canvas) -> str:
+            refuse_too_many(len(canvas.elements) + len(given))
+            for number, one in enumerate(given):
+                try:
+                    canvas.add(one)
+                except ToolError as error:
+                    if element is not None:
+                        raise
+                    raise ToolError(f"Nothing was added: elements[{number}]: {error}") from None
+            return f"{len(given)} elements" if len(given) > 1 else str(given[0]["type"])
+
+        change = studio.change(caller_of(ctx), designId, "add_element", edit, if_version=ifVersion)
+        what = "1 element" if len(given) == 1 else f"{len(given)} elements"
+        return answer(changed(studio, change, f"Added {what}."))
+
+    @tool(
+        server,
+        "update_element",
+        "Change properties of an element; the others stay, and null takes one away. `id` and "
+        "`type` cannot be changed.",
+        SETS,
+        Changed,
+    )
+    def update_element(
+        ctx: Context,
+        designId: DesignId,
+        elementId: ElementId,
+        updates: Annotated[
+            dict[str, Any], Meta(min_length=1, description="Properties as add_element takes them.")
+        ],
+        ifVersion: IfVersion = None,
+        apiKey: ApiKey = None,
+    ) -> ToolResult:
+        def edit(canvas: Canvas) -> str:
+            canvas.update(elementId, updates)
+            follow_connectors(canvas)
+            return f"{elementId}: {', '.join(updates)}"
+
+        change = studio.change(
+            caller_of(ctx), designId, "update_element", edit, if_version=ifVersion
+        )
+        return answer(changed(studio, change, f"Updated {elementId}: {', '.join(updates)[:500]}."))
+
+    @tool(
+        server,
+        "delete_element",
+        "Delete an element. design_history with action undo brings it back.",
+        DESTROYS,
+        Changed,
+    )
+    def delete_element(
+        ctx: Context,
+        designId: DesignId,
+        elementId: ElementId,
+        ifVersion: IfVersion = None,
+        apiKey: ApiKey = None,
+    ) -> ToolResult:
+        def edit(canvas: Canvas) -> str:
+            canvas.delete([elementId])
+            follow_connectors(canvas)
+            return elementId
+
+        change = studio.change(
+            caller_of(ctx), designId, "delete_element", edit, if_version=ifVersion
+        )
+        return answer(changed(studio, change, f"Deleted {elementId}."))
+
+    _add_whole(server, studio)
+
+
+def _add_whole(server: Server, studio: Studio) -> None:
+    @tool(
+        server,
+        "resize_canvas",
+        "Give the canvas another size. mode keep leaves the elements where they are; scale makes "
+        "everything larger or smaller so that it fits, centred; smart lays the design out anew "
+        "for the new proportions.",
+        SETS,
+        Changed,
+    )
+    def resize_canvas(
+        ctx: Context,
+        designId: DesignId,
+        width: Side,
+        height: Side,
+        mode: Literal["keep", "scale", "smart"] = "keep",
+        ifVersion: IfVersion = None,
+        apiKey: ApiKey = None,
+    ) -> ToolResult:
+        def edit(canvas: Canvas) -> str:
+            try:
+                _RESIZE[mode](canvas, width, height)
+            except ToolError as error:
+                raise ToolError(
+                    f"Nothing was changed: at {width} x {height} px not every element keeps within "
+                    f"its bounds ({error}); mode keep leaves them as they are"
+                ) from None
+            canvas.set(width=width, height=height)
+            follow_connectors(canvas)
+            return f"{width} x {height} ({mode})"
+
+        change = studio.change(
+            caller_of(ctx), designId, "resize_canvas", edit, if_version=ifVersion
+        )
+        return answer(changed(studio, change, f"The canvas is {width} x {height} px."))
+
+    @tool(
+        server,
+        "clear_canvas",
+        "Delete all elements of a design, locked ones too. design_history with action undo brings "
+        "them back.",
+        DESTROYS,
+        Changed,
+    )
+    def clear_canvas(
+        ctx: Context, designId: DesignId, ifVersion: IfVersion = None, apiKey: ApiKey = None
+    ) -> ToolResult:
+        removed = 0
+
+        def edit(canvas: Canvas) -> str:
+            nonlocal removed
+            removed = len(canvas.elements)
+            canvas.touched.update(dict.fromkeys(canvas.elements))
+            canvas.elements.clear()
+            follow_connectors(canvas)
+            return f"{removed} elements"
+
+        change = studio.change(caller_of(ctx), designId, "clear_canvas", edit, if_version=ifVersion)
+        return answer(changed(studio, change, f"Removed {removed} elements."))
+
+
+def _keep(canvas: Canvas, _width: int, _height: int) -> None:
+    """Everything stays where it is; what now lies outside is warned of."""
+    canvas.touched.update(dict.fromkeys(canvas.elements))
+
+
+def _scale(canvas: Canvas, width: int, height: int) -> None:
+    frame = canvas.frame
+    factor, dx, dy = scale_to_fit((int(frame.width), int(frame.height)), (width, height))
+    for id, element in list(canvas.elements.items()):
+        canvas.put({**scale_element(element, factor, dx, dy), "id": id})
+
+
+def _smart(canvas: Canvas, width: int, height: int) -> None:
+    # Laying out measures text, so it brings the graphics library.
+    from dovetail_design.generating.resizing import resize  # noqa: PLC0415
+
+    for element in resize(to_design(canvas.state()), width, height).elements:
+        canvas.put(to_plain(element))
+
+
+_RESIZE = {"keep": _keep, "scale": _scale, "smart": _smart}

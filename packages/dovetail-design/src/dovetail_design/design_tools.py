@@ -1,0 +1,336 @@
+"""The tools for designs as a whole: list, create, get, update, delete, duplicate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from dovetail import Context, Server, ToolError, ToolResult
+from dovetail_design.answers import MAX_CHARS, answer, tool
+from dovetail_design.canvases import Canvas, new_id, refuse_too_many, shorten, to_design
+from dovetail_design.filling import find_fields
+from dovetail_design.inputs import (
+    ApiKey,
+    Description,
+    DesignId,
+    DesignName,
+    IfVersion,
+    Limit,
+    Page,
+    Side,
+    Visibility,
+)
+from dovetail_design.library.presets import PRESETS, find_preset
+from dovetail_design.model.values import Paint
+from dovetail_design.operations import ElementId
+from dovetail_design.results import Changed, DesignDetail, DesignPage
+from dovetail_design.showing import changed, fitting, show_design
+from dovetail_design.storage import DesignQuery, DesignRecord, State
+from dovetail_design.studio import Change, Studio, caller_of
+from dovetail_serverkit.budget import Budget
+from dovetail_serverkit.describing import CHANGES, DESTROYS, READS, SETS
+
+__all__ = ["add_design_tools", "new_design"]
+
+# Pictures inside data URIs and the like would fill an answer alone.
+_LONGEST, _LONGEST_ALONE = 2_000, 15_000
+_PresetName = Annotated[
+    Annotated[str, Meta(max_length=50)] | None,
+    f"A size by its name instead of width and height: {', '.join(PRESETS)}.",
+]
+
+
+def add_design_tools(server: Server, studio: Studio) -> None:
+    """Register them."""
+
+    @tool(
+        server,
+        "list_designs",
+        "Designs, the last changed first: yours, and those of others that are PUBLIC. `search` "
+        "looks for words in names and descriptions.",
+        READS,
+        DesignPage,
+    )
+    def list_designs(
+        ctx: Context,
+        page: Page = 1,
+        limit: Limit = 20,
+        search: Annotated[str, Meta(max_length=200)] | None = None,
+        trash: Annotated[bool, "Those in the trash instead."] = False,
+        apiKey: ApiKey = None,
+    ) -> ToolResult:
+        query = DesignQuery(
+            viewer=caller_of(ctx).viewer,
+            search=search or "",
+            in_trash=trash,
+            skip=(page - 1) * limit,
+            limit=limit,
+        )
+        with studio.store.reading() as reader:
+            found = reader.designs(query)
+        shown = fitting([show_design(one) for one in found.items], Budget(MAX_CHARS))
+        end = query.skip + len(shown)
+        return answer(
+            DesignPage(designs=shown, page=page, total=found.total, has_more=end < found.total)
+        )
+
+    @tool(
+        server,
+        "create_design",
+        "Make a new, empty design. Its id is in the answer; add_element and edit_design fill it, "
+        "render_preview shows it.",
+        CHANGES,
+        Changed,
+    )
+    def create_design(  # noqa: PLR0913 - the seed's parameters and two more
+        ctx: Context,
+        name: DesignName,
+        width: Annotated[Side | None, "1920 without a preset."] = None,
+        height: Annotated[Side | None, "1080 without a preset."] = None,
+        description: Description = "",
+        visibility: Visibility = "PRIVATE",
+        preset: _PresetName = None,
+        background: Paint = "#ffffff",
+        apiKey: ApiKey = None,
+    ) -> ToolResult:
+        sides = _size(preset, width, height)
+        state = {
+            "name": name,
+            "description": description,
+            "width": sides[0],
+            "height": sides[1],
+            "background": background,
+            "elements": [],
+        }
+        to_design(state)
+        caller = caller_of(ctx)
+        with studio.store.writing() as writer:
+            record = writer.add_design(new_design(visibility, caller.owner), state, caller.owner)
+        text = f"Created {name!r}, {record.width} x {record.height} px."
+        return answer(changed(studio, Change(record, state, []), text))
+
+    @tool(
+        server,
+        "get_design",
+        "A design with its elements, bottom first, as plain properties; what is as by default is "
+        "left out. Long designs come in pages: follow nextOffset. describe_design says the same "
+        "in fewer words and tells what looks wrong.",
+        READS,
+        DesignDetail,
+    )
+    def get_design(
+        ctx: Context,
+        designId: DesignId,
+        version: Annotated[Annotated[int, Meta(ge=1)] | None, "As it was then."] = None,
+        offset: Annotated[int, Meta(ge=0, le=10_000, description="First element.")] = 0,
+        elementIds: Annotated[list[ElementId] | None, "Only these elements."] = None,
+        apiKey: ApiKey = None,
+    ) -> ToolResult:
+        with studio.store.reading() as reader:
+            record = studio.find(reader, caller_of(ctx), designId, in_trash=True)
+            state = reader.state(designId, version)
+        if state is None:
+            raise ToolError(
+                f"The design {designId!r} has no version {version}; it is at {record.version}"
+            )
+        if version is not None:
+            record = replace(record, version=version, **_head(state))
+        return answer(_detail(record, state, offset, elementIds))
+
+    _add_changes(server, studio)
+
+
+def _add_changes(server: Server, studio: Studio) -> None:
+    @tool(
+        server,
+        "update_design",
+        "Change a design's name, description, size, background or visibility; canvasData replaces "
+        "all elements at once. What is left out stays. Visibility is a right and no part of the "
+        "versions; everything else can be undone.",
+        SETS,
+        Changed,
+    )
+    def update_design(  # noqa: PLR0913 - the seed's parameters and three more
+        ctx: Context,
+        designId: DesignId,
+        name: DesignName | None = None,
+        description: Description | None = None,
+        visibility: Visibility | None = None,
+        width: Side | None = None,
+        height: Side | None = None,
+        background: Paint | None = None,
+        canvasData: Annotated[
+            dict[str, Any] | None, 'All elements anew: {"elements": [...]}, as get_design has them.'
+        ] = None,
+        ifVersion: IfVersion = None,
+        apiKey: ApiKey = None,
+    ) -> ToolResult:
+        given = {
+            "name": name,
+            "description": description,
+            "width": width,
+            "height": height,
+            "background": background,
+        }
+        values = {key: value for key, value in given.items() if value is not None}
+        if not values and canvasData is None and visibility is None:
+            raise ToolError(
+                "Nothing to change: give name, description, visibility, width, height, background "
+                "or canvasData"
+            )
+
+        def edit(canvas: Canvas) -> str:
+            canvas.set(**values)
+            if canvasData is not None:
+                _replace_elements(canvas, canvasData)
+            to_design({**canvas.state(), "elements": []})
+            return ", ".join([*values, *(["canvasData"] if canvasData is not None else [])])
+
+        change = studio.change(
+            caller_of(ctx),
+            designId,
+            "update_design",
+            edit,
+            if_version=ifVersion,
+            visibility=visibility,
+        )
+        return answer(changed(studio, change, f"Updated {change.record.name!r}."))
+
+    @tool(
+        server,
+        "delete_design",
+        "Move a design to the trash; design_history with action restore takes it out. "
+        "permanent=true erases it with all its versions and exports.",
+        DESTROYS,
+        Changed,
+    )
+    def delete_design(
+        ctx: Context,
+        designId: DesignId,
+        permanent: Annotated[bool, "Erase it for good."] = False,
+        ifVersion: IfVersion = None,
+        apiKey: ApiKey = None,
+    ) -> ToolResult:
+        caller = caller_of(ctx)
+        with studio.store.writing() as writer:
+            record = studio.find_to_change(writer, caller, designId, ifVersion, in_trash=True)
+            if permanent:
+                for digest in writer.erase_design(designId):
+                    if not writer.is_blob_used(digest):
+                        studio.blobs.forget(digest)
+            elif not record.deleted:
+                writer.describe(replace(record, deleted=writer.now()))
+        done = "Erased" if permanent else "Moved to the trash:"
+        return answer(
+            Changed(
+                design_id=designId,
+                version=record.version,
+                element_ids=[],
+                warnings=[],
+                message=f"{done} {record.name!r}.",
+            )
+        )
+
+    @tool(
+        server,
+        "duplicate_design",
+        "Make a copy of a design, of your own and PRIVATE, without its history.",
+        CHANGES,
+        Changed,
+    )
+    def duplicate_design(
+        ctx: Context,
+        designId: DesignId,
+        newName: Annotated[DesignName | None, "Its name with (copy) without."] = None,
+        apiKey: ApiKey = None,
+    ) -> ToolResult:
+        caller = caller_of(ctx)
+        with studio.store.writing() as writer:
+            source = studio.find(writer, caller, designId)
+            state = writer.state(designId)
+            assert state is not None
+            copy = {**state, "name": newName or f"{source.name[:240]} (copy)"}
+            record = writer.add_design(new_design("PRIVATE", caller.owner), copy, caller.owner)
+        ids = [element["id"] for element in copy["elements"]]
+        return answer(changed(studio, Change(record, copy, ids), f"Copied {source.name!r}."))
+
+
+def new_design(visibility: str, owner: str, **more: Any) -> DesignRecord:
+    """The record of a design that the store is about to make; it fills in what it knows."""
+    return DesignRecord(
+        id=new_id("dsn"),
+        name="",
+        description="",
+        visibility=visibility,
+        owner=owner,
+        width=0,
+        height=0,
+        version=0,
+        elements=0,
+        created=0,
+        updated=0,
+        **more,
+    )
+
+
+def _size(preset: str | None, width: int | None, height: int | None) -> tuple[int, int]:
+    if preset is None:
+        return width or 1920, height or 1080
+    found = find_preset(preset)
+    if found is None:
+        raise ToolError(f"There is no preset {preset[:50]!r}; there are: {', '.join(PRESETS)}")
+    if width is not None or height is not None:
+        raise ToolError("Give a preset or width and height, not both")
+    return found.width, found.height
+
+
+def _head(state: State) -> dict[str, Any]:
+    return {
+        "name": state["name"],
+        "description": state.get("description", ""),
+        "width": state["width"],
+        "height": state["height"],
+        "elements": len(state["elements"]),
+    }
+
+
+def _detail(record: DesignRecord, state: State, offset: int, ids: list[str] | None) -> DesignDetail:
+    elements = state["elements"]
+    longest = _LONGEST
+    if ids is not None:
+        canvas = Canvas(state)
+        elements = [canvas.get(id) for id in ids]
+        longest = _LONGEST_ALONE
+    shown = fitting([shorten(one, longest) for one in elements[offset:]], Budget(MAX_CHARS))
+    end = offset + len(shown)
+    return DesignDetail(
+        design=show_design(record),
+        background=state.get("background", "#ffffff"),
+        elements=shown,
+        offset=offset,
+        has_more=end < len(elements),
+        next_offset=end if end < len(elements) else None,
+        fields=list(find_fields(state["elements"]))[:100],
+        connectors=dict(list(state.get("connectors", {}).items())[:50]),
+    )
+
+
+def _replace_elements(canvas: Canvas, data: dict[str, Any]) -> None:
+    unknown = sorted(data.keys() - {"elements", "background", "canvasMode"})
+    elements = data.get("elements")
+    if unknown or not isinstance(elements, list):
+        raise ToolError(
+            'canvasData is {"elements": [...]}, perhaps with background; '
+            f"got the keys {', '.join(data)[:200] or 'none'}"
+        )
+    refuse_too_many(len(elements))
+    canvas.elements.clear()
+    if "background" in data:
+        canvas.set(background=data["background"])
+    for number, element in enumerate(elements):
+        try:
+            canvas.add(element)
+        except ToolError as error:
+            raise ToolError(f"canvasData.elements[{number}]: {error}") from None

@@ -1,0 +1,95 @@
+"""export_design, and its files as resources."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from dovetail import Context, EmbeddedResource, Image, ResourceNotFoundError, Server, ToolResult
+from dovetail_design.answers import answer, tool
+from dovetail_design.export_files import EXPORT_URI, FileBatch, link_to
+from dovetail_design.exporting import SUFFIXES, Look, Wish, draw, draw_small
+from dovetail_design.inputs import ApiKey, DesignId, Format, Overwrite, SaveTo
+from dovetail_design.operations import ElementIds
+from dovetail_design.results import Exported
+from dovetail_design.studio import Studio, caller_of, may_see
+from dovetail_serverkit.describing import EDITS
+
+__all__ = ["add_export_tools"]
+
+_PREVIEW_WIDTH = 320
+
+
+def add_export_tools(server: Server, studio: Studio) -> None:
+    """Register them."""
+
+    @tool(
+        server,
+        "export_design",
+        "Draw a design into a file: png, jpg, webp, pdf (vector, text can be selected), svg, pptx "
+        "or json. The answer links to the file, which resources/read returns, and shows a small "
+        "preview; saveTo writes it to a folder as well. The same version gives the same bytes.",
+        EDITS,
+        Exported,
+    )
+    def export_design(  # noqa: PLR0913 - the seed's parameters and six more
+        ctx: Context,
+        designId: DesignId,
+        format: Format = "png",
+        quality: Annotated[
+            int, Meta(ge=1, le=100, description="Of jpg and webp; 100 is the best.")
+        ] = 90,
+        scale: Annotated[
+            float, Meta(ge=0.05, le=8, description="Pixels of the file for one of the design.")
+        ] = 1.0,
+        transparent: Annotated[bool, "Leave the background out (png, webp, svg, pdf)."] = False,
+        elementIds: Annotated[ElementIds | None, "Draw only these."] = None,
+        saveTo: SaveTo = None,
+        overwrite: Overwrite = False,
+        apiKey: ApiKey = None,
+    ) -> ToolResult:
+        caller = caller_of(ctx)
+        record, state = studio.load(caller, designId)
+        wish = Wish(format, quality, scale, transparent, tuple(elementIds or ()))
+        with FileBatch(studio, overwrite=overwrite) as batch:
+            if saveTo is not None:
+                studio.folders.check(saveTo, overwrite=overwrite)
+            drawn = draw(studio, state, wish)
+            batch.add(drawn, saveTo)
+            with studio.store.writing() as writer:
+                [file] = batch.finish(writer, caller, [record], SUFFIXES[format])
+        result = Exported(
+            design_id=designId,
+            version=record.version,
+            format=format,
+            file=file,
+            substituted_fonts=dict(drawn.substituted),
+        )
+        small, _ = draw_small(studio, state, Look(_PREVIEW_WIDTH))
+        return answer(result, link_to(file), Image(small.data, small.mime_type))
+
+    @server.resource(
+        f"{EXPORT_URI}{{id}}/{{name}}",
+        name="export",
+        title="An exported file",
+        mime_type="application/octet-stream",
+    )
+    def export(ctx: Context, id: str, name: str) -> Any:
+        """A file that export_design or apply_template has made."""
+        uri = f"{EXPORT_URI}{id}/{name}"
+        caller = caller_of(ctx)
+        with studio.store.reading() as reader:
+            record = reader.export(id)
+            design = reader.design(record.design) if record is not None else None
+        if record is None or record.name != name:
+            raise ResourceNotFoundError(uri[:300])
+        is_own = caller.is_trusted or record.owner == caller.owner
+        if not is_own and (design is None or not may_see(design, caller)):
+            raise ResourceNotFoundError(uri[:300])
+        try:
+            data = studio.blobs.load(record.digest)
+        except FileNotFoundError:
+            raise ResourceNotFoundError(uri[:300]) from None
+        text_like = record.mime_type in ("image/svg+xml", "application/json")
+        return EmbeddedResource(uri, data.decode() if text_like else data, record.mime_type)

@@ -1,0 +1,8 @@
+"""What is on a design and what looks wrong: overlaps, overflow, contrast and the like."""
+
+from dovetail_design.findings.describing import Description, describe
+from dovetail_design.findings.finding import CODES, Code, Finding
+from dovetail_design.findings.measuring import DrawingContext
+from dovetail_design.findings.outline import Detail
+
+__all__ = ["CODES", "Code", "Description", "Detail", "DrawingContext", "Finding", "describe"]

@@ -1,0 +1,13 @@
+"""The embedded icons and how they are found."""
+
+from dovetail_design.library.icons.catalogue import (
+    LICENCE,
+    VIEW_BOX,
+    Icon,
+    Weight,
+    find_icon,
+    load_icons,
+)
+from dovetail_design.library.icons.searching import search_icons
+
+__all__ = ["LICENCE", "VIEW_BOX", "Icon", "Weight", "find_icon", "load_icons", "search_icons"]

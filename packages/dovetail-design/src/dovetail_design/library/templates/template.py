@@ -1,0 +1,93 @@
+"""What a template is: a canvas with named slots and sample values for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from dovetail_design.model import Design, parse_design
+
+__all__ = ["FIELD", "Template", "fill_text"]
+
+FIELD = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*\}\}")
+# Properties that may hold fields; those of tables are lists of cells.
+_TEXTS = ("text", "src", "qrValue", "barcodeValue")
+_CELLS = ("tableHeaderData", "tableCellData")
+
+
+@dataclass(frozen=True)
+class Template:
+    """A layout by hand: elements with `{{slots}}`, and what to put into them for a first look."""
+
+    id: str
+    name: str
+    category: str
+    description: str
+    tags: tuple[str, ...]
+    width: int
+    height: int
+    background: str
+    # Called when the template is first looked at: it draws on icons and pictures, which are not
+    # loaded by whoever only lists templates.
+    layout: Callable[[], tuple[Mapping[str, Any], ...]]
+    # Slot -> sample value; the names are exactly the fields that occur in the elements.
+    slots: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def elements(self) -> tuple[Mapping[str, Any], ...]:
+        """The elements, bottom first, with their slots."""
+        return self.layout()
+
+    def filled(self, data: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+        """The elements with every slot filled, from the samples where `data` is silent."""
+        values = {**self.slots, **(data or {})}
+        return [_fill(element, values) for element in self.elements]
+
+    def design(self, data: Mapping[str, str] | None = None) -> Design:
+        """The template as a design; elements are numbered e1, e2... bottom first."""
+        elements = [
+            {"id": f"e{number}", **element} for number, element in enumerate(self.filled(data), 1)
+        ]
+        return parse_design(
+            {
+                "width": self.width,
+                "height": self.height,
+                "background": self.background,
+                "elements": elements,
+            }
+        )
+
+    def fields(self) -> set[str]:
+        """The names that occur in the elements."""
+        return {
+            name
+            for element in self.elements
+            for text in _texts(element)
+            for name in FIELD.findall(text)
+        }
+
+
+def fill_text(text: str, values: Mapping[str, str]) -> str:
+    """The text with the fields that have a value; others stay as they are."""
+    return FIELD.sub(lambda found: str(values.get(found[1], found[0])), text)
+
+
+def _texts(element: Mapping[str, Any]) -> list[str]:
+    found = [element[key] for key in _TEXTS if key in element]
+    return found + [cell["text"] for key in _CELLS for cell in element.get(key, ())]
+
+
+def _fill(element: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, Any]:
+    filled = dict(element)
+    for key in _TEXTS:
+        if key in filled:
+            filled[key] = fill_text(filled[key], values)
+    for key in _CELLS:
+        if key in filled:
+            filled[key] = [
+                {**cell, "text": fill_text(cell["text"], values)} for cell in filled[key]
+            ]
+    return filled

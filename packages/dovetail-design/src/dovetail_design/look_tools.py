@@ -1,0 +1,102 @@
+"""The tools that look at a design: render_preview, describe_design."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from dovetail import Context, Image, Server, ToolResult
+from dovetail_design.answers import MAX_CHARS, answer, tool
+from dovetail_design.exporting import Look, draw_small
+from dovetail_design.inputs import ApiKey, DesignId
+from dovetail_design.looking import Region, describe_state
+from dovetail_design.operations import ElementIds
+from dovetail_design.results import Described, Previewed
+from dovetail_design.showing import fitting
+from dovetail_design.studio import Studio, caller_of
+from dovetail_serverkit.budget import Budget
+from dovetail_serverkit.describing import READS
+
+__all__ = ["add_look_tools"]
+
+_Number = Annotated[float, Meta(ge=-100_000, le=100_000)]
+
+
+class RegionBox(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A part of the canvas."""
+
+    x: _Number
+    y: _Number
+    width: Annotated[float, Meta(gt=0, le=100_000)]
+    height: Annotated[float, Meta(gt=0, le=100_000)]
+
+
+def add_look_tools(server: Server, studio: Studio) -> None:
+    """Register them."""
+
+    @tool(
+        server,
+        "render_preview",
+        "See a design: a small picture of it, less than 60 KB. grid draws lines with their places "
+        "in pixels; labels frames each element and numbers it, and the answer says which number "
+        "is which id.",
+        READS,
+        Previewed,
+    )
+    def render_preview(
+        ctx: Context,
+        designId: DesignId,
+        maxWidth: Annotated[int, Meta(ge=32, le=1_200, description="Pixels.")] = 512,
+        elementIds: Annotated[ElementIds | None, "Draw only these."] = None,
+        grid: bool = False,
+        labels: bool = False,
+        apiKey: ApiKey = None,
+    ) -> ToolResult:
+        record, state = studio.load(caller_of(ctx), designId)
+        look = Look(maxWidth, tuple(elementIds or ()), grid=grid, labels=labels)
+        small, numbers = draw_small(studio, state, look)
+        result = Previewed(
+            design_id=designId,
+            version=record.version,
+            width=small.width,
+            height=small.height,
+            scale=round(small.width / record.width, 4),
+            mime_type=small.mime_type,
+            size=len(small.data),
+            labels=numbers,
+        )
+        return answer(result, Image(small.data, small.mime_type))
+
+    @tool(
+        server,
+        "describe_design",
+        "A design in words: what is where, bottom first, and what looks wrong: overlaps, text that "
+        "overflows, parts off the canvas, low contrast, fonts that are not there, fields that are "
+        "not filled, each with what would mend it. region looks at a part only.",
+        READS,
+        Described,
+    )
+    def describe_design(
+        ctx: Context,
+        designId: DesignId,
+        detail: Literal["outline", "full"] = "outline",
+        region: RegionBox | None = None,
+        limit: Annotated[int, Meta(ge=1, le=200, description="Of findings.")] = 50,
+        apiKey: ApiKey = None,
+    ) -> ToolResult:
+        record, state = studio.load(caller_of(ctx), designId)
+        part = None if region is None else Region(region.x, region.y, region.width, region.height)
+        text, found = describe_state(studio, state, detail, part, MAX_CHARS // 2 - 1_000)
+        shown = fitting(found[:limit], Budget(MAX_CHARS // 2))
+        return answer(
+            Described(
+                design_id=designId,
+                version=record.version,
+                text=text,
+                findings=shown,
+                element_count=record.elements,
+                more_findings=len(found) - len(shown),
+            )
+        )

@@ -1,0 +1,38 @@
+"""A design as it is drawn: a canvas and its elements, bottom first."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from dovetail_design.model.elements import AnyElement
+from dovetail_design.model.gradients import parse_paint
+from dovetail_design.model.values import Paint
+
+__all__ = ["MAX_ELEMENTS", "MAX_SIDE", "CanvasSide", "Design"]
+
+MAX_SIDE = 10_000
+# A poster with a thousand parts is large; ten times that is no design but data.
+MAX_ELEMENTS = 10_000
+
+CanvasSide = Annotated[int, Meta(ge=1, le=MAX_SIDE, description="Pixels, 1 to 10000")]
+
+
+class Design(
+    msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """What there is to draw."""
+
+    width: CanvasSide = 1920
+    height: CanvasSide = 1080
+    background: Paint = "#ffffff"
+    elements: Annotated[tuple[AnyElement, ...], Meta(max_length=MAX_ELEMENTS)] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a background that is no colour and no gradient."""
+        try:
+            parse_paint(self.background)
+        except ValueError as error:
+            raise ValueError(f"background: {error}") from None

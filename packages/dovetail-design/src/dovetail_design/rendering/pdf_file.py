@@ -1,0 +1,41 @@
+"""Designs as PDF: shapes stay shapes, and text can be searched and copied."""
+
+from __future__ import annotations
+
+from dovetail_design.model.design import Design
+from dovetail_design.rendering.graphics import skia
+from dovetail_design.rendering.render_options import RenderOptions
+from dovetail_design.rendering.scene import background_marks, compose_scene
+from dovetail_design.rendering.skia_painter import SkiaPainter
+
+__all__ = ["render_pdf"]
+
+# CSS counts 96 pixels to the inch, PDF 72 points.
+_POINTS = 72 / 96
+_PRODUCER = "dovetail design"
+# Soft shadows and filters become pixels; this is for print. A multiple of 72, for pages are cut to
+# whole pixels of it.
+_DPI = 216
+
+
+def render_pdf(design: Design, options: RenderOptions | None = None) -> bytes:
+    """The design as one page; the same bytes for the same design. Raises ToolError."""
+    options = options or RenderOptions()
+    scale = _POINTS * options.scale
+    metadata = skia.PDF.Metadata()
+    metadata.fTitle = options.title
+    metadata.fProducer = metadata.fCreator = _PRODUCER
+    metadata.fRasterDPI = _DPI
+    context = options.context
+    stream = skia.DynamicMemoryWStream()
+    with context.typesetter.lock:
+        document = skia.PDF.MakeDocument(stream, metadata)
+        canvas = document.beginPage(design.width * scale, design.height * scale)
+        canvas.scale(scale, scale)
+        painter = SkiaPainter(canvas, context.typesetter, is_document=True)
+        if not options.transparent:
+            painter.paint(background_marks(design))
+        painter.paint(compose_scene(design, context, options.element_ids))
+        document.endPage()
+        document.close()
+    return bytes(stream.detachAsData())

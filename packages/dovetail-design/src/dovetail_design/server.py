@@ -1,0 +1,103 @@
+"""The server: its tools, resources and prompts around one folder of designs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dovetail import Options, Server
+from dovetail_design.ai_tools import add_ai_tools
+from dovetail_design.asset_tools import add_asset_tools
+from dovetail_design.blobs import BlobFolder
+from dovetail_design.canvas_tools import add_canvas_tools
+from dovetail_design.design_prompts import add_design_prompts
+from dovetail_design.design_resources import add_design_resources, follow
+from dovetail_design.design_tools import add_design_tools
+from dovetail_design.edit_tools import add_edit_tools
+from dovetail_design.export_tools import add_export_tools
+from dovetail_design.folders import Folders
+from dovetail_design.fonts import FontBook
+from dovetail_design.history_tools import add_history_tools
+from dovetail_design.library_tools import add_library_tools
+from dovetail_design.look_tools import add_look_tools
+from dovetail_design.sqlite_store import SqliteStore
+from dovetail_design.studio import Studio
+from dovetail_design.template_tools import add_template_tools
+
+__all__ = ["DesignOptions", "build_server"]
+
+_LOOK_EVERY = 0.25
+_PAGE = 100
+# An asset of 20 MB as base64, and what stands around it.
+_LONGEST_MESSAGE = 30_000_000
+
+_INSTRUCTIONS = (
+    "A design studio. Begin with create_design or generate_design, or apply_template for one of "
+    "list_templates. Add elements with add_element, or many changes at once with edit_design. "
+    "Look at what you made: render_preview shows it, describe_design lists overlaps, overflowing "
+    "text and low contrast, and every change answers with warnings. export_design makes files. "
+    "Every change is a version; design_history undoes it."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesignOptions:
+    """How designs are served."""
+
+    # Folders to upload from and to save exports to.
+    folders: Sequence[Path] = ()
+    # Fonts of the operator's own.
+    fonts: Path | None = None
+
+
+def build_server(directory: Path, options: DesignOptions | None = None) -> Server:
+    """A server of the designs in this directory."""
+    options = options or DesignOptions()
+    studio = Studio(
+        SqliteStore(directory / "designs.db"),
+        BlobFolder(directory / "blobs"),
+        Folders(options.folders),
+        FontBook(options.fonts),
+    )
+    server = Server(
+        "design",
+        version="1.0.0",
+        title="Design studio",
+        description="Canvases of typed elements, drawn on this machine, with all their versions.",
+        instructions=_INSTRUCTIONS,
+        lifespan=lambda server: _serving(server, studio),
+        # Some models send an element as JSON inside a string.
+        options=Options(
+            page_size=_PAGE, accept_json_strings=True, max_message_bytes=_LONGEST_MESSAGE
+        ),
+    )
+    for add in (
+        add_design_tools,
+        add_canvas_tools,
+        add_edit_tools,
+        add_look_tools,
+        add_export_tools,
+        add_template_tools,
+        add_asset_tools,
+        add_library_tools,
+        add_ai_tools,
+        add_history_tools,
+        add_design_resources,
+        add_design_prompts,
+    ):
+        add(server, studio)
+    return server
+
+
+@contextlib.asynccontextmanager
+async def _serving(server: Server, studio: Studio) -> AsyncIterator[None]:
+    follower = asyncio.create_task(follow(server, studio, _LOOK_EVERY))
+    try:
+        yield
+    finally:
+        follower.cancel()
+        await asyncio.gather(follower, return_exceptions=True)
+        await asyncio.to_thread(studio.store.close)

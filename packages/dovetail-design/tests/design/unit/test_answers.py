@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from dovetail_design.examples import EXAMPLES
+from dovetail_design.showing import fitting
+from dovetail_serverkit.budget import Budget
+
+
+def test_a_budget_is_spent_and_not_overdrawn() -> None:
+    budget = Budget(1_000)
+    items = [{"word": "x" * 80}] * 50
+    shown = fitting(items, budget)
+    assert 0 < len(shown) < 50 and len(str(shown)) < 1_100
+    assert not budget.take(items[0])
+
+
+def test_examples_say_nothing_of_keys() -> None:
+    assert not [name for name, example in EXAMPLES.items() if "apiKey" in str(example)]

@@ -1,0 +1,183 @@
+"""The tools that tell histories: get_entity_history, get_relation_history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail import Server, ToolError, ToolResult
+from dovetail_graph.answers import answer, describe, tool
+from dovetail_graph.inputs import Cursor, Limit, Name
+from dovetail_graph.memory import Memory, explain_missing
+from dovetail_graph.moments import FOREVER, show_moment
+from dovetail_graph.read_tools import RELATION_SCHEMA
+from dovetail_graph.records import EntityRecord, ObservationRecord, RelationKey
+from dovetail_graph.results import (
+    EntityHistory,
+    EntityVersion,
+    RelationHistory,
+    RelationVersion,
+    SpanView,
+)
+from dovetail_graph.showing import MAX_CHARS, read_cursor, write_cursor
+from dovetail_graph.text_rules import normalize
+from dovetail_serverkit.budget import Budget
+from dovetail_serverkit.describing import READS
+
+__all__ = ["add_history_tools"]
+
+_MOST_SHOWN = 20
+
+
+def add_history_tools(server: Server, memory: Memory) -> None:
+    """Register them."""
+
+    @tool(
+        server,
+        "get_entity_history",
+        "Every version of an entity, the newest first: what the record said from one change to the "
+        "next, with the spans in which it is true. Also of deleted entities.",
+        READS,
+        EntityHistory,
+    )
+    def get_entity_history(
+        entityName: Name, limit: Limit = 20, cursor: Cursor = None
+    ) -> ToolResult:
+        skip = int(read_cursor(cursor, int) or 0)
+        with memory.store.reading() as reader:
+            name = normalize(entityName)
+            if not reader.entity_rows(name):
+                name = reader.find(name)
+            entities, observations = reader.entity_rows(name), reader.observation_rows(name)
+            if not entities:
+                raise ToolError(explain_missing(reader, entityName))
+        stamps = _stamps([*entities, *observations])
+        total = len(stamps)
+        shown: list[EntityVersion] = []
+        budget = Budget(MAX_CHARS)
+        for number in range(total - skip, max(0, total - skip - limit), -1):
+            until = stamps[number] if number < total else FOREVER
+            version = _version(number, stamps[number - 1], until, entities, observations)
+            while not budget.take(version) and version.observations:
+                keep = len(version.observations) // 2
+                version.more_observations += len(version.observations) - keep
+                version.observations = version.observations[:keep]
+            shown.append(version)
+        end = skip + len(shown)
+        return answer(
+            EntityHistory(
+                entity_name=name,
+                history=shown,
+                total_versions=total,
+                has_more=end < total,
+                next_cursor=write_cursor(end) if end < total else None,
+            )
+        )
+
+    @server.tool(
+        **describe(
+            "get_relation_history",
+            "Every version of a relation, the newest first, with when it is true and when it was "
+            "recorded. Also of deleted relations.",
+            READS,
+            RelationHistory,
+        ),
+        input_schema={
+            **RELATION_SCHEMA,
+            "properties": {
+                **RELATION_SCHEMA["properties"],
+                "limit": {"type": "integer", "minimum": 1, "maximum": 200, "default": 20},
+                "cursor": {"type": "string", "maxLength": 2000},
+            },
+        },
+    )
+    def get_relation_history(**given: Any) -> ToolResult:
+        skip = int(read_cursor(given.get("cursor"), int) or 0)
+        limit = int(given.get("limit", 20))
+        kind = normalize(given["relationType"])
+        with memory.store.reading() as reader:
+            names = [normalize(given[end]) for end in ("from", "to")]
+            key = RelationKey(names[0], names[1], kind)
+            rows = reader.relation_rows(key)
+            if not rows:
+                key = RelationKey(reader.find(names[0]), reader.find(names[1]), kind)
+                rows = reader.relation_rows(key)
+        versions = [
+            RelationVersion(
+                version=number,
+                strength=row.strength,
+                confidence=row.confidence,
+                metadata=row.metadata or None,
+                reinforced_at=show_moment(row.reinforced),
+                valid_from=show_moment(row.times.valid.start),
+                valid_to=show_moment(row.times.valid.end),
+                recorded_at=show_moment(row.times.recorded.start),
+                recorded_until=show_moment(row.times.recorded.end),
+                changed_by=row.changed_by,
+            )
+            for number, row in enumerate(rows, 1)
+        ][::-1]
+        budget = Budget(MAX_CHARS)
+        page = []
+        for version in versions[skip : skip + limit]:
+            if not budget.take(version):
+                break
+            page.append(version)
+        end = skip + len(page)
+        return answer(
+            RelationHistory(
+                source=key.source,
+                target=key.target,
+                relation_type=kind,
+                history=page,
+                total_versions=len(versions),
+                has_more=end < len(versions),
+                next_cursor=write_cursor(end) if end < len(versions) else None,
+            )
+        )
+
+
+def _stamps(rows: list[Any]) -> list[int]:
+    """The moments at which the record changed."""
+    starts = {row.times.recorded.start for row in rows}
+    return sorted(
+        starts | {row.times.recorded.end for row in rows if row.times.recorded.end < FOREVER}
+    )
+
+
+def _version(
+    number: int,
+    stamp: int,
+    until: int,
+    entities: list[EntityRecord],
+    observations: list[ObservationRecord],
+) -> EntityVersion:
+    def is_recorded(row: Any) -> bool:
+        return bool(row.times.recorded.start <= stamp < row.times.recorded.end)
+
+    def is_true(row: Any) -> bool:
+        return bool(row.times.valid.start <= stamp < row.times.valid.end)
+
+    rows: list[Any] = [*entities, *observations]
+    spans = [row for row in entities if is_recorded(row)]
+    here = next((row for row in spans if is_true(row)), None)
+    # Of an entity that is not there yet, or no more, show what the record holds all the same.
+    said = [row for row in observations if is_recorded(row) and (here is None or is_true(row))]
+    by = next((row.changed_by for row in rows if row.times.recorded.start == stamp), None)
+    return EntityVersion(
+        version=number,
+        recorded_at=show_moment(stamp),
+        recorded_until=show_moment(until),
+        present=here is not None,
+        entity_type=None if here is None else here.kind,
+        observations=[row.content for row in said[:_MOST_SHOWN]],
+        more_observations=max(0, len(said) - _MOST_SHOWN),
+        spans=[
+            SpanView(
+                valid_from=show_moment(row.times.valid.start),
+                valid_to=show_moment(row.times.valid.end),
+                entity_type=row.kind,
+            )
+            for row in spans
+        ],
+        changed_by=by,
+    )

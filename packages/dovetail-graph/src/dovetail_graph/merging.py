@@ -1,0 +1,141 @@
+"""Several entities become one; a merge into a new name is a renaming.
+
+What was recorded before stays as it was recorded. In the record of now the facts keep their valid
+times, as if they had always been said of the one entity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dovetail import ToolError
+from dovetail_graph.memory import explain_missing
+from dovetail_graph.moments import FOREVER, Span, View
+from dovetail_graph.records import (
+    EntityRecord,
+    ObservationRecord,
+    RelationKey,
+    RelationRecord,
+    Times,
+)
+from dovetail_graph.results import MergeResult
+from dovetail_graph.storage import Writer
+from dovetail_graph.text_rules import normalize
+
+__all__ = ["merge_entities"]
+
+_Row = EntityRecord | ObservationRecord | RelationRecord
+
+
+def merge_entities(writer: Writer, into: str, names: Sequence[str], dry_run: bool) -> MergeResult:
+    """Merge entities into one."""
+    target = normalize(into)
+    now = View(writer.now())
+    sources = list(dict.fromkeys(writer.find(normalize(name)) for name in names))
+    for name in sources:
+        if writer.entity(name, now) is None:
+            raise ToolError(explain_missing(writer, name))
+    if target in sources:
+        raise ToolError(f"{target!r} cannot be merged into itself; leave it out of `from`")
+    existing = writer.entity(target, now)
+    observations = relations = dropped = 0
+    for name in sources:
+        observations += len([one for one in writer.observation_rows(name) if _is_open(one.times)])
+        moved, lost = _count_relations(writer, name, target, sources)
+        relations, dropped = relations + moved, dropped + lost
+        if not dry_run:
+            _merge(writer, name, target)
+    return MergeResult(
+        into=target,
+        merged=sources,
+        created=existing is None,
+        observations_moved=observations,
+        relations_moved=relations,
+        relations_dropped=dropped,
+        aliases=sorted({*sources, *(writer.aliases(target))}),
+        dry_run=dry_run,
+    )
+
+
+def _is_open(times: Times) -> bool:
+    return times.recorded.end == FOREVER
+
+
+def _touching(writer: Writer, name: str) -> list[RelationRecord]:
+    """Every version of its relations that the record of now holds, whenever they are true."""
+    keys = writer.keys_touching(name)
+    return [row for key in keys for row in writer.relation_rows(key) if _is_open(row.times)]
+
+
+def _count_relations(
+    writer: Writer, name: str, target: str, sources: Sequence[str]
+) -> tuple[int, int]:
+    family = {target, *sources}
+    rows = _touching(writer, name)
+    inside = [row for row in rows if {row.key.source, row.key.target} <= family]
+    return len(rows) - len(inside), len(inside)
+
+
+def _merge(writer: Writer, name: str, target: str) -> None:
+    relations = _touching(writer, name)
+    entities = [row for row in writer.entity_rows(name) if _is_open(row.times)]
+    observations = [row for row in writer.observation_rows(name) if _is_open(row.times)]
+    there = [row for row in writer.entity_rows(target) if _is_open(row.times)]
+    writer.drop_entity(name, Span())
+    # Its latest type is the target's type; into a new name everything is taken as it was.
+    kind = max(there, key=lambda row: row.times.valid.start).kind if there else None
+    for entity in entities:
+        for gap in _gaps(there, entity.times.valid):
+            writer.put_entity(EntityRecord(target, kind or entity.kind, entity.changed_by), gap)
+    said: dict[str, list[ObservationRecord]] = {}
+    for row in writer.observation_rows(target):
+        if _is_open(row.times):
+            said.setdefault(row.content, []).append(row)
+    for one in observations:
+        for gap in _gaps(said.get(one.content, []), one.times.valid):
+            writer.put_observation(replace(one, entity=target), gap)
+    for relation in relations:
+        _move(writer, relation, name, target)
+    writer.add_alias(name, target)
+    writer.log("entity", "merged", name, f"into {target}", None)
+
+
+def _gaps(rows: Sequence[_Row], span: Span) -> list[Span]:
+    """The parts of a span of which these say nothing."""
+    gaps, start = [], span.start
+    for begin, end in sorted((row.times.valid.start, row.times.valid.end) for row in rows):
+        if begin >= span.end:
+            break
+        if begin > start:
+            gaps.append(Span(start, begin))
+        start = max(start, end)
+    if start < span.end:
+        gaps.append(Span(start, span.end))
+    return gaps
+
+
+def _move(writer: Writer, relation: RelationRecord, name: str, target: str) -> None:
+    ends = [target if end == name else end for end in (relation.key.source, relation.key.target)]
+    key = RelationKey(ends[0], ends[1], relation.key.kind)
+    if key.source == key.target:
+        return
+    span, moved = relation.times.valid, replace(relation, key=key)
+    known = [row for row in writer.relation_rows(key) if _is_open(row.times)]
+    for gap in _gaps(known, span):
+        writer.put_relation(moved, gap)
+    for row in known:
+        both = Span(max(span.start, row.times.valid.start), min(span.end, row.times.valid.end))
+        if both.start < both.end:
+            writer.put_relation(_combine(moved, row), both)
+
+
+def _combine(one: RelationRecord, other: RelationRecord) -> RelationRecord:
+    """Both said the same: keep the surer word, and the fresher."""
+    return replace(
+        one,
+        confidence=max(other.confidence, one.confidence),
+        strength=max(other.strength, one.strength),
+        metadata={**one.metadata, **other.metadata},
+        reinforced=max(other.reinforced, one.reinforced),
+    )

@@ -1,0 +1,302 @@
+"""The tools that read: read_graph, open_nodes, get_relation, traverse_graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from dovetail import Server, ToolError, ToolResult
+from dovetail_graph.answers import answer, describe, tool
+from dovetail_graph.inputs import (
+    AsOf,
+    Cursor,
+    EntityType,
+    Field,
+    Limit,
+    MaxChars,
+    MaxObservations,
+    Name,
+    RelationType,
+)
+from dovetail_graph.memory import Memory, nearest, require_entity, view_at
+from dovetail_graph.moments import FOREVER, View, show_moment
+from dovetail_graph.records import EntityRecord, RelationKey
+from dovetail_graph.results import (
+    GraphPage,
+    Missing,
+    Opened,
+    RelationFound,
+    Traversal,
+    Visited,
+)
+from dovetail_graph.showing import (
+    MAX_CHARS,
+    Detail,
+    read_cursor,
+    show,
+    show_relation,
+    show_relations,
+    with_decay,
+    write_cursor,
+)
+from dovetail_graph.storage import Page, Reader
+from dovetail_graph.text_rules import normalize
+from dovetail_graph.traversing import Walk, reach, shortest_path
+from dovetail_serverkit.budget import Budget
+from dovetail_serverkit.describing import READS
+
+__all__ = ["RELATION_SCHEMA", "PageRequest", "add_read_tools", "make_detail", "read_page"]
+
+_NAME = {"type": "string", "minLength": 1, "maxLength": 200}
+# `from` is a word of Python, so these parameters are written by hand.
+RELATION_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "from": {**_NAME, "description": "The entity it leaves."},
+        "to": {**_NAME, "description": "The entity it reaches."},
+        "relationType": {"type": "string", "minLength": 1, "maxLength": 100},
+    },
+    "required": ["from", "to", "relationType"],
+    "additionalProperties": False,
+}
+_MOST_NODES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """Which part of the graph, and how much of it."""
+
+    limit: int = 100
+    cursor: str | None = None
+    types: tuple[str, ...] = ()
+    center: str | None = None
+    depth: int = 1
+    max_chars: int = MAX_CHARS
+
+
+def read_page(reader: Reader, view: View, which: PageRequest, detail: Detail) -> GraphPage:
+    """A page of the graph, by name; the same order at any time, so that no page skips any."""
+    after = str(read_cursor(which.cursor, str) or "")
+    limit = which.limit or -1
+    if which.center is None:
+        total = reader.count_entities(view, which.types)
+        # More than any answer holds is never looked at.
+        most = min(limit, _MOST_NODES) if limit > 0 else which.max_chars // 20
+        entities = reader.entities(view, Page(which.types, after, most + 1))
+    else:
+        around = _around(reader, view, which)
+        total = len(around)
+        entities = [one for one in around if one.name > after]
+        most = limit if limit > 0 else len(entities)
+    shown = show(reader, view, entities[:most], detail, Budget(which.max_chars))
+    count = len(shown.entities)
+    has_more = count < len(entities)
+    if has_more and count == 0:
+        raise ToolError("maxChars is too small for a single entity; allow more")
+    return GraphPage(
+        entities=shown.entities,
+        relations=shown.relations,
+        total=total,
+        has_more=has_more,
+        next_cursor=write_cursor(shown.entities[-1].name) if has_more else None,
+        relations_left_out=shown.relations_left_out,
+        valid_at=show_moment(view.valid),
+        recorded_at=show_moment(FOREVER if view.recorded is None else view.recorded),
+    )
+
+
+def _around(reader: Reader, view: View, which: PageRequest) -> list[EntityRecord]:
+    center = require_entity(reader, normalize(which.center or ""), view)
+    walk = reach(reader, view, [center], Walk(which.depth, limit=_MOST_NODES))
+    found = reader.entities_named(sorted(walk.distances), view)
+    return [one for one in found if not which.types or one.kind in which.types]
+
+
+def make_detail(
+    fields: Sequence[str] | None, names_only: bool, max_observations: int, default: frozenset[str]
+) -> Detail:
+    """How much of each entity was asked for."""
+    chosen = default if fields is None else frozenset(fields)
+    return Detail(frozenset() if names_only else chosen, max_observations)
+
+
+def add_read_tools(server: Server, memory: Memory) -> None:
+    """Register them."""
+
+    @tool(
+        server,
+        "read_graph",
+        "Read the graph, a page at a time, in the order of names: entities with their first "
+        "observations, and the relations that leave them. It does not return everything at once: "
+        "follow nextCursor while hasMore. limit=0: as many as maxChars allows.",
+        READS,
+        GraphPage,
+    )
+    def read_graph(  # noqa: PLR0913 - the tool's own parameters, all optional
+        limit: Annotated[int, Meta(ge=0, le=1000)] = 100,
+        cursor: Cursor = None,
+        entityTypes: list[EntityType] | None = None,
+        names_only: Annotated[bool, "Names and types alone."] = False,
+        fields: Annotated[list[Field] | None, "What to show of each entity."] = None,
+        maxObservations: MaxObservations = 10,
+        center: Annotated[Name | None, "Only what is around this entity."] = None,
+        depth: Annotated[int, Meta(ge=0, le=5)] = 1,
+        maxChars: MaxChars = MAX_CHARS,
+        random_string: Annotated[str | None, "Has no effect; some clients must send one."] = None,
+    ) -> ToolResult:
+        detail = make_detail(fields, names_only, maxObservations, Detail().fields)
+        which = PageRequest(limit, cursor, tuple(entityTypes or ()), center, depth, maxChars)
+        with memory.store.reading() as reader:
+            return answer(read_page(reader, View(reader.now()), which, detail))
+
+    @tool(
+        server,
+        "open_nodes",
+        "Open entities by name, with observations, times and the relations from and to them; "
+        "depth adds what is around them. Former names are understood; unknown ones come back with "
+        "similar names.",
+        READS,
+        Opened,
+    )
+    def open_nodes(
+        names: Annotated[list[Name], Meta(min_length=1, max_length=200)],
+        depth: Annotated[int, Meta(ge=0, le=3)] = 0,
+        as_of: AsOf = None,
+        fields: Annotated[list[Field] | None, "What to show of each entity."] = None,
+        maxObservations: MaxObservations = 100,
+        maxChars: MaxChars = MAX_CHARS,
+    ) -> ToolResult:
+        default = frozenset({"details", "relations", "times"})
+        with memory.store.reading() as reader:
+            view = view_at(reader, as_of)
+            detail = make_detail(fields, False, maxObservations, default)
+            detail = with_decay(detail, memory.decay, view.valid)
+            return answer(_open(reader, view, names, depth, detail, Budget(maxChars)))
+
+    @server.tool(
+        **describe(
+            "get_relation",
+            "One relation, with what decay has left of its confidence; found is false if it is not "
+            "there.",
+            READS,
+            RelationFound,
+        ),
+        input_schema=RELATION_SCHEMA,
+    )
+    def get_relation(**given: Any) -> ToolResult:
+        with memory.store.reading() as reader:
+            ends = [reader.find(normalize(given[end])) for end in ("from", "to")]
+            key = RelationKey(ends[0], ends[1], normalize(given["relationType"]))
+            view = View(reader.now())
+            found = reader.relation(key, view)
+        if found is None:
+            return answer(RelationFound(found=False))
+        shown = show_relation(found, Detail(frozenset({"times"})))
+        left = memory.decay.apply(found.confidence, found.reinforced, view.valid, key.kind)
+        shown.current_confidence = round(left, 6)
+        return answer(RelationFound(found=True, relation=shown))
+
+    @tool(
+        server,
+        "traverse_graph",
+        "Follow relations from entities: what is within `depth` steps (neighbors), or a shortest "
+        "way to `target` (shortest_path).",
+        READS,
+        Traversal,
+    )
+    def traverse_graph(
+        start: Annotated[list[Name], Meta(min_length=1, max_length=50)],
+        depth: Annotated[int, Meta(ge=1, le=5)] = 1,
+        direction: Literal["out", "in", "both"] = "both",
+        relationTypes: list[RelationType] | None = None,
+        mode: Literal["neighbors", "shortest_path"] = "neighbors",
+        target: Annotated[Name | None, "With shortest_path: where to."] = None,
+        limit: Limit = 100,
+        as_of: AsOf = None,
+    ) -> ToolResult:
+        if (mode == "shortest_path") != (target is not None):
+            raise ToolError("mode shortest_path needs `target`, and no other mode takes one")
+        walk = Walk(depth, direction, frozenset(relationTypes or ()), limit)
+        with memory.store.reading() as reader:
+            view = view_at(reader, as_of)
+            begin = [require_entity(reader, normalize(name), view) for name in start]
+            if target is None:
+                reach(reader, view, begin, walk)
+                return answer(_show_walk(reader, view, walk))
+            walk.limit = max(limit, 10_000)
+            goal = require_entity(reader, normalize(target), view)
+            path = shortest_path(reader, view, begin, goal, walk)
+            on_path = set(pairwise(path))
+            walk.edges = {
+                key: edge
+                for key, edge in walk.edges.items()
+                if {(key.source, key.target), (key.target, key.source)} & on_path
+            }
+            walk.distances = {name: at for at, name in enumerate(path)}
+            result = _show_walk(reader, view, walk)
+            result.paths = [path] if path else []
+            return answer(result)
+
+
+def _show_walk(reader: Reader, view: View, walk: Walk) -> Traversal:
+    budget = Budget(MAX_CHARS)
+    nodes: list[Visited] = []
+    truncated = walk.is_cut
+    for entity in reader.entities_named(list(walk.distances), view):
+        distance = walk.distances[entity.name]
+        node = Visited(name=entity.name, entity_type=entity.kind, distance=distance)
+        if not budget.take(node):
+            truncated = True
+            break
+        nodes.append(node)
+    names = {node.name for node in nodes}
+    inside = [
+        edge for key, edge in walk.edges.items() if key.source in names and key.target in names
+    ]
+    edges = show_relations(inside, Detail(), budget)
+    return Traversal(
+        nodes=nodes, edges=edges, paths=[], truncated=truncated or len(edges) < len(inside)
+    )
+
+
+def _open(
+    reader: Reader, view: View, names: Sequence[str], depth: int, detail: Detail, budget: Budget
+) -> Opened:
+    found: list[str] = []
+    missing: list[Missing] = []
+    for name in dict.fromkeys(map(normalize, names)):
+        known = name if reader.entity(name, view) is not None else reader.find(name)
+        if reader.entity(known, view) is None:
+            one = Missing(name=name, did_you_mean=nearest(reader, name))
+            budget.take(one)
+            missing.append(one)
+        elif known not in found:
+            found.append(known)
+    if depth:
+        found = list(reach(reader, view, found, Walk(depth, limit=_MOST_NODES)).distances)
+    entities = reader.entities_named(found, view)
+    plain = Detail(
+        detail.fields - {"relations"}, detail.max_observations, detail.decay, detail.decayed_at
+    )
+    shown = show(reader, view, entities, plain, budget).entities
+    for node in shown:
+        node.aliases = reader.aliases(node.name) or None
+    opened = [node.name for node in shown]
+    relations = (
+        reader.relations(view, sources=opened, targets=opened)
+        if "relations" in detail.fields
+        else []
+    )
+    fitting = show_relations(relations, detail, budget)
+    return Opened(
+        entities=shown,
+        relations=fitting,
+        found=len(found),
+        missing=missing,
+        left_out=[name for name in found if name not in set(opened)][:50],
+        relations_left_out=len(relations) - len(fitting),
+    )

@@ -1,0 +1,90 @@
+"""The file of a graph: its tables, and what only a memory needs of its file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dovetail_serverkit.kept_file import KeptFile, Layout
+
+__all__ = ["SqliteFile"]
+
+_TIMES = (
+    "valid_from INTEGER NOT NULL, valid_to INTEGER NOT NULL, "
+    "recorded_from INTEGER NOT NULL, recorded_to INTEGER NOT NULL"
+)
+# The end of recorded time, as in moments.FOREVER; partial indexes need it spelled out.
+_OPEN = "recorded_to = 253402300799999999"
+
+# `embedded` says of which state of an entity the passages are. Numbers of passages only grow: who
+# has seen one looks for larger ones.
+_PASSAGES = """CREATE INDEX documents_stamp ON documents(ns, stamp, id);
+CREATE TABLE passages(id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL,
+  model TEXT NOT NULL, digest BLOB NOT NULL, observation TEXT NOT NULL, vector BLOB NOT NULL);
+CREATE INDEX passages_document ON passages(document, model);
+CREATE TABLE embedded(model TEXT NOT NULL, document INTEGER NOT NULL, stamp INTEGER NOT NULL,
+  PRIMARY KEY(model, document)) WITHOUT ROWID;
+"""
+
+_SCHEMA = f"""
+CREATE TABLE entities(id INTEGER PRIMARY KEY, ns TEXT NOT NULL, name TEXT NOT NULL,
+  kind TEXT NOT NULL, changed_by TEXT, {_TIMES});
+CREATE INDEX entities_now ON entities(ns, name, kind, valid_from, valid_to) WHERE {_OPEN};
+CREATE INDEX entities_all ON entities(ns, name, recorded_from);
+CREATE TABLE observations(id INTEGER PRIMARY KEY, ns TEXT NOT NULL, entity TEXT NOT NULL,
+  content TEXT NOT NULL, source TEXT, confidence REAL, reinforced INTEGER NOT NULL,
+  changed_by TEXT, {_TIMES});
+CREATE INDEX observations_now ON observations(ns, entity) WHERE {_OPEN};
+CREATE INDEX observations_all ON observations(ns, entity, recorded_from);
+CREATE TABLE relations(id INTEGER PRIMARY KEY, ns TEXT NOT NULL, source TEXT NOT NULL,
+  target TEXT NOT NULL, kind TEXT NOT NULL, strength REAL NOT NULL, confidence REAL NOT NULL,
+  metadata TEXT NOT NULL, reinforced INTEGER NOT NULL, changed_by TEXT, {_TIMES});
+CREATE INDEX relations_out ON relations(ns, source, target, kind, valid_from, valid_to)
+  WHERE {_OPEN};
+CREATE INDEX relations_in ON relations(ns, target, source, valid_from, valid_to) WHERE {_OPEN};
+CREATE INDEX relations_out_all ON relations(ns, source, target, recorded_from);
+CREATE INDEX relations_in_all ON relations(ns, target, recorded_from);
+CREATE TABLE documents(id INTEGER PRIMARY KEY, ns TEXT NOT NULL, name TEXT NOT NULL,
+  folded TEXT NOT NULL, stamp INTEGER NOT NULL, UNIQUE(ns, name));
+CREATE INDEX documents_folded ON documents(ns, folded);
+CREATE VIRTUAL TABLE texts USING fts5(name, kind, body,
+  tokenize = "porter unicode61 remove_diacritics 2", prefix = '3 5');
+CREATE VIRTUAL TABLE spellings USING fts5(name, tokenize = "trigram");
+{_PASSAGES}CREATE TABLE aliases(ns TEXT NOT NULL, alias TEXT NOT NULL, name TEXT NOT NULL,
+  PRIMARY KEY(ns, alias)) WITHOUT ROWID;
+CREATE INDEX aliases_name ON aliases(ns, name);
+CREATE TABLE changes(sequence INTEGER PRIMARY KEY AUTOINCREMENT, ns TEXT NOT NULL,
+  at INTEGER NOT NULL, kind TEXT NOT NULL, action TEXT NOT NULL, name TEXT NOT NULL,
+  detail TEXT NOT NULL, changed_by TEXT);
+CREATE INDEX changes_at ON changes(ns, at);
+CREATE INDEX changes_name ON changes(ns, name);
+CREATE TABLE clock(stamp INTEGER NOT NULL);
+INSERT INTO clock VALUES(0);
+"""
+
+_LAYOUT = Layout(
+    name="the graph",
+    application=b"dvgr",
+    version=2,
+    schema=_SCHEMA,
+    upgrades={1: f"DROP TABLE vectors;\n{_PASSAGES}"},
+    # What is purged is not left in free pages.
+    settings=("secure_delete = ON",),
+)
+
+
+class SqliteFile(KeptFile):
+    """Connections to one graph."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, _LAYOUT)
+        # A change touches every index; finding their pages again is what large graphs wait for.
+        with self.alone() as writer:
+            writer.execute("PRAGMA cache_size = -65536")
+
+    def vacuum(self) -> None:
+        """Write the file anew, without what was erased, and empty the log beside it."""
+        with self.alone() as writer:
+            writer.execute("INSERT INTO texts(texts) VALUES('optimize')")
+            writer.execute("INSERT INTO spellings(spellings) VALUES('optimize')")
+            writer.execute("VACUUM")
+            writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,0 +1,235 @@
+"""The store in one SQLite file.
+
+Every fact (an entity, an observation, a relation) has its own record. To let it be so for a span
+of valid time closes what the record said of that span and writes the new version; nothing is
+changed in place and nothing is lost. Every transaction has a moment of its own, later than all
+before it whatever the clock says, so a moment names exactly one state.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from dovetail_graph.moments import FOREVER, Span, clock
+from dovetail_graph.passages import passages_of
+from dovetail_graph.records import (
+    EntityRecord,
+    ObservationRecord,
+    RelationKey,
+    RelationRecord,
+)
+from dovetail_graph.sqlite_file import SqliteFile
+from dovetail_graph.sqlite_passages import drop_all_passages, drop_other_passages
+from dovetail_graph.sqlite_reader import (
+    ENTITY,
+    OBSERVATION,
+    RELATION,
+    SqliteReader,
+)
+from dovetail_graph.text_rules import fold, spread
+
+__all__ = ["SqliteStore"]
+
+# Table -> its columns and the condition that names one fact.
+_FACTS = {
+    "entities": (ENTITY, "name = ?"),
+    "observations": (OBSERVATION, "entity = ? AND content = ?"),
+    "relations": (RELATION, "source = ? AND target = ? AND kind = ?"),
+}
+
+
+class SqliteStore:
+    """One namespace of one file."""
+
+    def __init__(self, path: Path, namespace: str) -> None:
+        self._file = SqliteFile(path)
+        self._namespace = namespace
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[SqliteReader]:
+        """Look at one whole state."""
+        with self._file.reading() as database:
+            yield SqliteReader(database, self._namespace)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[SqliteWriter]:
+        """Change it, all or nothing."""
+        with self._file.writing() as database:
+            writer = SqliteWriter(database, self._namespace)
+            yield writer
+            writer.finish()
+
+    def forget_erased(self) -> None:
+        """After a purge: leave nothing of it in any file."""
+        self._file.vacuum()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+
+class SqliteWriter(SqliteReader):
+    """A change of one namespace."""
+
+    def __init__(self, database: sqlite3.Connection, namespace: str) -> None:
+        super().__init__(database, namespace)
+        (last,) = database.execute("SELECT stamp FROM clock").fetchone()
+        self._stamp = max(clock(), last + 1)
+        self._now = self._stamp
+        # Entities whose texts have to be indexed again.
+        self._touched: set[str] = set()
+
+    def put_entity(self, entity: EntityRecord, span: Span) -> None:
+        """Let it be so for this span."""
+        self._supersede("entities", (entity.name,), span)
+        self._insert("entities", (entity.name, entity.kind, entity.changed_by), span)
+        self._touched.add(entity.name)
+
+    def put_observation(self, observation: ObservationRecord, span: Span) -> None:
+        """Let it be so for this span."""
+        one = observation
+        self._supersede("observations", (one.entity, one.content), span)
+        values = (one.entity, one.content, one.source, one.confidence, one.reinforced)
+        self._insert("observations", (*values, one.changed_by), span)
+        self._touched.add(one.entity)
+
+    def put_relation(self, relation: RelationRecord, span: Span) -> None:
+        """Let it be so for this span."""
+        key = (relation.key.source, relation.key.target, relation.key.kind)
+        self._supersede("relations", key, span)
+        metadata = json.dumps(relation.metadata, ensure_ascii=False)
+        values = (relation.strength, relation.confidence, metadata, relation.reinforced)
+        self._insert("relations", (*key, *values, relation.changed_by), span)
+
+    def drop_entity(self, name: str, span: Span) -> None:
+        """Let it not be there in this span, nor what was said of it."""
+        self._supersede("entities", (name,), span)
+        self._supersede("observations", (name,), span, "entity = ?")
+        self._supersede("relations", (name,), span, "source = ?")
+        self._supersede("relations", (name,), span, "target = ?")
+        self._touched.add(name)
+
+    def drop_observation(self, name: str, content: str, span: Span) -> None:
+        """Let it not be so in this span."""
+        self._supersede("observations", (name, content), span)
+        self._touched.add(name)
+
+    def drop_relation(self, key: RelationKey, span: Span) -> None:
+        """Let it not be so in this span."""
+        self._supersede("relations", (key.source, key.target, key.kind), span)
+
+    def add_alias(self, alias: str, name: str) -> None:
+        """Let an entity be found by a former name."""
+        self.database.execute(
+            "INSERT OR REPLACE INTO aliases(ns, alias, name) VALUES(?, ?, ?)",
+            (self.namespace, alias, name),
+        )
+
+    def log(self, kind: str, action: str, name: str, detail: str, by: str | None) -> None:
+        """Add a line to the log."""
+        self.database.execute(
+            "INSERT INTO changes(ns, at, kind, action, name, detail, changed_by) "
+            "VALUES(?, ?, ?, ?, ?, ?, ?)",
+            (self.namespace, self._stamp, kind, action, name, detail, by),
+        )
+
+    def purge_entity(self, name: str) -> int:
+        """Erase every trace; how many records that were."""
+        self._touched.add(name)
+        erased = self._erase("relations", "source = ? OR target = ?", (name, name))
+        erased += self._erase("observations", "entity = ?", (name,))
+        erased += self._erase("entities", "name = ?", (name,))
+        self._erase("aliases", "name = ? OR alias = ?", (name, name))
+        self._erase("changes", "name = ? OR instr(detail, ?) > 0", (name, name))
+        return erased
+
+    def purge_observation(self, name: str, content: str) -> int:
+        """Erase every trace; how many records that were."""
+        self._touched.add(name)
+        self._erase("changes", "name = ? AND detail = ?", (name, content[:200]))
+        return self._erase("observations", "entity = ? AND content = ?", (name, content))
+
+    def purge_relation(self, key: RelationKey) -> int:
+        """Erase every trace; how many records that were."""
+        given = (key.source, key.target, key.kind)
+        self._erase("changes", "kind = 'relation' AND name = ? AND detail = ?", _logged(key))
+        return self._erase("relations", "source = ? AND target = ? AND kind = ?", given)
+
+    def finish(self) -> None:
+        """Bring the index up to date and move the clock; the last step of a change."""
+        for name in sorted(self._touched):
+            self._index(name)
+        self.database.execute("UPDATE clock SET stamp = ?", (self._stamp,))
+
+    def _supersede(
+        self, table: str, key: Sequence[Any], span: Span, condition: str | None = None
+    ) -> None:
+        columns, one = _FACTS[table]
+        rows = self.database.execute(
+            f"SELECT id, {columns} FROM {table} WHERE ns = ? AND {condition or one} "
+            f"AND recorded_to = {FOREVER} AND valid_from < ? AND valid_to > ?",
+            (self.namespace, *key, span.end, span.start),
+        ).fetchall()
+        for number, *values, start, end, recorded, _ in rows:
+            if recorded == self._stamp:
+                # Said and taken back in one transaction: nobody can have seen it.
+                self.database.execute(f"DELETE FROM {table} WHERE id = ?", (number,))
+            else:
+                self.database.execute(
+                    f"UPDATE {table} SET recorded_to = ? WHERE id = ?", (self._stamp, number)
+                )
+            if start < span.start:
+                self._insert(table, values, Span(start, span.start))
+            if end > span.end:
+                self._insert(table, values, Span(span.end, end))
+
+    def _insert(self, table: str, values: Sequence[Any], span: Span) -> None:
+        columns = _FACTS[table][0]
+        given = (self.namespace, *values, span.start, span.end, self._stamp, FOREVER)
+        marks = ", ".join("?" * len(given))
+        self.database.execute(f"INSERT INTO {table}(ns, {columns}) VALUES({marks})", given)
+
+    def _erase(self, table: str, condition: str, given: Sequence[Any]) -> int:
+        return self.database.execute(
+            f"DELETE FROM {table} WHERE ns = ? AND ({condition})", (self.namespace, *given)
+        ).rowcount
+
+    def _index(self, name: str) -> None:
+        database, key = self.database, (self.namespace, name)
+        found = database.execute(
+            "SELECT id FROM documents WHERE ns = ? AND name = ?", key
+        ).fetchone()
+        texts = self.searched_texts(name)
+        if found is not None:
+            database.execute("DELETE FROM texts WHERE rowid = ?", found)
+            if texts is None:
+                database.execute("DELETE FROM spellings WHERE rowid = ?", found)
+                database.execute("DELETE FROM documents WHERE id = ?", found)
+                drop_all_passages(database, *found)
+        if texts is None:
+            return
+        kind, contents = texts
+        if found is None:
+            number = database.execute(
+                "INSERT INTO documents(ns, name, folded, stamp) VALUES(?, ?, ?, ?)",
+                (*key, fold(name), self._stamp),
+            ).lastrowid
+            database.execute("INSERT INTO spellings(rowid, name) VALUES(?, ?)", (number, name))
+        else:
+            (number,) = found
+            database.execute("UPDATE documents SET stamp = ? WHERE id = ?", (self._stamp, number))
+            passages = passages_of(name, kind, contents)
+            drop_other_passages(database, number, (one.digest for one in passages))
+        database.execute(
+            "INSERT INTO texts(rowid, name, kind, body) VALUES(?, ?, ?, ?)",
+            (number, spread(name), spread(kind), spread("\n".join(contents))),
+        )
+
+
+def _logged(key: RelationKey) -> tuple[str, str]:
+    return key.source, f"{key.kind} {key.target}"

@@ -1,0 +1,198 @@
+"""The graph in other formats.
+
+JSON lines are those of the reference memory server, so that a memory can move in and out. JSON
+holds everything there is of now. GraphML and Mermaid are for other programs to draw.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+import msgspec
+
+from dovetail import ToolError
+from dovetail_graph.inputs import NewEntity, NewRelation
+from dovetail_graph.moments import View, show_moment
+from dovetail_graph.records import EntityRecord, ObservationRecord, RelationRecord
+from dovetail_graph.storage import Page, Reader
+
+__all__ = ["WRITERS", "Snapshot", "draw_mermaid", "read_items", "take_snapshot"]
+
+_CHUNK = 500
+# What XML 1.0 cannot carry, not even escaped.
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All of the graph at one view."""
+
+    entities: list[EntityRecord]
+    observations: dict[str, list[ObservationRecord]]
+    relations: list[RelationRecord]
+
+
+def take_snapshot(reader: Reader, view: View) -> Snapshot:
+    """Read all of it."""
+    entities = reader.entities(view, Page())
+    observations: dict[str, list[ObservationRecord]] = {}
+    relations: list[RelationRecord] = []
+    for start in range(0, len(entities), _CHUNK):
+        names = [one.name for one in entities[start : start + _CHUNK]]
+        for one in reader.observations(names, view):
+            observations.setdefault(one.entity, []).append(one)
+        relations += reader.relations(view, sources=names)
+    return Snapshot(entities, observations, relations)
+
+
+def _json_lines(graph: Snapshot) -> Iterator[str]:
+    for entity in graph.entities:
+        known = [one.content for one in graph.observations.get(entity.name, [])]
+        line = {"type": "entity", "name": entity.name, "entityType": entity.kind}
+        yield json.dumps({**line, "observations": known}, ensure_ascii=False)
+    for one in graph.relations:
+        ends = {"from": one.key.source, "to": one.key.target, "relationType": one.key.kind}
+        yield json.dumps({"type": "relation", **ends}, ensure_ascii=False)
+
+
+def _json(graph: Snapshot) -> Iterator[str]:
+    def plain(values: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in values.items() if value is not None}
+
+    def spans(record: Any) -> dict[str, Any]:
+        valid = record.times.valid
+        return {"validFrom": show_moment(valid.start), "validTo": show_moment(valid.end)}
+
+    entities = [
+        plain(
+            {
+                "name": entity.name,
+                "entityType": entity.kind,
+                "observations": [
+                    plain(
+                        {
+                            "content": one.content,
+                            "source": one.source,
+                            "confidence": one.confidence,
+                            **spans(one),
+                        }
+                    )
+                    for one in graph.observations.get(entity.name, [])
+                ],
+                **spans(entity),
+            }
+        )
+        for entity in graph.entities
+    ]
+    relations = [
+        plain(
+            {
+                "from": one.key.source,
+                "to": one.key.target,
+                "relationType": one.key.kind,
+                "strength": one.strength,
+                "confidence": one.confidence,
+                "metadata": one.metadata or None,
+                **spans(one),
+            }
+        )
+        for one in graph.relations
+    ]
+    yield json.dumps({"entities": entities, "relations": relations}, ensure_ascii=False, indent=1)
+
+
+def _graphml(graph: Snapshot) -> Iterator[str]:
+    def text(value: str) -> str:
+        return escape(_NOT_XML.sub("\ufffd", value))
+
+    def attribute(value: str) -> str:
+        return quoteattr(_NOT_XML.sub("\ufffd", value))
+
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+    for name, place, kind in (
+        ("entityType", "node", "string"),
+        ("observations", "node", "string"),
+        ("relationType", "edge", "string"),
+        ("strength", "edge", "double"),
+        ("confidence", "edge", "double"),
+    ):
+        yield f'<key id="{name}" for="{place}" attr.name="{name}" attr.type="{kind}"/>'
+    yield '<graph edgedefault="directed">'
+    for entity in graph.entities:
+        known = "\n".join(one.content for one in graph.observations.get(entity.name, []))
+        yield (
+            f"<node id={attribute(entity.name)}>"
+            f'<data key="entityType">{text(entity.kind)}</data>'
+            f'<data key="observations">{text(known)}</data></node>'
+        )
+    for one in graph.relations:
+        yield (
+            f"<edge source={attribute(one.key.source)} target={attribute(one.key.target)}>"
+            f'<data key="relationType">{text(one.key.kind)}</data>'
+            f'<data key="strength">{one.strength}</data>'
+            f'<data key="confidence">{one.confidence}</data></edge>'
+        )
+    yield "</graph></graphml>"
+
+
+def draw_mermaid(graph: Snapshot) -> Iterator[str]:
+    """A flow chart; names are quoted, since they may hold anything."""
+
+    def quoted(value: str) -> str:
+        return '"' + value.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;") + '"'
+
+    numbers = {entity.name: f"e{number}" for number, entity in enumerate(graph.entities)}
+    yield "graph LR"
+    for entity in graph.entities:
+        yield f"  {numbers[entity.name]}[{quoted(entity.name)}]"
+    for one in graph.relations:
+        if one.key.source in numbers and one.key.target in numbers:
+            ends = numbers[one.key.source], numbers[one.key.target]
+            yield f"  {ends[0]} -->|{quoted(one.key.kind)}| {ends[1]}"
+
+
+WRITERS: dict[str, Callable[[Snapshot], Iterator[str]]] = {
+    "jsonl": _json_lines,
+    "json": _json,
+    "graphml": _graphml,
+    "mermaid": draw_mermaid,
+}
+
+
+def read_items(text: str, kind: str) -> Iterator[NewEntity | NewRelation | str]:
+    """Entities, then relations, of JSON or JSON lines; a text is why a piece was not understood."""
+    if kind not in ("json", "jsonl"):
+        raise ToolError(f"{kind} can be exported only; import takes jsonl or json")
+    entities: list[Any] = []
+    relations: list[Any] = []
+    try:
+        if kind == "json":
+            whole = msgspec.json.decode(text)
+            entities, relations = whole["entities"], whole["relations"]
+        else:
+            for number, line in enumerate(text.splitlines(), 1):
+                if line.strip():
+                    piece = msgspec.json.decode(line, type=dict[str, Any])
+                    place = {"entity": entities, "relation": relations}.get(piece.pop("type", ""))
+                    if place is None:
+                        yield f"line {number}: type must be entity or relation"
+                    else:
+                        place.append(piece)
+    except (msgspec.DecodeError, KeyError, TypeError) as error:
+        raise ToolError(f"This is not {kind} of a graph: {error}. Nothing was imported") from None
+    shapes: tuple[tuple[list[Any], type[NewEntity | NewRelation]], ...] = (
+        (entities, NewEntity),
+        (relations, NewRelation),
+    )
+    for pieces, shape in shapes:
+        for piece in pieces:
+            try:
+                yield msgspec.convert(piece, shape)
+            except msgspec.ValidationError as error:
+                yield f"{str(piece)[:100]}: {error}"

@@ -1,0 +1,28 @@
+"""`dovetail graph` reads its options; tests/servers/graph/test_picture.py has what it writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from dovetail.cli.app import app
+from dovetail_graph.sqlite_store import SqliteStore
+
+
+def test_the_default_file_and_place_are_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    SqliteStore(tmp_path / "dovetail" / "graph.db", "default").close()
+    done = CliRunner().invoke(app, ["graph", "show"], obj=[])
+    assert (done.exit_code, done.output) == (0, "graph.html: 0 entities\n")
+    assert (tmp_path / "graph.html").read_text("utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("most", ["0", "10001", "x"])
+def test_a_wrong_number_is_refused(most: str) -> None:
+    done = CliRunner().invoke(app, ["graph", "show", "--most", most], obj=[])
+    assert done.exit_code == 2 and "--most" in done.output

@@ -1,0 +1,266 @@
+"""Keeping the index true to the files: a first pass, a watcher, and a sweep now and then.
+
+Of all servers of a vault one does this work; which one is decided by a lock that the system
+drops when a process dies, so that another takes over. Nobody who searches waits for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import itertools
+import logging
+import os
+import sqlite3
+import stat
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import watchfiles
+
+from dovetail_vault.database import connect, transaction
+from dovetail_vault.folders import Entry, Root
+from dovetail_vault.indexing import IndexWriter
+from dovetail_vault.note_files import TEMPORARY_SUFFIX
+from dovetail_vault.paths import NOTE_SUFFIX, is_hidden
+from dovetail_vault.preparing import prepare
+from dovetail_vault.reader_process import NoteReaders, make_draft
+
+__all__ = ["Crawler", "is_marked_complete", "mark_complete"]
+
+logger = logging.getLogger("dovetail")
+
+# Notes per segment, at most; what is held in memory at a time.
+_SEGMENT = 8192
+# Above so many, other processes help with reading.
+_MANY = 2_000
+# So few are stored one by one, to be fresh rather than a segment.
+_FEW = 64
+_SWEEP_EVERY = 30.0
+# Without a watcher (a network disk, too many folders) sweeps are all there is.
+_SWEEP_ALONE = 1.0
+_TAKE_OVER_EVERY = 0.5
+_STALE_TEMPORARY = 600.0
+_WATCH_MS = 400
+
+
+class Crawler:
+    """A thread that keeps one index up to date."""
+
+    def __init__(self, root: Root, index_path: Path) -> None:
+        self._root = root
+        self._index_path = index_path
+        self._stop = threading.Event()
+        # Set when the index is known to have been complete once.
+        self.complete = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="vault-crawler", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, after what is being written now."""
+        self._stop.set()
+        self._thread.join(timeout=10)
+
+    def _run(self) -> None:
+        lock = os.open(
+            self._index_path.parent / "crawler.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+        )
+        try:
+            if self._wait_for_turn(lock):
+                self._work()
+        except (OSError, sqlite3.Error):
+            if not self._stop.is_set():
+                logger.exception("The index of %s is no longer kept up to date", self._root.path)
+        finally:
+            os.close(lock)
+
+    def _wait_for_turn(self, lock: int) -> bool:
+        while not self._stop.is_set():
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                # Somebody else does it; what they have done shows in the index itself.
+                self._look_whether_complete()
+                self._stop.wait(_TAKE_OVER_EVERY)
+            else:
+                return True
+        return False
+
+    def _look_whether_complete(self) -> None:
+        if not self.complete.is_set():
+            with contextlib.closing(connect(self._index_path)) as database:
+                if is_marked_complete(database):
+                    self.complete.set()
+
+    def _work(self) -> None:
+        with contextlib.closing(connect(self._index_path)) as database:
+            pass_ = _Pass(self._root, database, self._stop)
+            pass_.renew_if_worn()
+            pass_.sweep()
+            mark_complete(database)
+            self.complete.set()
+            _drop_leftovers(self._root.path)
+            watching = self._watch()
+            # What changed while there was no watcher yet is found by a second look.
+            next(watching, None)
+            pass_.sweep()
+            last_sweep, cost = time.monotonic(), 0.0
+            for changed, is_watched in watching:
+                if changed:
+                    pass_.look_at(changed)
+                pause = _SWEEP_EVERY if is_watched else max(_SWEEP_ALONE, 10 * cost)
+                if time.monotonic() - last_sweep > pause:
+                    begun = time.monotonic()
+                    pass_.sweep()
+                    last_sweep = time.monotonic()
+                    cost = last_sweep - begun
+
+    def _watch(self) -> Iterator[tuple[set[str], bool]]:
+        """Paths that changed, again and again, and whether a watcher is at work."""
+        try:
+            for changes in watchfiles.watch(
+                self._root.path,
+                watch_filter=None,
+                stop_event=self._stop,
+                debounce=200,
+                step=50,
+                rust_timeout=_WATCH_MS,
+                yield_on_timeout=True,
+                raise_interrupt=False,
+            ):
+                yield {os.path.relpath(path, self._root.path) for _, path in changes}, True
+        except (OSError, RuntimeError) as error:
+            logger.warning("No file watcher for %s (%s); sweeping", self._root.path, error)
+        while not self._stop.wait(_SWEEP_ALONE):
+            yield set(), False
+
+
+def is_marked_complete(database: sqlite3.Connection) -> bool:
+    """Whether somebody has been through all notes once."""
+    return database.execute("SELECT 1 FROM marks WHERE name = 'complete'").fetchone() is not None
+
+
+def mark_complete(database: sqlite3.Connection) -> None:
+    """Say so, and let those who follow the changes know."""
+    with transaction(database):
+        database.execute("INSERT OR IGNORE INTO marks VALUES ('complete')")
+        database.execute("INSERT INTO changes(kind, note, path) VALUES ('complete', 0, '')")
+
+
+class _Pass:
+    """The work itself."""
+
+    def __init__(self, root: Root, database: sqlite3.Connection, stop: threading.Event) -> None:
+        self._root = root
+        self._database = database
+        self._stop = stop
+        self._writer = IndexWriter(database)
+
+    def renew_if_worn(self) -> None:
+        """Begin anew where years of edits have left their traces; at a start it hurts least."""
+        if self._writer.is_worn():
+            self._writer.begin_anew()
+
+    def sweep(self, parts: tuple[str, ...] = ()) -> None:
+        """Compare the files with the index by size and time, and mend the difference."""
+        known = self._known(parts)
+        changed = [
+            entry
+            for entry in self._root.walk(parts)
+            if known.pop(entry.path, None) != (entry.size, entry.mtime_ns, entry.inode)
+        ]
+        if self._stop.is_set():
+            return
+        if known:
+            self._writer.remove(known)
+        self._store(changed)
+
+    def _known(self, parts: tuple[str, ...]) -> dict[str, tuple[int, int, int]]:
+        prefix = "".join(f"{part}/" for part in parts)
+        rows = self._database.execute(
+            "SELECT path, size, mtime_ns, inode FROM notes WHERE path >= ? AND path < ?",
+            (prefix, f"{prefix[:-1]}0" if prefix else "\U0010ffff"),
+        )
+        return {path: (size, mtime, inode) for path, size, mtime, inode in rows}
+
+    def _store(self, changed: list[Entry]) -> None:
+        if len(changed) <= _FEW:
+            self._store_few(changed)
+            return
+        changed.sort()
+        if len(changed) <= _MANY:
+            self._writer.store_many(make_draft(self._root, self._until_stopped(changed)))
+            return
+        with NoteReaders(self._root) as readers:
+            for draft in readers.read(changed, _SEGMENT):
+                if self._stop.is_set():
+                    return
+                self._writer.store_many(draft)
+                # Megabytes, which would else stay until the next one has been decoded.
+                del draft
+
+    def _until_stopped(self, entries: list[Entry]) -> Iterator[Entry]:
+        return itertools.takewhile(lambda _: not self._stop.is_set(), entries)
+
+    def _store_few(self, changed: Iterable[Entry]) -> None:
+        prepared = [prepare(self._root, entry.path, entry) for entry in changed]
+        self._writer.store([note for note in prepared if note is not None])
+
+    def look_at(self, paths: set[str]) -> None:
+        """Read again what the watcher named; a folder is swept."""
+        notes, folders = set(), set()
+        for path in paths:
+            if any(map(is_hidden, path.split("/"))):
+                continue
+            if path.endswith(NOTE_SUFFIX) and not (self._root.path / path).is_dir():
+                notes.add(path)
+            else:
+                folders.add(path)
+        if len(notes) > _FEW:
+            self.sweep()
+            return
+        for folder in folders:
+            self.sweep(tuple(folder.split("/")))
+        self._look_at_notes(notes)
+
+    def _look_at_notes(self, paths: set[str]) -> None:
+        gone, found = [], []
+        for path in sorted(paths):
+            prepared = prepare(self._root, path, self._entry(path))
+            row = self._database.execute(
+                "SELECT etag FROM notes WHERE path = ?", (path,)
+            ).fetchone()
+            if prepared is None:
+                if row is not None:
+                    gone.append(path)
+            elif row is None or row[0] != prepared.etag or not row[0]:
+                found.append(prepared)
+        if gone:
+            self._writer.remove(gone)
+        self._writer.store(found)
+
+    def _entry(self, path: str) -> Entry | None:
+        try:
+            status = os.stat(self._root.path / path, follow_symlinks=False)
+        except OSError:
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        return Entry(path, status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+def _drop_leftovers(root: Path) -> None:
+    """Hidden files of writes that a crash cut short."""
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if not is_hidden(name)]
+        for name in names:
+            if name.startswith(".") and name.endswith(TEMPORARY_SUFFIX):
+                path = os.path.join(folder, name)
+                with contextlib.suppress(OSError):
+                    if time.time() - os.lstat(path).st_mtime > _STALE_TEMPORARY:
+                        os.unlink(path)

@@ -1,0 +1,251 @@
+"""edit-note: several edits of one text, all or none. Knows text; writing is the vault's job."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from dovetail import ToolError
+from dovetail_vault.frontmatter import delete_key, parse_frontmatter, set_key
+from dovetail_vault.note import Note
+from dovetail_vault.patterns import compile_pattern
+from dovetail_vault.results import AppliedEdit
+from dovetail_vault.sections import find_section, find_target_block
+from dovetail_vault.words import without_surrogates
+
+__all__ = ["Edit", "EditTarget", "append_under", "apply_edits", "diff_of", "newline_of"]
+
+Op = Literal["replace", "append", "prepend", "insert_before", "insert_after", "set", "delete"]
+_MOST_DIFFED = 2_000
+_LONGEST_DIFF = 20_000
+
+
+@dataclass
+class EditTarget:
+    """What an edit is about; give exactly one.
+
+    Attributes:
+        heading: A heading, or a list of headings from the outside in.
+        block: The id of a block, with or without ^.
+        frontmatter: A key of the YAML block.
+        text: Text that stands in the note exactly so.
+        regex: A regular expression in RE2's syntax; ^ and $ match at lines.
+    """
+
+    heading: str | list[str] | None = None
+    block: str | None = None
+    frontmatter: str | None = None
+    text: str | None = None
+    regex: str | None = None
+
+
+@dataclass
+class Edit:
+    """One edit.
+
+    Attributes:
+        op: replace, delete, insert_before or insert_after the target; append or prepend to a
+            section, block or list property; set a property.
+        target: What it is about.
+        content: The new text, or the value of a property. In a replacement for a regex, \\1 is
+            the first group.
+        expectedCount: How often text or regex must occur; all of them are edited.
+    """
+
+    op: Op
+    target: EditTarget
+    content: Any = None
+    expectedCount: Annotated[int, Meta(ge=1, le=10_000)] = 1
+
+
+def newline_of(text: str) -> str:
+    """How the lines of a text end."""
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def apply_edits(path: str, text: str, edits: Sequence[Edit]) -> tuple[str, list[AppliedEdit]]:
+    """The text after all edits, and what each did; raises ToolError at the first that cannot be."""
+    applied = []
+    for number, edit in enumerate(edits, 1):
+        try:
+            kind, target = _only_target(edit.target)
+            text, count = _APPLY[kind](Note(path, text), edit, target)
+        except ToolError as error:
+            raise ToolError(
+                f"Edit {number} of {len(edits)}: {error}. Nothing was changed"
+            ) from None
+        shown = target if isinstance(target, str) else " > ".join(target)
+        applied.append(AppliedEdit(op=edit.op, target=f"{kind}: {shown[:200]}", count=count))
+    return text, applied
+
+
+def append_under(note: Note, heading: str | list[str], content: str) -> str:
+    """The text with content at the end of a section's own text."""
+    edit = Edit("append", EditTarget(heading=heading), content)
+    return _edit_section(note, edit, heading)[0]
+
+
+def diff_of(path: str, before: str, after: str) -> str:
+    """The difference as a unified diff; of very large ones only how many lines."""
+    old, new = before.splitlines(), after.splitlines()
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    changed = max(len(old), len(new)) - start - end
+    if changed > _MOST_DIFFED:
+        return f"@@ {changed} lines from line {start + 1} differ @@"
+    # Three lines around, as everybody shows them; the rest is equal and not compared.
+    first, last = max(0, start - 3), max(0, end - 3)
+    lines = difflib.unified_diff(
+        old[first : len(old) - last], new[first : len(new) - last], path, path, lineterm=""
+    )
+    text = without_surrogates("\n".join(lines))
+    return text if len(text) <= _LONGEST_DIFF else f"{text[:_LONGEST_DIFF]}\n…"
+
+
+def _only_target(target: EditTarget) -> tuple[str, Any]:
+    given = [(name, value) for name, value in vars(target).items() if value is not None]
+    if len(given) != 1:
+        raise ToolError(
+            f"a target names exactly one of heading, block, frontmatter, text and regex, got "
+            f"{', '.join(name for name, _ in given) or 'none'}"
+        )
+    name, value = given[0]
+    if not value:
+        raise ToolError(f"the target's {name} is empty")
+    return name, value
+
+
+def _content(edit: Edit) -> str:
+    if edit.op == "delete":
+        return ""
+    if not isinstance(edit.content, str):
+        raise ToolError(f"{edit.op} needs its content as text, got {type(edit.content).__name__}")
+    return edit.content
+
+
+def _lines(content: str, newline: str) -> str:
+    """Content as whole lines, ended as the note ends its lines."""
+    if newline == "\r\n":
+        content = content.replace("\r\n", "\n").replace("\n", "\r\n")
+    return content if not content or content.endswith("\n") else f"{content}{newline}"
+
+
+def _splice(text: str, start: int, end: int, content: str) -> str:
+    newline = newline_of(text)
+    if content and start > 0 and text[start - 1] != "\n":
+        content = f"{newline}{content}"
+    return f"{text[:start]}{content}{text[end:]}"
+
+
+def _edit_section(note: Note, edit: Edit, target: Any) -> tuple[str, int]:
+    section = find_section(note, target)
+    content = _lines(_content(edit), newline_of(note.text))
+    tail = section.own_end
+    # Blank lines before the next heading stay before it.
+    stripped = note.text[section.body : tail].rstrip()
+    last_line = note.text.find("\n", section.body + len(stripped))
+    append_at = tail if last_line < 0 or last_line + 1 > tail else last_line + 1
+    places = {
+        "replace": (section.body, section.end),
+        "append": (append_at, append_at),
+        "prepend": (section.body, section.body),
+        "insert_before": (section.start, section.start),
+        "insert_after": (section.end, section.end),
+        "delete": (section.start, section.end),
+    }
+    if edit.op not in places:
+        raise ToolError("'set' is for properties; use replace for a section")
+    if edit.op == "replace" and section.end < len(note.text) and content:
+        content += newline_of(note.text)
+    return _splice(note.text, *places[edit.op], content), 1
+
+
+def _edit_block(note: Note, edit: Edit, target: Any) -> tuple[str, int]:
+    start, end = find_target_block(note, target)
+    text, newline = note.text, newline_of(note.text)
+    after = text.find("\n", end)
+    after = len(text) if after < 0 else after + 1
+    content = _lines(_content(edit), newline)
+    mark = f"^{target.lstrip('^')}"
+    if edit.op == "replace":
+        body = content.rstrip("\r\n")
+        if not body.endswith(mark):
+            body = f"{body} {mark}"
+        return _splice(text, start, end, body), 1
+    if edit.op == "delete":
+        return _splice(text, start, after, ""), 1
+    if edit.op in ("insert_before", "prepend"):
+        return _splice(text, start, start, content), 1
+    if edit.op in ("insert_after", "append"):
+        return _splice(text, after, after, content), 1
+    raise ToolError("'set' is for properties; use replace for a block")
+
+
+def _edit_property(note: Note, edit: Edit, target: Any) -> tuple[str, int]:
+    if edit.op == "delete":
+        return delete_key(note.text, target), 1
+    if edit.op in ("set", "replace"):
+        return set_key(note.text, target, edit.content), 1
+    if edit.op not in ("append", "prepend"):
+        raise ToolError(f"{edit.op} is not for properties; use set, delete, append or prepend")
+    current = parse_frontmatter(note.text).values.get(target)
+    listed = [] if current is None else current if isinstance(current, list) else [current]
+    added = edit.content if isinstance(edit.content, list) else [edit.content]
+    value = [*listed, *added] if edit.op == "append" else [*added, *listed]
+    return set_key(note.text, target, value), 1
+
+
+def _edit_text(note: Note, edit: Edit, target: Any) -> tuple[str, int]:
+    text, content = note.text, _content(edit)
+    if "\r\n" in text:
+        target = target.replace("\r\n", "\n").replace("\n", "\r\n")
+        content = content.replace("\r\n", "\n").replace("\n", "\r\n")
+    count = text.count(target)
+    _require_count(edit, count, repr(target[:100]))
+    return text.replace(target, _around(edit, target, content)), count
+
+
+def _edit_regex(note: Note, edit: Edit, target: Any) -> tuple[str, int]:
+    pattern = compile_pattern(target, case_sensitive=True, several_lines=True)
+    content = _content(edit)
+    if edit.op in ("insert_before", "prepend"):
+        content = f"{content}\\0"
+    elif edit.op in ("insert_after", "append"):
+        content = f"\\0{content}"
+    elif edit.op == "set":
+        raise ToolError("'set' is for properties; use replace")
+    text, count = pattern.expand(note.text, content)
+    _require_count(edit, count, f"/{target[:100]}/")
+    return text, count
+
+
+def _around(edit: Edit, target: str, content: str) -> str:
+    if edit.op in ("insert_before", "prepend"):
+        return f"{content}{target}"
+    if edit.op in ("insert_after", "append"):
+        return f"{target}{content}"
+    if edit.op == "set":
+        raise ToolError("'set' is for properties; use replace")
+    return content
+
+
+def _require_count(edit: Edit, count: int, shown: str) -> None:
+    if count != edit.expectedCount:
+        raise ToolError(f"{shown} occurs {count} times, expectedCount is {edit.expectedCount}")
+
+
+_APPLY = {
+    "heading": _edit_section,
+    "block": _edit_block,
+    "frontmatter": _edit_property,
+    "text": _edit_text,
+    "regex": _edit_regex,
+}

@@ -1,0 +1,123 @@
+"""Lines that match, with the lines around them and the match set off by `**`."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+from dovetail_vault.patterns import Pattern
+from dovetail_vault.results import ContextLine, LineContext, LineMatch
+from dovetail_vault.words import fold, without_surrogates
+
+__all__ = ["LineFinder", "LineHit", "printable", "show_matches"]
+
+_LONGEST_LINE = 300
+_MOST_PER_NOTE = 20
+
+
+class LineHit(NamedTuple):
+    """A line, counted from 0, and where in it something was found."""
+
+    number: int
+    spans: list[tuple[int, int]]
+
+
+class LineFinder:
+    """Finds the lines that show why a note matches."""
+
+    def __init__(
+        self,
+        texts: list[str],
+        *,
+        case_sensitive: bool = False,
+        pattern: Pattern | None = None,
+    ) -> None:
+        self._texts = texts if case_sensitive else [fold(text) for text in texts]
+        self._case_sensitive = case_sensitive
+        self._pattern = pattern
+
+    def find(self, text: str, title_line: int) -> list[LineHit]:
+        """All lines with a hit; the title's where the query names no text."""
+        if self._pattern is not None:
+            return [
+                LineHit(number, spans)
+                for number, line in enumerate(text.split("\n"))
+                if self._pattern.search(line)
+                for spans in [self._pattern.spans(line)]
+            ]
+        if not self._texts:
+            return [LineHit(title_line - 1, [])] if text else []
+        haystack = text if self._case_sensitive else fold(text)
+        starts = _line_starts(haystack)
+        hits: dict[int, list[tuple[int, int]]] = {}
+        for wanted in self._texts:
+            place = haystack.find(wanted)
+            while place >= 0:
+                number = bisect_right(starts, place) - 1
+                inside = place - starts[number]
+                hits.setdefault(number, []).append((inside, inside + len(wanted)))
+                place = haystack.find(wanted, place + max(1, len(wanted)))
+        return [LineHit(number, sorted(spans)) for number, spans in sorted(hits.items())]
+
+
+def _line_starts(text: str) -> list[int]:
+    starts, place = [0], text.find("\n")
+    while place >= 0:
+        starts.append(place + 1)
+        place = text.find("\n", place + 1)
+    return starts
+
+
+def show_matches(
+    text: str, hits: list[LineHit], context: int | None, budget: int
+) -> tuple[list[LineMatch], int]:
+    """The first hits as they are shown, within a budget of characters; what was used of it."""
+    if not hits or budget <= 0:
+        return [], 0
+    lines = text.split("\n")
+    matching = {hit.number for hit in hits}
+    shown, used = [], 0
+    for hit in hits[:_MOST_PER_NOTE]:
+        if hit.number >= len(lines):
+            continue
+        content = printable(lines[hit.number])
+        match = LineMatch(line=hit.number + 1, content=_cut(content))
+        used += len(match.content)
+        if context is not None:
+            first = max(0, hit.number - context)
+            around = [
+                ContextLine(
+                    number=number + 1,
+                    text=_cut(printable(lines[number])),
+                    is_match=number in matching,
+                )
+                for number in range(first, min(len(lines), hit.number + context + 1))
+            ]
+            match.context = LineContext(lines=around, highlighted=_highlight(content, hit.spans))
+            used += sum(len(line.text) for line in around)
+        shown.append(match)
+        if used > budget:
+            break
+    return shown, used
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
+
+
+def _highlight(line: str, spans: list[tuple[int, int]]) -> str:
+    """The line with its hits set off, cut around the first."""
+    start = max(0, spans[0][0] - _LONGEST_LINE // 3) if spans and len(line) > _LONGEST_LINE else 0
+    pieces, place = ["…" if start else ""], start
+    for first, last in spans:
+        if first < place or first - start > _LONGEST_LINE:
+            continue
+        pieces += [line[place:first], "**", line[first:last], "**"]
+        place = last
+    pieces.append(line[place : max(place, start + _LONGEST_LINE)])
+    return "".join(pieces)
+
+
+def printable(line: str) -> str:
+    """A line that can be sent: what was no UTF-8 in the file is shown as U+FFFD."""
+    return without_surrogates(line.removesuffix("\r"))

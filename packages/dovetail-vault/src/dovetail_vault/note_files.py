@@ -1,0 +1,323 @@
+"""Notes as files: read whole, written whole or not at all.
+
+A write goes to a hidden file beside the note, is flushed to the disk, and then changes places
+with the note in one step. What was displaced is looked at before it is dropped: if it is not
+what the caller had read, the two change places again and the caller is told. So an edit
+by another program between our reading and our writing is never lost.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import secrets
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from dovetail import ToolError
+from dovetail_vault.exchange import Lease, exchange_names, rename_to_free_name
+from dovetail_vault.folders import Root, explain_os_error
+
+__all__ = [
+    "LARGEST_NOTE",
+    "TEMPORARY_SUFFIX",
+    "ChangedError",
+    "NoteFile",
+    "decode_note",
+    "etag_of",
+    "hold_lock",
+    "is_note_there",
+    "put_note",
+    "read_note_file",
+    "remove_note",
+    "rename_note",
+]
+
+# The seed's limit; Obsidian itself gets slow far below.
+LARGEST_NOTE = 10 * 1024 * 1024
+TEMPORARY_SUFFIX = ".dovetail-tmp"
+_NEW_MODE = 0o666
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+
+
+class ChangedError(ToolError):
+    """The note is not what the caller has read."""
+
+
+class NoteFile(NamedTuple):
+    """The bytes of a note and what the file system knows of it."""
+
+    data: bytes
+    etag: str
+    size: int
+    mtime_ns: int
+    mode: int
+    inode: int
+
+    @property
+    def modified(self) -> str:
+        """When it was last written, as a date and time."""
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.mtime_ns / 1e9))
+
+
+def etag_of(data: bytes) -> str:
+    """The version of a note: equal for equal bytes, whoever wrote them."""
+    return hashlib.blake2b(data, digest_size=12).hexdigest()
+
+
+def decode_note(data: bytes) -> tuple[str, str]:
+    """Text and encoding. Bytes that are no UTF-8 become lone surrogates and survive a rewrite."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace"), "utf-16"
+    try:
+        return data.decode("utf-8"), "utf-8"
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "surrogateescape"), "invalid-utf-8"
+
+
+def read_note_file(root: Root, parts: Sequence[str]) -> NoteFile | None:
+    """The note, or None where there is none; raises ToolError for what is no readable note."""
+    shown = "/".join(parts)
+    try:
+        with root.folder(parts[:-1]) as folder:
+            return _read(folder, parts[-1], shown)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise explain_os_error(error, repr(shown)) from None
+    except ToolError:
+        if _is_missing(root, parts[:-1]):
+            return None
+        raise
+
+
+def _is_missing(root: Root, parts: Sequence[str]) -> bool:
+    try:
+        with root.folder(parts):
+            return False
+    except ToolError as error:
+        return "There is no folder" in str(error)
+
+
+def _read(folder: int, name: str, shown: str) -> NoteFile:
+    descriptor = os.open(name, _READ, dir_fd=folder)
+    with open(descriptor, "rb", buffering=0) as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ToolError(f"{shown!r} is no regular file")
+        if status.st_size > LARGEST_NOTE:
+            raise ToolError(
+                f"{shown!r} has {status.st_size} bytes; notes of more than {LARGEST_NOTE} bytes "
+                "are not read"
+            )
+        # Room for what the file has: room for the largest would be most of the cost of reading.
+        data = file.read(status.st_size + 1)
+        if len(data) > status.st_size:
+            data += file.read(LARGEST_NOTE)
+        if len(data) > LARGEST_NOTE:
+            raise ToolError(f"{shown!r} grew beyond {LARGEST_NOTE} bytes while it was read")
+        if b"\0" in data and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise ToolError(f"{shown!r} is a binary file, whatever its name says")
+        return NoteFile(
+            data, etag_of(data), len(data), status.st_mtime_ns, status.st_mode, status.st_ino
+        )
+
+
+def put_note(root: Root, parts: Sequence[str], data: bytes, expected: NoteFile | None) -> NoteFile:
+    """Write a note whole in place of `expected` (None: where there is no note yet).
+
+    Raises ChangedError where something else is there, and leaves that as it is.
+    """
+    shown = "/".join(parts)
+    if len(data) > LARGEST_NOTE:
+        raise ToolError(f"{shown!r} would have {len(data)} bytes, the most is {LARGEST_NOTE}")
+    try:
+        with (
+            root.folder(parts[:-1], create=expected is None) as folder,
+            _temporary(folder, data, expected) as temporary,
+        ):
+            if expected is None:
+                _create(folder, temporary, parts[-1], shown)
+            else:
+                _replace(folder, temporary, parts[-1], expected, shown)
+            os.fsync(folder)
+            return _read(folder, parts[-1], shown)
+    except OSError as error:
+        raise explain_os_error(error, repr(shown)) from None
+
+
+@contextlib.contextmanager
+def _temporary(folder: int, data: bytes, expected: NoteFile | None) -> Iterator[str]:
+    """A hidden file with these bytes, safely on the disk; gone at the end."""
+    name = f".{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(name, flags, _NEW_MODE, dir_fd=folder)
+    try:
+        with open(descriptor, "wb", buffering=0) as file:
+            view = memoryview(data)
+            while view:
+                view = view[file.write(view) or 0 :]
+            if expected is not None:
+                os.fchmod(descriptor, stat.S_IMODE(expected.mode))
+            os.fsync(descriptor)
+        yield name
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=folder)
+
+
+def _create(folder: int, temporary: str, name: str, shown: str) -> None:
+    # A link is made only where nothing has that name, in one step; a rename would replace.
+    try:
+        os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except FileExistsError:
+        raise ChangedError(f"{shown!r} exists already; nothing was written") from None
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
+            raise
+        # A disk without links, like FAT: claim the name first, then put the text there.
+        claim = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        os.close(os.open(name, claim, dir_fd=folder))
+        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _replace(folder: int, temporary: str, name: str, expected: NoteFile, shown: str) -> None:
+    """Put the new file in the place of the old one, unless the old one has changed.
+
+    Both are leased meanwhile: an editor that opens the note waits until the swap is over. One
+    that had looked up the old file before the swap would write to what is about to be dropped;
+    the kernel says so, and then the two change places again.
+    """
+    _require_unchanged(folder, name, expected, shown)
+    with Lease(folder, temporary) as new, Lease(folder, name) as old:
+        is_alone = new.acquire() and old.acquire()
+        # Again, now that nobody can be writing.
+        _require_unchanged(folder, name, expected, shown, old.descriptor)
+        if not exchange_names(folder, temporary, name):
+            os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+            return
+        was_late = is_alone and old.has_writer_waiting()
+        if was_late:
+            exchange_names(folder, temporary, name)
+        new.release()
+        old.release()
+    if was_late:
+        raise ChangedError(f"{shown!r} is being changed by another program; nothing was written")
+    # `temporary` is now what was there.
+    _require_dropped_unchanged(folder, temporary, name, expected, shown)
+
+
+def _require_dropped_unchanged(
+    folder: int, temporary: str, name: str, expected: NoteFile, shown: str
+) -> None:
+    """Whoever had the old file open all the time may have written to it."""
+    try:
+        with Lease(folder, temporary) as dropped:
+            dropped.acquire()
+            _require_unchanged(folder, temporary, expected, shown, dropped.descriptor)
+    except (ToolError, OSError):
+        exchange_names(folder, temporary, name)
+        raise
+
+
+def _require_unchanged(
+    folder: int, name: str, expected: NoteFile, shown: str, descriptor: int | None = None
+) -> None:
+    """The name stands for what was read, and that is as it was; read by `descriptor` if given."""
+    try:
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        # Opening it once more would end our own lease.
+        file = None if descriptor is not None else _read(folder, name, shown)
+    except FileNotFoundError:
+        raise ChangedError(f"{shown!r} was deleted meanwhile; nothing was written") from None
+    if file is not None:
+        etag = file.etag
+    else:
+        assert descriptor is not None
+        own = os.fstat(descriptor)
+        is_same = own.st_ino == status.st_ino
+        etag = etag_of(os.pread(descriptor, own.st_size + 1, 0)) if is_same else "another file"
+    if etag != expected.etag:
+        raise ChangedError(
+            f"{shown!r} was changed meanwhile: it is {etag}, expected {expected.etag}. "
+            "Nothing was written; read it again"
+        )
+
+
+def rename_note(root: Root, source: Sequence[str], target: Sequence[str]) -> None:
+    """Move a note to a free name, in one step and over nothing."""
+    shown = "/".join(target)
+    try:
+        with (
+            root.folder(source[:-1]) as source_folder,
+            root.folder(target[:-1], create=True) as target_folder,
+        ):
+            _require_regular(source_folder, source[-1], "/".join(source))
+            try:
+                if not rename_to_free_name(source_folder, source[-1], target_folder, target[-1]):
+                    # Two steps: after a crash between them the note has both names.
+                    os.link(
+                        source[-1],
+                        target[-1],
+                        src_dir_fd=source_folder,
+                        dst_dir_fd=target_folder,
+                        follow_symlinks=False,
+                    )
+                    os.unlink(source[-1], dir_fd=source_folder)
+            except FileExistsError:
+                raise ChangedError(f"{shown!r} exists already; nothing was moved") from None
+            os.fsync(target_folder)
+            os.fsync(source_folder)
+    except OSError as error:
+        raise explain_os_error(error, repr(shown)) from None
+
+
+def remove_note(root: Root, parts: Sequence[str]) -> None:
+    """Delete a note for good."""
+    try:
+        with root.folder(parts[:-1]) as folder:
+            _require_regular(folder, parts[-1], "/".join(parts))
+            os.unlink(parts[-1], dir_fd=folder)
+            os.fsync(folder)
+    except OSError as error:
+        raise explain_os_error(error, repr("/".join(parts))) from None
+
+
+def is_note_there(root: Root, parts: Sequence[str]) -> bool:
+    """Whether a path is a regular file; raises ToolError where it is something else."""
+    try:
+        with root.folder(parts[:-1]) as folder:
+            status = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
+    except (ToolError, FileNotFoundError):
+        return False
+    except OSError as error:
+        raise explain_os_error(error, repr("/".join(parts))) from None
+    if not stat.S_ISREG(status.st_mode):
+        raise ToolError(f"{'/'.join(parts)!r} is a folder, a link or a device, and no note")
+    return True
+
+
+def _require_regular(folder: int, name: str, shown: str) -> None:
+    try:
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        raise ToolError(f"There is no note {shown!r}") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise ToolError(f"{shown!r} is no regular file")
+
+
+@contextlib.contextmanager
+def hold_lock(path: str) -> Iterator[None]:
+    """One server process at a time; the system lets go of it when a process dies."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,218 @@
+"""search-vault: evaluate, verify where the index cannot know, rank, show lines."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dovetail_vault.bitsets import Planes, from_numbers, iterate, select_best
+from dovetail_vault.evaluating import Evaluator, Subject
+from dovetail_vault.index import NoteRow
+from dovetail_vault.lines import LineFinder
+from dovetail_vault.patterns import Pattern, compile_pattern
+from dovetail_vault.query_language import Node, Term, describe, parse_query, positive_terms
+from dovetail_vault.results import Pagination, SearchResult
+from dovetail_vault.search_request import SearchRequest, allowed_notes
+from dovetail_vault.showing import show_notes
+from dovetail_vault.vault import Vault
+
+__all__ = ["Searcher"]
+
+# So many notes are looked at closely for an exact total; beyond, only what the page needs.
+_MOST_VERIFIED = 3_000
+_MOST_REMEMBERED = 16
+
+
+class _Plan:
+    """A query made ready: who may match, how to tell, how to rank."""
+
+    def __init__(
+        self,
+        sure: int,
+        possible: int,
+        planes: Planes,
+        fits: Callable[[NoteRow, str], bool],
+        finder: LineFinder,
+        interpreted: str,
+    ) -> None:
+        self.sure = sure
+        self.possible = possible
+        self.planes = planes
+        self.fits = fits
+        self.finder = finder
+        self.interpreted = interpreted
+
+
+class Searcher:
+    """Searches one vault."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        # What closer looks have found, so that the next page need not look again.
+        self._verified: OrderedDict[tuple[Any, ...], tuple[int, int]] = OrderedDict()
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        """One page of what matches."""
+        begun = time.perf_counter()
+        index = self._vault.index
+        with index.reading():
+            plan = self._plan(request)
+            allowed = allowed_notes(index, request)
+            plan.sure &= allowed
+            plan.possible &= allowed
+            state = index.live
+            searched = (index.live & allowed).bit_count()
+        wanted = request.offset + request.limit
+        numbers, total, is_exact = self._choose(request, plan, state, wanted)
+        page = numbers[request.offset : wanted]
+        shown = show_notes(
+            self._vault, request, page, lambda row, text: plan.finder.find(text, row.title_line)
+        )
+        files = shown.files
+        total -= shown.gone
+        is_whole = is_exact and total <= len(files) and request.offset == 0
+        return SearchResult(
+            files=files,
+            interpreted=plan.interpreted,
+            total_matches=sum(file.match_count for file in files) if is_whole else None,
+            file_count=total,
+            files_searched=searched,
+            indexing=not self._vault.is_complete,
+            truncated=shown.truncated,
+            mode=request.mode,
+            took_ms=round((time.perf_counter() - begun) * 1000, 3),
+            pagination=Pagination(
+                total=total,
+                returned=len(files),
+                limit=request.limit,
+                offset=request.offset,
+                has_more=request.offset + len(page) < total or not is_exact,
+                total_is_exact=is_exact,
+            ),
+        )
+
+    # -- planning -------------------------------------------------------------------------
+
+    def _plan(self, request: SearchRequest) -> _Plan:
+        if request.mode == "regex":
+            return self._plan_regex(request)
+        node = parse_query(request.query)
+        evaluator = Evaluator(self._vault.index, case_sensitive=request.case_sensitive)
+        found = evaluator.evaluate(node)
+
+        def fits(row: NoteRow, text: str) -> bool:
+            return self._subject(row, text).fits(node, request.case_sensitive)
+
+        return _Plan(
+            found.sure,
+            found.possible,
+            evaluator.score(node),
+            fits,
+            LineFinder(_texts(node), case_sensitive=request.case_sensitive),
+            describe(node),
+        )
+
+    def _plan_regex(self, request: SearchRequest) -> _Plan:
+        pattern = compile_pattern(request.query, case_sensitive=request.case_sensitive)
+        index = self._vault.index
+        possible = index.live
+        planes: Planes = []
+        if pattern.literals:
+            evaluator = Evaluator(index, case_sensitive=False)
+            for literal in pattern.literals:
+                possible &= evaluator.evaluate(Term("content", literal)).possible
+
+        def fits(_row: NoteRow, text: str) -> bool:
+            return _any_line(pattern, text)
+
+        return _Plan(
+            0, possible, planes, fits, LineFinder([], pattern=pattern), f"/{request.query}/"
+        )
+
+    def _subject(self, row: NoteRow, text: str) -> Subject:
+        tags = self._vault.index.query("SELECT tag FROM tags WHERE note = ?", (row.id,))
+        return Subject(text, row.title, [tag for (tag,) in tags], row.path)
+
+    # -- choosing -------------------------------------------------------------------------
+
+    def _choose(
+        self, request: SearchRequest, plan: _Plan, state: int, wanted: int
+    ) -> tuple[list[tuple[int, int]], int, bool]:
+        """Numbers and scores in order, as wanted; how many there are; whether that is exact."""
+        key = (request.query, request.mode, request.case_sensitive, hash(state))
+        yes, no = self._verified.get(key, (0, 0))
+        open_question = plan.possible & ~plan.sure & ~yes & ~no
+        is_exact = open_question.bit_count() <= _MOST_VERIFIED
+        if is_exact:
+            good = self._verify(plan, list(iterate(open_question)))
+            yes, no = yes | good, no | (open_question & ~good)
+            found = plan.sure | (plan.possible & yes)
+            ordered = self._order(request, plan, found, wanted)
+        else:
+            yes, no, ordered = self._verify_in_order(request, plan, yes, no, wanted)
+            found = plan.sure | (plan.possible & yes)
+        self._remember(key, yes, no)
+        return ordered, found.bit_count(), is_exact
+
+    def _verify_in_order(
+        self, request: SearchRequest, plan: _Plan, yes: int, no: int, wanted: int
+    ) -> tuple[int, int, list[tuple[int, int]]]:
+        count = max(200, wanted * 2)
+        total = plan.possible.bit_count()
+        while True:
+            ordered = self._order(request, plan, plan.possible & ~no, count)
+            unknown = [n for n, _ in ordered if not (plan.sure | yes) >> n & 1]
+            for start in range(0, len(unknown), 200):
+                part = unknown[start : start + 200]
+                good = self._verify(plan, part)
+                yes, no = yes | good, no | (from_numbers(part) & ~good)
+            good_ones = [pair for pair in ordered if (plan.sure | yes) >> pair[0] & 1]
+            if len(good_ones) >= wanted or count >= total:
+                return yes, no, good_ones[:wanted]
+            count *= 2
+
+    def _verify(self, plan: _Plan, numbers: list[int]) -> int:
+        rows = self._vault.index.rows(numbers)
+        good = []
+        for number in numbers:
+            text = self._vault.text_of(rows[number].path) if number in rows else None
+            if text is not None and plan.fits(rows[number], text):
+                good.append(number)
+        return from_numbers(good)
+
+    def _remember(self, key: tuple[Any, ...], yes: int, no: int) -> None:
+        self._verified[key] = (yes, no)
+        self._verified.move_to_end(key)
+        while len(self._verified) > _MOST_REMEMBERED:
+            self._verified.popitem(last=False)
+
+    def _order(
+        self, request: SearchRequest, plan: _Plan, found: int, wanted: int
+    ) -> list[tuple[int, int]]:
+        if request.sort == "relevance":
+            return select_best(found, plan.planes, wanted)
+        order = "mtime_ns DESC, path" if request.sort == "modified" else "path"
+        ordered = []
+        for (number,) in self._vault.index.query(f"SELECT id FROM notes ORDER BY {order}"):
+            if found >> number & 1:
+                ordered.append((number, 0))
+                if len(ordered) == wanted:
+                    break
+        return ordered
+
+
+def _texts(node: Node) -> list[str]:
+    """What to look for in lines; where only a title or tag was asked for, the title's line."""
+    return [term.text for term in positive_terms(node) if term.field in ("any", "content")]
+
+
+def _any_line(pattern: Pattern, text: str) -> bool:
+    return next(_matching_lines(pattern, text), None) is not None
+
+
+def _matching_lines(pattern: Pattern, text: str) -> Iterator[int]:
+    for number, line in enumerate(text.split("\n")):
+        if pattern.search(line):
+            yield number

@@ -1,0 +1,107 @@
+"""The server: its tools, resources and prompts around one vault or several."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dovetail import Options, Server, UsageError
+from dovetail_serverkit.embedding import Embedder, find_embedder
+from dovetail_vault.answers import Vaults
+from dovetail_vault.link_tools import add_link_tools
+from dovetail_vault.note_prompts import add_note_prompts
+from dovetail_vault.note_resources import Listing, add_note_resources
+from dovetail_vault.read_tools import add_read_tools
+from dovetail_vault.search_tools import add_search_tools
+from dovetail_vault.tag_tools import add_tag_tools
+from dovetail_vault.vault import Vault
+from dovetail_vault.write_tools import add_write_tools
+
+__all__ = ["VaultOptions", "build_server"]
+
+# Seconds the start may wait for the first pass over the notes: enough for a small vault.
+_FIRST_PASS = 0.5
+_LOOK_EVERY = 0.25
+_PAGE = 100
+
+_INSTRUCTIONS = (
+    "Notes in Markdown: plain files, as Obsidian, Logseq and Foam keep them. Begin with "
+    "search-vault or discover-mocs; read long notes by outline and section. write-note creates "
+    "and never replaces unless told to; prefer edit-note for changes and pass the etag you have "
+    "read as ifMatch. Rename with move-note, which keeps links intact."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VaultOptions:
+    """How vaults are served."""
+
+    name: str = "vault"
+    read_only: bool = False
+    # Where the index is kept; by default in the user's cache directory.
+    index_dir: Path | None = None
+    # What compares meanings: auto (an installed model), off, or the name of one.
+    embeddings: str = "auto"
+
+
+def build_server(vaults: Mapping[str, Path], options: VaultOptions | None = None) -> Server:
+    """A server of these folders, by name."""
+    options = options or VaultOptions()
+    if not vaults:
+        raise UsageError("a vault server needs a folder with notes")
+    embedder = find_embedder(options.embeddings)
+    opened = [
+        _open(name, path, len(vaults) == 1, options, embedder) for name, path in vaults.items()
+    ]
+    server = Server(
+        options.name,
+        version="1.0.0",
+        title="Notes",
+        description="Search, read, write and link notes in folders of Markdown files.",
+        instructions=_INSTRUCTIONS,
+        lifespan=lambda server: _serving(server, opened),
+        options=Options(page_size=_PAGE),
+    )
+    catalogue = Vaults(opened)
+    add_search_tools(server, catalogue)
+    add_read_tools(server, catalogue)
+    add_link_tools(server, catalogue)
+    add_tag_tools(server, catalogue, read_only=options.read_only)
+    if not options.read_only:
+        add_write_tools(server, catalogue)
+    add_note_resources(server, catalogue)
+    add_note_prompts(server, catalogue)
+    return server
+
+
+def _open(
+    name: str, path: Path, is_only: bool, options: VaultOptions, embedder: Embedder | None
+) -> Vault:
+    folder = options.index_dir
+    if folder is not None and not is_only:
+        folder = folder / name
+    prefix = "obsidian-note:///" if is_only else f"obsidian-note://{name}/"
+    return Vault(name, path, index_dir=folder, uri_prefix=prefix, embedder=embedder)
+
+
+@contextlib.asynccontextmanager
+async def _serving(server: Server, vaults: list[Vault]) -> AsyncIterator[None]:
+    followers = []
+    try:
+        for vault in vaults:
+            vault.start()
+        for vault in vaults:
+            await asyncio.to_thread(vault.wait_until_complete, _FIRST_PASS)
+            listing = Listing(server, vault, is_only=len(vaults) == 1)
+            await listing.begin()
+            followers.append(asyncio.create_task(listing.follow(_LOOK_EVERY)))
+        yield
+    finally:
+        for follower in followers:
+            follower.cancel()
+        await asyncio.gather(*followers, return_exceptions=True)
+        for vault in vaults:
+            await asyncio.to_thread(vault.stop)

@@ -1,0 +1,188 @@
+"""Disks that are read-only or full, and a note of 200 MB: a clear refusal, and nothing is lost.
+
+The disks are real ones, mounted for the server's process alone (a mount namespace of its own,
+which needs no rights). Where a system allows no such thing, permissions stand for the read-only
+disk and a limit on the size of files for the full one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dovetail.client import Client
+from dovetail.errors import RpcError
+from tests.driving import PATIENCE, good, refused
+from tests.vault.driving import command, snapshot, wait_until_indexed, write
+
+OAK = "# Oak\n\nHard wood #tree\n"
+CHANGES: list[tuple[str, dict[str, Any]]] = [
+    ("write-note", {"path": "New.md", "content": "x"}),
+    ("write-note", {"path": "Sub/Deep/New.md", "content": "x"}),
+    ("write-note", {"path": "Oak.md", "content": "x", "mode": "overwrite"}),
+    ("write-note", {"path": "Oak.md", "content": "x", "mode": "append"}),
+    ("edit-note", {"path": "Oak", "edits": [{"op": "delete", "target": {"text": "Hard"}}]}),
+    ("move-note", {"from": "Oak.md", "to": "Elm.md"}),
+    ("delete-note", {"path": "Oak.md"}),
+    ("delete-note", {"path": "Oak.md", "permanent": True}),
+]
+
+
+def own_mounts() -> list[str]:
+    """What a command is put behind to have mounts of its own; nothing where that is not allowed."""
+    for words in (["unshare", "-Urm"], ["unshare", "-m"]):
+        if shutil.which("unshare") and not subprocess.run([*words, "true"], check=False).returncode:
+            return words
+    return []
+
+
+MOUNTS = own_mounts()
+
+
+def after(script: str, words: list[str]) -> list[str]:
+    """The command, once a shell has prepared its mounts."""
+    return [*MOUNTS, "sh", "-ec", f'{script}\nexec "$@"', "sh", *words]
+
+
+def serve(words: list[str], use: Callable[[Client], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with Client(words, timeout=PATIENCE) as client:
+            await wait_until_indexed(client)
+            await use(client)
+
+    asyncio.run(run())
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    root = tmp_path / "vault"
+    write(root, "Oak.md", OAK)
+    write(root, "Sub/Pine.md", "# Pine\n\nSoft wood, see [[Oak]]\n")
+    return root
+
+
+def test_a_read_only_disk_is_read_and_every_change_is_refused(vault: Path) -> None:
+    before = snapshot(vault)
+    words = command(vault)
+    if MOUNTS:
+        words = after(
+            f'mount --bind "{vault}" "{vault}"\nmount -o remount,bind,ro "{vault}"', words
+        )
+        reason = "the disk is read-only"
+    else:
+        assert os.geteuid() != 0, "root may write whatever the permissions say"
+        for folder in (vault / "Sub", vault):
+            folder.chmod(0o555)
+        reason = "permission denied"
+
+    async def use(client: Client) -> None:
+        assert (await good(client, "search-vault", query="wood"))["fileCount"] == 2
+        for tool, arguments in CHANGES:
+            said = await refused(client, tool, **arguments)
+            assert reason in said, (tool, said)
+            assert "Nothing was changed" in said
+        read = await good(client, "read-note", path="Oak")
+        assert read["notes"][0]["content"] == OAK
+        assert (await good(client, "search-vault", query="wood"))["fileCount"] == 2
+
+    try:
+        serve(words, use)
+    finally:
+        for folder in (vault, vault / "Sub"):
+            folder.chmod(0o755)
+    assert snapshot(vault) == before
+
+
+def test_an_index_that_cannot_be_kept_where_it_should_is_made_elsewhere(vault: Path) -> None:
+    words = command(vault)
+    index = vault.parent / "vault-index"
+    if MOUNTS:
+        index.mkdir()
+        script = f'mount --bind "{index}" "{index}"\nmount -o remount,bind,ro "{index}"'
+        words = after(script, words)
+    else:
+        # No folder can be made in a file, whoever asks.
+        index.write_text("in the way")
+
+    async def use(client: Client) -> None:
+        assert (await good(client, "search-vault", query="wood"))["fileCount"] == 2
+        await good(client, "write-note", path="New", content="wood as well")
+        assert (await good(client, "search-vault", query="wood"))["fileCount"] == 3
+
+    serve(words, use)
+
+
+def test_a_full_disk_refuses_a_write_and_keeps_what_was_there(vault: Path) -> None:
+    if not MOUNTS:
+        pytest.skip("no mounts of its own here; test_tools.py has a limit on files in its place")
+    notes = vault.parent / "notes"
+    vault.rename(notes)
+    vault.mkdir()
+    script = f'mount -t tmpfs -o size=400k tmpfs "{vault}"\ncp -r "{notes}/." "{vault}"'
+
+    async def use(client: Client) -> None:
+        large = "line of text\n" * 40_000
+        for path, mode in (("Oak.md", "overwrite"), ("Oak.md", "append"), ("New.md", "create")):
+            said = await refused(client, "write-note", path=path, content=large, mode=mode)
+            assert "the disk is full. Nothing was changed" in said
+            assert (await good(client, "read-note", path="Oak"))["notes"][0]["content"] == OAK
+        await refused(client, "read-note", path="New.md")
+        # Nothing of what failed is left: it would not fit beside this.
+        half = "line of text\n" * 20_000
+        await good(client, "write-note", path="Half.md", content=half)
+        assert (await good(client, "search-vault", query='"line of text"'))["fileCount"] == 1
+        # There is no room for a second version beside the first; the first stays.
+        said = await refused(
+            client, "write-note", path="Half.md", content=half + "x", mode="append"
+        )
+        assert "the disk is full" in said
+        again = await good(client, "read-note", path="Half.md", maxChars=1_000_000)
+        assert again["notes"][0]["content"] == half
+
+    serve(after(script, command(vault)), use)
+
+
+def test_a_note_of_200_mb_is_listed_and_never_read(vault: Path) -> None:
+    huge = write(vault, "Huge.md", "wood\n")
+    os.truncate(huge, 200_000_000)
+
+    async def use(client: Client) -> None:
+        assert "Huge.md" in (await good(client, "list-notes"))["notes"]
+        assert (await good(client, "search-vault", query="wood"))["fileCount"] == 2
+        said = await refused(client, "read-note", path="Huge")
+        assert "200000000 bytes" in said and "10485760" in said
+        for tool, arguments in (
+            ("write-note", {"path": "Huge.md", "content": "x", "mode": "append"}),
+            ("write-note", {"path": "Huge.md", "content": "x", "mode": "overwrite"}),
+            ("edit-note", {"path": "Huge", "edits": [{"op": "delete", "target": {"text": "w"}}]}),
+        ):
+            assert "200000000 bytes" in await refused(client, tool, **arguments)
+        with pytest.raises(RpcError, match="200000000 bytes"):
+            await client.read("obsidian-note:///Huge.md")
+        too_long = await refused(client, "write-note", path="New", content="x" * 11_000_000)
+        assert "11000000 bytes" in too_long
+        stats = (await client.read("vault://stats")).text
+        assert '"unreadable":1' in stats.replace(" ", "")
+        assert most_memory(vault) < 200_000, "kilobytes; somebody has read it"
+
+    serve(command(vault), use)
+    assert huge.stat().st_size == 200_000_000
+
+
+def most_memory(vault: Path) -> int:
+    """Of the server's process, by its command line."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.fsencode(vault) in Path(f"/proc/{name}/cmdline").read_bytes():
+                status = Path(f"/proc/{name}/status").read_text("utf-8")
+                return int(status.partition("VmHWM:")[2].split()[0])
+        except OSError:
+            continue
+    raise AssertionError("no server process")

@@ -1,0 +1,123 @@
+"""The same server over HTTP, beside others on one port, and with the official client."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import ClientSession
+
+from dovetail.client import Client
+from tests.driving import (
+    PATIENCE,
+    good,
+    refused,
+    refused_command,
+    serving_http,
+    use_over_http,
+    use_over_stdio,
+)
+from tests.vault.driving import command, over_stdio, wait_until_indexed, write
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    root = tmp_path / "vault"
+    write(root, "Oak.md", "# Oak\n\nHard wood #tree\n")
+    write(root, "Sub/Pine.md", "# Pine\n\nSoft wood, see [[Oak]]\n")
+    return root
+
+
+async def use(session: ClientSession) -> None:
+    await session.initialize()
+    names = [tool.name for tool in (await session.list_tools()).tools]
+    assert len(names) == 13
+    while True:
+        listed: Any = (await session.call_tool("list-notes", {})).structured_content
+        if not listed["indexing"]:
+            break
+    found = await session.call_tool("search-vault", {"query": "wood NOT soft"})
+    data: Any = found.structured_content
+    assert [file["path"] for file in data["files"]] == ["Oak.md"]
+    assert [block.type for block in found.content] == ["text", "resource_link"]
+    made = await session.call_tool("write-note", {"path": "New", "content": "by the official"})
+    assert not made.is_error
+    again = await session.call_tool("write-note", {"path": "New", "content": "twice"})
+    assert again.is_error
+    read = await session.read_resource("obsidian-note:///New.md")
+    assert read.contents[0].text == "by the official"  # type: ignore[union-attr]
+    prompts = await session.list_prompts()
+    assert prompts.prompts[0].name == "daily-note"
+
+
+def test_the_official_client_over_stdio(vault: Path) -> None:
+    use_over_stdio(command(vault), use)
+
+
+def test_the_official_client_over_http(vault: Path) -> None:
+    use_over_http(command(vault, "--http", "0"), use)
+
+
+@pytest.mark.parametrize("mode", ["2025-03-26", "2025-11-25", "2026-07-28"])
+def test_our_client_over_http(vault: Path, mode: str) -> None:
+    async def run() -> None:
+        async with (
+            serving_http(command(vault, "--http", "0")) as [url],
+            Client(url, mode=mode, timeout=PATIENCE) as client,
+        ):
+            await wait_until_indexed(client)
+            found = await good(client, "search-vault", query="wood")
+            assert found["fileCount"] == 2
+            await refused(client, "read-note", path="../x")
+
+    asyncio.run(run())
+
+
+def test_all_ready_servers_share_a_port(vault: Path) -> None:
+    home = vault.parent
+    words = [sys.executable, "-m", "dovetail", "serve", "all", "--http", "0"]
+    words += ["--vault", f"trees={vault}", "--index-dir", str(home / "index")]
+    words += ["--db", str(home / "graph.db"), "--embeddings", "off"]
+
+    async def run() -> None:
+        async with serving_http(words) as urls:
+            assert urls[0].endswith("/vault/mcp")
+            async with Client(urls[0], timeout=PATIENCE) as client:
+                await wait_until_indexed(client)
+                assert (await good(client, "search-vault", query="wood"))["fileCount"] == 2
+
+    asyncio.run(run())
+
+
+def test_several_vaults_are_told_apart_by_name(vault: Path, tmp_path: Path) -> None:
+    second = tmp_path / "second"
+    write(second, "Oak.md", "another oak\n")
+
+    async def run() -> None:
+        async with over_stdio(vault, "--vault", f"boats={second}") as client:
+            first = await good(client, "read-note", path="Oak")
+            other = await good(client, "read-note", path="Oak", vault="boats")
+            assert first["notes"][0]["uri"] == "obsidian-note://vault/Oak.md"
+            assert other["notes"][0]["content"] == "another oak\n"
+            text = (await client.read("obsidian-note://boats/Oak.md")).text
+            assert text == "another oak\n"
+            assert "'vault', 'boats'" in await refused(client, "read-note", path="Oak", vault="x")
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["vault"], "Say what to serve"),
+        (["vault", "/nowhere/at/all"], "no folder"),
+        (["vault", ".", "--allow-host", "x"], "only together with --http"),
+        (["vault", ".", "--http", "x:y"], "expected PORT"),
+        (["vault", ".", "--embeddings", "nothing-like-it"], "not installed"),
+    ],
+)
+def test_a_wrong_command_line_is_explained(words: list[str], said: str, tmp_path: Path) -> None:
+    assert said in refused_command(tmp_path, *words)

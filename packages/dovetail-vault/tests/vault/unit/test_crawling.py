@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from dovetail_vault import crawling, indexing
+from dovetail_vault.bitsets import iterate
+from dovetail_vault.crawling import is_marked_complete, mark_complete
+from dovetail_vault.database import connect, open_index
+from dovetail_vault.evaluating import Evaluator
+from dovetail_vault.folders import Entry, Root
+from dovetail_vault.indexing import IndexWriter
+from dovetail_vault.query_language import parse_query
+from dovetail_vault.reader_process import make_draft
+from dovetail_vault.vault import Vault
+
+NOTES = 1_000
+LONG = "long" * 60
+
+
+def path_of(number: int) -> str:
+    return f"{LONG}/note{number:04d}{LONG[:200]}.md"
+
+
+def names_of(vault: Vault, query: str) -> set[str]:
+    with vault.index.reading():
+        found = Evaluator(vault.index, case_sensitive=False).evaluate(parse_query(query))
+    assert found.sure == found.possible
+    return {row.path for row in vault.index.rows(iterate(found.sure)).values()}
+
+
+def test_helpers_find_what_one_process_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crawling, "_MANY", 10)
+    # Several segments for each helper, the last of them shorter. With such paths neither what a
+    # helper is told nor what it answers fits into a pipe.
+    monkeypatch.setattr(crawling, "_SEGMENT", 170)
+    folder = tmp_path / "vault"
+    (folder / LONG).mkdir(parents=True)
+    for number in range(NOTES):
+        word = f"every{number % 3} third{number % 7} own{number}x"
+        (folder / path_of(number)).write_text(f"# Note\n\n{word} #tag{number % 5}\n")
+    walk = Root.walk
+
+    def walk_with_a_ghost(self: Root, parts: Sequence[str] = ()) -> Iterator[Entry]:
+        yield from walk(self, parts)
+        # It vanishes between the walk and the reading.
+        yield Entry(f"{path_of(300)}-gone.md", 1, 1, 1)
+
+    monkeypatch.setattr(Root, "walk", walk_with_a_ghost)
+    vault = Vault("v", folder, index_dir=tmp_path / "index")
+    vault.start()
+    try:
+        assert vault.wait_until_complete(15)
+        assert len(vault.index.select("ORDER BY path")) == NOTES
+        for number in (0, 166, 167, 299, 300, 301, 499, 500, 501, 999):
+            assert names_of(vault, f"own{number}x") == {path_of(number)}
+        expected = {path_of(n) for n in range(NOTES) if n % 3 == 1 and n % 7 != 2}
+        assert names_of(vault, "every1 NOT third2") == expected
+        assert len(names_of(vault, "tag:tag3")) == NOTES // 5
+    finally:
+        vault.stop()
+
+
+def test_a_worn_index_is_made_anew_under_the_eyes_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    for number in range(100):
+        (folder / f"note{number}.md").write_text(f"word{number}x common\n")
+    first = Vault("v", folder, index_dir=tmp_path / "index")
+    first.start()
+    assert first.wait_until_complete(15)
+    onlooker = Vault("v", folder, index_dir=tmp_path / "index")
+    try:
+        assert names_of(onlooker, "word7x common") == {"note7.md"}
+        first.stop()
+        # Other words in other order: numbers of words now stand for others.
+        (folder / "note7.md").write_text("zebra common\n")
+        (folder / "a first note.md").write_text("aardvark\n")
+        monkeypatch.setattr(indexing, "_MOST_SEGMENTS", 0)
+        second = Vault("v", folder, index_dir=tmp_path / "index")
+        second.start()
+        try:
+            assert second.wait_until_complete(15)
+            for vault in (second, onlooker):
+                assert names_of(vault, "zebra") == {"note7.md"}
+                assert names_of(vault, "aardvark") == {"a first note.md"}
+                assert names_of(vault, "word8x common") == {"note8.md"}
+                assert len(names_of(vault, "common")) == 100
+        finally:
+            second.stop()
+    finally:
+        onlooker.index.close()
+        onlooker.root.close()
+
+
+def test_an_index_with_some_notes_is_not_taken_for_a_whole_one(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "a.md").write_text("one word\n")
+    root = Root(tmp_path / "vault")
+    with contextlib.closing(connect(open_index(tmp_path / "index"))) as database:
+        writer = IndexWriter(database)
+        writer.store_many(make_draft(root, root.walk()))
+        assert not is_marked_complete(database)
+        mark_complete(database)
+        assert is_marked_complete(database)
+        writer.begin_anew()
+        assert not is_marked_complete(database)
+    root.close()

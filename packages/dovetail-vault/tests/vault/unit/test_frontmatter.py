@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import pytest
+
+from dovetail import ToolError
+from dovetail_vault.frontmatter import (
+    as_list,
+    delete_key,
+    parse_frontmatter,
+    set_key,
+    split_frontmatter,
+)
+
+NOTE = """---
+# on top
+title: "A: b"   # quoted
+tags:
+  - one
+  # between
+  - two
+
+when: 2025-01-31
+nested: {a: [1, 2]}
+yes: no
+---
+body: not yaml
+"""
+
+
+# Each line nine times the one before, by reference: small to write, huge to spell out.
+LAUGHS = "a: &a0 [x]\n" + "\n".join(
+    f"b{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 7)
+)
+
+
+def test_values_are_those_of_yaml_1_2_with_dates_as_text() -> None:
+    assert parse_frontmatter(NOTE).values == {
+        "title": "A: b",
+        "tags": ["one", "two"],
+        "when": "2025-01-31",
+        "nested": {"a": [1, 2]},
+        "yes": "no",
+    }
+    assert NOTE[parse_frontmatter(NOTE).end :] == "body: not yaml\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# x", "---", "--- \nno end", "a\n---\nb: c\n---\n", " ---\n---\n"]
+)
+def test_a_text_without_a_block_has_none(text: str) -> None:
+    assert split_frontmatter(text) == (None, 0)
+
+
+@pytest.mark.parametrize(
+    ("block", "problem"),
+    [
+        ("tags: [a", "line"),
+        ("- a\n- b", "no mapping"),
+        ("a: &x [1]\nb: [*x, *x]\nc: \t- y", "line"),
+        ("a: !!python/object:os.system x", "constructor"),
+        (LAUGHS, "too many"),
+    ],
+)
+def test_what_is_wrong_is_told_and_nothing_raised(block: str, problem: str) -> None:
+    found = parse_frontmatter(f"---\n{block}\n---\ntext")
+    assert found.values == {} and found.problem is not None and problem in found.problem
+
+
+def test_setting_a_key_leaves_every_other_byte() -> None:
+    assert set_key(NOTE, "when", "2026-01-01") == NOTE.replace("2025-01-31", "'2026-01-01'")
+    assert set_key(NOTE, "tags", ["x"]) == NOTE.replace(
+        "tags:\n  - one\n  # between\n  - two\n", "tags:\n- x\n"
+    )
+    assert set_key(NOTE, "new", 1) == NOTE.replace("yes: no\n", "yes: no\nnew: 1\n")
+    assert set_key("text", "a", "b") == "---\na: b\n---\ntext"
+    assert set_key("---\r\na: 1\r\n---\r\nx", "b", 2) == "---\r\na: 1\r\nb: 2\r\n---\r\nx"
+    assert set_key("---\n---\nx", "b", 2) == "---\nb: 2\n---\nx"
+
+
+def test_deleting_a_key_takes_what_hangs_below_it() -> None:
+    assert delete_key(NOTE, "tags") == NOTE.replace("tags:\n  - one\n  # between\n  - two\n", "")
+    with pytest.raises(ToolError, match="no key 'absent'"):
+        delete_key(NOTE, "absent")
+    with pytest.raises(ToolError, match="cannot be edited"):
+        delete_key("---\na: [\n---\n", "a")
+
+
+def test_tags_come_in_all_forms() -> None:
+    assert as_list("a, b c") == ["a", "b", "c"]
+    assert as_list(["a", 2025]) == ["a", "2025"]
+    assert as_list(None) == as_list({}) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("12:30", "12:30"),
+        ("010", 10),
+        ("-1", -1),
+        ("1.5", 1.5),
+        ("1e3", "1e3"),
+        ("true", True),
+        ("on", "on"),
+        ("null", None),
+        ("~", None),
+        ("4111111111111111", "4111111111111111"),
+        ("0x1F", "0x1F"),
+        ("1_000", "1_000"),
+        (".inf", ".inf"),
+        ("2025-01-31 10:00", "2025-01-31 10:00"),
+    ],
+)
+def test_scalars_are_what_obsidian_takes_them_for(written: str, value: object) -> None:
+    found = parse_frontmatter(f"---\na: {written}\nb: '{written}'\n---\n").values
+    assert found == {"a": value, "b": written}

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from dovetail import ToolError
+from dovetail_vault.patterns import compile_pattern
+
+
+@pytest.mark.parametrize(
+    ("pattern", "literals"),
+    [
+        (r"\bfoo bar\b", ["foo", "bar"]),
+        ("fooo?", ["foo"]),
+        ("a|foo", []),
+        ("(foo)?bar", ["bar"]),
+        ("[abc]foo", []),
+        ("foo{2}bar", ["fo"]),
+        (r"foo\x41bar", ["foo"]),
+        ("(?i)foo", []),
+        (r"\.foo", ["foo"]),
+    ],
+)
+def test_only_words_that_every_match_has_are_required(pattern: str, literals: list[str]) -> None:
+    assert compile_pattern(pattern, case_sensitive=False).literals == literals
+
+
+def test_matches_are_found_and_replaced() -> None:
+    pattern = compile_pattern(r"(\w)x", case_sensitive=False)
+    assert pattern.spans("ax BX") == [(0, 2), (3, 5)]
+    assert pattern.expand("ax BX", r"<\1\\>") == ("<a\\> <B\\>", 2)
+    assert pattern.search("ax\udcff") and not pattern.search("y")
+
+
+def test_what_needs_more_than_linear_time_is_refused() -> None:
+    for pattern in (r"(a)\1", "(?=a)", "(", "x" * 2000):
+        with pytest.raises(ToolError):
+            compile_pattern(pattern, case_sensitive=True)

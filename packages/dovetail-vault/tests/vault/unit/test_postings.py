@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from array import array
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dovetail_vault.bitsets import from_numbers
+from dovetail_vault.postings import (
+    LEVEL_BITS,
+    decode_postings,
+    encode_postings,
+    level_of,
+    weight_of,
+)
+
+
+@given(st.dictionaries(st.integers(0, 299), st.integers(1, 7), min_size=1), st.integers(0, 100))
+def test_few_and_many_notes_come_back_with_their_levels(levels: dict[int, int], first: int) -> None:
+    packed = array("I", sorted(n << LEVEL_BITS | level for n, level in levels.items()))
+    planes = [0, 0, 0]
+    decode_postings(encode_postings(packed, 300), first, planes)
+    for power in range(LEVEL_BITS):
+        wanted = [first + n for n, level in levels.items() if level >> power & 1]
+        assert planes[power] == from_numbers(wanted)
+
+
+def test_a_word_counts_for_more_where_it_is_frequent_in_titles_and_rare() -> None:
+    assert level_of(1, 250, False) < level_of(5, 250, False)
+    assert level_of(1, 1000, False) <= level_of(1, 100, False)
+    assert level_of(1, 250, True) > level_of(1, 250, False)
+    assert level_of(1, 10**6, False) >= 1 and level_of(10**6, 1, True) == 7
+    assert weight_of(1, 1000) > weight_of(1000, 1000) >= 1

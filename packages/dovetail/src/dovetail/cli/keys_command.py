@@ -1,0 +1,148 @@
+"""`dovetail keys`: make, show, replace and withdraw API keys. A key is shown once."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from dovetail.cli.failures import WRONG_USAGE, Failure
+from dovetail.cli.output import print_json
+from dovetail.errors import UsageError
+from dovetail.guard.key_file import KeyFile, KeyRecord
+
+__all__ = ["keys"]
+
+_DURATION = re.compile(r"(?P<number>\d+)(?P<unit>s|min|h|d)")
+_SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
+
+_file = click.option(
+    "--file",
+    "path",
+    type=click.Path(dir_okay=False),
+    envvar="DOVETAIL_KEYS",
+    default="keys.json",
+    show_default=True,
+    help="Where the hashes are kept; also from DOVETAIL_KEYS.",
+)
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+
+
+class _Duration(click.ParamType[float]):
+    name = "duration"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Seconds from 30s, 15min, 12h or 90d."""
+        match = _DURATION.fullmatch(str(value))
+        if match is None:
+            self.fail(f"expected a time like 30s, 15min, 12h or 90d, got {value!r}", param, ctx)
+        return float(int(match["number"]) * _SECONDS[match["unit"]])
+
+
+@click.group()
+def keys() -> None:
+    """Make, show, replace and withdraw API keys.
+
+    Serve with them: dovetail run FILE --http PORT --keys keys.json
+    """
+
+
+@keys.command()
+@click.argument("label")
+@click.option("--scope", "scopes", multiple=True, help="What it may do; may be repeated.")
+@click.option("--expires", type=_Duration(), metavar="TIME", help="Good for so long: 90d, 12h.")
+@_file
+@_json
+def add(
+    label: str, scopes: tuple[str, ...], expires: float | None, path: str, as_json: bool
+) -> None:
+    """Make a key for whoever LABEL says."""
+    until = None if expires is None else time.time() + expires
+    record, text = _do(lambda: KeyFile(path).add(label, scopes, until))
+    _show_new(record, text, as_json)
+
+
+@keys.command(name="list")
+@_file
+@_json
+def list_keys(path: str, as_json: bool) -> None:
+    """Show the keys of a file; the keys themselves are kept nowhere."""
+    records = _do(KeyFile(path).read)
+    facts = [_facts(record) for record in records]
+    if as_json:
+        print_json(facts)
+        return
+    for fact in facts:
+        scopes = " ".join(fact["scopes"]) or "no scopes"
+        expires = fact["expires"] or "never"
+        click.echo(f"{fact['id']}  {fact['state']:8}  {scopes}  expires {expires}  {fact['label']}")
+    if not facts:
+        click.echo("There are no keys.")
+
+
+@keys.command()
+@click.argument("id")
+@_file
+def revoke(id: str, path: str) -> None:
+    """Withdraw a key: servers refuse it within a second, for good."""
+    record = _do(lambda: KeyFile(path).revoke(id))
+    click.echo(f"Key {record.id} ({record.label}) is revoked.")
+
+
+@keys.command()
+@click.argument("id")
+@click.option(
+    "--grace",
+    type=_Duration(),
+    default="0s",
+    show_default=True,
+    metavar="TIME",
+    help="How long the old one is still good.",
+)
+@_file
+@_json
+def rotate(id: str, grace: float, path: str, as_json: bool) -> None:
+    """Replace the secret of a key; id, label and scopes stay."""
+    record, text = _do(lambda: KeyFile(path).rotate(id, grace))
+    _show_new(record, text, as_json)
+
+
+def _do(work: Any) -> Any:
+    try:
+        return work()
+    except UsageError as error:
+        raise Failure(str(error), WRONG_USAGE) from None
+    except OSError as error:
+        raise Failure(f"{error.filename}: {error.strerror}", WRONG_USAGE) from None
+
+
+def _show_new(record: KeyRecord, text: str, as_json: bool) -> None:
+    if as_json:
+        print_json({**_facts(record), "key": text})
+        return
+    click.echo(text)
+    click.echo(
+        f"Key {record.id} for {record.label}. It is shown this once; only a hash is kept.", err=True
+    )
+
+
+def _facts(record: KeyRecord) -> dict[str, Any]:
+    now = time.time()
+    state = "good" if record.is_good(now) else "expired"
+    return {
+        "id": record.id,
+        "label": record.label,
+        "scopes": record.scopes,
+        "created": _spell(record.created),
+        "expires": _spell(record.expires),
+        "state": state if record.revoked is None else "revoked",
+    }
+
+
+def _spell(moment: float | None) -> str | None:
+    if moment is None:
+        return None
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,58 @@
+"""Output that several commands share: JSON, two columns, a console of the right width.
+
+Text from a server is untrusted: its control characters are escaped, so that it cannot repaint
+the terminal or hide part of itself.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dovetail.wire import codec
+
+__all__ = ["escape_control", "format_json", "make_console", "print_json", "print_pairs"]
+
+# Everything that moves the cursor or starts an escape sequence, except tab and newline.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# A pipe has no width; eighty columns would break signatures.
+_PIPE_WIDTH = 120
+
+
+def format_json(value: Any) -> str:
+    """Any value as JSON, indented by two spaces."""
+    return msgspec.json.format(codec.encode(value), indent=2).decode()
+
+
+def print_json(value: Any) -> None:
+    """Print any value as JSON, indented by two spaces."""
+    click.echo(format_json(value))
+
+
+def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
+    """Print names in one column and values in the other."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in pairs:
+        table.add_row(name, Text(escape_control(value)))
+    make_console().print(table)
+
+
+def make_console() -> Console:
+    """A console as wide as the terminal, or wide enough for most lines where there is none."""
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    return Console(file=sys.stdout, width=width, highlight=False, markup=False)
+
+
+def escape_control(text: str) -> str:
+    """The text with its control characters made visible."""
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)

@@ -1,0 +1,28 @@
+"""Helpers for packages that add commands to `dovetail` through the `dovetail.commands` group.
+
+Importing this module imports click and rich.
+"""
+
+from __future__ import annotations
+
+from dovetail.cli.failures import COULD_NOT_START, FAILED_CALL, WRONG_USAGE, Failure, or_fail
+from dovetail.cli.groups import run_group
+from dovetail.cli.headers import read_headers
+from dovetail.cli.options import REACH_OPTIONS, OptionMaker, with_options
+from dovetail.cli.output import make_console, print_json, print_pairs
+
+__all__ = [
+    "COULD_NOT_START",
+    "FAILED_CALL",
+    "REACH_OPTIONS",
+    "WRONG_USAGE",
+    "Failure",
+    "OptionMaker",
+    "make_console",
+    "or_fail",
+    "print_json",
+    "print_pairs",
+    "read_headers",
+    "run_group",
+    "with_options",
+]

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import types
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from dovetail import Server
+from dovetail.cli import plugins, serve_command
+from dovetail.cli.app import app
+
+GROUP = "dovetail.servers"
+
+
+def make_module(name: str, **members: Any) -> types.ModuleType:
+    module = types.ModuleType(name)
+    vars(module).update(members)
+    return module
+
+
+@pytest.fixture
+def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """Two installed servers, one that needs an option, and one that cannot be imported."""
+    garden = make_module(
+        "garden_command",
+        SUMMARY="Plants and beds.",
+        ARGUMENTS=(),
+        OPTIONS=(click.Option(["--beds"], type=int, default=1),),
+        build=lambda **given: Server("garden"),
+    )
+    shed = make_module(
+        "shed_command",
+        SUMMARY="Tools.",
+        ARGUMENTS=(),
+        OPTIONS=(click.Option(["--shed"]),),
+        build=lambda shed=None, **given: Server("shed") if shed else None,
+    )
+    monkeypatch.setitem(sys.modules, "garden_command", garden)
+    monkeypatch.setitem(sys.modules, "shed_command", shed)
+    found = [
+        EntryPoint("garden", "garden_command", GROUP),
+        EntryPoint("shed", "shed_command", GROUP),
+        EntryPoint("broken", "no_such_module_anywhere", GROUP),
+    ]
+    monkeypatch.setattr(plugins, "_entry_points", lambda group: found)
+    monkeypatch.setattr(
+        serve_command, "SERVERS", plugins.Plugins(GROUP, {"vault": "dovetail-vault"})
+    )
+    served: list[Any] = []
+
+    def serve_http(built: dict[str, Any], *_others: Any) -> int:
+        served.extend(built)
+        return 0
+
+    monkeypatch.setattr(serve_command, "_serve_http", serve_http)
+    yield served
+
+
+def test_help_lists_what_is_installed_what_is_missing_and_what_is_broken(
+    servers: list[Any],
+) -> None:
+    said = CliRunner().invoke(serve_command.serve, ["--help"], terminal_width=200)
+    assert said.exit_code == 0
+    commands = said.output.partition("Commands:")[2].strip().splitlines()
+    lines = dict(line.split(maxsplit=1) for line in commands)
+    assert lines["garden"] == "Plants and beds."
+    assert lines["vault"] == "(not installed: pip install dovetail-vault)"
+    assert "'no_such_module_anywhere' is missing" in lines["broken"]
+
+
+@pytest.mark.parametrize("words", [["vault"], ["vault", "--name", "x", "notes"]])
+def test_a_server_that_is_not_installed_says_how_to_install_it(
+    servers: list[Any], words: list[str]
+) -> None:
+    said = CliRunner().invoke(serve_command.serve, words)
+    assert said.exit_code == 2
+    assert "vault is not installed: pip install dovetail-vault" in said.output
+
+
+def test_an_unknown_server_is_refused(servers: list[Any]) -> None:
+    assert CliRunner().invoke(serve_command.serve, ["nothing"]).exit_code == 2
+
+
+def test_all_serves_what_is_installed_and_says_what_is_missing(servers: list[Any]) -> None:
+    said = CliRunner().invoke(serve_command.serve, ["all"])
+    assert said.exit_code == 0, said.output
+    assert servers == ["garden"]
+    assert "not served: vault is not installed: pip install dovetail-vault" in said.output
+    assert "not served: shed needs --shed" in said.output
+
+
+def test_one_server_without_the_option_it_needs_is_refused(servers: list[Any]) -> None:
+    said = CliRunner().invoke(serve_command.serve, ["shed"])
+    assert said.exit_code == 2 and "dovetail serve shed PATH" in said.output
+
+
+def test_http_options_are_refused_without_http(servers: list[Any]) -> None:
+    said = CliRunner().invoke(serve_command.serve, ["garden", "--stateless"])
+    assert said.exit_code == 2 and "only together with --http" in said.output
+
+
+def test_help_of_the_command_line_works_without_any_plugin(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(plugins, "_entry_points", lambda group: [])
+    monkeypatch.setattr(plugins.COMMANDS, "_found", None)
+    said = CliRunner().invoke(app, ["--help"], terminal_width=200)
+    monkeypatch.setattr(plugins.COMMANDS, "_found", None)
+    assert said.exit_code == 0
+    assert "(not installed: pip install dovetail-check)" in said.output
+
+
+def test_serve_imports_neither_rich_nor_the_client() -> None:
+    code = (
+        "import sys; sys.argv = ['dovetail', 'serve', '--help']\n"
+        "from dovetail.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print([name for name in ('rich', 'uvicorn', 'dovetail.client') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("[]")

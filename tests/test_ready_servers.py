@@ -1,0 +1,115 @@
+"""The ready-made servers through `dovetail serve`, and what the checker finds in them: nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from dovetail.cli.app import app
+from dovetail.cli.plugins import SERVERS as INSTALLED
+from dovetail.client import Client
+from dovetail.errors import DovetailError
+from dovetail.guard.key_file import KeyFile
+from tests.browser.driving import command as serve_browser
+from tests.design.driving import command as serve_design
+from tests.driving import serving_http
+from tests.graph.driving import command as serve_graph
+from tests.vault.driving import command as serve_vault
+from tests.vault.driving import write
+
+# The whole of a check, under coverage, on a machine that does other things too.
+PATIENCE = 100
+
+
+def _vault(folder: Path) -> list[str]:
+    root = folder / "vault"
+    write(root, "Oak.md", "---\ntags: [moc]\n---\n# Oak\n\nHard wood, see [[Pine]]\n")
+    write(root, "Sub/Pine.md", "# Pine\n\nSoft wood\n")
+    return serve_vault(root)
+
+
+SERVERS: dict[str, Callable[[Path], list[str]]] = {
+    "vault": _vault,
+    "graph": lambda folder: serve_graph(folder / "graph.db", "--debug-tools"),
+    "browser": lambda _: serve_browser("--enable-scripts"),
+    "design": serve_design,
+}
+
+
+async def check(*target: str) -> tuple[int | None, str]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "dovetail", "check", "--fail-on", "should", *target),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    async with asyncio.timeout(PATIENCE):
+        said, _ = await process.communicate()
+    return process.returncode, said.decode()
+
+
+def test_every_ready_server_is_checked() -> None:
+    assert SERVERS.keys() == INSTALLED.installed.keys()
+
+
+def test_every_server_has_what_the_command_needs() -> None:
+    for name in SERVERS:
+        module = INSTALLED.load(name)
+        assert module.SUMMARY and module.OPTIONS and callable(module.build)
+
+
+def test_help_names_the_servers_and_their_options() -> None:
+    assert "vault" in CliRunner().invoke(app, ["serve", "--help"]).output
+    assert "--read-only" in CliRunner().invoke(app, ["serve", "vault", "--help"]).output
+    assert "/vault/mcp" in CliRunner().invoke(app, ["serve", "all", "--help"]).output
+
+
+def test_tokens_are_for_one_server(tmp_path: Path) -> None:
+    words = ["serve", "all", "--db", str(tmp_path / "g.db"), "--vault", str(tmp_path)]
+    words += ["--dir", str(tmp_path / "designs"), "--index-dir", str(tmp_path / "index")]
+    words += ["--issuer", "https://id.example", "--resource", "https://a.example/mcp"]
+    said = CliRunner().invoke(app, words)
+    assert said.exit_code == 2 and "serve them one by one" in said.output
+
+
+def test_a_server_asks_for_a_key_and_lists_only_what_reads(tmp_path: Path) -> None:
+    keys = KeyFile(tmp_path / "keys.json")
+    key = keys.add("me")[1]
+    words = [*serve_graph(tmp_path / "g.db"), "--http", "0", "--keys", str(keys.path)]
+
+    async def run() -> None:
+        async with serving_http([*words, "--read-only"]) as [url]:
+            with pytest.raises(DovetailError):
+                async with Client(url, timeout=PATIENCE):
+                    pass
+            headers = {"Authorization": f"Bearer {key}"}
+            async with Client(url, headers=headers, timeout=PATIENCE) as client:
+                names = {tool.name for tool in await client.list_tools()}
+        assert "search_nodes" in names and "create_entities" not in names
+
+    asyncio.run(run())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(PATIENCE + 20)
+@pytest.mark.parametrize("name", SERVERS)
+def test_the_checker_finds_nothing_on_stdio(name: str, tmp_path: Path) -> None:
+    code, said = asyncio.run(check("--", *SERVERS[name](tmp_path)))
+    assert code == 0 and "0 failed, 0 warnings" in said, said
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(PATIENCE + 20)
+@pytest.mark.parametrize("name", SERVERS)
+def test_the_checker_finds_nothing_over_http(name: str, tmp_path: Path) -> None:
+    async def run() -> tuple[int | None, str]:
+        async with serving_http([*SERVERS[name](tmp_path), "--http", "0"]) as [url]:
+            return await check(url)
+
+    code, said = asyncio.run(run())
+    assert code == 0 and "0 failed, 0 warnings" in said, said
