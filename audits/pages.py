@@ -9,7 +9,7 @@ from pathlib import Path
 from audits.confirming import Confirmations
 from audits.servers import ROOT, Audited
 from dovetail_check.report import Report, ReportRow
-from dovetail_check.verdicts import Sight, Verdict
+from dovetail_check.verdicts import Visibility, Verdict
 
 __all__ = ["Outcome", "write_index", "write_page"]
 
@@ -107,7 +107,7 @@ def _section(server: Audited, report: Report, confirmations: Confirmations) -> I
 
 def _seen(row: ReportRow) -> Iterator[str]:
     """One line for each thing that was seen, with where."""
-    notes = row.said(Sight.BROKEN)
+    notes = row.said(Visibility.BROKEN)
     for text, places in list(notes.items())[:3]:
         where = sorted({sitting.partition(" ")[2] or sitting for sitting, _ in places})
         yield f"- {_plain(text)} ({', '.join(where)})"

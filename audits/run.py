@@ -88,9 +88,9 @@ def _prepare() -> None:
     shutil.rmtree(PLAY, ignore_errors=True)
     PLAY.mkdir(parents=True)
     (PLAY / "note.txt").write_text("a note\n")
-    author = ("-c", "user.name=Audit", "-c", "user.email=audit@example.org")
+    spec = ("-c", "user.name=Audit", "-c", "user.email=audit@example.org")
     for command in (("init", "--quiet"), ("add", "."), ("commit", "--quiet", "-m", "A note")):
-        subprocess.run(("git", *author, *command), cwd=PLAY, check=True)
+        subprocess.run(("git", *spec, *command), cwd=PLAY, check=True)
 
 
 def _version_of(server: Audited) -> str:

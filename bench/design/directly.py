@@ -82,10 +82,10 @@ class Direct:
     def _star(self, canvas: skia.Canvas, element: dict[str, Any], box: skia.Rect) -> None:
         path = skia.Path()
         for index in range(10):
-            reach = 1 if index % 2 == 0 else 0.4
+            channels = 1 if index % 2 == 0 else 0.4
             angle = math.pi * index / 5 - math.pi / 2
-            x = box.centerX() + reach * box.width() / 2 * math.cos(angle)
-            y = box.centerY() + reach * box.height() / 2 * math.sin(angle)
+            x = box.centerX() + channels * box.width() / 2 * math.cos(angle)
+            y = box.centerY() + channels * box.height() / 2 * math.sin(angle)
             (path.lineTo if index else path.moveTo)(x, y)
         path.close()
         canvas.drawPath(path, _fill(element))

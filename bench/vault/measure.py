@@ -78,7 +78,7 @@ def measure_vault(notes: int, repeats: int) -> Figures:
             ready = time.perf_counter() - server.begun
             complete = server.wait_until_complete()
             searches = _search(server, repeats)
-            outside = _edit_outside(server, vault)
+            fingerprint = _edit_outside(server, vault)
             listed, listing = server.list_everything()
             assert listed > notes, listed
             now, most = server.memory()
@@ -92,7 +92,7 @@ def measure_vault(notes: int, repeats: int) -> Figures:
             cold_seconds,
             ready,
             complete,
-            outside,
+            fingerprint,
             listing,
             now,
             max(most, most_cold),

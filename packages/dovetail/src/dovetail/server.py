@@ -21,11 +21,11 @@ from dovetail.errors import UsageError
 from dovetail.features.completion import Completions
 from dovetail.features.prompts import Prompts
 from dovetail.features.resources import Resources
-from dovetail.features.subscriptions import Change, Changed
+from dovetail.features.subscriptions import ChangeEvent, ChangeKind
 from dovetail.features.tasks import task_methods
 from dovetail.features.tools import Tools
+from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.connection import Connection
-from dovetail.runtime.door import Door
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.lifespan import Lifespan
 from dovetail.runtime.one_shot import handle_message
@@ -70,10 +70,10 @@ class Server:
         self.name = name
         self.version = version
         self.options = options or Options()
-        self._bus: MemoryBus[Change] = MemoryBus()
-        self.tools = Tools(self.options, self._changed(Changed.TOOLS), self._offer_tasks)
-        self.prompts = Prompts(self.options, self._changed(Changed.PROMPTS))
-        self.resources = Resources(self.options, self._changed(Changed.RESOURCES))
+        self._bus: MemoryBus[ChangeEvent] = MemoryBus()
+        self.tools = Tools(self.options, self._changed(ChangeKind.TOOLS), self._offer_tasks)
+        self.prompts = Prompts(self.options, self._changed(ChangeKind.PROMPTS))
+        self.resources = Resources(self.options, self._changed(ChangeKind.RESOURCES))
         self._completions = Completions(self.prompts, self.resources)
         self._capabilities: dict[str, Any] | None = None
         identity = Identity(
@@ -238,7 +238,7 @@ class Server:
         drain: Callable[[], Awaitable[None]] | None = None,
         scope: Any = None,
         principal: Principal | str | None = None,
-        guard: Door | None = None,
+        guard: AuthBackend | None = None,
     ) -> Connection:
         """Serve a client that stays connected; needs a running event loop.
 
@@ -251,7 +251,9 @@ class Server:
             engine, send, send_now=send_now, drain=drain, scope=scope, principal=caller
         )
 
-    def http_app(self, path: str = "/mcp", *, guard: Door | None = None, **options: Any) -> HttpApp:
+    def http_app(
+        self, path: str = "/mcp", *, guard: AuthBackend | None = None, **options: Any
+    ) -> HttpApp:
         """An ASGI application that serves this server over HTTP, both eras on one URL.
 
         Mount it anywhere, or hand it to an ASGI server; it needs no lifespan. Takes the
@@ -274,11 +276,11 @@ class Server:
 
     def resource_updated(self, uri: str) -> None:
         """Tell every client that watches this resource that it has changed."""
-        self._bus.publish(Change(Changed.RESOURCE, uri))
+        self._bus.publish(ChangeEvent(ChangeKind.RESOURCE, uri))
 
     def resource_list_changed(self) -> None:
         """Tell every client that listens that a `resource_list` has other resources now."""
-        self._bus.publish(Change(Changed.RESOURCES))
+        self._bus.publish(ChangeEvent(ChangeKind.RESOURCES))
 
     async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:
         """What resources/read would answer, for handlers (`ctx.read_resource`)."""
@@ -288,10 +290,10 @@ class Server:
         assert isinstance(shaped.result, ReadResourceResult)
         return shaped.result.contents
 
-    def _changed(self, what: Changed) -> Callable[[], None]:
+    def _changed(self, what: ChangeKind) -> Callable[[], None]:
         def changed() -> None:
             self._capabilities = None
-            self._bus.publish(Change(what))
+            self._bus.publish(ChangeEvent(what))
 
         return changed
 
@@ -332,4 +334,4 @@ class Server:
             *self.resources.lists.registry,
             *self._completions,
         )
-        return any(entry.author.context is not None for entry in registered)
+        return any(entry.spec.context is not None for entry in registered)

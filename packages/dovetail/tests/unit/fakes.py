@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from msgspec import Raw, Struct
 
-from dovetail.core.call import Ask, Call, Peer, Reach
+from dovetail.core.call import Ask, Call, ClientChannels, Peer
 from dovetail.core.era import CacheHint, Era
 from dovetail.core.identity import Identity
 from dovetail.eras.modern.subscriptions import ListenStream
@@ -61,7 +61,7 @@ class FakeOutbox:
 class FakeLink:
     """Keeps the sessions that are started and the streams that are open."""
 
-    reach = Reach()
+    channels = ClientChannels()
 
     def __init__(self) -> None:
         self.started: list[tuple[Revision, InitializeParams]] = []

@@ -23,12 +23,12 @@ def run_file(text: str, guard: GuardChoice | None = None) -> int:
     """Serve until stdin ends; 2 for a file that names no server, 4 for one that cannot run."""
     try:
         server = load_server(text)
-        door = None if guard is None else guard.make()
+        auth = None if guard is None else guard.make()
     except UsageError as error:
         return _complain(error, 2)
     except TransportError as error:
         return _complain(error, 4)
-    return run_server(server, door)
+    return run_server(server, auth)
 
 
 def run_server(server: Server, guard: Guard | None = None) -> int:

@@ -10,7 +10,7 @@ from dovetail.cli.serving import HttpRun, announce, find_loop
 from dovetail.errors import UsageError
 from dovetail.server import Server
 from dovetail.transports.http_server import bind, serve_app
-from dovetail.transports.side_by_side import SideBySide
+from dovetail.transports.path_router import PathRouter
 
 __all__ = ["run_several"]
 
@@ -38,7 +38,7 @@ def run_several(servers: Mapping[str, Server], run: HttpRun) -> None:
 
     only = next(iter(apps.values())) if len(apps) == 1 else None
     serving = serve_app(
-        only or SideBySide(apps),
+        only or PathRouter(apps),
         list(servers.values()),
         bind(run.host, run.port),
         parser=run.parser,

@@ -27,7 +27,7 @@ from dovetail.spec.models import ProgressParams
 from dovetail.wire import codec
 from dovetail.wire.messages import Batch, Malformed, Message, Notification, Request, Response
 
-__all__ = ["Call", "Exchange", "Listener", "ProgressCallback", "time_limit"]
+__all__ = ["Exchange", "Listener", "PendingRequest", "ProgressCallback", "time_limit"]
 
 ProgressCallback: TypeAlias = Callable[[ProgressParams], Awaitable[None] | None]
 
@@ -60,7 +60,7 @@ class _WireError(Struct):
 
 
 @dataclass(eq=False, slots=True)
-class Call:
+class PendingRequest:
     """A request that is waiting for its answer."""
 
     number: int
@@ -91,7 +91,7 @@ class Exchange:
         self._apart = Background()
         self._channel = channel
         self._numbers = count(1)
-        self._waiting: dict[bytes, Call] = {}
+        self._waiting: dict[bytes, PendingRequest] = {}
         self._gone: TransportError | None = None
         self._strays: deque[str] = deque(maxlen=_KEPT_STRAYS)
 
@@ -116,15 +116,15 @@ class Exchange:
         if self._gone is not None:
             raise TransportError(str(self._gone))
 
-    def start(self, method: str, progress: ProgressCallback | None = None) -> Call:
+    def start(self, method: str, progress: ProgressCallback | None = None) -> PendingRequest:
         """Take an id and wait for its answer; `transmit` sends it, `forget` gives up."""
         self.check_open()
         answer: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
-        call = Call(next(self._numbers), method, answer, progress)
+        call = PendingRequest(next(self._numbers), method, answer, progress)
         self._waiting[call.id] = call
         return call
 
-    async def transmit(self, call: Call, params: dict[str, Any] | None) -> None:
+    async def transmit(self, call: PendingRequest, params: dict[str, Any] | None) -> None:
         """Send the request of a started call."""
         if call.progress is not None:
             # progress.token-type (2025-11-25 basic/utilities/progress): unique among the
@@ -134,11 +134,11 @@ class Exchange:
         body = None if params is None else codec.encode(params)
         await self._channel.send(codec.encode_request(call.id, call.method, body))
 
-    def transmit_apart(self, call: Call, params: dict[str, Any] | None) -> None:
+    def transmit_apart(self, call: PendingRequest, params: dict[str, Any] | None) -> None:
         """Send it on the side, for a call whose answer comes long after other messages."""
         call.sending = self._apart.start(self._transmit_or_fail(call, params))
 
-    async def _transmit_or_fail(self, call: Call, params: dict[str, Any] | None) -> None:
+    async def _transmit_or_fail(self, call: PendingRequest, params: dict[str, Any] | None) -> None:
         try:
             await self.transmit(call, params)
         except (TransportError, PeerError) as error:
@@ -146,7 +146,7 @@ class Exchange:
             if not call.answer.done():
                 call.answer.set_exception(error)
 
-    def forget(self, call: Call, reason: str | None = None) -> None:
+    def forget(self, call: PendingRequest, reason: str | None = None) -> None:
         """Stop waiting; with a reason, the server is told that nobody waits any more."""
         self._waiting.pop(call.id, None)
         for task in call.told:
@@ -288,7 +288,7 @@ class Exchange:
             assert response.error is not None
             call.answer.set_exception(_read_error(call.method, response.error))
 
-    def _find_call(self, response: Response) -> Call | None:
+    def _find_call(self, response: Response) -> PendingRequest | None:
         if response.id is not None:
             return self._waiting.get(response.id)
         # base.error.id-omitted-if-unreadable (2025-11-25 basic/index): an error without an

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dovetail.client.channel import Channel, OnClosed, OnMessage, SessionEndedError
 from dovetail.client.http_connection import HttpResponse
 from dovetail.client.http_endpoint import parse_url
+from dovetail.client.http_failure import HttpFailure, find_secrets
 from dovetail.client.http_headers import (
     ToolHeaders,
     check_own_headers,
@@ -26,8 +27,7 @@ from dovetail.client.http_headers import (
 from dovetail.client.http_old_sse import OldSse
 from dovetail.client.http_pool import HttpPool
 from dovetail.client.http_reading import Reading
-from dovetail.client.http_refusal import Refusal, find_secrets
-from dovetail.client.http_session import HttpSession
+from dovetail.client.http_session import ClientHttpSession
 from dovetail.client.http_stream import EVENT_STREAM, Cursor, read_events
 from dovetail.errors import PeerError, TransportError
 from dovetail.wire import codec
@@ -63,7 +63,7 @@ class HttpChannel(Channel):
         self._limit = limit
         self._pool = HttpPool(self._endpoint)
         self._tools = ToolHeaders()
-        self._session: HttpSession | None = None
+        self._session: ClientHttpSession | None = None
         self._old: OldSse | None = None
         self._on_message: OnMessage = _drop
         self._on_closed: OnClosed = _drop
@@ -162,14 +162,14 @@ class HttpChannel(Channel):
         request = reading.request
         if response.status == 404 and reading.session is not None and reading.session.id:
             raise SessionEndedError(f"{self._endpoint} has ended the session (404)")
-        refusal = await Refusal.read(response, self._secrets)
+        refusal = await HttpFailure.read(response, self._secrets)
         is_first = reading.session is not None and self._session is None
         if is_first and request.method == "initialize" and refusal.may_be_old_sse:
             reading.refusal = refusal
         elif refusal.is_denial or not reading.take_error(refusal.body):
             raise refusal.to_error(request.method)
 
-    async def _fall_back(self, reading: Reading, refusal: Refusal, data: bytes) -> None:
+    async def _fall_back(self, reading: Reading, refusal: HttpFailure, data: bytes) -> None:
         """Try the transport that was there before Streamable HTTP."""
         old = OldSse(self._pool, self._own_headers, self._limit)
         method = reading.request.method
@@ -202,7 +202,7 @@ class HttpChannel(Channel):
         async with self._pool.exchange("POST", headers, data) as response:
             # 202 by the book; others say 200 or 204 and mean the same.
             if not 200 <= response.status < 300:
-                raise (await Refusal.read(response, self._secrets)).to_error(what)
+                raise (await HttpFailure.read(response, self._secrets)).to_error(what)
 
     async def _tell_if_possible(self, data: bytes) -> None:
         """Requests stand on their own here: one message that is lost does not end the rest."""
@@ -213,13 +213,13 @@ class HttpChannel(Channel):
 
     # -- the session of a legacy server -------------------------------------------------------
 
-    def _find_session(self, request: Request) -> HttpSession:
+    def _find_session(self, request: Request) -> ClientHttpSession:
         """The session of a request; the one of initialize counts once that is answered."""
         if self._session is None or request.method == "initialize":
-            return HttpSession(self._pool, self._own_headers, self._limit)
+            return ClientHttpSession(self._pool, self._own_headers, self._limit)
         return self._session
 
-    async def _take_session(self, session: HttpSession) -> None:
+    async def _take_session(self, session: ClientHttpSession) -> None:
         if session.is_agreed:
             previous, self._session = self._session, session
             if previous is not None:

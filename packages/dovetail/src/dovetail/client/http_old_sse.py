@@ -13,8 +13,8 @@ from dovetail.client.background import Background
 from dovetail.client.channel import OnClosed, OnMessage
 from dovetail.client.http_connection import Headers, HttpResponse
 from dovetail.client.http_endpoint import Endpoint
+from dovetail.client.http_failure import HttpFailure, find_secrets
 from dovetail.client.http_pool import HttpPool
-from dovetail.client.http_refusal import Refusal, find_secrets
 from dovetail.client.http_stream import EVENT_STREAM
 from dovetail.errors import PeerError, TransportError
 from dovetail.wire.framing import SseBuffer
@@ -58,7 +58,7 @@ class OldSse:
         async with self._pool.exchange("POST", headers, data, at=self._inbox) as response:
             # 202 by the book; others say 200 or 204 and mean the same.
             if not 200 <= response.status < 300:
-                raise (await Refusal.read(response, self._secrets)).to_error(what)
+                raise (await HttpFailure.read(response, self._secrets)).to_error(what)
 
     async def close(self) -> None:
         """Close the stream, which is how the server learns that the client is gone."""

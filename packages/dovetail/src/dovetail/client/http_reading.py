@@ -7,9 +7,9 @@ from msgspec import Struct
 
 from dovetail.client.channel import OnMessage
 from dovetail.client.http_connection import HttpResponse
+from dovetail.client.http_failure import HttpFailure
 from dovetail.client.http_headers import ToolHeaders
-from dovetail.client.http_refusal import Refusal
-from dovetail.client.http_session import HttpSession
+from dovetail.client.http_session import ClientHttpSession
 from dovetail.errors import PeerError, RpcError
 from dovetail.wire import codec
 from dovetail.wire.messages import Batch, Malformed, Request, Response
@@ -29,7 +29,7 @@ class Reading:
     def __init__(
         self,
         request: Request,
-        session: HttpSession | None,
+        session: ClientHttpSession | None,
         tools: ToolHeaders,
         deliver: OnMessage,
     ) -> None:
@@ -38,7 +38,7 @@ class Reading:
         self.session = session
         self.is_answered = False
         # Set instead of an answer where another transport may be what the server speaks.
-        self.refusal: Refusal | None = None
+        self.refusal: HttpFailure | None = None
         self._tools = tools
         self._deliver = deliver
 

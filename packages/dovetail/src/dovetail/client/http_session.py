@@ -23,7 +23,7 @@ from dovetail.client.http_stream import EVENT_STREAM, Cursor, read_events
 from dovetail.errors import PeerError, TransportError
 from dovetail.wire import codec
 
-__all__ = ["HttpSession"]
+__all__ = ["ClientHttpSession"]
 
 logger = logging.getLogger("dovetail")
 
@@ -41,7 +41,7 @@ class _Agreed(Struct, rename="camel"):
     protocol_version: str
 
 
-class HttpSession:
+class ClientHttpSession:
     """One handshake, and what goes with it."""
 
     def __init__(self, pool: HttpPool, own_headers: Headers, limit: int) -> None:

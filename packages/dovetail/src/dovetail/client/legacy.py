@@ -33,14 +33,14 @@ from dovetail.spec.revisions import Family, Revision, find_revision
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification, Request
 
-__all__ = ["LegacyEra"]
+__all__ = ["LegacyClientEra"]
 
 
 class _UpdatedParams(Struct):
     uri: str
 
 
-class LegacyEra(ClientEra):
+class LegacyClientEra(ClientEra):
     """A connection with a handshake."""
 
     def __init__(self, exchange: Exchange, settings: Settings, revision: Revision) -> None:
@@ -60,7 +60,7 @@ class LegacyEra(ClientEra):
     @classmethod
     async def open(
         cls, exchange: Exchange, settings: Settings, offer: Revision, *, exact: bool
-    ) -> LegacyEra:
+    ) -> LegacyClientEra:
         """Shake hands, offering a revision; `exact` takes no other one."""
         era = cls(exchange, settings, offer)
         era._offer, era._exact = offer, exact

@@ -12,7 +12,7 @@ from dovetail.client.results import ToolsListed, decode_result
 from dovetail.client.tasks import TaskCalls, TaskState
 
 if TYPE_CHECKING:
-    from dovetail.client.legacy import LegacyEra
+    from dovetail.client.legacy import LegacyClientEra
 
 __all__ = ["LegacyTaskCalls"]
 
@@ -47,7 +47,7 @@ class _Created(Struct):
 class LegacyTaskCalls(TaskCalls):
     """The client asks for a task where the server and the tool have said that they make some."""
 
-    def __init__(self, era: LegacyEra) -> None:
+    def __init__(self, era: LegacyClientEra) -> None:
         self._era = era
         # Tools by what they say of tasks, as far as they were listed.
         self._supports: dict[str, str] = {}

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from dovetail.client.era import ClientEra, Settings, check_log_level
-from dovetail.client.exchange import Call, Exchange, ProgressCallback, time_limit
+from dovetail.client.exchange import Exchange, PendingRequest, ProgressCallback, time_limit
 from dovetail.client.modern_tasks import ModernTaskCalls
 from dovetail.client.results import ServerFacts, ToolsListed, decode_result
 from dovetail.client.subscriptions import Change, Interest, Subscription, change_from
@@ -30,7 +30,7 @@ from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification, Request
 
-__all__ = ["Discovered", "ModernEra"]
+__all__ = ["Discovered", "ModernClientEra"]
 
 # A server that only wants to be asked again is given this long, doubled each time.
 _FIRST_PAUSE = 0.05
@@ -63,7 +63,7 @@ class _StreamParams(Struct):
 class _Stream:
     """One listen request and whom it feeds."""
 
-    call: Call
+    call: PendingRequest
     subscription: Subscription
     acknowledged: asyncio.Future[Interest] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
@@ -83,7 +83,7 @@ class _Stream:
             self.finish(error if isinstance(error, Exception) else None)
 
 
-class ModernEra(ClientEra):
+class ModernClientEra(ClientEra):
     """Requests that stand alone."""
 
     def __init__(self, exchange: Exchange, settings: Settings, revision: Revision) -> None:
@@ -321,7 +321,7 @@ class ModernEra(ClientEra):
 class _Relay(Subscription):
     """A subscription that nobody iterates: each change goes to the change callback at once."""
 
-    def __init__(self, era: ModernEra, interest: Interest) -> None:
+    def __init__(self, era: ModernClientEra, interest: Interest) -> None:
         super().__init__(era, interest)
         self._era = era
 

@@ -11,7 +11,7 @@ from dovetail.client.tasks import InputRequest, TaskCalls, TaskState
 from dovetail.errors import PeerError, RpcError
 
 if TYPE_CHECKING:
-    from dovetail.client.modern import ModernEra
+    from dovetail.client.modern import ModernClientEra
 
 __all__ = ["ModernTaskCalls"]
 
@@ -58,7 +58,7 @@ class _Task(Struct, rename="camel"):
 class ModernTaskCalls(TaskCalls):
     """Every request says that this client knows tasks."""
 
-    def __init__(self, era: ModernEra) -> None:
+    def __init__(self, era: ModernClientEra) -> None:
         self._era = era
         # Keys that have been answered, by task: one is never asked twice.
         self._answered: dict[str, set[str]] = {}

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from dovetail.client.channel import Channel, UnreachableError
 from dovetail.client.era import ClientEra, Settings
 from dovetail.client.exchange import Exchange
-from dovetail.client.legacy import LegacyEra
-from dovetail.client.modern import ModernEra
+from dovetail.client.legacy import LegacyClientEra
+from dovetail.client.modern import ModernClientEra
 from dovetail.errors import (
     HeaderMismatchError,
     MissingCapabilityError,
@@ -105,7 +105,7 @@ async def _open(
 
 
 async def _open_auto(exchange: Exchange, settings: Settings) -> ClientEra:
-    era = ModernEra(exchange, settings, MODERN[-1])
+    era = ModernClientEra(exchange, settings, MODERN[-1])
     try:
         found = await era.discover(min(settings.timeout, _PROBE_SECONDS))
     except UnsupportedVersionError as error:
@@ -153,7 +153,7 @@ async def _take_named_version(
 
 
 async def _open_modern(exchange: Exchange, settings: Settings, revision: Revision) -> ClientEra:
-    era = ModernEra(exchange, settings, revision)
+    era = ModernClientEra(exchange, settings, revision)
     try:
         found = await era.discover(settings.timeout)
     except UnsupportedVersionError as error:
@@ -171,7 +171,7 @@ async def _open_legacy(
     exchange: Exchange, settings: Settings, revision: Revision | None = None
 ) -> ClientEra:
     offer = revision or LATEST_LEGACY
-    return await LegacyEra.open(exchange, settings, offer, exact=revision is not None)
+    return await LegacyClientEra.open(exchange, settings, offer, exact=revision is not None)
 
 
 def _supported_by(error: RpcError) -> list[str] | None:

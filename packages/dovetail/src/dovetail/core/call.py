@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from dovetail.core.handler import Handler
 
 __all__ = [
-    "FULL_REACH",
+    "ALL_CHANNELS",
     "Ask",
     "Call",
+    "ClientChannels",
     "Detachable",
     "Given",
     "Host",
-    "Means",
     "Origin",
     "Outbox",
     "Peer",
-    "Reach",
     "Record",
     "Runner",
     "Sent",
+    "Services",
 ]
 
 
@@ -99,7 +99,7 @@ class Host(Protocol):
         """What resources/read would answer."""
 
 
-class Reach(NamedTuple):
+class ClientChannels(NamedTuple):
     """How far the client can be reached beside the answer; what carries a call knows it."""
 
     # It hears of changes when they happen: tools, prompts, resources.
@@ -108,7 +108,7 @@ class Reach(NamedTuple):
     messages: bool = True
 
 
-FULL_REACH = Reach()
+ALL_CHANNELS = ClientChannels()
 
 
 class Origin(Protocol):
@@ -203,7 +203,7 @@ class Sent:
         return self._outbox.drain().__await__()
 
 
-class Means(Protocol):
+class Services(Protocol):
     """What all calls of one server have in common."""
 
     @property
@@ -233,7 +233,7 @@ class Call:
     # Most calls never touch most of these, so they stay on the class until somebody sets
     # them: to assign them all would cost more than to decode the request.
     outbox: Outbox
-    means: Means
+    services: Services
     # Where the request comes from; has what the transport calls its scope.
     origin: Origin = Given(None)
     principal: Principal | None = None

@@ -30,7 +30,7 @@ from dovetail.errors import (
 from dovetail.spec.models import CallToolResult
 from dovetail.wire import codec
 
-__all__ = ["Dispatcher", "HookedDispatcher", "Interim", "MethodHandler", "Outcome", "Shaped"]
+__all__ = ["Dispatcher", "HookedDispatcher", "InputRequired", "MethodHandler", "Outcome", "Shaped"]
 
 logger = logging.getLogger("dovetail")
 
@@ -42,7 +42,7 @@ class Shaped(NamedTuple):
     hint: CacheHint
 
 
-class Interim(Exception):
+class InputRequired(Exception):
     """Not an error: the request ends with this body, and the client will come back."""
 
     def __init__(self, body: bytes) -> None:
@@ -148,7 +148,7 @@ class Dispatcher:
         return codec.encode_result(call.id, body)
 
     def _fault(self, call: Call, handler: MethodHandler, error: Exception) -> bytes:
-        if isinstance(error, Interim):
+        if isinstance(error, InputRequired):
             return codec.encode_result(call.id, error.body)
         if isinstance(error, RpcError):
             try:
@@ -267,7 +267,7 @@ class HookedDispatcher(Dispatcher):
         return super()._completed(call, outcome)
 
     def _fault(self, call: Call, handler: MethodHandler, error: Exception) -> bytes:
-        if not isinstance(error, Interim):
+        if not isinstance(error, InputRequired):
             call.watch.error = error
         return super()._fault(call, handler, error)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from dovetail.core.call import FULL_REACH, Reach
+from dovetail.core.call import ALL_CHANNELS, ClientChannels
 from dovetail.spec.keys import TASKS
 from dovetail.spec.models import Implementation
 from dovetail.spec.revisions import Revision
@@ -27,7 +27,7 @@ class Identity(NamedTuple):
     def capabilities_at(
         self,
         revision: Revision,
-        reach: Reach = FULL_REACH,
+        channels: ClientChannels = ALL_CHANNELS,
         *,
         owner: str | None = None,
     ) -> dict[str, Any]:
@@ -37,11 +37,11 @@ class Identity(NamedTuple):
         client would never hear of.
         """
         capabilities = dict(self.capabilities())
-        if not reach.changes:
+        if not channels.changes:
             for name, members in capabilities.items():
                 kept = {key: value for key, value in members.items() if key not in _CHANGES}
                 capabilities[name] = kept
-        if not reach.messages:
+        if not channels.messages:
             capabilities.pop("logging", None)
         if not revision.completions_capability:
             capabilities.pop("completions", None)

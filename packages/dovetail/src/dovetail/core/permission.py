@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NOTHING",
-    "Needs",
     "Permission",
+    "Requirements",
     "Restricted",
-    "Sight",
+    "Visibility",
     "has_scopes",
     "may_use",
     "read_scopes",
-    "sight_of",
+    "visibility_of",
 ]
 
 
-class Needs(NamedTuple):
+class Requirements(NamedTuple):
     """What using something takes."""
 
     scopes: frozenset[str] = frozenset()
@@ -37,7 +37,7 @@ class Needs(NamedTuple):
     writes: bool = False
 
 
-NOTHING = Needs()
+NOTHING = Requirements()
 
 
 class Permission(NamedTuple):
@@ -53,44 +53,46 @@ class Permission(NamedTuple):
 _NO_GUARD = Permission()
 
 
-class Sight(NamedTuple):
+class Visibility(NamedTuple):
     """What one caller can see of a registry."""
 
     read_only: bool
     # None: every scope there is.
     scopes: frozenset[str] | None
 
-    def shows(self, needs: Needs) -> bool:
+    def shows(self, requirements: Requirements) -> bool:
         """Whether something with these needs exists for the caller."""
-        if self.read_only and needs.writes:
+        if self.read_only and requirements.writes:
             return False
-        return self.scopes is None or needs.scopes <= self.scopes
+        return self.scopes is None or requirements.scopes <= self.scopes
 
 
-def may_use(call: Call, needs: Needs) -> bool:
+def may_use(call: Call, requirements: Requirements) -> bool:
     """Whether the caller may use something; False where it does not exist for it.
 
     Raises InsufficientScopeError where the caller could get what is missing.
     """
-    permission = call.means.permission or _NO_GUARD
-    if permission.read_only and needs.writes:
+    permission = call.services.permission or _NO_GUARD
+    if permission.read_only and requirements.writes:
         return False
-    if _holds(call.principal, needs.scopes):
+    if _holds(call.principal, requirements.scopes):
         return True
     held = call.principal.scopes if call.principal is not None else frozenset()
-    if not needs.scopes - held <= permission.step_up:
+    if not requirements.scopes - held <= permission.step_up:
         return False
     # auth.scope.challenge-needed, auth.scope.single-challenge: all that the operation takes
-    challenge = permission.challenge(needs.scopes) if permission.challenge is not None else None
-    raise InsufficientScopeError(sorted(needs.scopes), challenge=challenge)
+    challenge = (
+        permission.challenge(requirements.scopes) if permission.challenge is not None else None
+    )
+    raise InsufficientScopeError(sorted(requirements.scopes), challenge=challenge)
 
 
-def has_scopes(call: Call, needs: Needs) -> bool:
+def has_scopes(call: Call, requirements: Requirements) -> bool:
     """Whether the caller has been given every scope that this takes; what it could get is not it.
 
     For what runs an author's function unasked: it must never run without its scopes.
     """
-    return _holds(call.principal, needs.scopes)
+    return _holds(call.principal, requirements.scopes)
 
 
 def _holds(principal: Principal | None, scopes: frozenset[str]) -> bool:
@@ -111,21 +113,21 @@ class Restricted(Protocol):
         """Whether any of them may change something."""
 
 
-def sight_of(call: Call, things: Restricted) -> Sight | None:
+def visibility_of(call: Call, things: Restricted) -> Visibility | None:
     """What the caller sees of these things; None: everything.
 
     Only scopes that something needs are looked at, so callers that differ in others share what
     has been encoded for one of them.
     """
-    permission = call.means.permission or _NO_GUARD
+    permission = call.services.permission or _NO_GUARD
     principal = call.principal
     read_only = permission.read_only and things.writes
     if not things.scopes:
-        return Sight(True, None) if read_only else None
+        return Visibility(True, None) if read_only else None
     if principal is not None and principal.trusted:
-        return Sight(read_only, None)
+        return Visibility(read_only, None)
     held = principal.scopes if principal is not None else frozenset()
-    return Sight(read_only, things.scopes & (held | permission.step_up))
+    return Visibility(read_only, things.scopes & (held | permission.step_up))
 
 
 def read_scopes(given: Iterable[str], what: str) -> frozenset[str]:

@@ -13,17 +13,17 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from dovetail.core.cursor import decode_cursor, encode_cursor
-from dovetail.core.permission import NOTHING, Needs, Sight
+from dovetail.core.permission import NOTHING, Requirements, Visibility
 from dovetail.errors import DuplicateError, UsageError
 
-__all__ = ["Page", "Registry"]
+__all__ = ["Registry", "RegistryPage"]
 
 T = TypeVar("T")
 
 _LONGEST_COMPARED = 128
 
 
-class Page(Generic[T]):
+class RegistryPage(Generic[T]):
     """Some entries in order, and the cursor of the next page if there is one."""
 
     __slots__ = ("entries", "next_cursor")
@@ -46,13 +46,13 @@ class Registry(Generic[T]):
         # All scopes that any entry needs, and whether any may change something.
         self.scopes: frozenset[str] = frozenset()
         self.writes = False
-        self._needs: dict[str, Needs] = {}
+        self._needs: dict[str, Requirements] = {}
         self._entries: dict[str, T] = {}
         self._positions: dict[str, int] = {}
         self._next_position = 1
         self._on_change = on_change
 
-    def add(self, name: str, entry: T, needs: Needs = NOTHING) -> None:
+    def add(self, name: str, entry: T, requirements: Requirements = NOTHING) -> None:
         """Put an entry under a name that is free; `needs` is what a caller must have to see it."""
         if name in self._entries:
             raise DuplicateError(
@@ -62,9 +62,9 @@ class Registry(Generic[T]):
         self._entries[name] = entry
         self._positions[name] = self._next_position
         self._next_position += 1
-        self._needs[name] = needs
-        self.scopes |= needs.scopes
-        self.writes |= needs.writes
+        self._needs[name] = requirements
+        self.scopes |= requirements.scopes
+        self.writes |= requirements.writes
         self._changed()
 
     def remove(self, name: str) -> T:
@@ -73,8 +73,10 @@ class Registry(Generic[T]):
             raise UsageError(f"no {self.kind} {name!r} to remove{self.suggestion(name)}")
         entry = self._entries.pop(name)
         del self._positions[name], self._needs[name]
-        self.scopes = frozenset().union(*(needs.scopes for needs in self._needs.values()))
-        self.writes = any(needs.writes for needs in self._needs.values())
+        self.scopes = frozenset().union(
+            *(requirements.scopes for requirements in self._needs.values())
+        )
+        self.writes = any(requirements.writes for requirements in self._needs.values())
         self._changed()
         return entry
 
@@ -82,25 +84,25 @@ class Registry(Generic[T]):
         """The entry of this name, or None."""
         return self._entries.get(name)
 
-    def page(self, cursor: str | None, sight: Sight | None = None) -> Page[T]:
+    def page(self, cursor: str | None, visibility: Visibility | None = None) -> RegistryPage[T]:
         """The entries after `cursor`; raises InvalidParamsError for a cursor of no list of ours.
 
         A page is filled with what can be seen, so its size says nothing of the rest.
         """
         after = 0 if cursor is None else decode_cursor(cursor, self.kind, salt=self.kind)
-        names = [name for name in self._seen(sight) if self._positions[name] > after]
+        names = [name for name in self._seen(visibility) if self._positions[name] > after]
         if self.page_size is None or len(names) <= self.page_size:
-            return Page([self._entries[name] for name in names], None)
+            return RegistryPage([self._entries[name] for name in names], None)
         names = names[: self.page_size]
         last = self._positions[names[-1]]
-        return Page(
+        return RegistryPage(
             [self._entries[name] for name in names],
             encode_cursor(self.kind, last, salt=self.kind),
         )
 
-    def suggestion(self, name: str, sight: Sight | None = None) -> str:
+    def suggestion(self, name: str, visibility: Visibility | None = None) -> str:
         """`; did you mean 'x'?` or `; there is: 'x', 'y'` for an unknown name, else nothing."""
-        known = self._seen(sight)
+        known = self._seen(visibility)
         # The name is the peer's and difflib is quadratic: of a long one only the head counts.
         close = difflib.get_close_matches(name[:_LONGEST_COMPARED], known, n=3, cutoff=0.5)
         if close:
@@ -111,10 +113,12 @@ class Registry(Generic[T]):
             return f"; there is: {', '.join(map(repr, known))}"
         return f"; there are {len(known)} {self.kind}s, see the list"
 
-    def _seen(self, sight: Sight | None) -> list[str]:
-        if sight is None:
+    def _seen(self, visibility: Visibility | None) -> list[str]:
+        if visibility is None:
             return list(self._entries)
-        return [name for name, needs in self._needs.items() if sight.shows(needs)]
+        return [
+            name for name, requirements in self._needs.items() if visibility.shows(requirements)
+        ]
 
     def _changed(self) -> None:
         self.encoded.clear()

@@ -9,7 +9,7 @@ from typing import Any
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler
 from dovetail.errors import DuplicateError, InvalidParamsError, UsageError
-from dovetail.features.handlers import Author, look_at
+from dovetail.features.handlers import HandlerSpec, inspect_handler
 from dovetail.features.prompts import Prompts
 from dovetail.features.resources import Resources
 from dovetail.spec.models import CompleteParams, CompleteResult, Completion, PromptReference
@@ -25,25 +25,25 @@ _PROMPT = "prompt"
 class _Completer:
     """A function that suggests values for one argument."""
 
-    __slots__ = ("_names", "author")
+    __slots__ = ("_names", "spec")
 
-    def __init__(self, author: Author) -> None:
+    def __init__(self, spec: HandlerSpec) -> None:
         self._names = [
-            name for name in inspect.signature(author.function).parameters if name != author.context
+            name for name in inspect.signature(spec.function).parameters if name != spec.context
         ]
         if not 1 <= len(self._names) <= 2:
             raise UsageError(
                 f"a completer takes the text typed so far and, if it wants, the arguments settled "
-                f"so far; {author.name!r} takes {len(self._names)} parameters"
+                f"so far; {spec.name!r} takes {len(self._names)} parameters"
             )
-        self.author = author
+        self.spec = spec
 
     def arguments(self, call: Call, params: CompleteParams) -> dict[str, Any]:
         """The keyword arguments for one run."""
         settled = (params.context.arguments if params.context else None) or {}
         # A function that takes one parameter is not told what is settled.
         given = zip(self._names, (params.argument.value, settled), strict=False)
-        return self.author.arguments(call, dict(given))
+        return self.spec.arguments(call, dict(given))
 
 
 class Completions:
@@ -81,15 +81,15 @@ class Completions:
         key = (kind, name, argument)
         if key in self._completers:
             raise DuplicateError(f"{kind} {name!r} has a completer for {argument!r} already")
-        self._completers[key] = _Completer(look_at(function, kind="completer"))
+        self._completers[key] = _Completer(inspect_handler(function, kind="completer"))
 
     def _target(self, target: Any) -> tuple[str, str, tuple[str, ...]]:
         for prompt in self._prompts.registry:
-            if prompt.author.function == target or prompt.listing.name == target:
+            if prompt.spec.function == target or prompt.listing.name == target:
                 return _PROMPT, prompt.listing.name, prompt.arguments.names
         for template in self._resources.templates_registry:
             text = template.template.text
-            if template.author.function == target or text == target:
+            if template.spec.function == target or text == target:
                 return "resource template", text, template.template.variables
         raise UsageError(
             f"nothing to complete: {target!r} is no prompt and no resource template of this server"
@@ -118,7 +118,7 @@ class Completions:
         if completer is None:
             return CompleteResult(completion=Completion(values=[], total=0, has_more=False))
         values = completer.arguments(call, params)
-        return call.means.runner.start(call, completer.author.handler, values, _shape)
+        return call.services.runner.start(call, completer.spec.handler, values, _shape)
 
 
 def _shape(call: Call, found: Any) -> CompleteResult:

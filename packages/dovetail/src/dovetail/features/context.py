@@ -65,7 +65,7 @@ class Context(CallFacts):
     @property
     def lifespan(self) -> Any:
         """What the server's lifespan yielded."""
-        return self._call.means.lifespan.state
+        return self._call.services.lifespan.state
 
     @property
     def cancelled(self) -> bool:
@@ -90,11 +90,11 @@ class Context(CallFacts):
 
     def resource_updated(self, uri: str) -> None:
         """Tell every client that watches this resource that it has changed."""
-        self._call.means.host.resource_updated(uri)
+        self._call.services.host.resource_updated(uri)
 
     async def read_resource(self, uri: str) -> list[ResourceContents]:
         """Read a resource of this server."""
-        return await self._call.means.host.read_resource(self._call, uri)
+        return await self._call.services.host.read_resource(self._call, uri)
 
     # -- asking -----------------------------------------------------------------------
 

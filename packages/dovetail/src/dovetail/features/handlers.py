@@ -1,4 +1,4 @@
-"""Author's functions, looked at once when they are registered."""
+"""HandlerSpec's functions, looked at once when they are registered."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from dovetail.core.schema import Description, parse_docstring
 from dovetail.errors import UsageError
 from dovetail.features.context import Context
 
-__all__ = ["Author", "look_at"]
+__all__ = ["HandlerSpec", "inspect_handler"]
 
 
-class Author(NamedTuple):
+class HandlerSpec(NamedTuple):
     """An author's function and everything registration needs to know of it."""
 
     function: Callable[..., Any]
@@ -45,7 +45,7 @@ class Author(NamedTuple):
         return values
 
 
-def look_at(
+def inspect_handler(
     function: Callable[..., Any],
     *,
     kind: str,
@@ -53,7 +53,7 @@ def look_at(
     blocking: bool | None = None,
     timeout: float | None = None,
     idle_timeout: float | None = None,
-) -> Author:
+) -> HandlerSpec:
     """Find out how to run `function` and what it wants."""
     if not callable(function):
         raise UsageError(f"a {kind} is a function, got {type(function).__name__}")
@@ -64,7 +64,7 @@ def look_at(
     hints = _hints(function, own_name)
     runnable = _by_keyword(function, own_name)
     style = _style(function, blocking, own_name)
-    return Author(
+    return HandlerSpec(
         function=function,
         handler=Handler(runnable, style, f"{kind} {own_name!r}", timeout, idle_timeout),
         name=own_name,

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from dovetail.core.call import Call
 from dovetail.core.era import CacheHint, Encoded
-from dovetail.core.permission import sight_of
+from dovetail.core.permission import visibility_of
 from dovetail.core.registry import Registry
 from dovetail.spec.models import ListParams
 from dovetail.spec.revisions import Revision
@@ -31,16 +31,16 @@ def answer_page(
     params: ListParams = call.params  # type: ignore[assignment]
     revision = call.era.revision
     # What callers see differs; those that see the same share what is encoded.
-    is_guarded = call.means.permission is not None
-    sight = sight_of(call, registry) if registry.scopes or is_guarded else None
-    key = (revision.order, params.cursor, sight, is_guarded)
+    is_guarded = call.services.permission is not None
+    visibility = visibility_of(call, registry) if registry.scopes or is_guarded else None
+    key = (revision.order, params.cursor, visibility, is_guarded)
     body = registry.encoded.get(key)
     if body is None:
-        page = registry.page(params.cursor, sight)
+        page = registry.page(params.cursor, visibility)
         result: dict[str, Any] = {member: [listed(entry, revision) for entry in page.entries]}
         if page.next_cursor is not None:
             result["nextCursor"] = page.next_cursor
-        if sight is not None or is_guarded:
+        if visibility is not None or is_guarded:
             # caching.public-aware (2026-07-28 server/utilities/caching): it is not for everybody
             hint = hint._replace(scope="private")
         body = call.era.complete(result, hint)

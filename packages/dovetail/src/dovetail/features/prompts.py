@@ -11,12 +11,12 @@ from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.options import Options
-from dovetail.core.permission import Needs, may_use, read_scopes, sight_of
+from dovetail.core.permission import Requirements, may_use, read_scopes, visibility_of
 from dovetail.core.registry import Registry
 from dovetail.core.schema import ArgumentsSchema, arguments_schema
 from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError
 from dovetail.features.content import Message, fit_block, to_block
-from dovetail.features.handlers import Author, look_at
+from dovetail.features.handlers import HandlerSpec, inspect_handler
 from dovetail.features.pagination import answer_page
 from dovetail.spec.fields import project
 from dovetail.spec.models import (
@@ -37,15 +37,19 @@ __all__ = ["Prompts"]
 class RegisteredPrompt:
     """A prompt: the listing and the function behind it."""
 
-    __slots__ = ("arguments", "author", "listing", "needs")
+    __slots__ = ("arguments", "listing", "requirements", "spec")
 
     def __init__(
-        self, author: Author, listing: Prompt, arguments: ArgumentsSchema, needs: Needs
+        self,
+        spec: HandlerSpec,
+        listing: Prompt,
+        arguments: ArgumentsSchema,
+        requirements: Requirements,
     ) -> None:
-        self.author = author
+        self.spec = spec
         self.listing = listing
         self.arguments = arguments
-        self.needs = needs
+        self.requirements = requirements
 
     def shape(self, call: Call, value: Any) -> GetPromptResult:
         """What the function returned, as the client of this call can be told."""
@@ -81,20 +85,24 @@ class Prompts:
 
         `scopes`: what a caller must have been given; to others there is no such prompt.
         """
-        author = look_at(function, kind="prompt", name=name, blocking=blocking, timeout=timeout)
+        spec = inspect_handler(
+            function, kind="prompt", name=name, blocking=blocking, timeout=timeout
+        )
         # A prompt's arguments are strings by protocol; typed parameters are read from them.
-        arguments = arguments_schema(function, skip=author.skipped, accept_json_strings=True)
+        arguments = arguments_schema(function, skip=spec.skipped, accept_json_strings=True)
         listing = Prompt(
-            name=author.name,
+            name=spec.name,
             title=title,
-            description=description or author.description.summary or None,
+            description=description or spec.description.summary or None,
             icons=icons,
-            arguments=[_argument(argument, arguments, author) for argument in arguments.names]
+            arguments=[_argument(argument, arguments, spec) for argument in arguments.names]
             or None,
             meta=meta,
         )
-        needs = Needs(read_scopes(scopes, author.name))
-        self.registry.add(author.name, RegisteredPrompt(author, listing, arguments, needs), needs)
+        requirements = Requirements(read_scopes(scopes, spec.name))
+        self.registry.add(
+            spec.name, RegisteredPrompt(spec, listing, arguments, requirements), requirements
+        )
         return listing
 
     def remove(self, name: str) -> None:
@@ -115,9 +123,11 @@ class Prompts:
     def find(self, call: Call, name: str) -> RegisteredPrompt:
         """The prompt a client named."""
         prompt = self.registry.get(name)
-        if prompt is None or (prompt.needs.scopes and not may_use(call, prompt.needs)):
+        if prompt is None or (
+            prompt.requirements.scopes and not may_use(call, prompt.requirements)
+        ):
             # prompts.get.unknown-32602 (2025-11-25 server/prompts)
-            hint = self.registry.suggestion(name, sight_of(call, self.registry))
+            hint = self.registry.suggestion(name, visibility_of(call, self.registry))
             raise InvalidParamsError(f"Unknown prompt: {name[:100]!r}{hint}")
         return prompt
 
@@ -136,14 +146,14 @@ class Prompts:
             raise InvalidParamsError(
                 f"Invalid arguments for prompt {params.name!r}: {error}"
             ) from None
-        author = prompt.author
-        runner = call.means.runner
-        return runner.start(call, author.handler, author.arguments(call, values), prompt.shape)
+        spec = prompt.spec
+        runner = call.services.runner
+        return runner.start(call, spec.handler, spec.arguments(call, values), prompt.shape)
 
 
-def _argument(name: str, arguments: ArgumentsSchema, author: Author) -> PromptArgument:
+def _argument(name: str, arguments: ArgumentsSchema, spec: HandlerSpec) -> PromptArgument:
     schema = arguments.json_schema["properties"][name]
-    description = schema.get("description") or author.description.parameters.get(name)
+    description = schema.get("description") or spec.description.parameters.get(name)
     required = name in arguments.required
     return PromptArgument(name=name, description=description, required=required or None)
 

@@ -15,11 +15,11 @@ from typing import Any
 from dovetail.core.call import Call
 from dovetail.core.cursor import decode_text_cursor, encode_text_cursor
 from dovetail.core.era import CacheHint, Encoded
-from dovetail.core.permission import Needs, has_scopes, read_scopes
+from dovetail.core.permission import Requirements, has_scopes, read_scopes
 from dovetail.core.registry import Registry
 from dovetail.core.uri_template import is_uri
 from dovetail.errors import UsageError
-from dovetail.features.handlers import Author, look_at
+from dovetail.features.handlers import HandlerSpec, inspect_handler
 from dovetail.spec.fields import project
 from dovetail.spec.models import Resource
 
@@ -43,18 +43,18 @@ class ResourcePage:
 class RegisteredList:
     """An author's function that answers pages."""
 
-    __slots__ = ("author", "needs", "number", "takes_limit")
+    __slots__ = ("number", "requirements", "spec", "takes_limit")
 
-    def __init__(self, author: Author, needs: Needs, number: int) -> None:
-        names = set(inspect.signature(author.function).parameters) - {author.context}
+    def __init__(self, spec: HandlerSpec, requirements: Requirements, number: int) -> None:
+        names = set(inspect.signature(spec.function).parameters) - {spec.context}
         if _CURSOR not in names or names - {_CURSOR, _LIMIT}:
             raise UsageError(
                 f"a resource list is a function of cursor (str, None for the first page) and, if "
-                f"it wants, limit (int) and a Context; {author.name!r} takes "
+                f"it wants, limit (int) and a Context; {spec.name!r} takes "
                 f"{', '.join(sorted(names)) or 'nothing'}"
             )
-        self.author = author
-        self.needs = needs
+        self.spec = spec
+        self.requirements = requirements
         self.number = number
         self.takes_limit = _LIMIT in names
 
@@ -63,11 +63,11 @@ class RegisteredList:
         values: dict[str, Any] = {_CURSOR: cursor}
         if self.takes_limit:
             values[_LIMIT] = limit
-        return self.author.arguments(call, values)
+        return self.spec.arguments(call, values)
 
     def check(self, found: Any, cursor: str | None) -> ResourcePage:
         """What the function returned, if it is a page."""
-        what = f"resource list {self.author.name!r}"
+        what = f"resource list {self.spec.name!r}"
         if not isinstance(found, ResourcePage):
             raise UsageError(
                 f"{what} must return a ResourcePage(resources, cursor), got {type(found).__name__}"
@@ -112,13 +112,13 @@ class ResourceLists:
         scopes: Iterable[str] = (),
     ) -> None:
         """Register a function of cursor and limit that returns a `ResourcePage`."""
-        author = look_at(
+        spec = inspect_handler(
             function, kind="resource list", name=name, blocking=blocking, timeout=timeout
         )
-        needs = Needs(read_scopes(scopes, author.name))
+        requirements = Requirements(read_scopes(scopes, spec.name))
         # Cursors name a list by its number, which is the same in every process of a server.
         number = len(self.registry) + 1
-        self.registry.add(author.name, RegisteredList(author, needs, number), needs)
+        self.registry.add(spec.name, RegisteredList(spec, requirements, number), requirements)
 
     def answer(
         self,
@@ -138,7 +138,9 @@ class ResourceLists:
             return _complete(call, entries, following, hint)
         number, own = start or (0, "")
         shown = [
-            each for each in self.registry if each.number >= number and has_scopes(call, each.needs)
+            each
+            for each in self.registry
+            if each.number >= number and has_scopes(call, each.requirements)
         ]
         limit = self._page_size - len(entries)
         if not shown or limit < 1:
@@ -155,15 +157,15 @@ class ResourceLists:
             return _complete(call, entries, following, hint)
 
         arguments = first.arguments(call, given, limit)
-        return call.means.runner.start(call, first.author.handler, arguments, shape)
+        return call.services.runner.start(call, first.spec.handler, arguments, shape)
 
     def _is_personal(self, call: Call) -> bool:
         """Whether callers may get different lists."""
         return bool(
-            call.means.permission is not None
+            call.services.permission is not None
             or self._fixed.scopes
             or self.registry.scopes
-            or any(each.author.context is not None for each in self.registry)
+            or any(each.spec.context is not None for each in self.registry)
         )
 
 

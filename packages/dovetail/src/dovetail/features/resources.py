@@ -11,7 +11,7 @@ from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Shaped
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.options import Options
-from dovetail.core.permission import Needs, may_use, read_scopes, sight_of
+from dovetail.core.permission import Requirements, may_use, read_scopes, visibility_of
 from dovetail.core.registry import Registry
 from dovetail.core.schema import ArgumentsSchema, arguments_schema
 from dovetail.core.uri_template import UnsafeValue, UriTemplate, is_template, is_uri
@@ -24,7 +24,7 @@ from dovetail.errors import (
     UsageError,
 )
 from dovetail.features.content import EmbeddedResource, Image, to_contents, to_json
-from dovetail.features.handlers import Author, look_at
+from dovetail.features.handlers import HandlerSpec, inspect_handler
 from dovetail.features.pagination import answer_page
 from dovetail.features.resource_lists import ResourceLists
 from dovetail.spec.fields import project
@@ -52,33 +52,35 @@ _MOST_SUGGESTED = 5
 class RegisteredResource:
     """A resource of a fixed URI."""
 
-    __slots__ = ("author", "hint", "listing", "needs")
+    __slots__ = ("hint", "listing", "requirements", "spec")
 
-    def __init__(self, author: Author, listing: Resource, hint: CacheHint, needs: Needs) -> None:
-        self.author = author
+    def __init__(
+        self, spec: HandlerSpec, listing: Resource, hint: CacheHint, requirements: Requirements
+    ) -> None:
+        self.spec = spec
         self.listing = listing
         self.hint = hint
-        self.needs = needs
+        self.requirements = requirements
 
 
 class RegisteredTemplate:
     """A family of resources."""
 
-    __slots__ = ("arguments", "author", "hint", "listing", "needs", "template")
+    __slots__ = ("arguments", "hint", "listing", "requirements", "spec", "template")
 
     def __init__(
         self,
-        author: Author,
+        spec: HandlerSpec,
         listing: ResourceTemplate,
         hint: CacheHint,
-        needs: Needs,
+        requirements: Requirements,
         template: UriTemplate,
         arguments: ArgumentsSchema,
     ) -> None:
-        self.author = author
+        self.spec = spec
         self.listing = listing
         self.hint = hint
-        self.needs = needs
+        self.requirements = requirements
         self.template = template
         self.arguments = arguments
 
@@ -119,31 +121,38 @@ class Resources:
 
         `scopes`: what a caller must have been given; to others there is no such resource.
         """
-        author = look_at(function, kind="resource", name=name, blocking=blocking, timeout=timeout)
+        spec = inspect_handler(
+            function, kind="resource", name=name, blocking=blocking, timeout=timeout
+        )
         common: dict[str, Any] = {
-            "name": author.name,
+            "name": spec.name,
             "title": title,
-            "description": description or author.description.summary or None,
-            "mime_type": mime_type or _mime_type_of(author.returns),
+            "description": description or spec.description.summary or None,
+            "mime_type": mime_type or _mime_type_of(spec.returns),
             "annotations": annotations,
             "icons": icons,
             "meta": meta,
         }
         hint = _hint(ttl_ms, cache_scope)
-        needs = Needs(read_scopes(scopes, author.name))
+        requirements = Requirements(read_scopes(scopes, spec.name))
         if is_template(uri):
-            return self._add_template(uri, author, common, hint, needs)
-        return self._add_fixed(uri, author, {**common, "size": size}, hint, needs)
+            return self._add_template(uri, spec, common, hint, requirements)
+        return self._add_fixed(uri, spec, {**common, "size": size}, hint, requirements)
 
     def _add_fixed(
-        self, uri: str, author: Author, common: dict[str, Any], hint: CacheHint, needs: Needs
+        self,
+        uri: str,
+        spec: HandlerSpec,
+        common: dict[str, Any],
+        hint: CacheHint,
+        requirements: Requirements,
     ) -> Resource:
         if not is_uri(uri):
             raise UsageError(f"a resource needs a URI such as notes://today, got {uri!r}")
         unfilled = [
             parameter
-            for parameter in inspect.signature(author.function).parameters.values()
-            if parameter.name != author.context and parameter.default is parameter.empty
+            for parameter in inspect.signature(spec.function).parameters.values()
+            if parameter.name != spec.context and parameter.default is parameter.empty
         ]
         if unfilled:
             raise UsageError(
@@ -151,21 +160,26 @@ class Resources:
                 f"{{{unfilled[0].name}}} into it or give the parameter a default"
             )
         listing = Resource(uri=uri, **common)
-        self.registry.add(uri, RegisteredResource(author, listing, hint, needs), needs)
+        self.registry.add(uri, RegisteredResource(spec, listing, hint, requirements), requirements)
         return listing
 
     def _add_template(
-        self, uri: str, author: Author, common: dict[str, Any], hint: CacheHint, needs: Needs
+        self,
+        uri: str,
+        spec: HandlerSpec,
+        common: dict[str, Any],
+        hint: CacheHint,
+        requirements: Requirements,
     ) -> ResourceTemplate:
         template = UriTemplate(uri)
-        arguments = arguments_schema(author.function, skip=author.skipped, accept_json_strings=True)
+        arguments = arguments_schema(spec.function, skip=spec.skipped, accept_json_strings=True)
         missing = set(template.variables) - set(arguments.names)
         unfilled = (arguments.required - set(template.variables)) | (
             arguments.required & template.optional
         )
         if missing or unfilled:
             raise UsageError(
-                f"template {uri!r} and function {author.name!r} do not fit: "
+                f"template {uri!r} and function {spec.name!r} do not fit: "
                 + "; ".join(
                     [f"variable {name!r} has no parameter" for name in sorted(missing)]
                     + [f"parameter {name!r} is not always in the URI, give it a default"
@@ -174,7 +188,9 @@ class Resources:
             )  # fmt: skip
         listing = ResourceTemplate(uri_template=uri, **common)
         self.templates_registry.add(
-            uri, RegisteredTemplate(author, listing, hint, needs, template, arguments), needs
+            uri,
+            RegisteredTemplate(spec, listing, hint, requirements, template, arguments),
+            requirements,
         )
         return listing
 
@@ -194,10 +210,10 @@ class Resources:
         return len(self.registry) + len(self.templates_registry) + len(self.lists.registry)
 
     def _suggestion(self, call: Call, uri: str) -> str:
-        sight = sight_of(call, self.templates_registry)
-        shown = self.templates_registry.page(None, sight).entries[:_MOST_SUGGESTED]
+        visibility = visibility_of(call, self.templates_registry)
+        shown = self.templates_registry.page(None, visibility).entries[:_MOST_SUGGESTED]
         texts = [template.template.text for template in shown]
-        hint = self.registry.suggestion(uri, sight_of(call, self.registry))
+        hint = self.registry.suggestion(uri, visibility_of(call, self.registry))
         known = hint if len(self.registry) or not texts else ""
         return f"{known} (templates: {', '.join(texts)})" if texts else known
 
@@ -229,7 +245,7 @@ class Resources:
     def _list_fixed(
         self, call: Call, cursor: str | None
     ) -> tuple[list[dict[str, Any]], str | None]:
-        page = self.registry.page(cursor, sight_of(call, self.registry))
+        page = self.registry.page(cursor, visibility_of(call, self.registry))
         revision = call.era.revision
         return [_listed(entry, revision) for entry in page.entries], page.next_cursor
 
@@ -247,7 +263,7 @@ class Resources:
         if found is not None and _is_for(call, found):
             return found
         registry = self.templates_registry
-        hint = registry.suggestion(uri, sight_of(call, registry))
+        hint = registry.suggestion(uri, visibility_of(call, registry))
         raise InvalidParamsError(f"Unknown resource template: {uri[:200]!r}{hint}")
 
     def _read(self, call: Call) -> Shaped | Coroutine[Any, Any, Shaped]:
@@ -257,13 +273,13 @@ class Resources:
     def read(self, call: Call, uri: str) -> Shaped | Coroutine[Any, Any, Shaped]:
         """Find the resource, run its function, shape what it returns."""
         resource, values = self._find(call, uri)
-        author = resource.author
+        spec = resource.spec
 
         def shape(call: Call, value: Any) -> Shaped:
             contents = _contents(value, uri, resource.listing.mime_type)
             return Shaped(ReadResourceResult(contents=contents), resource.hint)
 
-        return call.means.runner.start(call, author.handler, author.arguments(call, values), shape)
+        return call.services.runner.start(call, spec.handler, spec.arguments(call, values), shape)
 
     def _find(
         self, call: Call, uri: str
@@ -299,7 +315,7 @@ class Resources:
 
 
 def _is_for(call: Call, entry: RegisteredResource | RegisteredTemplate) -> bool:
-    return not entry.needs.scopes or may_use(call, entry.needs)
+    return not entry.requirements.scopes or may_use(call, entry.requirements)
 
 
 def _hint(ttl_ms: int, scope: str) -> CacheHint:

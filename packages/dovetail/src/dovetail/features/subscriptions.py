@@ -1,6 +1,6 @@
 """Changes that clients may want to hear of, in words of no era.
 
-A registry that changes, or `resource_updated(uri)`, makes one `Change`. How it reaches
+A registry that changes, or `resource_updated(uri)`, makes one `ChangeEvent`. How it reaches
 a client is the business of the era that the client speaks.
 """
 
@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from dovetail.core.tasks import TaskView
 
-__all__ = ["Change", "Changed"]
+__all__ = ["ChangeEvent", "ChangeKind"]
 
 
-class Changed(Enum):
+class ChangeKind(Enum):
     """What changed; the value is the notification that says so."""
 
     TOOLS = "notifications/tools/list_changed"
@@ -30,9 +30,9 @@ class Changed(Enum):
         return self.value.split("/")[1]
 
 
-class Change(NamedTuple):
+class ChangeEvent(NamedTuple):
     """One change; `uri` only for a single resource, `task` only for a task."""
 
-    what: Changed
+    what: ChangeKind
     uri: str | None = None
     task: TaskView | None = None

@@ -69,12 +69,12 @@ async def _get(call: Call) -> Encoded:
     shape = call.era.tasks
     # xtasks.non-declaring: before anything is looked up
     shape.require(call)
-    return shape.shown(await call.means.tasks.get(call, params.task_id))
+    return shape.shown(await call.services.tasks.get(call, params.task_id))
 
 
 async def _cancel(call: Call) -> Encoded:
     params: TaskParams = call.params  # type: ignore[assignment]
     shape = call.era.tasks
     shape.require(call)
-    task, was_final = await call.means.tasks.cancel(call, params.task_id)
+    task, was_final = await call.services.tasks.cancel(call, params.task_id)
     return shape.cancelled(task, was_final=was_final)

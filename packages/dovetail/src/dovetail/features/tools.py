@@ -12,7 +12,7 @@ from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Outcome
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.options import Options
-from dovetail.core.permission import NOTHING, Needs, may_use, read_scopes, sight_of
+from dovetail.core.permission import NOTHING, Requirements, may_use, read_scopes, visibility_of
 from dovetail.core.registry import Registry
 from dovetail.core.schema import (
     ArgumentsSchema,
@@ -23,10 +23,10 @@ from dovetail.core.schema import (
 from dovetail.core.tasks import TaskSupport
 from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError
 from dovetail.features.content import BLOCK_TYPES, fit_blocks, to_blocks
-from dovetail.features.handlers import Author, look_at
+from dovetail.features.handlers import HandlerSpec, inspect_handler
 from dovetail.features.header_params import HeaderParams, annotate, find_headers
 from dovetail.features.pagination import answer_page
-from dovetail.features.task_preludes import Prelude, look_at_prelude
+from dovetail.features.pre_tasks import PreTask, inspect_pre_task
 from dovetail.features.tasks import becomes_task, check_support, execution_of
 from dovetail.spec.fields import project
 from dovetail.spec.models import (
@@ -79,34 +79,42 @@ class RegisteredTool:
     """A tool: the listing and the function behind it."""
 
     __slots__ = (
-        "arguments", "author", "headers", "listing", "may_be_task", "needs", "prelude", "result",
-        "resumable", "task",
+        "arguments",
+        "headers",
+        "listing",
+        "may_be_task",
+        "pre_task",
+        "requirements",
+        "result",
+        "resumable",
+        "spec",
+        "task",
     )  # fmt: skip
 
     def __init__(
         self,
-        author: Author,
+        spec: HandlerSpec,
         listing: Tool,
         arguments: ArgumentsSchema,
         result: ResultSchema,
         headers: HeaderParams,
     ) -> None:
-        self.author = author
+        self.spec = spec
         self.listing = listing
         self.arguments = arguments
         self.result = result
         self.headers = headers
-        self.needs = NOTHING
+        self.requirements = NOTHING
         self.task: TaskSupport = "never"
         self.may_be_task = False
         # Whether a task that its process did not survive is run again, from its start.
         self.resumable = False
         # What has to be asked before there is a task.
-        self.prelude: Prelude | None = None
+        self.pre_task: PreTask | None = None
 
-    def run_as_task(self, support: TaskSupport, resumable: bool, prelude: Prelude | None) -> None:
+    def run_as_task(self, support: TaskSupport, resumable: bool, pre_task: PreTask | None) -> None:
         """What its author says of tasks."""
-        self.task, self.resumable, self.prelude = support, resumable, prelude
+        self.task, self.resumable, self.pre_task = support, resumable, pre_task
         self.may_be_task = support != "never"
 
     def decode(self, params: Any) -> dict[str, Any]:
@@ -162,7 +170,7 @@ class Tools:
         tasks. `resumable`: a task that its process did not survive is run again. `before_task`:
         what to ask before there is a task; the function finds the answers under the same keys.
         """
-        author = look_at(
+        spec = inspect_handler(
             function,
             kind="tool",
             name=name,
@@ -170,36 +178,36 @@ class Tools:
             timeout=timeout,
             idle_timeout=idle_timeout,
         )
-        if not _NAME.fullmatch(author.name):
+        if not _NAME.fullmatch(spec.name):
             raise UsageError(
                 f"a tool name has 1 to 128 characters of A-Z a-z 0-9 _ - . and no others, got "
-                f"{author.name!r}"
+                f"{spec.name!r}"
             )
-        check_support(author.name, task, resumable=resumable, asks_first=before_task is not None)
-        prelude = None
+        check_support(spec.name, task, resumable=resumable, asks_first=before_task is not None)
+        pre_task = None
         if before_task is not None:
-            prelude = look_at_prelude(before_task, author)
+            pre_task = inspect_pre_task(before_task, spec)
         options = self._options
         # tools.inputschema.root-object: a schema by hand with another root is refused in here
         arguments = arguments_schema(
             function,
-            skip=author.skipped,
+            skip=spec.skipped,
             json_schema=input_schema,
             inline_refs=options.inline_refs,
             accept_json_strings=options.accept_json_strings,
         )
-        input_schema = annotate(author.hints, arguments.json_schema)
+        input_schema = annotate(spec.hints, arguments.json_schema)
         result = result_schema(
-            author.returns,
+            spec.returns,
             json_schema=output_schema,
             unstructured=(*BLOCK_TYPES, ToolResult),
             inline_refs=options.inline_refs,
-            where=f"{author.name}: the result",
+            where=f"{spec.name}: the result",
         )
         listing = Tool(
-            name=author.name,
+            name=spec.name,
             title=title,
-            description=description or author.description.summary or None,
+            description=description or spec.description.summary or None,
             icons=icons,
             input_schema=input_schema,
             output_schema=result.json_schema,
@@ -207,12 +215,12 @@ class Tools:
             execution=execution_of(task),
             meta=meta,
         )
-        headers = find_headers(input_schema, author.name)
-        tool = RegisteredTool(author, listing, arguments, result, headers)
-        tool.run_as_task(task, resumable, prelude)
+        headers = find_headers(input_schema, spec.name)
+        tool = RegisteredTool(spec, listing, arguments, result, headers)
+        tool.run_as_task(task, resumable, pre_task)
         reads = annotations is not None and annotations.read_only_hint is True
-        tool.needs = Needs(read_scopes(scopes, author.name), writes=not reads)
-        self.registry.add(author.name, tool, tool.needs)
+        tool.requirements = Requirements(read_scopes(scopes, spec.name), writes=not reads)
+        self.registry.add(spec.name, tool, tool.requirements)
         if tool.may_be_task:
             self._on_task_tool()
         return listing
@@ -232,8 +240,8 @@ class Tools:
         tool = self.registry.get(name)
         if tool is None or not tool.headers:
             return ()
-        sight = sight_of(call, self.registry)
-        return tool.headers if sight is None or sight.shows(tool.needs) else ()
+        visibility = visibility_of(call, self.registry)
+        return tool.headers if visibility is None or visibility.shows(tool.requirements) else ()
 
     def remove(self, name: str) -> None:
         """Take a tool away; clients that listen are told."""
@@ -259,12 +267,12 @@ class Tools:
         tool = self.registry.get(params.name)
         if tool is None or (
             # A task was allowed when it was made.
-            (tool.needs.scopes or call.means.permission is not None)
+            (tool.requirements.scopes or call.services.permission is not None)
             and call.task is None
-            and not may_use(call, tool.needs)
+            and not may_use(call, tool.requirements)
         ):
             # tools.call.unknown (2025-11-25 server/tools): a protocol error, not a result
-            hint = self.registry.suggestion(params.name, sight_of(call, self.registry))
+            hint = self.registry.suggestion(params.name, visibility_of(call, self.registry))
             raise InvalidParamsError(f"Unknown tool: {params.name[:100]!r}{hint}")
         if tool.may_be_task or params.task is not UNSET:
             diverted = self._divert(call, tool)
@@ -275,9 +283,9 @@ class Tools:
             values = tool.arguments.decode(None if raw is UNSET else raw)
         except InvalidValueError as error:
             return _misfit(tool, error)
-        author = tool.author
-        runner = call.means.runner
-        return runner.start(call, author.handler, author.arguments(call, values), tool.shape)
+        spec = tool.spec
+        runner = call.services.runner
+        return runner.start(call, spec.handler, spec.arguments(call, values), tool.shape)
 
     def _divert(self, call: Call, tool: RegisteredTool) -> Coroutine[Any, Any, Outcome] | None:
         """Another way to answer a call than to run the function now."""
@@ -285,33 +293,33 @@ class Tools:
             offered = tool.may_be_task or self.offers_tasks
             if becomes_task(call, tool.listing.name, tool.task, offered=offered):
                 return self._start_task(call, tool)
-        return None if tool.prelude is None else self._run_both(call, tool, tool.prelude)
+        return None if tool.pre_task is None else self._run_both(call, tool, tool.pre_task)
 
     async def _start_task(self, call: Call, tool: RegisteredTool) -> Outcome:
         # A client that has to be asked by an answer of its own is asked before there is a task.
-        if tool.prelude is not None and call.era.tasks.asks_first:
+        if tool.pre_task is not None and call.era.tasks.asks_first:
             try:
                 values = tool.decode(call.params)
             except InvalidValueError as error:
                 return _misfit(tool, error)
-            await _run_prelude(call, tool.prelude, values)
+            await _run_pre_task(call, tool.pre_task, values)
         # xtasks.durable: the answer waits until the task can be found
-        return call.era.tasks.created(call, await call.means.tasks.create(call))
+        return call.era.tasks.created(call, await call.services.tasks.create(call))
 
-    async def _run_both(self, call: Call, tool: RegisteredTool, prelude: Prelude) -> Outcome:
+    async def _run_both(self, call: Call, tool: RegisteredTool, pre_task: PreTask) -> Outcome:
         try:
             values = tool.decode(call.params)
         except InvalidValueError as error:
             return _misfit(tool, error)
-        await _run_prelude(call, prelude, values)
-        arguments = tool.author.arguments(call, values)
-        run = call.means.runner.start(call, tool.author.handler, arguments, tool.shape)
+        await _run_pre_task(call, pre_task, values)
+        arguments = tool.spec.arguments(call, values)
+        run = call.services.runner.start(call, tool.spec.handler, arguments, tool.shape)
         return await run if isinstance(run, Coroutine) else run
 
 
-async def _run_prelude(call: Call, prelude: Prelude, values: dict[str, Any]) -> None:
-    arguments = prelude.arguments(call, values)
-    run = call.means.runner.start(call, prelude.handler, arguments, lambda call, value: None)
+async def _run_pre_task(call: Call, pre_task: PreTask, values: dict[str, Any]) -> None:
+    arguments = pre_task.arguments(call, values)
+    run = call.services.runner.start(call, pre_task.handler, arguments, lambda call, value: None)
     if isinstance(run, Coroutine):
         await run
     call.record.begin_again()

@@ -10,7 +10,7 @@ from collections.abc import Collection, Coroutine, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from dovetail.core.principal import Principal
-from dovetail.runtime.door import Refusal
+from dovetail.runtime.auth_backend import AuthRejection
 
 __all__ = ["Authenticator", "Credentials", "Found", "Rejected", "challenge", "read_bearer"]
 
@@ -35,8 +35,8 @@ class Rejected(NamedTuple):
     reason: str
 
 
-# None: these credentials are somebody else's to judge. A Refusal has a status of its own.
-Found: TypeAlias = Principal | Rejected | Refusal | None
+# None: these credentials are somebody else's to judge. A AuthRejection has a status of its own.
+Found: TypeAlias = Principal | Rejected | AuthRejection | None
 
 
 class Authenticator(Protocol):
@@ -50,7 +50,7 @@ class Authenticator(Protocol):
         """Who it is: at once, or to be awaited where somebody has to be asked."""
 
 
-def read_bearer(headers: Mapping[bytes, bytes]) -> Credentials | Refusal | Rejected:
+def read_bearer(headers: Mapping[bytes, bytes]) -> Credentials | AuthRejection | Rejected:
     """The credentials of a request, as far as they can be read."""
     given = headers.get(_AUTHORIZATION)
     if given is None:
@@ -62,7 +62,7 @@ def read_bearer(headers: Mapping[bytes, bytes]) -> Credentials | Refusal | Rejec
         # auth.status-codes (2025-11-25 basic/authorization): malformed is 400
         value = challenge(error="invalid_request")
         text = "Authorization must be: Bearer, a blank, and one token"
-        return Refusal(400, text, ((b"www-authenticate", value.encode()),))
+        return AuthRejection(400, text, ((b"www-authenticate", value.encode()),))
     if len(token) > LONGEST_TOKEN:
         return Rejected("the token is too long")
     return Credentials(token, headers)

@@ -27,7 +27,7 @@ from dovetail.guard.credentials import (
 from dovetail.guard.limits import LimitKeeper, Limits
 from dovetail.guard.metrics import Metrics
 from dovetail.guard.oauth import OAuth
-from dovetail.runtime.door import Identified, Page, Refusal
+from dovetail.runtime.auth_backend import AuthRejection, AuthResult, PublicDocument
 from dovetail.runtime.engine import Engine
 
 __all__ = ["Guard"]
@@ -96,16 +96,16 @@ class Guard:
 
     def identify(
         self, headers: Mapping[bytes, bytes]
-    ) -> Identified | Coroutine[Any, Any, Identified]:
+    ) -> AuthResult | Coroutine[Any, Any, AuthResult]:
         """Who sends a request with these headers."""
         credentials = read_bearer(headers)
-        if isinstance(credentials, Refusal | Rejected):
+        if isinstance(credentials, AuthRejection | Rejected):
             return self._judge(credentials)
         for authenticator in self._authenticators:
             found = authenticator.authenticate(credentials)
             if isinstance(found, Principal):
                 return self._admit(found)
-            if isinstance(found, Rejected | Refusal):
+            if isinstance(found, Rejected | AuthRejection):
                 return self._judge(found)
             if found is not None:
                 return self._wait(found)
@@ -113,10 +113,10 @@ class Guard:
             return self._judge(Rejected("nobody knows such a token"))
         return self._judge(None)
 
-    async def _wait(self, finding: Coroutine[Any, Any, Found]) -> Identified:
+    async def _wait(self, finding: Coroutine[Any, Any, Found]) -> AuthResult:
         return self._judge(await finding)
 
-    def _judge(self, found: Found) -> Identified:
+    def _judge(self, found: Found) -> AuthResult:
         if isinstance(found, Principal):
             return self._admit(found)
         if found is None:
@@ -143,7 +143,7 @@ class Guard:
         )
         return Principal(principal.id, scopes, principal.claims, trusted=principal.trusted)
 
-    def _unauthorized(self, error: str | None) -> Refusal:
+    def _unauthorized(self, error: str | None) -> AuthRejection:
         # auth.401-when-needed, auth.token.error-format, auth.prm.www-authenticate,
         # auth.challenge.scope, auth.challenge.scope-consistent (basic/authorization)
         value = challenge(
@@ -153,7 +153,7 @@ class Guard:
             scopes=() if self._oauth is None else self._oauth.scopes,
         )
         text = "Authorization is needed" if error is None else NOT_GOOD
-        return Refusal(401, text, ((b"www-authenticate", value.encode()),))
+        return AuthRejection(401, text, ((b"www-authenticate", value.encode()),))
 
     def _ask_for(self, scopes: Collection[str]) -> str:
         metadata = None if self._oauth is None else self._oauth.metadata_url
@@ -180,7 +180,7 @@ class Guard:
             return self._admit(Principal(name, scopes))
         return _OWNER
 
-    def page(self, path: str, mcp_path: str) -> Page | None:
+    def page(self, path: str, mcp_path: str) -> PublicDocument | None:
         """What is to be read at a path that is not that of MCP."""
         page = None if self._oauth is None else self._oauth.page(path, mcp_path)
         if page is None and self._metrics is not None:
@@ -188,7 +188,7 @@ class Guard:
         if page is None and self._health and path in ("/healthz", "/readyz"):
             is_ready = path == "/healthz" or self._lifespan.started
             body = b'{"status":"ok"}' if is_ready else b'{"status":"starting"}'
-            page = Page(200 if is_ready else 503, body)
+            page = PublicDocument(200 if is_ready else 503, body)
         return page
 
 

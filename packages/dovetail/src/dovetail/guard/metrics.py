@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 
 from dovetail.core.hooks import Hook, HookedCall
-from dovetail.runtime.door import Page
+from dovetail.runtime.auth_backend import PublicDocument
 
 __all__ = ["Metrics"]
 
@@ -47,9 +47,9 @@ class Metrics(Hook):
         """Count somebody who was not let in."""
         self._strangers[status] += 1
 
-    def page(self, path: str) -> Page | None:
+    def page(self, path: str) -> PublicDocument | None:
         """What Prometheus reads."""
-        return Page(200, self.render().encode(), _TEXT) if path == self.path else None
+        return PublicDocument(200, self.render().encode(), _TEXT) if path == self.path else None
 
     def render(self) -> str:
         """All numbers, as text."""

@@ -23,7 +23,7 @@ from dovetail.guard.jwt_tokens import ALGORITHMS, JwtRules, TokenHead, read_clai
 from dovetail.guard.key_sets import KeySet
 from dovetail.guard.resource_metadata import document_of, is_metadata_path, metadata_url_of
 from dovetail.guard.token_memory import TokenMemory
-from dovetail.runtime.door import Page, Refusal
+from dovetail.runtime.auth_backend import AuthRejection, PublicDocument
 
 __all__ = ["OAuth"]
 
@@ -109,11 +109,11 @@ class OAuth:
 
     # -- for the guard ------------------------------------------------------------------------
 
-    def page(self, path: str, mcp_path: str) -> Page | None:
+    def page(self, path: str, mcp_path: str) -> PublicDocument | None:
         """The document about this resource."""
         # auth.prm.exists, auth.prm.discovery (2025-11-25 basic/authorization)
         if is_metadata_path(path, mcp_path, self.resource):
-            return Page(200, self._document)
+            return PublicDocument(200, self._document)
         return None
 
     def authenticate(self, credentials: Credentials) -> Found | Coroutine[Any, Any, Found]:
@@ -231,7 +231,7 @@ def _spellings(resource: str) -> list[str]:
     return list(dict.fromkeys((resource, plain, f"{resource}/", f"{plain}/")))
 
 
-def _unavailable(reason: str) -> Refusal:
+def _unavailable(reason: str) -> AuthRejection:
     logger.warning("a token cannot be judged: %s", reason)
     text = "The authorization server cannot be asked at the moment; try again later"
-    return Refusal(503, text, ((b"retry-after", b"10"),))
+    return AuthRejection(503, text, ((b"retry-after", b"10"),))

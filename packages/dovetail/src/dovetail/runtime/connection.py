@@ -13,13 +13,13 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from dovetail.core.call import FULL_REACH, Call, Given
+from dovetail.core.call import ALL_CHANNELS, Call, Given
 from dovetail.core.principal import Principal
 from dovetail.eras.select import ListenStream, Session, announce, id_in_use, no_batches
 from dovetail.errors import InternalError, InvalidRequestError, RpcError
 from dovetail.features.cancellation import read_cancellation
-from dovetail.features.subscriptions import Change
-from dovetail.runtime.carriers import Carriers
+from dovetail.features.subscriptions import ChangeEvent
+from dovetail.runtime.eager_tasks import EagerTasks
 from dovetail.runtime.engine import Engine
 from dovetail.spec.models import InitializeParams
 from dovetail.spec.revisions import Revision
@@ -46,7 +46,7 @@ class _InFlight:
 class Connection:
     """Serves one client. Make it with `server.connect(send)`, on a running event loop."""
 
-    reach = FULL_REACH
+    channels = ALL_CHANNELS
 
     def __init__(
         self,
@@ -70,11 +70,11 @@ class Connection:
         self._session: Session | None = None
         self._calls: dict[bytes, _InFlight] = {}
         self._streams: set[ListenStream] = set()
-        self._changes: dict[Change, None] = {}
+        self._changes: dict[ChangeEvent, None] = {}
         # Messages that came before the lifespan was entered, and the task that enters it.
         self._early: list[bytes] | None = None
         self._beginning: asyncio.Task[None] | None = None
-        self._carriers = Carriers(self._loop)
+        self._eager_tasks = EagerTasks(self._loop)
         self._is_closed = False
         self._unsubscribe = engine.bus.subscribe(self._heard)
 
@@ -159,7 +159,7 @@ class Connection:
         def wrap(rest: Coroutine[Any, Any, bytes]) -> Coroutine[Any, Any, None]:
             return self._run_and_send(call, rest)
 
-        begun = self._carriers.begin(lambda: self._engine.dispatcher.answer(call), wrap)
+        begun = self._eager_tasks.begin(lambda: self._engine.dispatcher.answer(call), wrap)
         if isinstance(begun, bytes):
             call.over = True
             self._write(begun)
@@ -300,7 +300,7 @@ class Connection:
 
     # -- changes ---------------------------------------------------------------------------
 
-    def _heard(self, change: Change) -> None:
+    def _heard(self, change: ChangeEvent) -> None:
         if change.task is not None and not self._wants(change.task.id):
             return
         if threading.get_ident() == self._thread:
@@ -314,7 +314,7 @@ class Connection:
             return True
         return self._session is not None and task in self._session.tasks
 
-    def _note(self, change: Change) -> None:
+    def _note(self, change: ChangeEvent) -> None:
         if self._session is None and not self._streams:
             return
         # Many changes in one go are one notification of each kind.
@@ -340,7 +340,7 @@ class Connection:
         """End: streams gracefully, calls within `grace` seconds, whatever is left by force."""
         self._is_closed = True
         self._unsubscribe()
-        self._carriers.close()
+        self._eager_tasks.close()
         if self._beginning is not None:
             await asyncio.wait([self._beginning], timeout=grace or 0.05)
             self._beginning.cancel()

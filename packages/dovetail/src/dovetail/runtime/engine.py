@@ -11,7 +11,7 @@ from dovetail.core.permission import Permission
 from dovetail.core.principal import Principal
 from dovetail.core.tasks import KeptTasks
 from dovetail.eras.select import Eras
-from dovetail.features.subscriptions import Change
+from dovetail.features.subscriptions import ChangeEvent
 from dovetail.runtime.lifespan import Lifespan
 from dovetail.stores.bus import Bus
 
@@ -25,7 +25,7 @@ class Engine(NamedTuple):
     dispatcher: Dispatcher
     runner: Runner
     host: Host
-    bus: Bus[Change]
+    bus: Bus[ChangeEvent]
     lifespan: Lifespan
     options: Options
     tasks: KeptTasks
@@ -36,7 +36,7 @@ class Engine(NamedTuple):
         self, call: Call, outbox: Outbox, link: Any, origin: Origin, principal: Principal | None
     ) -> None:
         """Give a call the means to run."""
-        call.means = self
+        call.services = self
         call.outbox = outbox
         call.link = link
         call.origin = origin

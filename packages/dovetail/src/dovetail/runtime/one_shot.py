@@ -10,23 +10,23 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from dovetail.core.call import FULL_REACH, Call, Given, Outbox, Reach
+from dovetail.core.call import ALL_CHANNELS, Call, ClientChannels, Given, Outbox
 from dovetail.core.principal import Principal
 from dovetail.eras.select import ListenStream, no_batches
 from dovetail.errors import InvalidRequestError, RpcError
-from dovetail.features.subscriptions import Change
+from dovetail.features.subscriptions import ChangeEvent
 from dovetail.runtime.engine import Engine
 from dovetail.spec.models import InitializeParams
 from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
 from dovetail.wire.messages import Batch, Malformed, Request
 
-__all__ = ["AnswersOnly", "DeadEnd", "RequestLink", "handle_message"]
+__all__ = ["NullLink", "RequestLink", "ResponseOnlyLink", "handle_message"]
 
 Send = Callable[[bytes], Awaitable[None] | None]
 
 
-class _Silence:
+class NullOutbox:
     """An outbox for callers that want the answer alone."""
 
     def send(self, message: bytes) -> None:
@@ -36,7 +36,7 @@ class _Silence:
         """Nothing waits."""
 
 
-_SILENCE = _Silence()
+_SILENCE = NullOutbox()
 
 
 class _Forward:
@@ -79,11 +79,11 @@ class _Forward:
             await self._last
 
 
-class DeadEnd:
+class NullLink:
     """What carries a request whose caller wants the answer alone: nothing is kept."""
 
     # Whoever embeds a server may have a way of its own to tell clients of changes.
-    reach = FULL_REACH
+    channels = ALL_CHANNELS
 
     def start_session(self, revision: Revision, params: InitializeParams) -> None:
         """The next request will not know of this one."""
@@ -102,17 +102,17 @@ class DeadEnd:
         """There is nothing to end."""
 
 
-class AnswersOnly(DeadEnd):
+class ResponseOnlyLink(NullLink):
     """What carries a request whose client hears of no changes, and maybe of nothing else."""
 
     def __init__(self, *, messages: bool) -> None:
-        self.reach = Reach(changes=False, messages=messages)
+        self.channels = ClientChannels(changes=False, messages=messages)
 
 
-_DEAD_END = DeadEnd()
+_DEAD_END = NullLink()
 
 
-class RequestLink(DeadEnd):
+class RequestLink(NullLink):
     """What carries a single request whose caller listens: a stream lasts as long as it does."""
 
     _unsubscribe: Callable[[], None] | None = None
@@ -131,7 +131,7 @@ class RequestLink(DeadEnd):
         """Deliver changes while the request is open."""
         self._stream = stream
 
-        def heard(change: Change) -> None:
+        def heard(change: ChangeEvent) -> None:
             message = stream.announce(change)
             if message is not None:
                 self._outbox.send(message)

@@ -21,7 +21,7 @@ from dovetail.core.call import Call
 from dovetail.core.handler import Handler, Style
 from dovetail.core.options import Options
 from dovetail.errors import LimitError
-from dovetail.runtime.driving import rest_of
+from dovetail.runtime.coroutines import resume_coroutine
 from dovetail.runtime.workers import WorkerPool
 
 __all__ = ["HandlerRunner", "TaskRunner"]
@@ -78,7 +78,7 @@ class HandlerRunner:
                 if handler.style is _ASYNC:
                     try:
                         awaited = value.send(None)
-                        running = rest_of(value, awaited, value.send, value.throw)
+                        running = resume_coroutine(value, awaited, value.send, value.throw)
                         goes_on = True
                     except StopIteration as returned:
                         value = returned.value
@@ -288,10 +288,10 @@ class _Clock:
             self._idle_timeout if handler.idle_timeout is None else handler.idle_timeout,
         )
         self._watches.add(watch)
-        self.look_at(watch)
+        self.schedule(watch)
         return watch
 
-    def look_at(self, watch: _Watch) -> None:
+    def schedule(self, watch: _Watch) -> None:
         """Make sure that the timer rings when this run is due."""
         if watch.loop is not self._loop:
             # A server may live through several event loops, one after another.
@@ -316,7 +316,7 @@ class _Clock:
             elif watch.due <= now:
                 watch.expire(now)
             else:
-                self.look_at(watch)
+                self.schedule(watch)
 
 
 class _Watch:
@@ -393,7 +393,7 @@ class _Watch:
             self._deadline += self.loop.time() - self._held_since
             self._held_since = None
             self._alive()
-            self._clock.look_at(self)
+            self._clock.schedule(self)
 
     def _alive(self) -> None:
         # May come from a worker thread: it only moves a number that the clock looks at.

@@ -25,7 +25,7 @@ from dovetail.core.cursor import decode_cursor, encode_cursor
 from dovetail.core.principal import owner_of
 from dovetail.core.tasks import Status, TaskPage, TaskView
 from dovetail.errors import InternalError, InvalidParamsError, LimitError
-from dovetail.features.subscriptions import Change, Changed
+from dovetail.features.subscriptions import ChangeEvent, ChangeKind
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.kept_requests import keep_request, reopen_request
 from dovetail.runtime.runner import TaskRunner
@@ -243,7 +243,7 @@ class TaskKeeper:
         assert self._runner is not None
         resumable = self._is_resumable(call.params.name)  # type: ignore[attr-defined]
         run = TaskRun(row, call, self, self._runner, resumable=resumable, attempts=attempts)
-        call.task, call.means, call.outbox = run, self._ready, NOWHERE
+        call.task, call.services, call.outbox = run, self._ready, NOWHERE
         return run
 
     def _begin(self, run: TaskRun) -> None:
@@ -389,7 +389,7 @@ class TaskKeeper:
 
     def told(self, run: TaskRun) -> None:
         """Tell whoever listens."""
-        self._ready.bus.publish(Change(Changed.TASK, run.id, run.view()))
+        self._ready.bus.publish(ChangeEvent(ChangeKind.TASK, run.id, run.view()))
 
     async def save(self, row: TaskRow) -> bool:
         """Keep a row; False if the task has ended or is gone."""

@@ -21,7 +21,7 @@ import uvicorn
 
 from dovetail.errors import TransportError
 from dovetail.server import Server
-from dovetail.transports.side_by_side import SideBySide
+from dovetail.transports.path_router import PathRouter
 from dovetail.transports.streamable_http.app import HttpApp
 from dovetail.transports.streamable_http.asgi import JSON, Receive, Scope, Transmit, respond
 
@@ -60,7 +60,7 @@ async def serve_http(
 
 
 async def serve_app(
-    app: HttpApp | SideBySide,
+    app: HttpApp | PathRouter,
     servers: Sequence[Server],
     listener: socket.socket,
     *,
@@ -100,13 +100,13 @@ def _grace_of(servers: Sequence[Server]) -> int:
     return max(1, *(round(server.options.grace) for server in servers))
 
 
-def _protocol(parser: HttpParser, app: HttpApp | SideBySide) -> Any:
+def _protocol(parser: HttpParser, app: HttpApp | PathRouter) -> Any:
     """What uvicorn reads HTTP with."""
     if parser == "h11" or not _HAS_HTTPTOOLS:
         return parser
-    from dovetail.transports.quick_protocol import quick_protocol  # noqa: PLC0415 - httptools
+    from dovetail.transports.fast_protocol import fast_protocol  # noqa: PLC0415 - httptools
 
-    return quick_protocol(app)
+    return fast_protocol(app)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -130,7 +130,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def _unless_ended(
-    app: HttpApp | SideBySide,
+    app: HttpApp | PathRouter,
 ) -> Callable[[Scope, Receive, Transmit], Awaitable[None]]:
     """The application, with an answer for calls that have used up their grace."""
 
@@ -153,7 +153,7 @@ class _UvicornServer(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
-        app: HttpApp | SideBySide,
+        app: HttpApp | PathRouter,
         listener: socket.socket,
         on_ready: Callable[[int], None] | None,
     ) -> None:

@@ -30,8 +30,8 @@ from types import FrameType
 
 from dovetail.core.principal import Principal
 from dovetail.errors import InvalidRequestError
+from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.connection import Connection
-from dovetail.runtime.door import Door
 from dovetail.server import Server
 from dovetail.wire.framing import LineBuffer, Oversized
 
@@ -53,7 +53,7 @@ _MOST_BUFFERS = 512
 _OWNER = Principal("local", trusted=True)
 
 
-async def serve_stdio(server: Server, *, guard: Door | None = None) -> None:
+async def serve_stdio(server: Server, *, guard: AuthBackend | None = None) -> None:
     """Serve the client on the standard streams until it is gone or a signal comes.
 
     Without a `guard` that says otherwise, the client is whoever started the process, and may

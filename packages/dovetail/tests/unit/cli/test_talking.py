@@ -55,8 +55,8 @@ def test_headers_go_with_every_request_to_a_url(monkeypatch: pytest.MonkeyPatch)
     [
         (["hidden"], r"header 1 has no colon in its 6 characters; expected 'Name: value'"),
         (["A: b", "A=hidden"], r"header 2 has no colon in its 8 characters"),
-        (["Name=hidden: x"], r"header 1 has no name .*it begins with 'Name'; expected"),
-        ([": hidden"], r"header 1 has no name .*there is none"),
+        (["Name=hidden: x"], r"header 1 has no valid header name.*it begins with 'Name'; expected"),
+        ([": hidden"], r"header 1 has no valid header name.*there is none"),
         (["A: b", "a: hidden"], r"The header a is given twice"),
     ],
 )

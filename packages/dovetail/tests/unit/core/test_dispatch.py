@@ -13,7 +13,7 @@ import pytest
 from msgspec import Struct
 
 from dovetail.core.call import Call
-from dovetail.core.dispatch import Dispatcher, Interim, MethodHandler, Shaped
+from dovetail.core.dispatch import Dispatcher, InputRequired, MethodHandler, Shaped
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.errors import (
     InvalidParamsError,
@@ -147,7 +147,7 @@ def test_a_method_needs_the_capability_that_the_server_declares_now() -> None:
             {"hint": [5, "private"], "result": {"value": "x"}},
         ),
         (Encoded(b'{"done":true}'), {"done": True}),
-        (Interim(b'{"resultType":"input_required"}'), {"resultType": "input_required"}),
+        (InputRequired(b'{"resultType":"input_required"}'), {"resultType": "input_required"}),
     ],
     ids=["struct", "dict", "with a hint", "encoded already", "interim"],
 )
@@ -164,7 +164,7 @@ def test_what_needs_no_waiting_is_answered_without_a_coroutine() -> None:
 
 
 def test_an_interim_outcome_is_no_failure_of_a_tool() -> None:
-    found = answer(handler(Interim(b"{}"), is_async=True, with_fault=True))
+    found = answer(handler(InputRequired(b"{}"), is_async=True, with_fault=True))
     assert found["result"] == {}
 
 

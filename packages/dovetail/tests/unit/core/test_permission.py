@@ -10,20 +10,23 @@ from dovetail import Server
 from dovetail.core.call import Call
 from dovetail.core.permission import (
     NOTHING,
-    Needs,
     Permission,
-    Sight,
+    Requirements,
+    Visibility,
     has_scopes,
     may_use,
     read_scopes,
-    sight_of,
+    visibility_of,
 )
 from dovetail.core.principal import Principal
 from dovetail.errors import InsufficientScopeError, UsageError
 from tests.unit.fakes import make_call
 
 ENGINE = Server("s").engine
-READ, WRITE = Needs(frozenset({"read"})), Needs(frozenset({"read", "write"}), writes=True)
+READ, WRITE = (
+    Requirements(frozenset({"read"})),
+    Requirements(frozenset({"read", "write"}), writes=True),
+)
 ANNA = Principal("anna", {"read", "other"})
 ROOT = Principal("root", trusted=True)
 
@@ -35,13 +38,13 @@ class Things(NamedTuple):
 
 def call_by(principal: Principal | None, permission: Permission | None = None) -> Call:
     call = make_call()
-    call.means = ENGINE._replace(permission=permission)
+    call.services = ENGINE._replace(permission=permission)
     call.principal = principal
     return call
 
 
 @pytest.mark.parametrize(
-    ("principal", "needs", "allowed"),
+    ("principal", "requirements", "allowed"),
     [
         (None, NOTHING, True),
         (None, READ, False),
@@ -51,10 +54,10 @@ def call_by(principal: Principal | None, permission: Permission | None = None) -
     ],
 )
 def test_scopes_are_asked_for_with_a_guard_and_without(
-    principal: Principal | None, needs: Needs, allowed: bool
+    principal: Principal | None, requirements: Requirements, allowed: bool
 ) -> None:
-    assert may_use(call_by(principal), needs) is allowed
-    assert may_use(call_by(principal, Permission()), needs) is allowed
+    assert may_use(call_by(principal), requirements) is allowed
+    assert may_use(call_by(principal, Permission()), requirements) is allowed
 
 
 def test_where_a_server_only_reads_nobody_writes() -> None:
@@ -74,40 +77,42 @@ def test_what_can_be_asked_for_is_named_in_full() -> None:
 
 
 @pytest.mark.parametrize(
-    ("principal", "permission", "sight"),
+    ("principal", "permission", "visibility"),
     [
-        (None, None, Sight(False, frozenset())),
-        (ANNA, None, Sight(False, frozenset({"read"}))),
-        (ROOT, None, Sight(False, None)),
-        (ROOT, Permission(read_only=True), Sight(True, None)),
+        (None, None, Visibility(False, frozenset())),
+        (ANNA, None, Visibility(False, frozenset({"read"}))),
+        (ROOT, None, Visibility(False, None)),
+        (ROOT, Permission(read_only=True), Visibility(True, None)),
         (
             ANNA,
             Permission(step_up=frozenset({"write"})),
-            Sight(False, frozenset({"read", "write"})),
+            Visibility(False, frozenset({"read", "write"})),
         ),
     ],
 )
 def test_only_scopes_that_matter_make_a_difference(
-    principal: Principal | None, permission: Permission | None, sight: Sight
+    principal: Principal | None, permission: Permission | None, visibility: Visibility
 ) -> None:
-    assert sight_of(call_by(principal, permission), Things()) == sight
+    assert visibility_of(call_by(principal, permission), Things()) == visibility
 
 
 def test_where_nothing_is_restricted_everything_is_seen() -> None:
     free = Things(frozenset())
-    assert sight_of(call_by(None), free) is None
-    assert sight_of(call_by(None, Permission()), free) is None
-    assert sight_of(call_by(None, Permission(read_only=True)), free) == Sight(True, None)
-    assert sight_of(call_by(None, Permission(read_only=True)), Things(frozenset(), False)) is None
+    assert visibility_of(call_by(None), free) is None
+    assert visibility_of(call_by(None, Permission()), free) is None
+    assert visibility_of(call_by(None, Permission(read_only=True)), free) == Visibility(True, None)
+    assert (
+        visibility_of(call_by(None, Permission(read_only=True)), Things(frozenset(), False)) is None
+    )
 
 
 def test_a_sight_shows_what_can_be_used() -> None:
-    sight = Sight(True, frozenset({"read"}))
-    assert sight.shows(NOTHING)
-    assert sight.shows(READ)
-    assert not sight.shows(Needs(writes=True))
-    assert not Sight(False, frozenset({"read"})).shows(WRITE)
-    assert Sight(False, None).shows(WRITE)
+    visibility = Visibility(True, frozenset({"read"}))
+    assert visibility.shows(NOTHING)
+    assert visibility.shows(READ)
+    assert not visibility.shows(Requirements(writes=True))
+    assert not Visibility(False, frozenset({"read"})).shows(WRITE)
+    assert Visibility(False, None).shows(WRITE)
 
 
 def test_scopes_of_an_author_are_plain_words() -> None:

@@ -11,7 +11,7 @@ import pytest
 from dovetail import Context
 from dovetail.core.handler import Style
 from dovetail.errors import UsageError
-from dovetail.features.handlers import look_at
+from dovetail.features.handlers import inspect_handler
 
 
 def plain(a: int) -> str:
@@ -64,13 +64,13 @@ class Service:
 def test_where_a_function_runs_follows_from_its_kind_and_its_authors_promise(
     function: Any, blocking: bool | None, style: Style
 ) -> None:
-    author = look_at(function, kind="tool", name="x", blocking=blocking)
-    assert author.handler.style is style
-    assert author.handler.label == "tool 'x'"
+    spec = inspect_handler(function, kind="tool", name="x", blocking=blocking)
+    assert spec.handler.style is style
+    assert spec.handler.label == "tool 'x'"
 
 
 def test_limits_are_kept_with_the_handler() -> None:
-    handler = look_at(plain, kind="tool", timeout=2.0, idle_timeout=1.0).handler
+    handler = inspect_handler(plain, kind="tool", timeout=2.0, idle_timeout=1.0).handler
     assert (handler.timeout, handler.idle_timeout) == (2.0, 1.0)
 
 
@@ -87,22 +87,22 @@ def test_limits_are_kept_with_the_handler() -> None:
 def test_the_parameter_that_wants_the_context_is_found(
     function: Any, context: str | None, skipped: tuple[str, ...]
 ) -> None:
-    author = look_at(function, kind="tool", name="x")
-    assert (author.context, author.skipped) == (context, skipped)
+    spec = inspect_handler(function, kind="tool", name="x")
+    assert (spec.context, spec.skipped) == (context, skipped)
 
 
 def test_a_return_annotation_is_no_parameter() -> None:
     def odd() -> Context: ...  # type: ignore[empty-body]
 
-    assert look_at(odd, kind="tool").context is None
+    assert inspect_handler(odd, kind="tool").context is None
 
 
 def test_name_description_and_return_type_come_from_the_function() -> None:
-    author = look_at(plain, kind="tool")
-    assert (author.name, author.returns) == ("plain", str)
-    assert author.description.summary == "Say it."
-    assert author.description.parameters == {"a": "The number."}
-    assert look_at(functools.partial(plain, 1), kind="tool").name == "plain"
+    spec = inspect_handler(plain, kind="tool")
+    assert (spec.name, spec.returns) == ("plain", str)
+    assert spec.description.summary == "Say it."
+    assert spec.description.parameters == {"a": "The number."}
+    assert inspect_handler(functools.partial(plain, 1), kind="tool").name == "plain"
 
 
 def test_annotations_may_name_what_the_function_closes_over() -> None:
@@ -112,7 +112,7 @@ def test_annotations_may_name_what_the_function_closes_over() -> None:
     def uses(a: Local) -> Local:
         return Local()
 
-    assert look_at(uses, kind="tool").returns is Local
+    assert inspect_handler(uses, kind="tool").returns is Local
 
 
 @pytest.mark.parametrize(
@@ -125,34 +125,34 @@ def test_annotations_may_name_what_the_function_closes_over() -> None:
 )
 def test_what_is_no_named_function_is_refused(function: Any, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
-        look_at(function, kind="tool")
+        inspect_handler(function, kind="tool")
 
 
 def test_an_async_function_cannot_be_declared_blocking() -> None:
     with pytest.raises(UsageError, match="'later' is async; blocking= is for plain functions"):
-        look_at(later, kind="tool", blocking=True)
+        inspect_handler(later, kind="tool", blocking=True)
 
 
 def test_an_annotation_that_cannot_be_found_is_refused_with_its_name() -> None:
     def odd(a: Missing) -> None: ...  # type: ignore[name-defined] # noqa: F821
 
     with pytest.raises(UsageError, match=r"the annotations of 'odd' name something.*'Missing'"):
-        look_at(odd, kind="tool")
+        inspect_handler(odd, kind="tool")
 
 
 def test_a_function_without_a_signature_is_refused() -> None:
     with pytest.raises(UsageError, match="Python knows no signature of 'max'"):
-        look_at(max, kind="tool")
+        inspect_handler(max, kind="tool")
 
 
 def test_positional_only_parameters_are_filled_by_name() -> None:
     def odd(a: int, b: int = 2, /, *, c: int) -> tuple[int, int, int]:
         return a, b, c
 
-    function = look_at(odd, kind="tool").handler.function
+    function = inspect_handler(odd, kind="tool").handler.function
     assert function(a=1, c=3) == (1, 2, 3)
     assert function(a=1, b=5, c=3) == (1, 5, 3)
-    assert look_at(plain, kind="tool").handler.function is plain
+    assert inspect_handler(plain, kind="tool").handler.function is plain
 
 
 @pytest.mark.parametrize("limit", [0, -1, float("nan")])
@@ -160,7 +160,7 @@ def test_a_timeout_that_no_call_could_keep_is_refused(limit: float) -> None:
     async def tool() -> None: ...
 
     with pytest.raises(UsageError, match="above 0"):
-        look_at(tool, kind="tool", timeout=limit)
+        inspect_handler(tool, kind="tool", timeout=limit)
 
 
 def test_a_function_that_yields_is_refused() -> None:
@@ -172,17 +172,17 @@ def test_a_function_that_yields_is_refused() -> None:
 
     for function in (plain, asynchronous):
         with pytest.raises(UsageError, match="yields"):
-            look_at(function, kind="tool")
+            inspect_handler(function, kind="tool")
 
 
 def test_a_context_may_be_optional_for_callers_that_have_none() -> None:
     async def tool(ctx: Context | None = None) -> None: ...
 
-    assert look_at(tool, kind="tool").context == "ctx"
+    assert inspect_handler(tool, kind="tool").context == "ctx"
 
 
 def test_two_contexts_are_one_too_many() -> None:
     async def tool(one: Context, two: Context) -> None: ...
 
     with pytest.raises(UsageError, match="'one' and 'two'"):
-        look_at(tool, kind="tool")
+        inspect_handler(tool, kind="tool")

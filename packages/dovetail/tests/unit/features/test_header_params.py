@@ -87,7 +87,7 @@ def test_what_a_client_would_drop_is_refused(schema: dict[str, Any], reason: str
 
 def call_of(server: Server) -> Call:
     call = make_call()
-    call.means = server.engine
+    call.services = server.engine
     return call
 
 

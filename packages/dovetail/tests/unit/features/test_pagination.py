@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dovetail import Options, Server
-from dovetail.core.permission import Sight
+from dovetail.core.permission import Visibility
 from tests.unit.talk import LEGACY, MODERN, answer, ask, refusal, run
 
 LISTS = [
@@ -67,9 +67,9 @@ def test_a_page_is_encoded_once_until_something_changes(monkeypatch: pytest.Monk
     pages: list[str | None] = []
     page = server.tools.registry.page
 
-    def counted(cursor: str | None, sight: Sight | None) -> Any:
+    def counted(cursor: str | None, visibility: Visibility | None) -> Any:
         pages.append(cursor)
-        return page(cursor, sight)
+        return page(cursor, visibility)
 
     monkeypatch.setattr(server.tools.registry, "page", counted)
     ask(server, "tools/list")

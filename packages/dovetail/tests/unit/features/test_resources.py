@@ -222,7 +222,7 @@ def test_a_fixed_uri_wins_over_a_template() -> None:
 def test_whether_a_uri_could_give_anything_is_known_without_reading(uri: str, exists: bool) -> None:
     server = template_server()
     call = make_call()
-    call.means = server.engine
+    call.services = server.engine
     assert server.resources.exists(call, uri) is exists
 
 

@@ -5,33 +5,37 @@ from __future__ import annotations
 import pytest
 
 from dovetail import Server
-from dovetail.features.subscriptions import Change, Changed
+from dovetail.features.subscriptions import ChangeEvent, ChangeKind
 from dovetail.spec.methods import METHODS, Kind
 
 
 def test_every_kind_of_change_is_a_notification_of_the_protocol() -> None:
     known = {method.name for method in METHODS if method.kind is Kind.NOTIFICATION}
-    assert {what.value for what in Changed} <= known
+    assert {what.value for what in ChangeKind} <= known
 
 
 def test_equal_changes_are_one_change() -> None:
-    changes = {Change(Changed.TOOLS), Change(Changed.TOOLS), Change(Changed.RESOURCE, "n://a")}
+    changes = {
+        ChangeEvent(ChangeKind.TOOLS),
+        ChangeEvent(ChangeKind.TOOLS),
+        ChangeEvent(ChangeKind.RESOURCE, "n://a"),
+    }
     assert len(changes) == 2
 
 
 @pytest.mark.parametrize(
     ("what", "changes"),
     [
-        ("tool", [Change(Changed.TOOLS)]),
-        ("prompt", [Change(Changed.PROMPTS)]),
-        ("resource", [Change(Changed.RESOURCES)]),
-        ("template", [Change(Changed.RESOURCES)]),
-        ("contents", [Change(Changed.RESOURCE, "n://a")]),
+        ("tool", [ChangeEvent(ChangeKind.TOOLS)]),
+        ("prompt", [ChangeEvent(ChangeKind.PROMPTS)]),
+        ("resource", [ChangeEvent(ChangeKind.RESOURCES)]),
+        ("template", [ChangeEvent(ChangeKind.RESOURCES)]),
+        ("contents", [ChangeEvent(ChangeKind.RESOURCE, "n://a")]),
     ],
 )
-def test_whatever_changes_a_server_is_published_once(what: str, changes: list[Change]) -> None:
+def test_whatever_changes_a_server_is_published_once(what: str, changes: list[ChangeEvent]) -> None:
     server = Server("s")
-    heard: list[Change] = []
+    heard: list[ChangeEvent] = []
     server.engine.bus.subscribe(heard.append)
     if what == "tool":
         server.tools.add(lambda: "x", name="a")

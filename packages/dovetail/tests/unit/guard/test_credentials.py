@@ -11,7 +11,7 @@ from dovetail.guard.credentials import (
     challenge,
     read_bearer,
 )
-from dovetail.runtime.door import Refusal
+from dovetail.runtime.auth_backend import AuthRejection
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_bearer_token_is_found(header: bytes | None, token: bytes | None) -> N
 @pytest.mark.parametrize("header", [b"Bearer", b"Bearer ", b"Bearer a b", b"Bearer a, Basic b"])
 def test_a_header_that_cannot_be_read_is_a_bad_request(header: bytes) -> None:
     refusal = read_bearer({b"authorization": header})
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, AuthRejection)
     assert refusal.status == 400
     assert refusal.headers == ((b"www-authenticate", b'Bearer error="invalid_request"'),)
 

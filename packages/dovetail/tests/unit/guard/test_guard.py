@@ -17,7 +17,7 @@ from dovetail.errors import UsageError
 from dovetail.guard import ApiKeys, Guard, Limits, Metrics, OAuth, Rate
 from dovetail.guard.credentials import Credentials, Found, Rejected
 from dovetail.guard.key_file import KeyFile
-from dovetail.runtime.door import Refusal
+from dovetail.runtime.auth_backend import AuthRejection
 from tests.unit.talk import MODERN, request, run
 
 
@@ -37,7 +37,7 @@ class Says:
         return wait() if self.later else self.found
 
 
-def identify(guard: Guard, **headers: str) -> Principal | Refusal | None:
+def identify(guard: Guard, **headers: str) -> Principal | AuthRejection | None:
     named = {name.encode(): value.encode() for name, value in headers.items()}
     found = guard.identify(named)
     return run(found) if isinstance(found, Coroutine) else found
@@ -56,7 +56,7 @@ def test_who_is_rejected_is_not_asked_again_elsewhere(later: bool) -> None:
     metrics = Metrics()
     guard = Guard(Says(Rejected("wrong"), later=later), Says(ANNA), metrics=metrics)
     refusal = identify(guard)
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, AuthRejection)
     assert refusal.status == 401
     assert b'error="invalid_token"' in refusal.headers[0][1]
     assert "wrong" not in str(refusal)
@@ -65,25 +65,27 @@ def test_who_is_rejected_is_not_asked_again_elsewhere(later: bool) -> None:
 
 def test_who_shows_nothing_is_asked_for_it_unless_anybody_may_come() -> None:
     refusal = identify(Guard(Says(None)))
-    assert refusal == Refusal(401, "Authorization is needed", ((b"www-authenticate", b"Bearer"),))
+    assert refusal == AuthRejection(
+        401, "Authorization is needed", ((b"www-authenticate", b"Bearer"),)
+    )
     assert identify(Guard(Says(None), anonymous=True)) is None
     assert identify(Guard()) is None
     # Where nobody can be known, what somebody shows is not looked at.
     assert identify(Guard(), authorization="Bearer x") is None
-    assert isinstance(identify(Guard(anonymous=False)), Refusal)
+    assert isinstance(identify(Guard(anonymous=False)), AuthRejection)
 
 
 def test_a_token_that_nobody_knows_is_not_the_same_as_none() -> None:
     refusal = identify(Guard(Says(None), anonymous=True), authorization="Bearer x")
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, AuthRejection)
     assert b"invalid_token" in refusal.headers[0][1]
 
 
 def test_a_refusal_with_a_status_of_its_own_stays_as_it_is() -> None:
-    away = Refusal(503, "away")
+    away = AuthRejection(503, "away")
     assert identify(Guard(Says(away))) is away
     refusal = identify(Guard(Says(ANNA)), authorization="Bearer")
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, AuthRejection)
     assert refusal.status == 400
 
 
@@ -98,7 +100,7 @@ def test_a_challenge_of_oauth_says_where_and_what() -> None:
     oauth = OAuth("https://id.example", "https://me.example/mcp", scopes={"a"}, step_up={"b"})
     guard = Guard(oauth)
     refusal = identify(guard)
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, AuthRejection)
     where = b'resource_metadata="https://me.example/.well-known/oauth-protected-resource/mcp"'
     assert refusal.headers == ((b"www-authenticate", b'Bearer scope="a", ' + where),)
     permission = guard.protect(Server("s").engine, "http").permission

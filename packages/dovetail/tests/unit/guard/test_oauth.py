@@ -15,7 +15,7 @@ from dovetail.errors import UsageError
 from dovetail.guard.credentials import Credentials, Found, Rejected
 from dovetail.guard.introspection import Introspection
 from dovetail.guard.oauth import OAuth, keycloak_scopes, standard_scopes
-from dovetail.runtime.door import Refusal
+from dovetail.runtime.auth_backend import AuthRejection
 from tests.unit.guard.small_server import Asked, serving
 from tests.unit.guard.test_jwt_tokens import In
 from tests.unit.guard.test_key_sets import RSA, jwk_of
@@ -93,11 +93,11 @@ def test_other_tokens_are_rejected() -> None:
 def test_an_issuer_that_is_away_is_a_503() -> None:
     issuer = "http://127.0.0.1:1"
     found = run(ask(OAuth(issuer, ME), token(issuer)))
-    assert isinstance(found, Refusal)
+    assert isinstance(found, AuthRejection)
     assert (found.status, found.headers) == (503, ((b"retry-after", b"10"),))
     asking = OAuth(issuer, ME, introspection=Introspection("a", "b"))
     found = run(ask(asking, b"opaque"))
-    assert isinstance(found, Refusal)
+    assert isinstance(found, AuthRejection)
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,9 @@ def test_a_call_is_given_the_means_to_run() -> None:
         outbox, link, scope = Outbox(), object(), Given(object())
         server.engine.equip(call, outbox, link, scope, Principal("alice"))
         assert call.outbox is outbox
-        assert call.means.runner is server.engine.runner
-        assert call.means.host is server
-        assert call.means.lifespan.state is None
+        assert call.services.runner is server.engine.runner
+        assert call.services.host is server
+        assert call.services.lifespan.state is None
         assert (call.link, call.origin, call.principal) == (link, scope, Principal("alice"))
         await server.close()
 

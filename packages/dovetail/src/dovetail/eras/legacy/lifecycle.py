@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from dovetail.core.call import Call, Reach
+from dovetail.core.call import Call, ClientChannels
 from dovetail.core.dispatch import MethodHandler
 from dovetail.core.identity import Identity
 from dovetail.core.principal import owner_of
@@ -32,7 +32,7 @@ class Starter(Protocol):
     """Whoever keeps the session that `initialize` starts."""
 
     @property
-    def reach(self) -> Reach:
+    def channels(self) -> ClientChannels:
         """How far the client can be reached."""
 
     def start_session(self, revision: Revision, params: InitializeParams) -> None:
@@ -72,7 +72,7 @@ def legacy_methods(
         result = {
             "protocolVersion": revision.date,
             "capabilities": identity.capabilities_at(
-                revision, call.link.reach, owner=owner_of(call.principal)
+                revision, call.link.channels, owner=owner_of(call.principal)
             ),
             "serverInfo": project(identity.implementation, revision),
         }
@@ -84,7 +84,7 @@ def legacy_methods(
         return {}
 
     def set_level(call: Call) -> dict[str, Any]:
-        if not call.link.reach.messages:
+        if not call.link.channels.messages:
             raise _out_of_reach(call)
         params: SetLevelParams = call.params  # type: ignore[assignment]
         rank = rank_of(params.level)
@@ -105,7 +105,7 @@ def _subscription_methods(
     resource_exists: Callable[[Call, str], bool],
 ) -> dict[str, MethodHandler]:
     def subscribe(call: Call) -> dict[str, Any]:
-        if not call.link.reach.changes:
+        if not call.link.channels.changes:
             raise _out_of_reach(call)
         params: ResourceParams = call.params  # type: ignore[assignment]
         if not resource_exists(call, params.uri):
@@ -121,7 +121,7 @@ def _subscription_methods(
         return {}
 
     def unsubscribe(call: Call) -> dict[str, Any]:
-        if not call.link.reach.changes:
+        if not call.link.channels.changes:
             raise _out_of_reach(call)
         params: ResourceParams = call.params  # type: ignore[assignment]
         session: Session = call.session

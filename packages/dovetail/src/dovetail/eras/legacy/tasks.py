@@ -158,7 +158,7 @@ def result_methods() -> dict[str, MethodHandler]:
 
     async def result(call: Call) -> Encoded:
         params: TaskParams = call.params  # type: ignore[assignment]
-        task = await call.means.tasks.get(call, params.task_id)
+        task = await call.services.tasks.get(call, params.task_id)
         # tasks.result-blocks
         task = await _Courier(call, task).wait()
         if task.result is not None:
@@ -177,7 +177,7 @@ def result_methods() -> dict[str, MethodHandler]:
                 "Method not found: 'tasks/list' is not served to callers who cannot be told apart"
             )
         params: ListParams = call.params  # type: ignore[assignment]
-        page = await call.means.tasks.page(call, params.cursor)
+        page = await call.services.tasks.page(call, params.cursor)
         listed: dict[str, Any] = {"tasks": [describe(task) for task in page.tasks]}
         if page.next_cursor is not None:
             # tasks.list-next-cursor
@@ -195,7 +195,7 @@ class _Courier:
 
     def __init__(self, call: Call, task: TaskView) -> None:
         self._call = call
-        self._tasks = call.means.tasks
+        self._tasks = call.services.tasks
         self._task = task
         self._asking: dict[str, asyncio.Task[None]] = {}
 

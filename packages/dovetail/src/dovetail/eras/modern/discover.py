@@ -20,14 +20,16 @@ def discover_methods(identity: Identity, hint: CacheHint) -> dict[str, MethodHan
     def discover(call: Call) -> Shaped:
         # versioning.supported-honoured: a version that needs a handshake is not in this list,
         # because a request that names it in `_meta` is not served
-        capabilities: dict[str, Any] = identity.capabilities_at(call.era.revision, call.link.reach)
+        capabilities: dict[str, Any] = identity.capabilities_at(
+            call.era.revision, call.link.channels
+        )
         result = DiscoverResult(
             supported_versions=[revision.date for revision in MODERN],
             capabilities=capabilities,
             instructions=identity.instructions,
         )
         # caching.public-aware (2026-07-28 server/utilities/caching): behind a guard, for its caller
-        is_guarded = call.means.permission is not None
+        is_guarded = call.services.permission is not None
         return Shaped(result, hint._replace(scope="private") if is_guarded else hint)
 
     return {"server/discover": MethodHandler(discover)}

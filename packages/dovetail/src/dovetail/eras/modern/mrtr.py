@@ -23,7 +23,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from dovetail.core.call import Ask, Call
-from dovetail.core.dispatch import Interim
+from dovetail.core.dispatch import InputRequired
 from dovetail.core.principal import owner_of
 from dovetail.eras.modern.sealing import Sealer, binding_of
 from dovetail.errors import DovetailError, InvalidParamsError, UsageError
@@ -113,7 +113,7 @@ class InputRounds:
 
     def _outcome(self, call: Call, pending: dict[str, Ask]) -> Exception:
         try:
-            return Interim(self._interim(call, pending))
+            return InputRequired(self._interim(call, pending))
         except DovetailError as error:
             return error  # what is recorded is too large to travel, say
 

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 from msgspec import Raw, Struct, field
 
-from dovetail.core.call import Call, Reach
+from dovetail.core.call import Call, ClientChannels
 from dovetail.core.dispatch import MethodHandler
 from dovetail.eras.modern.tasks import detail, require_tasks
 from dovetail.errors import InvalidParamsError, MethodNotFoundError
-from dovetail.features.subscriptions import Change, Changed
+from dovetail.features.subscriptions import ChangeEvent, ChangeKind
 from dovetail.spec.keys import SUBSCRIPTION_ID
 from dovetail.spec.models import AcknowledgedParams, ListenParams, SubscriptionFilter
 from dovetail.wire import codec
@@ -32,7 +32,7 @@ class Streams(Protocol):
     """Whoever delivers changes to the streams of one client."""
 
     @property
-    def reach(self) -> Reach:
+    def channels(self) -> ClientChannels:
         """How far the client can be reached."""
 
     def open_stream(self, stream: ListenStream) -> None:
@@ -50,9 +50,9 @@ class ListenStream:
         self.wanted = wanted
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._lists = {
-            Changed.TOOLS: wanted.tools_list_changed,
-            Changed.PROMPTS: wanted.prompts_list_changed,
-            Changed.RESOURCES: wanted.resources_list_changed,
+            ChangeKind.TOOLS: wanted.tools_list_changed,
+            ChangeKind.PROMPTS: wanted.prompts_list_changed,
+            ChangeKind.RESOURCES: wanted.resources_list_changed,
         }
         self._uris = frozenset(wanted.resource_subscriptions or ())
         self._tasks = frozenset(wanted.task_ids or ())
@@ -60,14 +60,14 @@ class ListenStream:
         self.meta = {SUBSCRIPTION_ID: Raw(call.id)}
         self._raw_meta = codec.encode(self.meta)
 
-    def announce(self, change: Change) -> bytes | None:
+    def announce(self, change: ChangeEvent) -> bytes | None:
         """The notification for this stream, or None if it was not asked for."""
         # subs.only-requested (2026-07-28 basic/patterns/subscriptions)
         if change.task is not None:
             if change.task.id not in self._tasks:
                 return None
             params = codec.encode({"_meta": self.meta, **detail(change.task)})
-        elif change.what is Changed.RESOURCE:
+        elif change.what is ChangeKind.RESOURCE:
             if change.uri not in self._uris:
                 return None
             params = b'{"_meta":%b,"uri":%b}' % (self._raw_meta, codec.encode(change.uri))
@@ -96,7 +96,7 @@ def listen_methods(
     async def listen(call: Call) -> _ListenResult:
         params: ListenParams = call.params  # type: ignore[assignment]
         streams: Streams = call.link
-        if not streams.reach.changes:
+        if not streams.channels.changes:
             raise MethodNotFoundError(
                 "Method not found: 'subscriptions/listen' is not served here: this server answers "
                 "without streams"
@@ -130,7 +130,7 @@ async def _visible_tasks(call: Call, ids: list[str]) -> list[str] | None:
     visible = []
     for id in dict.fromkeys(ids[:_MOST_TASKS]):
         try:
-            visible.append((await call.means.tasks.get(call, id)).id)
+            visible.append((await call.services.tasks.get(call, id)).id)
         except InvalidParamsError:
             continue  # xtasks.authz: one of somebody else's is as good as none
     return visible or None

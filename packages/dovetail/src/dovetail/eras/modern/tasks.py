@@ -129,7 +129,7 @@ def update_methods() -> dict[str, MethodHandler]:
         params: TaskUpdateParams = call.params  # type: ignore[assignment]
         require_tasks(call)
         answers = read_responses(params.input_responses)
-        await call.means.tasks.answer(call, params.task_id, answers)
+        await call.services.tasks.answer(call, params.task_id, answers)
         return {}
 
     return {"tasks/update": MethodHandler(update, needs_task=True)}

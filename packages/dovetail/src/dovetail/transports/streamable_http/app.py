@@ -16,23 +16,23 @@ from dovetail.core.principal import Principal
 from dovetail.eras.select import speaks_modern
 from dovetail.errors import InvalidRequestError, UsageError
 from dovetail.features.header_params import HeaderParams
-from dovetail.runtime.door import Door, Identified, Refusal
+from dovetail.runtime.auth_backend import AuthBackend, AuthRejection, AuthResult
 from dovetail.runtime.engine import Engine
 from dovetail.transports.security import RequestGuard
 from dovetail.transports.streamable_http.accept import accepts
 from dovetail.transports.streamable_http.asgi import (
     JSON,
-    Begun,
     BodyTooLargeError,
     BodyTooSlowError,
     ClientGoneError,
     Headers,
     HttpRequest,
+    HttpResponse,
+    PendingResponse,
     Receive,
-    Requested,
+    RequestView,
     Scope,
     Transmit,
-    WholeAnswer,
     read_body,
     respond,
 )
@@ -51,7 +51,7 @@ __all__ = ["HttpApp", "HttpOptions"]
 
 logger = logging.getLogger("dovetail")
 
-_MOST_WELCOME = 1024
+_MAX_VALIDATED = 1024
 _METHODS = b"POST, GET, DELETE, OPTIONS"
 # Headers whose value must not depend on which of two copies somebody looks at.
 _SINGLE = (
@@ -96,21 +96,21 @@ class HttpApp:
         engine: Engine,
         options: HttpOptions,
         header_params: Callable[[str, Call], HeaderParams],
-        door: Door | None = None,
+        auth: AuthBackend | None = None,
     ) -> None:
         if options.path and not options.path.startswith("/"):
             raise UsageError(f"path must begin with a slash or be empty, got {options.path!r}")
-        if door is not None:
-            engine = door.protect(engine, "http")
+        if auth is not None:
+            engine = auth.protect(engine, "http")
         self._engine = engine
         self._options = options
         self._path = options.path.rstrip("/")
         self._guard = RequestGuard(options.allowed_hosts, options.allowed_origins)
         self._limit = engine.options.max_message_bytes
-        self._door = door
-        self._single = (*_SINGLE, *(() if door is None else door.credential_headers))
+        self._auth = auth
+        self._single = (*_SINGLE, *(() if auth is None else auth.credential_headers))
         # What is known of requests whose message is all that is left to look at.
-        self._welcome: set[tuple[Any, ...]] = set()
+        self._validated: set[tuple[Any, ...]] = set()
         self.modern = ModernEndpoint(engine, header_params, streaming=options.streaming)
         self.legacy = LegacyEndpoint(
             engine,
@@ -167,14 +167,14 @@ class HttpApp:
         raw: Headers = scope["headers"]
         headers = dict(raw)
         request = HttpRequest(scope, headers, receive, send)
-        outside = _outside_of(scope, headers)
-        if outside in self._welcome and len(headers) == len(raw):
+        fingerprint = request_fingerprint(scope, headers)
+        if fingerprint in self._validated and len(headers) == len(raw):
             # A client sends the same outside with every message; it is looked at once.
             await self._take(request)
         else:
-            await self._look_at(request, outside)
+            await self._look_at(request, fingerprint)
 
-    async def _look_at(self, request: HttpRequest, outside: tuple[Any, ...]) -> None:
+    async def _look_at(self, request: HttpRequest, fingerprint: tuple[Any, ...]) -> None:
         """Find out what a request wants and whether it may have it."""
         scope, headers, _, send = request
         raw: Headers = scope["headers"]
@@ -202,7 +202,7 @@ class HttpApp:
         elif method == "POST":
             if await self._is_json(request):
                 if origin is None and len(headers) == len(raw):
-                    self._remember(outside)
+                    self._remember(fingerprint)
                 await self._take(request)
         elif method == "OPTIONS":
             await respond(request.transmit, 204, headers=[(b"allow", _METHODS)])
@@ -213,7 +213,7 @@ class HttpApp:
 
     async def _elsewhere(self, request: HttpRequest, path: str) -> None:
         """What a guard has to be read: where to get a token, say. Else there is nothing."""
-        page = None if self._door is None else self._door.page(path, self._path)
+        page = None if self._auth is None else self._auth.page(path, self._path)
         method = request.scope["method"]
         origin = request.headers.get(b"origin")
         if origin is not None and self._guard.allows_cors(origin):
@@ -229,11 +229,11 @@ class HttpApp:
         else:
             await self._refuse(request, 405, f"{method} is not served here")
 
-    def _remember(self, outside: tuple[Any, ...]) -> None:
+    def _remember(self, fingerprint: tuple[Any, ...]) -> None:
         # Clients choose much of it, so it must not grow with them.
-        if len(self._welcome) >= _MOST_WELCOME:
-            self._welcome.clear()
-        self._welcome.add(outside)
+        if len(self._validated) >= _MAX_VALIDATED:
+            self._validated.clear()
+        self._validated.add(fingerprint)
 
     def _path_in(self, scope: Scope) -> str:
         """The path below wherever the application is mounted; a slash at its end says nothing."""
@@ -256,10 +256,10 @@ class HttpApp:
             await self._refuse(request, 405, f"{method} is not served here")
             return
         principal = await self._identify(request)
-        if isinstance(principal, Refusal):
+        if isinstance(principal, AuthRejection):
             await self._turn_away(request, principal)
         elif method == "GET":
-            hidden = () if self._door is None else self._door.credential_headers
+            hidden = () if self._auth is None else self._auth.credential_headers
             await old.get(request, without_credentials(request.scope, hidden), principal)
         else:
             body = await self._body(request) if await self._is_json(request) else None
@@ -271,7 +271,7 @@ class HttpApp:
             await self._refuse(request, 406, "Accept must allow text/event-stream")
             return
         principal = await self._identify(request)
-        if isinstance(principal, Refusal):
+        if isinstance(principal, AuthRejection):
             await self._turn_away(request, principal)
             return
         serve = self.legacy.get if method == "GET" else self.legacy.delete
@@ -279,15 +279,15 @@ class HttpApp:
 
     async def _take(self, request: HttpRequest) -> None:
         # auth.token.validate-first: not even the body of a stranger is read
-        principal = None if self._door is None else await self._identify(request)
-        if isinstance(principal, Refusal):
+        principal = None if self._auth is None else await self._identify(request)
+        if isinstance(principal, AuthRejection):
             await self._turn_away(request, principal)
             return
         body = await self._body(request)
         if body is None:
             return
         begun = self._begin(request, body, principal)
-        if isinstance(begun, WholeAnswer):
+        if isinstance(begun, HttpResponse):
             await respond(request.transmit, *begun)
         else:
             await begun
@@ -316,11 +316,11 @@ class HttpApp:
             logger.debug("a client went away before its request was complete")
         return None
 
-    def is_welcome(self, request: Requested) -> bool:
+    def is_validated(self, request: RequestView) -> bool:
         """Whether a POST like this has been looked at, so that its body alone is left."""
-        return _outside_of(request.scope, request.headers) in self._welcome
+        return request_fingerprint(request.scope, request.headers) in self._validated
 
-    def begin(self, request: Requested, body: bytes) -> Begun | None:
+    def begin(self, request: RequestView, body: bytes) -> PendingResponse | None:
         """Begin to answer a welcome POST whose body is there; None where that must wait.
 
         For servers that can call before they make a task. An author's function may begin in
@@ -328,32 +328,34 @@ class HttpApp:
         """
         if not self._engine.lifespan.started or len(body) > self._limit:
             return None
-        if self._door is None:
+        if self._auth is None:
             return self._begin(request, body, None)
-        identified = self._door.identify(request.headers)
+        identified = self._auth.identify(request.headers)
         if identified is None or isinstance(identified, Principal):
             return self._begin(request, body, identified)
-        if isinstance(identified, Refusal):
+        if isinstance(identified, AuthRejection):
             return _turned_away(identified)
         return self._begin_identified(request, body, identified)
 
     async def _begin_identified(
-        self, request: Requested, body: bytes, identifying: Coroutine[Any, Any, Identified]
+        self, request: RequestView, body: bytes, identifying: Coroutine[Any, Any, AuthResult]
     ) -> None:
         """For a caller whom it takes time to know."""
         identified = await identifying
-        begun: Begun
-        if isinstance(identified, Refusal):
+        begun: PendingResponse
+        if isinstance(identified, AuthRejection):
             begun = _turned_away(identified)
         else:
             begun = self._begin(request, body, identified)
-        await (respond(request.transmit, *begun) if isinstance(begun, WholeAnswer) else begun)
+        await (respond(request.transmit, *begun) if isinstance(begun, HttpResponse) else begun)
 
-    def _begin(self, request: Requested, body: bytes, principal: Principal | None) -> Begun:
+    def _begin(
+        self, request: RequestView, body: bytes, principal: Principal | None
+    ) -> PendingResponse:
         if not self._engine.lifespan.started:
             return self._begin_late(request, body, principal)
-        if self._door is not None:
-            request = WithoutCredentials(request, self._door.credential_headers)
+        if self._auth is not None:
+            request = WithoutCredentials(request, self._auth.credential_headers)
         message = codec.decode(body)
         if not speaks_modern(message, request.headers.get(b"mcp-protocol-version")):
             return self.legacy.begin(request, message, principal)
@@ -361,28 +363,28 @@ class HttpApp:
             return self.modern.begin(request, message, principal)
         if isinstance(message, Notification):
             # http.post.notification-202 (2026-07-28 basic/transports/streamable-http)
-            return WholeAnswer(202, b"", [])
+            return HttpResponse(202, b"", [])
         error = message.error if isinstance(message, Malformed) else _ONE_REQUEST
         id = message.id if isinstance(message, Malformed) else None
-        return WholeAnswer(400, codec.encode_error(id, error))
+        return HttpResponse(400, codec.encode_error(id, error))
 
     async def _begin_late(
-        self, request: Requested, body: bytes, principal: Principal | None
+        self, request: RequestView, body: bytes, principal: Principal | None
     ) -> None:
         await self._engine.lifespan.start()
         begun = self._begin(request, body, principal)
-        await (respond(request.transmit, *begun) if isinstance(begun, WholeAnswer) else begun)
+        await (respond(request.transmit, *begun) if isinstance(begun, HttpResponse) else begun)
 
-    async def _identify(self, request: HttpRequest) -> Identified:
-        if self._door is None:
+    async def _identify(self, request: HttpRequest) -> AuthResult:
+        if self._auth is None:
             return None
         # auth.token.every-request, sbp.session-not-auth: whatever session the request names
-        identified = self._door.identify(request.headers)
-        if identified is None or isinstance(identified, Principal | Refusal):
+        identified = self._auth.identify(request.headers)
+        if identified is None or isinstance(identified, Principal | AuthRejection):
             return identified
         return await identified
 
-    async def _turn_away(self, request: HttpRequest, refusal: Refusal) -> None:
+    async def _turn_away(self, request: HttpRequest, refusal: AuthRejection) -> None:
         await respond(request.transmit, *_turned_away(refusal))
 
     async def _refuse(self, request: HttpRequest, status: int, text: str) -> None:
@@ -397,12 +399,12 @@ class HttpApp:
 _ONE_REQUEST = InvalidRequestError("Invalid request: the body must be one request or notification")
 
 
-def _turned_away(refusal: Refusal) -> WholeAnswer:
+def _turned_away(refusal: AuthRejection) -> HttpResponse:
     body = codec.encode_error(None, InvalidRequestError(refusal.text))
-    return WholeAnswer(refusal.status, body, [*JSON, *refusal.headers])
+    return HttpResponse(refusal.status, body, [*JSON, *refusal.headers])
 
 
-def _outside_of(scope: Scope, headers: dict[bytes, bytes]) -> tuple[Any, ...]:
+def request_fingerprint(scope: Scope, headers: dict[bytes, bytes]) -> tuple[Any, ...]:
     """Everything that decides whether a POST is looked into."""
     return (
         scope["method"],

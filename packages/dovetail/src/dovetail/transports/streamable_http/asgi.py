@@ -8,17 +8,17 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 __all__ = [
     "JSON",
-    "Begun",
     "BodyTooLargeError",
     "BodyTooSlowError",
     "ClientGoneError",
     "Headers",
     "HttpRequest",
+    "HttpResponse",
+    "PendingResponse",
     "Receive",
-    "Requested",
+    "RequestView",
     "Scope",
     "Transmit",
-    "WholeAnswer",
     "read_body",
     "respond",
     "watch_for_disconnect",
@@ -56,7 +56,7 @@ class HttpRequest(NamedTuple):
     transmit: Transmit
 
 
-class Requested(Protocol):
+class RequestView(Protocol):
     """A request whose body is there."""
 
     @property
@@ -76,7 +76,7 @@ class Requested(Protocol):
         """Takes the response."""
 
 
-class WholeAnswer(NamedTuple):
+class HttpResponse(NamedTuple):
     """A response that needs no waiting: whoever asked writes it."""
 
     status: int
@@ -86,7 +86,7 @@ class WholeAnswer(NamedTuple):
 
 # What answering a request comes to: the answer at once, or the rest of the work, which writes
 # its response itself.
-Begun: TypeAlias = WholeAnswer | Coroutine[Any, Any, None]
+PendingResponse: TypeAlias = HttpResponse | Coroutine[Any, Any, None]
 
 
 async def read_body(request: HttpRequest, limit: int, timeout: float) -> bytes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from dovetail.transports.streamable_http.asgi import Receive, Requested, Scope, Transmit
+from dovetail.transports.streamable_http.asgi import Receive, RequestView, Scope, Transmit
 
 __all__ = ["WithoutCredentials", "without_credentials"]
 
@@ -23,7 +23,7 @@ class WithoutCredentials:
 
     __slots__ = ("_hidden", "_request", "_scope", "headers")
 
-    def __init__(self, request: Requested, hidden: Collection[bytes]) -> None:
+    def __init__(self, request: RequestView, hidden: Collection[bytes]) -> None:
         self._request = request
         self._hidden = hidden
         self._scope: Scope | None = None

@@ -30,14 +30,14 @@ from dovetail.errors import (
 )
 from dovetail.features.header_params import HeaderParams, value_at
 from dovetail.runtime.engine import Engine
-from dovetail.runtime.one_shot import AnswersOnly, DeadEnd, RequestLink
+from dovetail.runtime.one_shot import NullLink, RequestLink, ResponseOnlyLink
 from dovetail.spec.models import CallToolParams
 from dovetail.transports.streamable_http.accept import accepts
 from dovetail.transports.streamable_http.asgi import (
-    Begun,
     Headers,
-    Requested,
-    WholeAnswer,
+    HttpResponse,
+    PendingResponse,
+    RequestView,
     watch_for_disconnect,
 )
 from dovetail.transports.streamable_http.counts import HttpCounts
@@ -92,7 +92,7 @@ class ModernEndpoint:
         # Headers that were found to say what the body says: a client repeats itself.
         self._agreed: set[_Said] = set()
         # Requests that wait, to be ended with the server, and what carries their answers.
-        self._links: dict[DeadEnd, Reply] = {}
+        self._links: dict[NullLink, Reply] = {}
 
     @property
     def counts(self) -> HttpCounts:
@@ -105,7 +105,9 @@ class ModernEndpoint:
         for link in tuple(self._links):
             link.end()
 
-    def begin(self, request: Requested, message: Request, principal: Principal | None) -> Begun:
+    def begin(
+        self, request: RequestView, message: Request, principal: Principal | None
+    ) -> PendingResponse:
         """Answer one request, or begin to."""
         call = self._engine.eras.open(message, None, principal)
         problem = call if isinstance(call, RpcError) else None
@@ -117,7 +119,7 @@ class ModernEndpoint:
             status = (
                 400 if isinstance(problem, InvalidParamsError) else _STATUS.get(problem.code, 200)
             )
-            return WholeAnswer(status, codec.encode_error(message.id, problem))
+            return HttpResponse(status, codec.encode_error(message.id, problem))
         assert isinstance(call, Call)
         return self._serve(request, call, principal)
 
@@ -144,7 +146,7 @@ class ModernEndpoint:
             said.check()
             self._remember(said)
         if isinstance(call.params, CallToolParams):
-            call.means = self._engine
+            call.services = self._engine
             self._check_parameters(headers, call, call.params)
 
     def _remember(self, said: _Said) -> None:
@@ -167,12 +169,14 @@ class ModernEndpoint:
             name = f"Mcp-Param-{header}"
             check_mirror(name, headers.get(name.lower().encode()), value_at(path, arguments))
 
-    def _serve(self, request: Requested, call: Call, principal: Principal | None) -> Begun:
+    def _serve(
+        self, request: RequestView, call: Call, principal: Principal | None
+    ) -> PendingResponse:
         # http.accept.406: a client must take both; one that takes only JSON gets the answer alone
         streams = self._streaming and accepts(request.headers.get(b"accept"), b"text/event-stream")
         reply = Reply(request.transmit, streams=streams)
         engine = self._engine
-        link = RequestLink(engine, reply) if streams else AnswersOnly(messages=False)
+        link = RequestLink(engine, reply) if streams else ResponseOnlyLink(messages=False)
         engine.equip(call, reply, link, request, principal)
         # A function that does not wait is over before anybody could have gone away.
         answer = engine.dispatcher.answer(call)
@@ -182,14 +186,14 @@ class ModernEndpoint:
         call.over = True
         if reply.is_stream:
             return reply.finish(answer)
-        return WholeAnswer(_status_of(call), answer, *_headers_of(call))
+        return HttpResponse(_status_of(call), answer, *_headers_of(call))
 
     async def _wait(
         self,
-        request: Requested,
+        request: RequestView,
         call: Call,
         reply: Reply,
-        link: DeadEnd,
+        link: NullLink,
         answer: Coroutine[Any, Any, bytes],
     ) -> None:
         """The rest of a call that waits for something."""
@@ -227,7 +231,7 @@ class _Waiting:
 
     __slots__ = ("_call", "_gone", "_task", "_watch")
 
-    def __init__(self, request: Requested, call: Call) -> None:
+    def __init__(self, request: RequestView, call: Call) -> None:
         self._call = call
         self._task = asyncio.current_task()
         self._gone = False

@@ -10,10 +10,10 @@ import pytest
 from dovetail.core.tasks import Status, TaskView
 from dovetail.eras.legacy.changes import announce
 from dovetail.eras.legacy.session import Session
-from dovetail.features.subscriptions import Change, Changed
+from dovetail.features.subscriptions import ChangeEvent, ChangeKind
 from dovetail.spec.revisions import LATEST_LEGACY, V2025_11_25
 
-LISTS = [Changed.TOOLS, Changed.PROMPTS, Changed.RESOURCES]
+LISTS = [ChangeKind.TOOLS, ChangeKind.PROMPTS, ChangeKind.RESOURCES]
 
 
 def session_with(*uris: str, ready: bool = True) -> Session:
@@ -24,25 +24,25 @@ def session_with(*uris: str, ready: bool = True) -> Session:
     return session
 
 
-def heard(change: Change, session: Session) -> Any:
+def heard(change: ChangeEvent, session: Session) -> Any:
     message = announce(change, session)
     return None if message is None else json.loads(message)
 
 
 @pytest.mark.parametrize("what", LISTS)
-def test_a_list_that_changed_is_told_to_every_ready_session(what: Changed) -> None:
-    assert heard(Change(what), session_with()) == {"jsonrpc": "2.0", "method": what.value}
+def test_a_list_that_changed_is_told_to_every_ready_session(what: ChangeKind) -> None:
+    assert heard(ChangeEvent(what), session_with()) == {"jsonrpc": "2.0", "method": what.value}
 
 
 @pytest.mark.parametrize("what", LISTS)
-def test_a_list_that_was_not_declared_at_the_handshake_is_not_spoken_of(what: Changed) -> None:
+def test_a_list_that_was_not_declared_at_the_handshake_is_not_spoken_of(what: ChangeKind) -> None:
     session = session_with()
     session.declared = frozenset({"logging"})
-    assert heard(Change(what), session) is None
+    assert heard(ChangeEvent(what), session) is None
 
 
 def test_a_resource_that_changed_is_told_to_whoever_subscribed() -> None:
-    change = Change(Changed.RESOURCE, 'a://"b"')
+    change = ChangeEvent(ChangeKind.RESOURCE, 'a://"b"')
     assert heard(change, session_with('a://"b"')) == {
         "jsonrpc": "2.0",
         "method": "notifications/resources/updated",
@@ -52,8 +52,10 @@ def test_a_resource_that_changed_is_told_to_whoever_subscribed() -> None:
     assert heard(change, session_with()) is None
 
 
-@pytest.mark.parametrize("change", [*map(Change, LISTS), Change(Changed.RESOURCE, "a://b")])
-def test_nothing_is_told_before_the_client_is_ready(change: Change) -> None:
+@pytest.mark.parametrize(
+    "change", [*map(ChangeEvent, LISTS), ChangeEvent(ChangeKind.RESOURCE, "a://b")]
+)
+def test_nothing_is_told_before_the_client_is_ready(change: ChangeEvent) -> None:
     assert heard(change, session_with("a://b", ready=False)) is None
 
 
@@ -61,11 +63,11 @@ def test_a_session_hears_of_its_own_tasks_until_they_have_ended() -> None:
     session = Session(LATEST_LEGACY, None, {}, None)
     session.ready, session.declared = True, frozenset({"tasks"})
     working = TaskView("a", Status.WORKING, 0, 1, 1000, 50)
-    assert announce(Change(Changed.TASK, "a", working), session) is None
+    assert announce(ChangeEvent(ChangeKind.TASK, "a", working), session) is None
     session.tasks.add("a")
-    told = announce(Change(Changed.TASK, "a", working), session)
+    told = announce(ChangeEvent(ChangeKind.TASK, "a", working), session)
     assert told is not None and b'"notifications/tasks/status"' in told
     assert session.tasks == {"a"}
     ended = TaskView("a", Status.FAILED, 0, 1, 1000, 50)
-    assert announce(Change(Changed.TASK, "a", ended), session) is not None
+    assert announce(ChangeEvent(ChangeKind.TASK, "a", ended), session) is not None
     assert session.tasks == set()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.core.call import Call, Reach
+from dovetail.core.call import Call, ClientChannels
 from dovetail.eras.legacy import lifecycle
 from dovetail.eras.legacy.era import era_of
 from dovetail.eras.legacy.lifecycle import legacy_methods, negotiate
@@ -213,6 +213,6 @@ def test_subscriptions_of_one_client_are_bounded(monkeypatch: pytest.MonkeyPatch
 )
 def test_who_cannot_be_told_anything_is_told_so(method: str, params: bytes) -> None:
     call = in_session(method, params)
-    call.link.reach = Reach(changes=False, messages=False)
+    call.link.channels = ClientChannels(changes=False, messages=False)
     with pytest.raises(MethodNotFoundError, match="is not served here"):
         run(call)

@@ -134,14 +134,14 @@ class Tasks:
         return TaskPage([self.task], None)
 
 
-class Means:
+class Services:
     def __init__(self, tasks: Tasks) -> None:
         self.tasks = tasks
 
 
 def fetching(tasks: Tasks, *, timeout: float | None = None, ready: bool = True) -> Call:
     call = make_call("tasks/result", b'{"taskId":"a"}')
-    call.means = Means(tasks)  # type: ignore[assignment]
+    call.services = Services(tasks)  # type: ignore[assignment]
     session = Session(V2025_11_25, None, {"elicitation": {}}, None)
     session.ready = ready
     session.back_channel = BackChannel(timeout)
@@ -246,7 +246,7 @@ def test_a_client_that_goes_away_leaves_the_question_to_others(how: str) -> None
 
 def test_a_list_is_for_callers_who_are_known() -> None:
     call = make_call("tasks/list", b"{}")
-    call.means = Means(Tasks(view()))  # type: ignore[assignment]
+    call.services = Services(Tasks(view()))  # type: ignore[assignment]
     methods = result_methods()
     outcome: Any = methods["tasks/list"].run(call)
     with pytest.raises(MethodNotFoundError, match="cannot be told apart"):

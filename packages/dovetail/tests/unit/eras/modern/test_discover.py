@@ -25,7 +25,7 @@ def discover(
     [(name, handler)] = discover_methods(make_identity(**identity), hint).items()
     assert name == "server/discover"
     call = make_call(name, b"{}", era=PlainEra(V2026_07_28))
-    call.means = Server("s").engine._replace(permission=permission)
+    call.services = Server("s").engine._replace(permission=permission)
     shaped = handler.run(call)
     assert isinstance(shaped, Shaped)
     result: dict[str, Any] = json.loads(msgspec.json.encode(shaped.result))

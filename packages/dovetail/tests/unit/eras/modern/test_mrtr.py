@@ -15,7 +15,7 @@ import pytest
 from msgspec import UNSET, Raw
 
 from dovetail.core.call import Ask, Call, Peer
-from dovetail.core.dispatch import Interim
+from dovetail.core.dispatch import InputRequired
 from dovetail.core.principal import to_principal
 from dovetail.eras.modern.era import ModernEra
 from dovetail.eras.modern.mrtr import InputRounds
@@ -73,7 +73,7 @@ class Server:
             call = self.call(params, **options)
             try:
                 return await Run(call).of(handler(call))
-            except Interim as interim:
+            except InputRequired as interim:
                 return json.loads(interim.body)
 
         outcome = drive(one())
@@ -527,7 +527,7 @@ def test_two_requests_in_flight_do_not_mix_their_questions() -> None:
             call = server.call(ARGUMENTS)
             try:
                 return await Run(call).of(asks_for(key)(call))
-            except Interim as interim:
+            except InputRequired as interim:
                 return list(json.loads(interim.body)["inputRequests"])
 
         runs: list[Awaitable[Any]] = [one(key) for key in ("a", "b")]

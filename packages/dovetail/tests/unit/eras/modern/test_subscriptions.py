@@ -14,7 +14,7 @@ from dovetail.eras.modern.era import ModernEra
 from dovetail.eras.modern.mrtr import InputRounds
 from dovetail.eras.modern.sealing import Sealer
 from dovetail.eras.modern.subscriptions import ListenStream, honoured, listen_methods
-from dovetail.features.subscriptions import Change, Changed
+from dovetail.features.subscriptions import ChangeEvent, ChangeKind
 from dovetail.spec.keys import SERVER_INFO, SUBSCRIPTION_ID
 from dovetail.spec.models import Implementation, SubscriptionFilter
 from dovetail.spec.revisions import V2026_07_28
@@ -33,7 +33,11 @@ EVERYTHING = {
     "resourcesListChanged": True,
     "resourceSubscriptions": ["a://b", "a://c"],
 }
-CHANGES = [Change(Changed.TOOLS), Change(Changed.PROMPTS), Change(Changed.RESOURCES)]
+CHANGES = [
+    ChangeEvent(ChangeKind.TOOLS),
+    ChangeEvent(ChangeKind.PROMPTS),
+    ChangeEvent(ChangeKind.RESOURCES),
+]
 ONLY_IDS = [b"7", b'"7"', b'"a\\"b"', b"-3", b"18446744073709551617", b"9" * 5000]
 
 
@@ -127,7 +131,10 @@ def test_everything_on_a_stream_carries_the_id_in_type_and_value(id: bytes) -> N
         [stream] = streams_of(call)
         stream.end()
         result = await task
-        told = [stream.announce(change) for change in (*CHANGES, Change(Changed.RESOURCE, "a://b"))]
+        told = [
+            stream.announce(change)
+            for change in (*CHANGES, ChangeEvent(ChangeKind.RESOURCE, "a://b"))
+        ]
         carried = b'{"%b":%b}' % (SUBSCRIPTION_ID.encode(), id)
         for message in [*call.outbox.sent, *told]:
             assert b'"_meta":%b' % carried in message
@@ -147,7 +154,7 @@ async def stream_of(wanted: Any, *, id: bytes = b"7") -> ListenStream:
     return stream
 
 
-def heard(wanted: Any, change: Change) -> Any:
+def heard(wanted: Any, change: ChangeEvent) -> Any:
     async def run() -> bytes | None:
         return (await stream_of(wanted)).announce(change)
 
@@ -158,38 +165,38 @@ def heard(wanted: Any, change: Change) -> Any:
 @pytest.mark.parametrize(
     ("member", "what"),
     [
-        ("toolsListChanged", Changed.TOOLS),
-        ("promptsListChanged", Changed.PROMPTS),
-        ("resourcesListChanged", Changed.RESOURCES),
+        ("toolsListChanged", ChangeKind.TOOLS),
+        ("promptsListChanged", ChangeKind.PROMPTS),
+        ("resourcesListChanged", ChangeKind.RESOURCES),
     ],
 )
-def test_a_list_is_heard_of_by_whoever_asked_for_this_list(member: str, what: Changed) -> None:
-    assert heard({member: True}, Change(what)) == {
+def test_a_list_is_heard_of_by_whoever_asked_for_this_list(member: str, what: ChangeKind) -> None:
+    assert heard({member: True}, ChangeEvent(what)) == {
         "jsonrpc": "2.0",
         "method": what.value,
         "params": {"_meta": {SUBSCRIPTION_ID: 7}},
     }
     others = [change for change in CHANGES if change.what is not what]
-    for change in [*others, Change(Changed.RESOURCE, "a://b")]:
+    for change in [*others, ChangeEvent(ChangeKind.RESOURCE, "a://b")]:
         assert heard({member: True}, change) is None
 
 
 def test_a_resource_is_heard_of_by_whoever_named_it() -> None:
     wanted = {"resourceSubscriptions": ['a://"b"']}
-    assert heard(wanted, Change(Changed.RESOURCE, 'a://"b"')) == {
+    assert heard(wanted, ChangeEvent(ChangeKind.RESOURCE, 'a://"b"')) == {
         "jsonrpc": "2.0",
         "method": "notifications/resources/updated",
         "params": {"_meta": {SUBSCRIPTION_ID: 7}, "uri": 'a://"b"'},
     }
-    assert heard(wanted, Change(Changed.RESOURCE, "a://c")) is None
-    assert heard(wanted, Change(Changed.RESOURCES)) is None
-    assert heard({}, Change(Changed.RESOURCE, "a://b")) is None
+    assert heard(wanted, ChangeEvent(ChangeKind.RESOURCE, "a://c")) is None
+    assert heard(wanted, ChangeEvent(ChangeKind.RESOURCES)) is None
+    assert heard({}, ChangeEvent(ChangeKind.RESOURCE, "a://b")) is None
 
 
 def test_streams_of_one_client_are_told_apart_by_their_ids() -> None:
     async def run() -> list[Any]:
         streams = [await stream_of({"toolsListChanged": True}, id=id) for id in (b"1", b'"1"')]
-        messages = [stream.announce(Change(Changed.TOOLS)) for stream in streams]
+        messages = [stream.announce(ChangeEvent(ChangeKind.TOOLS)) for stream in streams]
         return [raw_id(json.loads(message)) for message in messages if message is not None]
 
     assert drive(run()) == [1, "1"]

@@ -433,6 +433,6 @@ def test_what_is_remembered_of_requests_is_bounded() -> None:
         for number in range(1100):
             workshop.client.server = ("127.0.0.1", number)
             assert (await workshop.client.send("POST", DISCOVER, HEADERS)).status == 200
-        assert 0 < len(workshop.app._welcome) <= 1024
+        assert 0 < len(workshop.app._validated) <= 1024
 
     run(play())

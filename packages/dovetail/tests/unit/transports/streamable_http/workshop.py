@@ -123,7 +123,7 @@ class Workshop:
             return answer.data.name if answer.data is not None else answer.action
 
     def change(self) -> None:
-        """Change the list of tools."""
+        """ChangeEvent the list of tools."""
         if self.server.tools.registry.get("extra") is None:
 
             async def extra() -> str:

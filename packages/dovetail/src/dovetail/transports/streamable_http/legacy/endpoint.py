@@ -8,16 +8,16 @@ from __future__ import annotations
 from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import InternalError, InvalidRequestError, LimitError, RpcError
 from dovetail.runtime.engine import Engine
-from dovetail.runtime.one_shot import AnswersOnly
+from dovetail.runtime.one_shot import ResponseOnlyLink
 from dovetail.spec.revisions import HEADERLESS, LEGACY, Family, Revision, find_revision
 from dovetail.stores.sessions import MemorySessions
 from dovetail.transports.streamable_http.accept import accepts
 from dovetail.transports.streamable_http.asgi import (
     JSON,
-    Begun,
     Headers,
     HttpRequest,
-    Requested,
+    PendingResponse,
+    RequestView,
     respond,
     watch_for_disconnect,
 )
@@ -58,7 +58,9 @@ class LegacyEndpoint:
 
     # -- POST -------------------------------------------------------------------------------
 
-    def begin(self, request: Requested, message: Incoming, principal: Principal | None) -> Begun:
+    def begin(
+        self, request: RequestView, message: Incoming, principal: Principal | None
+    ) -> PendingResponse:
         """Take one message or a batch: answer it, or begin to."""
         if isinstance(message, Request) and message.method == "initialize":
             return self._initialize(request, message, principal)
@@ -102,7 +104,7 @@ class LegacyEndpoint:
             expired.end()
 
     async def _refuse(
-        self, request: Requested, status: int, text: str, message: Incoming | None = None
+        self, request: RequestView, status: int, text: str, message: Incoming | None = None
     ) -> None:
         error: RpcError = InvalidRequestError(text)
         id = message.id if isinstance(message, Request | Malformed) else None
@@ -119,7 +121,7 @@ class LegacyEndpoint:
         return find_revision(version.strip().decode("latin-1")) or HEADERLESS
 
     async def _initialize(
-        self, request: Requested, message: Request, principal: Principal | None
+        self, request: RequestView, message: Request, principal: Principal | None
     ) -> None:
         self._end_expired()
         session = HttpSession(self._engine, principal)
@@ -129,7 +131,7 @@ class LegacyEndpoint:
             answer = codec.encode_error(message.id, call)
         else:
             outbox = CallOutbox(None, Reply(request.transmit), primes=False)
-            link = AnswersOnly(messages=self._streaming) if self._stateless else session
+            link = ResponseOnlyLink(messages=self._streaming) if self._stateless else session
             self._engine.equip(call, outbox, link, request, principal)
             said = self._engine.dispatcher.answer(call)
             answer = said if isinstance(said, bytes) else await said

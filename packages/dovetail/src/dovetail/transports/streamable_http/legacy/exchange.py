@@ -13,13 +13,13 @@ from dovetail.eras.select import id_in_use, no_batches
 from dovetail.errors import InternalError, RpcError
 from dovetail.features.cancellation import read_cancellation
 from dovetail.runtime.engine import Engine
-from dovetail.runtime.one_shot import AnswersOnly
+from dovetail.runtime.one_shot import ResponseOnlyLink
 from dovetail.spec.revisions import Revision
 from dovetail.transports.streamable_http.asgi import (
     JSON,
-    Begun,
-    Requested,
-    WholeAnswer,
+    HttpResponse,
+    PendingResponse,
+    RequestView,
     respond,
 )
 from dovetail.transports.streamable_http.legacy.session import HttpSession, InFlight
@@ -45,7 +45,7 @@ class Exchange:
     def __init__(
         self,
         engine: Engine,
-        request: Requested,
+        request: RequestView,
         session: HttpSession | None,
         principal: Principal | None,
         *,
@@ -56,18 +56,18 @@ class Exchange:
         self._streams = streams
         self._request = request
         self._session = session
-        self._link = AnswersOnly(messages=streams) if session is None else session
+        self._link = ResponseOnlyLink(messages=streams) if session is None else session
         self._calls: dict[bytes, InFlight] = {} if session is None else session.calls
         self._principal = principal
 
-    def begin(self, message: Request, revision: Revision) -> Begun:
+    def begin(self, message: Request, revision: Revision) -> PendingResponse:
         """Answer one request, or begin to."""
         if len(self._calls) >= _MOST_CALLS:
             error = codec.encode_error(message.id, _too_many())
-            return WholeAnswer(429, error, [*JSON, (b"retry-after", b"1")])
+            return HttpResponse(429, error, [*JSON, (b"retry-after", b"1")])
         call = self._open(message, revision)
         if not isinstance(call, Call):
-            return WholeAnswer(200, codec.encode_error(message.id, call))
+            return HttpResponse(200, codec.encode_error(message.id, call))
         reply = Reply(self._request.transmit, streams=self._streams)
         outbox = self._outbox(reply, revision)
         self._engine.equip(call, outbox, self._link, self._request, self._principal)
@@ -77,8 +77,8 @@ class Exchange:
             call.over = True
             refusal = None if call.failure is None else find_refusal(call)
             if refusal is not None:
-                return WholeAnswer(refusal[0], answer, refusal[1])
-            return WholeAnswer(200, answer)
+                return HttpResponse(refusal[0], answer, refusal[1])
+            return HttpResponse(200, answer)
         in_flight = self._calls[call.id] = InFlight(call)
         return self._go_on(in_flight, answer, reply, outbox)
 

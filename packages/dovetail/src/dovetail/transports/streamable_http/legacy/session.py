@@ -11,10 +11,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from dovetail.core.call import FULL_REACH, Call
+from dovetail.core.call import ALL_CHANNELS, Call
 from dovetail.core.principal import Principal, owner_of
 from dovetail.eras.select import Session, announce
-from dovetail.features.subscriptions import Change
+from dovetail.features.subscriptions import ChangeEvent
 from dovetail.runtime.engine import Engine
 from dovetail.spec.models import InitializeParams
 from dovetail.spec.revisions import Revision
@@ -52,7 +52,7 @@ class InFlight:
 class HttpSession:
     """A legacy session on HTTP, and the streams it has."""
 
-    reach = FULL_REACH
+    channels = ALL_CHANNELS
 
     __slots__ = (
         "calls", "engine", "general", "id", "next_stream", "owner", "session", "streams",
@@ -129,7 +129,7 @@ class HttpSession:
     def _subscribe(self, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
         """Hear of changes, which may come from any thread; streams belong to the loop."""
 
-        def heard(change: Change) -> None:
+        def heard(change: ChangeEvent) -> None:
             if loop.is_closed():
                 # It ended without ending its sessions; whoever publishes is not to blame.
                 unsubscribe()
@@ -142,7 +142,7 @@ class HttpSession:
     def _has_made(self, task: str) -> bool:
         return self.session is not None and task in self.session.tasks
 
-    def hear(self, change: Change) -> None:
+    def hear(self, change: ChangeEvent) -> None:
         """Tell the client of a change, if it listens."""
         if self.session is not None and self.general is not None:
             message = announce(change, self.session)

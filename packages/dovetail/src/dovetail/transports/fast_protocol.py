@@ -6,7 +6,7 @@ needs no waiting is over by then, and its answer is written as it is; anything e
 not all there, a stream, a function that waits, a client nobody has looked at yet) goes the usual
 way.
 
-An author's function begins in the very task that goes on with it; see `runtime/carriers.py`.
+An author's function begins in the very task that goes on with it; see `runtime/eager_tasks.py`.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from dovetail.runtime.carriers import Carriers
-from dovetail.transports.side_by_side import SideBySide
+from dovetail.runtime.eager_tasks import EagerTasks
+from dovetail.transports.path_router import PathRouter
 from dovetail.transports.streamable_http.app import HttpApp
-from dovetail.transports.streamable_http.asgi import Begun, WholeAnswer
+from dovetail.transports.streamable_http.asgi import HttpResponse, PendingResponse
 
-__all__ = ["quick_protocol"]
+__all__ = ["fast_protocol"]
 
 logger = logging.getLogger("dovetail")
 
 # Kinds of request that are remembered; clients choose what stands in them.
-_MOST_WELCOME = 1024
+_MAX_VALIDATED = 1024
 # Bytes of a head that arrive in several pieces; h11 takes as many.
 _MOST_HEAD = 64 * 1024
 # Also those that may follow a body.
@@ -41,28 +41,28 @@ _MOST_HEADERS = 500
 # httptools leaves out the body of a request that asks for HTTP/2, which some clients do in every
 # request. To pass the question over is a server's right (RFC 9110 section 7.8).
 _H2C = re.compile(rb"(?im)^upgrade(?=:[ \t]*h2c[ \t]*\r$)")
-_BROKEN = WholeAnswer(500, b'{"error":"internal error"}')
+_BROKEN = HttpResponse(500, b'{"error":"internal error"}')
 
 
-def quick_protocol(app: HttpApp | SideBySide) -> type[HttpToolsProtocol]:
+def fast_protocol(app: HttpApp | PathRouter) -> type[HttpToolsProtocol]:
     """The protocol class for uvicorn to serve this application with."""
 
-    class QuickProtocol(_QuickProtocol):
+    class FastProtocol(_FastProtocol):
         mcp = app
         # Shared by all connections.
-        carriers = Carriers(asyncio.get_running_loop())
-        welcome: ClassVar = set()
+        eager_tasks = EagerTasks(asyncio.get_running_loop())
+        validated: ClassVar = set()
 
-    return QuickProtocol
+    return FastProtocol
 
 
-class _QuickProtocol(HttpToolsProtocol):
-    mcp: ClassVar[HttpApp | SideBySide]
-    carriers: ClassVar[Carriers]
+class _FastProtocol(HttpToolsProtocol):
+    mcp: ClassVar[HttpApp | PathRouter]
+    eager_tasks: ClassVar[EagerTasks]
     # What the application has looked at: nothing is left to decide but what the body says.
-    welcome: ClassVar[set[tuple[Any, ...]]]
+    validated: ClassVar[set[tuple[Any, ...]]]
     # The request that may be answered at once, while its body comes; None: the usual way.
-    _quick: _QuickRequest | None = None
+    _fast: _FastRequest | None = None
     _head: tuple[Any, bytes] = (None, b"")
     # The request whose task is at work; others may have come behind it.
     _running: RequestResponseCycle | None = None
@@ -90,9 +90,9 @@ class _QuickProtocol(HttpToolsProtocol):
         if self._is_too_much() and not self.transport.is_closing():
             # httptools keeps what it is given, and joins the pieces of a long line each time.
             self.send_400_response("The head of the request is too long.")
-        elif self._quick is not None:
+        elif self._fast is not None:
             # Waiting for the rest of a body is a task's business: it has a time limit.
-            self._go_the_usual_way(self._quick)
+            self._use_uvicorn(self._fast)
 
     def _is_too_much(self) -> bool:
         if self._in_head:
@@ -126,53 +126,53 @@ class _QuickProtocol(HttpToolsProtocol):
             or parser.should_upgrade()
             or parser.get_http_version() != "1.1"
         ):
-            self._usual_head()
+            self._use_uvicorn_head()
         else:
-            self._quick = _QuickRequest(self, self.url, self.headers, headers)
+            self._fast = _FastRequest(self, self.url, self.headers, headers)
 
     def on_body(self, body: bytes) -> None:
-        if self._quick is None:
+        if self._fast is None:
             super().on_body(body)
         else:
-            self._quick.body += body
+            self._fast.body += body
 
     def on_message_complete(self) -> None:
         self._in_head = True
         self._head_bytes = 0
-        request = self._quick
+        request = self._fast
         if request is None:
             super().on_message_complete()
             return
         begun = self._begin(request)
         if begun is None:
-            self._go_the_usual_way(request)
+            self._use_uvicorn(request)
             super().on_message_complete()
             return
-        self._quick = None
-        if isinstance(begun, WholeAnswer):
+        self._fast = None
+        if isinstance(begun, HttpResponse):
             self._write(begun)
         else:
             self._follow(request, begun)
 
-    def _begin(self, request: _QuickRequest) -> WholeAnswer | asyncio.Task[Any] | None:
+    def _begin(self, request: _FastRequest) -> HttpResponse | asyncio.Task[Any] | None:
         get = request.headers.get
         named = (get(b"host"), get(b"origin"), get(b"content-type"), get(b"accept"))
-        outside = (self.server, self.url, *named)
-        if outside not in self.welcome:
-            if not self.mcp.is_welcome(request):
+        fingerprint = (self.server, self.url, *named)
+        if fingerprint not in self.validated:
+            if not self.mcp.is_validated(request):
                 return None
-            if len(self.welcome) >= _MOST_WELCOME:
-                self.welcome.clear()
-            self.welcome.add(outside)
+            if len(self.validated) >= _MAX_VALIDATED:
+                self.validated.clear()
+            self.validated.add(fingerprint)
         try:
-            return self.carriers.begin(request.begin, request.wrap)
+            return self.eager_tasks.begin(request.begin, request.wrap)
         except Exception:
             logger.exception("a request could not be begun")
             return _BROKEN
 
     # -- what goes out ------------------------------------------------------------------------
 
-    def _write(self, answer: WholeAnswer) -> None:
+    def _write(self, answer: HttpResponse) -> None:
         defaults = self.server_state.default_headers
         if self._head[0] is not defaults:
             lines = [b"%b: %b\r\n" % header for header in defaults]
@@ -200,7 +200,7 @@ class _QuickProtocol(HttpToolsProtocol):
         else:
             self.timeout_keep_alive_handler()
 
-    def _follow(self, request: _QuickRequest, task: asyncio.Task[Any]) -> None:
+    def _follow(self, request: _FastRequest, task: asyncio.Task[Any]) -> None:
         """Give what has begun the cycle it would have had, and let its task go on."""
         cycle = self.cycle = RequestResponseCycle(
             scope=request.scope,
@@ -222,13 +222,13 @@ class _QuickProtocol(HttpToolsProtocol):
 
     # -- the usual way ------------------------------------------------------------------------
 
-    def _go_the_usual_way(self, request: _QuickRequest) -> None:
-        self._quick = None
-        self._usual_head()
+    def _use_uvicorn(self, request: _FastRequest) -> None:
+        self._fast = None
+        self._use_uvicorn_head()
         if request.body:
             super().on_body(request.body)
 
-    def _usual_head(self) -> None:
+    def _use_uvicorn_head(self) -> None:
         """Tell uvicorn of a head that has been read."""
         url, headers = self.url, self.headers
         super().on_message_begin()
@@ -262,14 +262,14 @@ class _QuickProtocol(HttpToolsProtocol):
             cycle.message_event.set()
 
 
-class _QuickRequest:
+class _FastRequest:
     """A request whose scope and cycle are made only where they are needed."""
 
     __slots__ = ("_lines", "_protocol", "_scope", "_url", "body", "cycle", "headers")
 
     def __init__(
         self,
-        protocol: _QuickProtocol,
+        protocol: _FastProtocol,
         url: bytes,
         lines: list[tuple[bytes, bytes]],
         headers: dict[bytes, bytes],
@@ -289,7 +289,7 @@ class _QuickRequest:
             self._scope = _make_scope(self._protocol, self._url, self._lines)
         return self._scope
 
-    def begin(self) -> Begun | None:
+    def begin(self) -> PendingResponse | None:
         """Ask the application."""
         return self._protocol.mcp.begin(self, self.body)
 
@@ -314,7 +314,7 @@ class _QuickRequest:
 
 
 def _make_scope(
-    protocol: _QuickProtocol, url: bytes, headers: list[tuple[bytes, bytes]]
+    protocol: _FastProtocol, url: bytes, headers: list[tuple[bytes, bytes]]
 ) -> dict[str, Any]:
     path, _, query = url.partition(b"?")
     text = path.decode("latin-1")

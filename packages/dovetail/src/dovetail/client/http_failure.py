@@ -26,7 +26,7 @@ from dovetail.errors import (
 from dovetail.wire import codec
 from dovetail.wire.messages import Response
 
-__all__ = ["Refusal", "find_secrets"]
+__all__ = ["HttpFailure", "find_secrets"]
 
 # An explanation of a failure; longer ones explain nothing.
 _MAX_BODY = 64 * 1024
@@ -53,7 +53,7 @@ class _Code(Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class HttpFailure:
     """A status that is no success, with what came along."""
 
     where: str
@@ -64,7 +64,7 @@ class Refusal:
     secrets: tuple[str, ...] = ()
 
     @classmethod
-    async def read(cls, response: HttpResponse, secrets: tuple[str, ...]) -> Refusal:
+    async def read(cls, response: HttpResponse, secrets: tuple[str, ...]) -> HttpFailure:
         """Read the rest of it."""
         where, reason = str(response.endpoint), response.reason
         body = await response.read(_MAX_BODY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dovetail.client.channel import UnreachableError
-from dovetail.client.http_refusal import Refusal, find_secrets
+from dovetail.client.http_failure import HttpFailure, find_secrets
 from dovetail.errors import PeerError, TransportError
 
 JSON = "application/json"
@@ -13,11 +13,11 @@ JSON = "application/json"
 
 def refusal(
     status: int, body: bytes = b"", kind: str = "text/plain", secret: str = "", **headers: str
-) -> Refusal:
+) -> HttpFailure:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     secrets = find_secrets([("Authorization", secret)])
     named["content-type"] = kind
-    return Refusal("http://host/mcp", status, f"{status} Why", named, body, secrets)
+    return HttpFailure("http://host/mcp", status, f"{status} Why", named, body, secrets)
 
 
 @pytest.mark.parametrize(

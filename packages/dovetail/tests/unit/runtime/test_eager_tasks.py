@@ -9,25 +9,25 @@ from weakref import WeakKeyDictionary
 
 import pytest
 
-from dovetail.runtime.carriers import Carriers
-from dovetail.runtime.driving import rest_of
+from dovetail.runtime.coroutines import resume_coroutine
+from dovetail.runtime.eager_tasks import EagerTasks
 
 T = TypeVar("T")
 
 COLOUR: ContextVar[str] = ContextVar("COLOUR", default="none")
 
 
-def outside(act: Callable[[Carriers], T]) -> T:
+def fingerprint(act: Callable[[EagerTasks], T]) -> T:
     """Call `act` on a running loop and outside of any task, as a transport does."""
 
     async def main() -> T:
         loop = asyncio.get_running_loop()
-        carriers = Carriers(loop)
+        eager_tasks = EagerTasks(loop)
         done: asyncio.Future[T] = loop.create_future()
 
         def go() -> None:
             try:
-                done.set_result(act(carriers))
+                done.set_result(act(eager_tasks))
             except BaseException as error:  # noqa: BLE001 - the test sees it
                 done.set_exception(error)
 
@@ -38,7 +38,7 @@ def outside(act: Callable[[Carriers], T]) -> T:
                 await asyncio.wait([outcome])
             return outcome
         finally:
-            carriers.close()
+            eager_tasks.close()
 
     return asyncio.run(main())
 
@@ -52,14 +52,14 @@ def step(coroutine: Coroutine[Any, Any, T]) -> T | Coroutine[Any, Any, T]:
         return value
 
     async def rest() -> T:
-        value: T = await rest_of(coroutine, awaited, coroutine.send, coroutine.throw)
+        value: T = await resume_coroutine(coroutine, awaited, coroutine.send, coroutine.throw)
         return value
 
     return rest()
 
 
 def test_what_needs_no_waiting_is_there_at_once() -> None:
-    assert outside(lambda carriers: carriers.begin(lambda: 5)) == 5
+    assert fingerprint(lambda eager_tasks: eager_tasks.begin(lambda: 5)) == 5
 
 
 def test_the_first_step_has_a_task_and_the_rest_has_the_same() -> None:
@@ -72,22 +72,22 @@ def test_the_first_step_has_a_task_and_the_rest_has_the_same() -> None:
         seen.append(asyncio.current_task())
         return "done"
 
-    def act(carriers: Carriers) -> Any:
+    def act(eager_tasks: EagerTasks) -> Any:
         gate = asyncio.get_running_loop().create_future()
         asyncio.get_running_loop().call_soon(gate.set_result, None)
-        return carriers.begin(lambda: step(handler(gate)))
+        return eager_tasks.begin(lambda: step(handler(gate)))
 
-    task = outside(act)
+    task = fingerprint(act)
     assert isinstance(task, asyncio.Task)
     assert task.result() == "done"
     assert seen == [task, task]
 
 
 def test_a_call_that_leaves_no_trace_leaves_its_task_to_the_next() -> None:
-    def ids(carriers: Carriers) -> set[int]:
-        return {carriers.begin(lambda: id(asyncio.current_task())) for _ in range(5)}  # type: ignore[misc]
+    def ids(eager_tasks: EagerTasks) -> set[int]:
+        return {eager_tasks.begin(lambda: id(asyncio.current_task())) for _ in range(5)}  # type: ignore[misc]
 
-    assert len(outside(ids)) == 1
+    assert len(fingerprint(ids)) == 1
 
 
 @pytest.mark.parametrize("trace", ["held", "known weakly", "cancelled", "called back"])
@@ -108,27 +108,27 @@ def test_a_task_with_a_trace_on_it_is_not_used_again(trace: str) -> None:
         else:
             task.add_done_callback(told.append)
 
-    def act(carriers: Carriers) -> bool:
-        carriers.begin(leave)
-        before = carriers._idle
+    def act(eager_tasks: EagerTasks) -> bool:
+        eager_tasks.begin(leave)
+        before = eager_tasks._idle
         return before is None
 
-    assert outside(act)
+    assert fingerprint(act)
     gc.collect()
     if trace == "called back":
         assert len(told) == 1
 
 
 def test_what_a_call_sets_in_its_context_is_its_own() -> None:
-    def act(carriers: Carriers) -> list[str]:
+    def act(eager_tasks: EagerTasks) -> list[str]:
         def paint() -> str:
             before = COLOUR.get()
             COLOUR.set("red")
             return before
 
-        return [carriers.begin(paint), carriers.begin(paint), COLOUR.get()]  # type: ignore[list-item]
+        return [eager_tasks.begin(paint), eager_tasks.begin(paint), COLOUR.get()]  # type: ignore[list-item]
 
-    assert outside(act) == ["none", "none", "none"]
+    assert fingerprint(act) == ["none", "none", "none"]
 
 
 def test_the_rest_goes_on_in_the_context_of_the_first_step() -> None:
@@ -137,31 +137,31 @@ def test_the_rest_goes_on_in_the_context_of_the_first_step() -> None:
         await gate
         return COLOUR.get()
 
-    def act(carriers: Carriers) -> Any:
+    def act(eager_tasks: EagerTasks) -> Any:
         gate = asyncio.get_running_loop().create_future()
         asyncio.get_running_loop().call_soon(gate.set_result, None)
-        return carriers.begin(lambda: step(handler(gate)))
+        return eager_tasks.begin(lambda: step(handler(gate)))
 
-    assert outside(act).result() == "blue"
+    assert fingerprint(act).result() == "blue"
 
 
 def test_an_error_of_the_first_step_is_the_callers() -> None:
     def fail() -> None:
         raise ValueError("no")
 
-    def act(carriers: Carriers) -> str:
+    def act(eager_tasks: EagerTasks) -> str:
         with pytest.raises(ValueError, match="no"):
-            carriers.begin(fail)
+            eager_tasks.begin(fail)
         return "went on" if asyncio.current_task() is None else "entered"
 
-    assert outside(act) == "went on"
+    assert fingerprint(act) == "went on"
 
 
 def test_a_first_step_that_is_cancelled_is_a_cancelled_task() -> None:
     def give_up() -> None:
         raise asyncio.CancelledError
 
-    task: Any = outside(lambda carriers: carriers.begin(give_up))
+    task: Any = fingerprint(lambda eager_tasks: eager_tasks.begin(give_up))
     assert task.cancelled()
 
 
@@ -175,14 +175,14 @@ def test_the_rest_can_be_cancelled_and_sees_it() -> None:
             seen.append("cancelled")
             raise
 
-    def act(carriers: Carriers) -> Any:
+    def act(eager_tasks: EagerTasks) -> Any:
         gate = asyncio.get_running_loop().create_future()
-        task = carriers.begin(lambda: step(handler(gate)))
+        task = eager_tasks.begin(lambda: step(handler(gate)))
         assert isinstance(task, asyncio.Task)
         asyncio.get_running_loop().call_later(0.01, task.cancel)
         return task
 
-    task = outside(act)
+    task = fingerprint(act)
     assert task.cancelled()
     assert seen == ["cancelled"]
 
@@ -195,9 +195,9 @@ def test_what_is_left_may_be_wrapped() -> None:
     async def twice(rest: Coroutine[Any, Any, int]) -> int:
         return 2 * await rest
 
-    def act(carriers: Carriers) -> Any:
+    def act(eager_tasks: EagerTasks) -> Any:
         gate = asyncio.get_running_loop().create_future()
         asyncio.get_running_loop().call_soon(gate.set_result, None)
-        return carriers.begin(lambda: step(handler(gate)), twice)
+        return eager_tasks.begin(lambda: step(handler(gate)), twice)
 
-    assert outside(act).result() == 2
+    assert fingerprint(act).result() == 2

@@ -8,8 +8,8 @@ import pytest
 
 from dovetail import Context, Options, Server
 from dovetail.errors import UsageError
-from dovetail.features.handlers import look_at
-from dovetail.features.task_preludes import look_at_prelude
+from dovetail.features.handlers import inspect_handler
+from dovetail.features.pre_tasks import inspect_pre_task
 from tests.unit.fakes import make_call
 from tests.unit.talk import LEGACY, MODERN, answer, run
 
@@ -20,7 +20,7 @@ async def tool(wall: str, colour: str, ctx: Context) -> str:
     return wall
 
 
-async def prelude(colour: str, ctx: Context) -> None: ...
+async def pre_task(colour: str, ctx: Context) -> None: ...
 
 
 async def without_context(colour: str) -> None: ...
@@ -33,10 +33,10 @@ async def stranger(size: int, ctx: Context) -> None: ...
 
 
 def test_it_gets_the_arguments_that_it_names() -> None:
-    found = look_at_prelude(prelude, look_at(tool, kind="tool"))
+    found = inspect_pre_task(pre_task, inspect_handler(tool, kind="tool"))
     arguments = found.arguments(make_call(), {"wall": "w", "colour": "c"})
     assert arguments.keys() == {"colour", "ctx"}
-    assert found.handler.function is prelude
+    assert found.handler.function is pre_task
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_it_gets_the_arguments_that_it_names() -> None:
 )
 def test_what_cannot_stand_before_a_tool_is_refused(function: Any, text: str) -> None:
     with pytest.raises(UsageError, match=text):
-        look_at_prelude(function, look_at(tool, kind="tool"))
+        inspect_pre_task(function, inspect_handler(tool, kind="tool"))
 
 
 @pytest.mark.parametrize("revision", [LEGACY, MODERN])

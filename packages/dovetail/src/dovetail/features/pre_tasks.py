@@ -13,41 +13,41 @@ from typing import Any, NamedTuple
 from dovetail.core.call import Call
 from dovetail.core.handler import Handler, Style
 from dovetail.errors import UsageError
-from dovetail.features.handlers import Author, look_at
+from dovetail.features.handlers import HandlerSpec, inspect_handler
 
-__all__ = ["Prelude", "look_at_prelude"]
+__all__ = ["PreTask", "inspect_pre_task"]
 
 
-class Prelude(NamedTuple):
+class PreTask(NamedTuple):
     """The function and the arguments of the tool that it wants."""
 
-    author: Author
+    spec: HandlerSpec
     names: frozenset[str]
 
     @property
     def handler(self) -> Handler:
         """How to run it."""
-        return self.author.handler
+        return self.spec.handler
 
     def arguments(self, call: Call, values: dict[str, Any]) -> dict[str, Any]:
         """The keyword arguments for one run, of those of the tool."""
         wanted = {name: value for name, value in values.items() if name in self.names}
-        return self.author.arguments(call, wanted)
+        return self.spec.arguments(call, wanted)
 
 
-def look_at_prelude(function: Callable[..., Any], tool: Author) -> Prelude:
+def inspect_pre_task(function: Callable[..., Any], tool: HandlerSpec) -> PreTask:
     """Find out what `function` wants; raises UsageError where it cannot stand before the tool."""
-    author = look_at(function, kind="before_task")
-    if author.handler.style is not Style.ASYNC or author.context is None:
+    spec = inspect_handler(function, kind="before_task")
+    if spec.handler.style is not Style.ASYNC or spec.context is None:
         raise UsageError(
             f"{tool.name!r}: before_task is an async function with a Context, to ask by; "
-            f"{author.name!r} is not"
+            f"{spec.name!r} is not"
         )
-    names = frozenset(inspect.signature(function).parameters) - {author.context}
+    names = frozenset(inspect.signature(function).parameters) - {spec.context}
     foreign = names - inspect.signature(tool.function).parameters.keys()
     if foreign:
         raise UsageError(
             f"{tool.name!r}: before_task wants {', '.join(sorted(foreign))}, which is no "
             "parameter of the tool"
         )
-    return Prelude(author, names)
+    return PreTask(spec, names)

@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from dovetail.transports.streamable_http.app import HttpApp
 from dovetail.transports.streamable_http.asgi import (
     JSON,
-    Begun,
+    PendingResponse,
     Receive,
-    Requested,
+    RequestView,
     Scope,
     Transmit,
     respond,
 )
 
-__all__ = ["SideBySide"]
+__all__ = ["PathRouter"]
 
 
-class SideBySide:
+class PathRouter:
     """Serves what one application serves, for each of several by its path."""
 
     def __init__(self, apps: Mapping[str, HttpApp]) -> None:
@@ -32,12 +32,12 @@ class SideBySide:
         else:
             await app(scope, receive, send)
 
-    def is_welcome(self, request: Requested) -> bool:
+    def is_validated(self, request: RequestView) -> bool:
         """Whether a POST like this has been looked at, so that its body alone is left."""
         app = self._find(request.scope)
-        return app is not None and app.is_welcome(request)
+        return app is not None and app.is_validated(request)
 
-    def begin(self, request: Requested, body: bytes) -> Begun | None:
+    def begin(self, request: RequestView, body: bytes) -> PendingResponse | None:
         """Begin to answer a welcome POST whose body is there; None where that must wait."""
         app = self._find(request.scope)
         return None if app is None else app.begin(request, body)

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from dovetail import Server
-from dovetail.transports.side_by_side import SideBySide
+from dovetail.transports.path_router import PathRouter
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -13,16 +13,16 @@ META = {
 }
 
 
-def grove() -> SideBySide:
+def grove() -> PathRouter:
     apps = {}
     for name in ("oak", "pine"):
         server = Server(name)
         server.tools.add(lambda name=name: f"I am {name}", name="who")
         apps[f"/{name}/mcp"] = server.http_app(f"/{name}/mcp")
-    return SideBySide(apps)
+    return PathRouter(apps)
 
 
-async def ask(app: SideBySide, path: str) -> tuple[int, dict[str, Any]]:
+async def ask(app: PathRouter, path: str) -> tuple[int, dict[str, Any]]:
     params = {"name": "who", "_meta": META}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     headers = {

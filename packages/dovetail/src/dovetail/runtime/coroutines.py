@@ -6,11 +6,11 @@ import types
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any
 
-__all__ = ["rest_of"]
+__all__ = ["resume_coroutine"]
 
 
 @types.coroutine
-def rest_of(
+def resume_coroutine(
     running: Coroutine[Any, Any, Any],
     awaited: Any,
     send: Callable[[Any], Any],

@@ -21,15 +21,15 @@ from sys import getrefcount
 from typing import Any, TypeAlias, TypeVar
 from weakref import getweakrefcount
 
-from dovetail.runtime.driving import rest_of
+from dovetail.runtime.coroutines import resume_coroutine
 
-__all__ = ["Carriers"]
+__all__ = ["EagerTasks"]
 
 T = TypeVar("T")
 Rest: TypeAlias = Coroutine[Any, Any, Any]
 
 
-class Carriers:
+class EagerTasks:
     """The task that stands ready, for one event loop."""
 
     __slots__ = ("_idle", "_loop")
@@ -37,7 +37,7 @@ class Carriers:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         # One is enough: a first step cannot begin another call.
-        self._idle: _Carrier | None = None
+        self._idle: _IdleTask | None = None
 
     def begin(
         self,
@@ -49,7 +49,7 @@ class Carriers:
         Must be called outside of any task. `wrap` puts the coroutine into another one.
         """
         loop = self._loop
-        carrier, self._idle = self._idle or _Carrier(loop), None
+        carrier, self._idle = self._idle or _IdleTask(loop), None
         task = carrier.task
         # What a call sets in its context must not be seen by the next one.
         context = copy_context()
@@ -88,7 +88,7 @@ class Carriers:
             self._idle = None
 
 
-class _Carrier:
+class _IdleTask:
     """A task that waits for work."""
 
     __slots__ = ("_work", "task")
@@ -128,4 +128,4 @@ async def _run(work: asyncio.Future[tuple[Rest, Context] | None]) -> Any:
         awaited = send(None)
     except StopIteration as returned:
         return returned.value
-    return await rest_of(rest, awaited, send, throw)
+    return await resume_coroutine(rest, awaited, send, throw)

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from dovetail.runtime.driving import rest_of
+from dovetail.runtime.coroutines import resume_coroutine
 from tests.unit.talk import run
 
-WHERE: ContextVar[str] = ContextVar("WHERE", default="outside")
+WHERE: ContextVar[str] = ContextVar("WHERE", default="fingerprint")
 
 
 def begun(running: Coroutine[Any, Any, Any]) -> Any:
     """What is left of a coroutine after its first step."""
-    return rest_of(running, running.send(None), running.send, running.throw)
+    return resume_coroutine(running, running.send(None), running.send, running.throw)
 
 
 def test_what_is_left_returns_what_the_whole_would() -> None:
@@ -97,7 +97,7 @@ def test_steps_may_be_taken_in_another_context() -> None:
         def send(value: Any) -> Any:
             return context.run(running.send, value)
 
-        assert await rest_of(running, send(None), send, running.throw) == "inside"
-        assert WHERE.get() == "outside"
+        assert await resume_coroutine(running, send(None), send, running.throw) == "inside"
+        assert WHERE.get() == "fingerprint"
 
     run(check())

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from dovetail.core.principal import Principal
 from dovetail.runtime.engine import Engine
 
-__all__ = ["Door", "Identified", "Page", "Refusal"]
+__all__ = ["AuthBackend", "AuthRejection", "AuthResult", "PublicDocument"]
 
 
-class Refusal(NamedTuple):
+class AuthRejection(NamedTuple):
     """Why somebody is not let in, in the words of HTTP."""
 
     status: int
@@ -20,10 +20,10 @@ class Refusal(NamedTuple):
 
 
 # None: nobody in particular, and let in all the same.
-Identified: TypeAlias = Principal | Refusal | None
+AuthResult: TypeAlias = Principal | AuthRejection | None
 
 
-class Page(NamedTuple):
+class PublicDocument(NamedTuple):
     """Something that anybody may read with GET."""
 
     status: int
@@ -31,7 +31,7 @@ class Page(NamedTuple):
     content_type: bytes = b"application/json"
 
 
-class Door(Protocol):
+class AuthBackend(Protocol):
     """A guard, as far as transports need it."""
 
     @property
@@ -43,11 +43,11 @@ class Door(Protocol):
 
     def identify(
         self, headers: Mapping[bytes, bytes]
-    ) -> Identified | Coroutine[Any, Any, Identified]:
+    ) -> AuthResult | Coroutine[Any, Any, AuthResult]:
         """Who sends a request with these headers: at once, or to be awaited."""
 
     def local(self, environment: Mapping[str, str]) -> Principal | None:
         """Who is at the other end of the standard streams; raises UsageError."""
 
-    def page(self, path: str, mcp_path: str) -> Page | None:
+    def page(self, path: str, mcp_path: str) -> PublicDocument | None:
         """What is to be read at a path that is not that of MCP."""
