@@ -9,7 +9,7 @@ from pathlib import Path
 from audits.confirming import Confirmations
 from audits.servers import ROOT, Audited
 from dovetail_check.report import Report, ReportRow
-from dovetail_check.verdicts import Visibility, Verdict
+from dovetail_check.verdicts import Verdict, Visibility
 
 __all__ = ["Outcome", "write_index", "write_page"]
 
@@ -100,8 +100,8 @@ def _section(server: Audited, report: Report, confirmations: Confirmations) -> I
                 why = confirmations.get((server.name, row.id), "not yet.")
                 yield f"- *Confirmed*: {why}"
             yield ""
-    if report.deaths:
-        yield f"The server ended {len(report.deaths)} times while it was looked at."
+    if report.crashes:
+        yield f"The server ended {len(report.crashes)} times while it was looked at."
         yield ""
 
 
@@ -109,7 +109,7 @@ def _seen(row: ReportRow) -> Iterator[str]:
     """One line for each thing that was seen, with where."""
     notes = row.said(Visibility.BROKEN)
     for text, places in list(notes.items())[:3]:
-        where = sorted({sitting.partition(" ")[2] or sitting for sitting, _ in places})
+        where = sorted({session.partition(" ")[2] or session for session, _ in places})
         yield f"- {_plain(text)} ({', '.join(where)})"
     if len(notes) > 3:
         yield f"- and {len(notes) - 3} more like these"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from dovetail_check.calls import fitting_calls
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.questions import ASKS
 from dovetail_check.replies import MOST_TURNS, Reply, accept, answer_request
-from dovetail_check.talk import Talk
 
-__all__ = ["Ear", "Wanted", "may_ask"]
+__all__ = ["RequestListener", "Wanted", "may_ask"]
 
 # Method and params.
 Wanted: TypeAlias = tuple[str, dict[str, Any]]
@@ -18,11 +18,11 @@ _MOST_TOOLS = 12
 _MOST_OTHERS = 3
 
 
-def may_ask(talk: Talk) -> list[Wanted]:
+def may_ask(client: ProbeClient) -> list[Wanted]:
     """Calls of tools that may be called, and some prompts and resources."""
-    tools = [("tools/call", call) for call in fitting_calls(talk, _MOST_TOOLS)]
-    prompts = [("prompts/get", got) for prompt in talk.catalogue.prompts if (got := _get(prompt))]
-    uris = [item.get("uri") for item in talk.catalogue.resources]
+    tools = [("tools/call", call) for call in fitting_calls(client, _MOST_TOOLS)]
+    prompts = [("prompts/get", got) for prompt in client.catalogue.prompts if (got := _get(prompt))]
+    uris = [item.get("uri") for item in client.catalogue.resources]
     reads = [("resources/read", {"uri": uri}) for uri in uris if isinstance(uri, str)]
     return [*tools, *prompts[:_MOST_OTHERS], *reads[:_MOST_OTHERS]]
 
@@ -42,16 +42,16 @@ def _get(prompt: dict[str, Any]) -> dict[str, Any] | None:
     return {"name": prompt["name"], "arguments": dict.fromkeys(names, "sample")}
 
 
-class Ear:
+class RequestListener:
     """Answers what a legacy server asks, and remembers it: `with Ear(talk, reply) as ear`."""
 
-    def __init__(self, talk: Talk, reply: Reply) -> None:
-        self._talk = talk
+    def __init__(self, client: ProbeClient, reply: Reply) -> None:
+        self._talk = client
         self._reply = reply
-        self._before = talk.reply_to
+        self._before = client.reply_to
         self.questions: list[dict[str, Any]] = []
 
-    def __enter__(self) -> Ear:
+    def __enter__(self) -> RequestListener:
         self._talk.reply_to = self._answer
         return self
 

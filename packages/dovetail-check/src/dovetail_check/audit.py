@@ -23,11 +23,11 @@ from dovetail_check.faults import Fault, fault_of
 from dovetail_check.frames import Frame
 from dovetail_check.lines.line import Line, LineError, Place
 from dovetail_check.personas import Persona
+from dovetail_check.probe_client import AuditContext, ProbeClient
+from dovetail_check.probe_sessions import DOOR, OPENING
 from dovetail_check.probing import Order, Probe, probes
 from dovetail_check.recording import Recording
 from dovetail_check.safety import SafetyPolicy
-from dovetail_check.sittings import DOOR, OPENING
-from dovetail_check.talk import Circumstances, Talk
 from dovetail_check.targets import CheckTarget
 
 __all__ = ["Audit", "AuditOptions", "NeedsAuthError", "Progress"]
@@ -106,32 +106,34 @@ class Audit:
         """Check; raises LineError where there is no server to talk to, NeedsAuthError."""
         talks = await self._survey()
         try:
-            newest = max((talk.revision.order for talk in talks if not talk.is_modern), default=-1)
-            chosen = [(talk, self._choose(talk, newest)) for talk in talks]
+            newest = max(
+                (client.revision.order for client in talks if not client.is_modern), default=-1
+            )
+            chosen = [(client, self._choose(client, newest)) for client in talks]
             self.progress.total += sum(len(mine) for _, mine in chosen)
             await asyncio.gather(
-                self._offer_strange(), *(self._sit(talk, mine) for talk, mine in chosen)
+                self._offer_strange(), *(self._sit(client, mine) for client, mine in chosen)
             )
         finally:
-            await asyncio.gather(*(talk.line.close() for talk in talks))
+            await asyncio.gather(*(client.line.close() for client in talks))
         return self.recording
 
-    def _choose(self, talk: Talk, newest: int) -> list[Probe]:
+    def _choose(self, client: ProbeClient, newest: int) -> list[Probe]:
         wanted = self.options.probes
         # A legacy client says who it is once, so a second persona is a second process.
-        is_apt = talk.is_modern or not self.target.command or talk.revision.order == newest
+        is_apt = client.is_modern or not self.target.command or client.revision.order == newest
         fitting = [
             probe
             for probe in probes.values()
             if (wanted is None or probe.name in wanted or probe.order is Order.FIRST)
-            and probe.fits(talk)
+            and probe.fits(client)
             and (is_apt or probe.persona is Persona.BARE)
         ]
         return sorted(fitting, key=lambda probe: probe.order)
 
     # -- which revisions are spoken ---------------------------------------------------------------
 
-    async def _survey(self) -> list[Talk]:
+    async def _survey(self) -> list[ProbeClient]:
         results = await self._offer_all()
         if not _talks_in(results) and self._may_be_old():
             self.target = structs.replace(self.target, transport="sse")
@@ -188,35 +190,35 @@ class Audit:
         hint = f"; it sends everybody to {moved[0]}" if moved else hint
         raise errors[0] if errors else LineError(f"{self.target} answered no opening{hint}")
 
-    async def _offer(self, revision: Revision, strange: str | None = None) -> Talk | None:
+    async def _offer(self, revision: Revision, strange: str | None = None) -> ProbeClient | None:
         """Offer one revision; a conversation at it if the server took the offer."""
         name = f"offer {strange or revision}"
         place = Place(self.recording, f"{self.target.transport} survey", name)
         at = self._circumstances(revision)
-        talk = Talk(at, self._connect(place))
-        talk.probe = OPENING
+        client = ProbeClient(at, self._connect(place))
+        client.probe = OPENING
         async with self._gate:
             self.progress.say(f"offering {strange or revision}")
-            opening = await talk.open(strange)
-        if strange is None and _is_taken(talk):
-            self._move_in(talk, name)
+            opening = await client.open(strange)
+        if strange is None and _is_taken(client):
+            self._move_in(client, name)
             at.capabilities = (opening.result or {}).get("capabilities") or {}
-            return talk
-        await talk.line.close()
+            return client
+        await client.line.close()
         return None
 
     async def _look_from_outside(self) -> None:
         """Run what needs no conversation; no revision was agreed on, so it is the newest one."""
         at = self._circumstances(max(self.options.revisions, key=lambda offered: offered.order))
-        talk = Talk(at, self._connect(Place(self.recording, at.sitting, DOOR)))
-        await talk.line.open()
-        for probe in self._choose(talk, talk.revision.order):
+        client = ProbeClient(at, self._connect(Place(self.recording, at.session, DOOR)))
+        await client.line.open()
+        for probe in self._choose(client, client.revision.order):
             if probe.at_door:
-                await self._act(talk, probe)
-        await talk.line.close()
+                await self._act(client, probe)
+        await client.line.close()
 
-    def _circumstances(self, revision: Revision) -> Circumstances:
-        return Circumstances(
+    def _circumstances(self, revision: Revision) -> AuditContext:
+        return AuditContext(
             recording=self.recording,
             transport=self.target.transport,
             revision=revision,
@@ -229,50 +231,52 @@ class Audit:
     def _connect(self, place: Place) -> Line:
         return self.target.connect(place)
 
-    def _move_in(self, talk: Talk, name: str) -> None:
+    def _move_in(self, client: ProbeClient, name: str) -> None:
         """The line belongs to its sitting from its first frame on."""
-        old = talk.line.place
-        talk.line.place = old._replace(sitting=talk.at.sitting, line="main")
+        old = client.line.place
+        client.line.place = old._replace(session=client.at.session, line="main")
         for frame in self.recording.frames:
-            if frame.sitting == old.sitting and frame.line == name:
-                frame.sitting, frame.line = talk.at.sitting, "main"
+            if frame.session == old.session and frame.line == name:
+                frame.session, frame.line = client.at.session, "main"
 
     # -- one sitting -----------------------------------------------------------------------------
 
-    async def _sit(self, talk: Talk, chosen: list[Probe]) -> None:
-        await self._act_all(talk, [probe for probe in chosen if probe.order is Order.FIRST])
+    async def _sit(self, client: ProbeClient, chosen: list[Probe]) -> None:
+        await self._act_all(client, [probe for probe in chosen if probe.order is Order.FIRST])
         rest = [probe for probe in chosen if probe.order is not Order.FIRST]
         mine = [probe for probe in rest if probe.persona is Persona.BARE]
         await asyncio.gather(
-            self._act_all(talk, [probe for probe in mine if not probe.apart]),
+            self._act_all(client, [probe for probe in mine if not probe.apart]),
             # A copy has the same line, and says of its own which probe is at work.
-            *(self._act_all(copy.copy(talk), [probe]) for probe in mine if probe.apart),
-            self._sit_capable(talk, [probe for probe in rest if probe.persona is Persona.CAPABLE]),
+            *(self._act_all(copy.copy(client), [probe]) for probe in mine if probe.apart),
+            self._sit_capable(
+                client, [probe for probe in rest if probe.persona is Persona.CAPABLE]
+            ),
         )
 
-    async def _act_all(self, talk: Talk, chosen: list[Probe]) -> None:
+    async def _act_all(self, client: ProbeClient, chosen: list[Probe]) -> None:
         try:
             for probe in chosen:
-                self.progress.say(f"{talk.at.sitting}: {probe.name}", done=1)
-                await self._act(talk, probe)
+                self.progress.say(f"{client.at.session}: {probe.name}", done=1)
+                await self._act(client, probe)
         except LineError as error:
             # It ended and does not come back; what was seen until now still counts.
-            talk.line.place.add("failed", str(error).encode(), tag=talk.probe)
+            client.line.place.add("failed", str(error).encode(), tag=client.probe)
 
-    async def _sit_capable(self, talk: Talk, chosen: list[Probe]) -> None:
+    async def _sit_capable(self, client: ProbeClient, chosen: list[Probe]) -> None:
         """The probes of a client that can be asked for everything, on a second line."""
         openers = [probe for probe in chosen if probe.opens]
-        others = [probe for probe in chosen if not probe.opens and _may_ask(talk)]
+        others = [probe for probe in chosen if not probe.opens and _may_ask(client)]
         self.progress.done += len(chosen) - len(openers) - len(others)
         if not openers and not others:
             return
-        capable = self._connect_capable(talk)
+        capable = self._connect_capable(client)
         try:
             await capable.line.open()
             await self._act_all(capable, openers)
             if others and not capable.is_at_work:
                 await capable.line.close()
-                capable = self._connect_capable(talk)
+                capable = self._connect_capable(client)
                 await capable.open()
             await self._act_all(capable, others)
         except LineError as error:
@@ -280,42 +284,42 @@ class Audit:
         finally:
             await capable.line.close()
 
-    def _connect_capable(self, talk: Talk) -> Talk:
-        place = talk.line.place._replace(line="capable")
-        return Talk(talk.at, self._connect(place), Persona.CAPABLE)
+    def _connect_capable(self, client: ProbeClient) -> ProbeClient:
+        place = client.line.place._replace(line="capable")
+        return ProbeClient(client.at, self._connect(place), Persona.CAPABLE)
 
-    async def _act(self, talk: Talk, probe: Probe) -> None:
-        if not talk.line.is_open and not probe.apart:
-            await talk.revive()
-        talk.probe = probe.name
+    async def _act(self, client: ProbeClient, probe: Probe) -> None:
+        if not client.line.is_open and not probe.apart:
+            await client.revive()
+        client.probe = probe.name
         try:
-            await probe.act(talk)
+            await probe.act(client)
         except LineError:
             raise
         except Exception as error:
             if self._faults is None:
                 raise
-            self._faults.append(fault_of(f"probe {probe.name}, {talk.at.sitting}", error))
+            self._faults.append(fault_of(f"probe {probe.name}, {client.at.session}", error))
 
 
-def _may_ask(talk: Talk) -> bool:
+def _may_ask(client: ProbeClient) -> bool:
     """Whether there is anything that may lead the server to ask."""
-    return bool(talk.callable_tools() or talk.catalogue.prompts or talk.catalogue.resources)
+    return bool(client.callable_tools() or client.catalogue.prompts or client.catalogue.resources)
 
 
 def _is_moved(frame: Frame) -> bool:
     return frame.status in (301, 302, 307, 308)
 
 
-def _talks_in(results: list[Any]) -> list[Talk]:
-    return [talk for talk in results if isinstance(talk, Talk)]
+def _talks_in(results: list[Any]) -> list[ProbeClient]:
+    return [client for client in results if isinstance(client, ProbeClient)]
 
 
-def _is_taken(talk: Talk) -> bool:
-    result = talk.opening.result if talk.opening is not None else None
-    if result is None or talk.opening is None or talk.opening.status == 401:
+def _is_taken(client: ProbeClient) -> bool:
+    result = client.opening.result if client.opening is not None else None
+    if result is None or client.opening is None or client.opening.status == 401:
         # A result that comes with a refusal is no invitation.
         return False
-    if talk.revision.family is Family.MODERN:
+    if client.revision.family is Family.MODERN:
         return True
-    return result.get("protocolVersion") == talk.revision.date
+    return result.get("protocolVersion") == client.revision.date

@@ -21,7 +21,7 @@ class Accepted(Struct, frozen=True, omit_defaults=True):
     """One finding: a row, and where it is broken; elsewhere it would be a new one."""
 
     id: str
-    sittings: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
     # For people: why it is accepted.
     reason: str = ""
 
@@ -36,12 +36,12 @@ class Baseline(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def baseline_of(report: Report) -> Baseline:
     """Everything that is broken now."""
     rows = [
-        Accepted(row.id, tuple(f.sitting for f in row.findings if f.verdict in _BROKEN))
+        Accepted(row.id, tuple(f.session for f in row.findings if f.verdict in _BROKEN))
         for row in report.rows
         if row.verdict in _BROKEN
     ]
-    deaths = [Accepted(death.id) for death in report.deaths if death.counts]
-    return Baseline(accepted=(*rows, *deaths))
+    crashes = [Accepted(crash.id) for crash in report.crashes if crash.counts]
+    return Baseline(accepted=(*rows, *crashes))
 
 
 def write_baseline(report: Report, path: Path) -> None:
@@ -66,22 +66,22 @@ def read_baseline(path: Path) -> Baseline:
 
 def apply_baseline(report: Report, baseline: Baseline) -> Report:
     """The report with known findings marked; what the file knows and nobody found is stale."""
-    known = {entry.id: entry.sittings for entry in baseline.accepted}
+    known = {entry.id: entry.sessions for entry in baseline.accepted}
     rows = tuple(
         structs.replace(row, accepted=True)
         if row.verdict in _BROKEN
         and row.id in known
-        and all(f.sitting in known[row.id] for f in row.findings if f.verdict in _BROKEN)
+        and all(f.session in known[row.id] for f in row.findings if f.verdict in _BROKEN)
         else row
         for row in report.rows
     )
-    deaths = tuple(
-        structs.replace(death, accepted=True) if death.id in known else death
-        for death in report.deaths
+    crashes = tuple(
+        structs.replace(crash, accepted=True) if crash.id in known else crash
+        for crash in report.crashes
     )
-    found = {row.id for row in rows if row.verdict in _BROKEN} | {death.id for death in deaths}
+    found = {row.id for row in rows if row.verdict in _BROKEN} | {crash.id for crash in crashes}
     judged = {row.id for row in rows}
     stale = tuple(
         id for id in known if id not in found and (id in judged or id.startswith("death/"))
     )
-    return structs.replace(report, rows=rows, deaths=deaths, stale=stale)
+    return structs.replace(report, rows=rows, crashes=crashes, stale=stale)

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from dovetail_check.json_schemas import misfits
 from dovetail_check.mirrored_params import marks_in
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.safety import UnsafeProbeError
 from dovetail_check.samples import NoSampleError, sample
-from dovetail_check.talk import Talk
 
 __all__ = ["NO_SUCH_TOOL", "Refusal", "fitting_calls", "may_go", "refusals"]
 
@@ -34,10 +34,10 @@ class Refusal(NamedTuple):
     params: dict[str, Any]
 
 
-def fitting_calls(talk: Talk, most: int = MOST_TOOLS) -> list[dict[str, Any]]:
+def fitting_calls(client: ProbeClient, most: int = MOST_TOOLS) -> list[dict[str, Any]]:
     """The params of one call for each tool that may be called, as far as arguments are found."""
     found = []
-    for tool in talk.callable_tools():
+    for tool in client.callable_tools():
         try:
             arguments = sample(tool.get("inputSchema"))
         except NoSampleError:
@@ -47,22 +47,22 @@ def fitting_calls(talk: Talk, most: int = MOST_TOOLS) -> list[dict[str, Any]]:
     return found[:most]
 
 
-def refusals(talk: Talk) -> list[Refusal]:
+def refusals(client: ProbeClient) -> list[Refusal]:
     """Calls whose arguments break the schema of their tool: missing, wrong-type, extra."""
-    safe = [tool for tool in talk.callable_tools() if _requires_something(tool)]
+    safe = [tool for tool in client.callable_tools() if _requires_something(tool)]
     if safe:
         return [refusal for tool in safe[:_MOST_REFUSED] for refusal in _spoiled(tool)]
-    if not talk.revision.tool_annotations:
+    if not client.revision.tool_annotations:
         # Nobody can say here that a tool is destructive; the other revisions show the same.
         return []
-    others = [tool for tool in talk.catalogue.tools if _may_be_refused(talk, tool)]
+    others = [tool for tool in client.catalogue.tools if _may_be_refused(client, tool)]
     return [_without_arguments(tool) for tool in others[:_MOST_REFUSED]]
 
 
-def may_go(talk: Talk, params: dict[str, Any]) -> bool:
+def may_go(client: ProbeClient, params: dict[str, Any]) -> bool:
     """Whether the policy lets a call out; a server may list tools that have no name either."""
     try:
-        talk.at.policy.check_call(talk.catalogue.tools, params)
+        client.at.policy.check_call(client.catalogue.tools, params)
     except UnsafeProbeError:
         return False
     return True
@@ -88,13 +88,13 @@ def _mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _may_be_refused(talk: Talk, tool: dict[str, Any]) -> bool:
+def _may_be_refused(client: ProbeClient, tool: dict[str, Any]) -> bool:
     annotations = tool.get("annotations")
     is_destructive = isinstance(annotations, dict) and annotations.get("destructiveHint") is True
     # Every tool of that name must be one that refuses.
-    twins = [other for other in talk.catalogue.tools if other.get("name") == tool.get("name")]
+    twins = [other for other in client.catalogue.tools if other.get("name") == tool.get("name")]
     return not is_destructive and all(
-        _requires_something(twin) and talk.at.policy.may_refuse(twin, {}) for twin in twins
+        _requires_something(twin) and client.at.policy.may_refuse(twin, {}) for twin in twins
     )
 
 

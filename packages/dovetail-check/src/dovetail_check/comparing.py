@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from dovetail_check.report import Report, ReportRow
-from dovetail_check.verdicts import Sight, Verdict
+from dovetail_check.verdicts import Observation, Verdict
 
 __all__ = ["Change", "Comparison", "compare_reports"]
 
@@ -67,11 +67,11 @@ def _changes(old: Report, new: Report) -> Iterator[Change]:
 def _broken_at(report: Report, id: str) -> set[str]:
     row = report.by_id.get(id)
     found = () if row is None else row.findings
-    return {finding.sitting for finding in found if finding.verdict in _BROKEN}
+    return {finding.session for finding in found if finding.verdict in _BROKEN}
 
 
 def _first_text(row: ReportRow) -> str:
-    return next(iter(row.said(Sight.BROKEN)), "")
+    return next(iter(row.said(Observation.BROKEN)), "")
 
 
 def _is_worse(change: Change) -> bool:
@@ -95,8 +95,8 @@ def _notes(old: Report, new: Report) -> Iterator[str]:
         yield f"server: {old.server} -> {new.server}"
     if old.tool != new.tool:
         yield f"checker: {_describe(old)} -> {_describe(new)}"
-    if len(old.deaths) != len(new.deaths):
-        yield f"deaths: {len(old.deaths)} -> {len(new.deaths)}"
+    if len(old.crashes) != len(new.crashes):
+        yield f"deaths: {len(old.crashes)} -> {len(new.crashes)}"
 
 
 def _show(value: object) -> str:

@@ -13,29 +13,34 @@ from msgspec import Struct, structs
 
 from dovetail.spec import keys
 from dovetail_check.clauses import SNAPSHOT, area_title, clause_url
-from dovetail_check.deaths import find_deaths
+from dovetail_check.crashes import find_crashes
 from dovetail_check.differences import find_differences
 from dovetail_check.faults import Fault
 from dovetail_check.frames import Frame
 from dovetail_check.inventory import Requirement, load
 from dovetail_check.judging import Finding, RowReport, judge_recording
+from dovetail_check.probe_sessions import ProbeSession, Run
 from dovetail_check.recording import Recording
 from dovetail_check.report import (
     Report,
     ReportNote,
     ReportRow,
     RowFinding,
-    SittingAbout,
+    SessionInfo,
     Tool,
     count_coverage,
 )
-from dovetail_check.sittings import Run, Sitting
-from dovetail_check.verdicts import Note, Sight
+from dovetail_check.verdicts import Note, Observation
 
 __all__ = ["About", "Selection", "compile_report", "describe_tool"]
 
 # How many notes of a sitting are kept, by what they say; the rest says no more.
-_KEPT_NOTES = {Sight.BROKEN: 8, Sight.UNSETTLED: 4, Sight.KEPT: 2, Sight.ABSENT: 2}
+_KEPT_NOTES = {
+    Observation.BROKEN: 8,
+    Observation.UNSETTLED: 4,
+    Observation.KEPT: 2,
+    Observation.ABSENT: 2,
+}
 # How many frames of a note, and how much of each.
 _MOST_FRAMES = 12
 _MOST_TEXT = 6000
@@ -86,51 +91,51 @@ def compile_report(
     selection = selection or Selection()
     faults = list(about.faults)
     judged = judge_recording(recording, only=selection.ids(), attested=attested, faults=faults)
-    names = dict.fromkeys(frame.sitting.partition(" ")[0] for frame in recording.frames)
+    names = dict.fromkeys(frame.session.partition(" ")[0] for frame in recording.frames)
     runs = [Run(transport, recording.frames) for transport in names]
     # Where nobody was let in, the door is all there is.
     runs = [run for run in runs if run.doors]
-    sittings = [_describe(sitting) for run in runs for sitting in run.sittings]
+    sessions = [_describe(session) for run in runs for session in run.sessions]
     rows = tuple(map(_make_row, judged))
-    deaths = find_deaths(recording.frames)
+    crashes = find_crashes(recording.frames)
     pointed = [number for row in rows for finding in row.findings for number in _numbers(finding)]
-    pointed += [number for death in deaths for number in death.frames]
+    pointed += [number for crash in crashes for number in crash.frames]
     return Report(
         tool=describe_tool(),
         date=about.date,
         seconds=about.seconds,
         targets=about.targets,
         transports=tuple(run.transport for run in runs),
-        eras=tuple(sorted({sitting.era for sitting in sittings})),
-        revisions=tuple(sorted({sitting.revision for sitting in sittings})),
+        eras=tuple(sorted({session.era for session in sessions})),
+        revisions=tuple(sorted({session.revision for session in sessions})),
         offered=about.offered,
         calls=about.calls,
         needs_auth=about.needs_auth,
         only=selection.only,
         skip=selection.skip,
-        sittings=tuple(sittings),
+        sessions=tuple(sessions),
         coverage=count_coverage(rows),
         rows=rows,
-        deaths=deaths,
+        crashes=crashes,
         differences=find_differences(runs, judged),
         faults=tuple(faults),
         frames=_keep_frames(recording, pointed),
     )
 
 
-def _describe(sitting: Sitting) -> SittingAbout:
-    return SittingAbout(
-        name=sitting.name,
-        transport=sitting.transport,
-        revision=str(sitting.revision),
-        era=sitting.revision.family.value,
-        server=_server_name(sitting),
-        capabilities=tuple(sorted(map(str, sitting.capabilities))),
+def _describe(session: ProbeSession) -> SessionInfo:
+    return SessionInfo(
+        name=session.name,
+        transport=session.transport,
+        revision=str(session.revision),
+        era=session.revision.family.value,
+        server=_server_name(session),
+        capabilities=tuple(sorted(map(str, session.capabilities))),
     )
 
 
-def _server_name(sitting: Sitting) -> str:
-    result: Any = (sitting.opening.result if sitting.opening is not None else None) or {}
+def _server_name(session: ProbeSession) -> str:
+    result: Any = (session.opening.result if session.opening is not None else None) or {}
     meta = result.get("_meta")
     info = result.get("serverInfo") or (meta.get(keys.SERVER_INFO) if isinstance(meta, dict) else 0)
     if not isinstance(info, dict):
@@ -160,7 +165,7 @@ def _make_row(judged: RowReport) -> ReportRow:
 
 def _make_finding(finding: Finding) -> RowFinding:
     notes = _pick_notes(finding.notes)
-    return RowFinding(finding.sitting, finding.verdict, notes, len(finding.notes) - len(notes))
+    return RowFinding(finding.session, finding.verdict, notes, len(finding.notes) - len(notes))
 
 
 def _pick_notes(notes: Iterable[Note]) -> tuple[ReportNote, ...]:
@@ -169,13 +174,13 @@ def _pick_notes(notes: Iterable[Note]) -> tuple[ReportNote, ...]:
     said = set()
     picked = []
     for note in notes:
-        if left[note.sight] and (note.sight, note.text) not in said:
-            left[note.sight] -= 1
-            said.add((note.sight, note.text))
-            picked.append(ReportNote(note.sight, note.text, note.frames[:_MOST_FRAMES]))
+        if left[note.observation] and (note.observation, note.text) not in said:
+            left[note.observation] -= 1
+            said.add((note.observation, note.text))
+            picked.append(ReportNote(note.observation, note.text, note.frames[:_MOST_FRAMES]))
     # What is broken comes first.
     order = list(_KEPT_NOTES)
-    return tuple(sorted(picked, key=lambda note: order.index(note.sight)))
+    return tuple(sorted(picked, key=lambda note: order.index(note.observation)))
 
 
 def _numbers(finding: RowFinding) -> Iterable[int]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from dovetail_check.talk import Catalogue
+from dovetail_check.probe_client import Catalogue
 
 __all__ = ["completable", "variables_of"]
 

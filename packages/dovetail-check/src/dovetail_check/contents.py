@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from dovetail_check.exchanges import Exchange
-from dovetail_check.sittings import Sitting
+from dovetail_check.probe_sessions import ProbeSession
 
 __all__ = ["annotated", "finished_calls", "prompt_blocks", "read_contents", "tool_blocks"]
 
 
-def finished_calls(seen: Sitting) -> Iterator[tuple[Exchange, dict[str, Any]]]:
+def finished_calls(seen: ProbeSession) -> Iterator[tuple[Exchange, dict[str, Any]]]:
     """Results of calls that are complete: neither a question back nor a task."""
     for exchange in seen.sent("tools/call"):
         result = exchange.result
@@ -21,13 +21,13 @@ def finished_calls(seen: Sitting) -> Iterator[tuple[Exchange, dict[str, Any]]]:
             yield exchange, result
 
 
-def tool_blocks(seen: Sitting, *kinds: str) -> Iterator[tuple[Exchange, dict[str, Any]]]:
+def tool_blocks(seen: ProbeSession, *kinds: str) -> Iterator[tuple[Exchange, dict[str, Any]]]:
     """The content of every result of tools/call; of these types, where some are named."""
     for exchange in seen.sent("tools/call"):
         yield from _blocks(exchange, (exchange.result or {}).get("content"), kinds)
 
 
-def prompt_blocks(seen: Sitting, *kinds: str) -> Iterator[tuple[Exchange, dict[str, Any]]]:
+def prompt_blocks(seen: ProbeSession, *kinds: str) -> Iterator[tuple[Exchange, dict[str, Any]]]:
     """The content of every message of prompts/get; of these types, where some are named."""
     for exchange in seen.sent("prompts/get"):
         messages = (exchange.result or {}).get("messages")
@@ -36,13 +36,13 @@ def prompt_blocks(seen: Sitting, *kinds: str) -> Iterator[tuple[Exchange, dict[s
                 yield from _blocks(exchange, [message.get("content")], kinds)
 
 
-def read_contents(seen: Sitting) -> Iterator[tuple[Exchange, dict[str, Any]]]:
+def read_contents(seen: ProbeSession) -> Iterator[tuple[Exchange, dict[str, Any]]]:
     """Everything that resources/read returned."""
     for exchange in seen.sent("resources/read"):
         yield from _blocks(exchange, (exchange.result or {}).get("contents"), ())
 
 
-def annotated(seen: Sitting) -> Iterator[tuple[Exchange, Any]]:
+def annotated(seen: ProbeSession) -> Iterator[tuple[Exchange, Any]]:
     """The annotations of whatever has some: resources, templates, content blocks."""
     for kind in ("resources", "resourceTemplates"):
         for page in seen.pages(kind):

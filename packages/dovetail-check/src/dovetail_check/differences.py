@@ -9,8 +9,8 @@ from typing import Any
 from dovetail.spec import keys
 from dovetail.wire import codec
 from dovetail_check.judging import RowReport
+from dovetail_check.probe_sessions import ProbeSession, Run
 from dovetail_check.report import Difference
-from dovetail_check.sittings import Run, Sitting
 from dovetail_check.verdicts import Verdict
 
 __all__ = ["find_differences"]
@@ -47,16 +47,16 @@ def _merge(found: Iterable[Difference]) -> tuple[Difference, ...]:
 
 
 def _compare_revisions(runs: list[Run]) -> Iterator[Difference]:
-    spoken = {run.transport: [str(sitting.revision) for sitting in run.sittings] for run in runs}
+    spoken = {run.transport: [str(session.revision) for session in run.sessions] for run in runs}
     if len(set(map(tuple, spoken.values()))) > 1:
         sides = {transport: ", ".join(dates) or "none" for transport, dates in spoken.items()}
         yield Difference("", "revisions spoken", sides)
 
 
 def _compare_sittings(runs: list[Run]) -> Iterator[Difference]:
-    sittings = [sitting for run in runs for sitting in run.sittings]
-    sittings.sort(key=lambda sitting: sitting.revision.order)
-    for _, group in groupby(sittings, key=lambda sitting: sitting.revision.order):
+    sessions = [session for run in runs for session in run.sessions]
+    sessions.sort(key=lambda session: session.revision.order)
+    for _, group in groupby(sessions, key=lambda session: session.revision.order):
         same = list(group)
         if len(same) < 2:
             continue
@@ -68,22 +68,22 @@ def _compare_sittings(runs: list[Run]) -> Iterator[Difference]:
 
 
 def _compare(
-    sittings: list[Sitting], what: str, read: Callable[[Sitting], str]
+    sessions: list[ProbeSession], what: str, read: Callable[[ProbeSession], str]
 ) -> Iterator[Difference]:
-    sides = {sitting.transport: read(sitting) for sitting in sittings}
+    sides = {session.transport: read(session) for session in sessions}
     if len(set(sides.values())) > 1:
-        yield Difference(str(sittings[0].revision), what, sides)
+        yield Difference(str(sessions[0].revision), what, sides)
 
 
-def _compare_lists(sittings: list[Sitting], kind: str, key: str) -> Iterator[Difference]:
+def _compare_lists(sessions: list[ProbeSession], kind: str, key: str) -> Iterator[Difference]:
     lists = {
-        sitting.transport: {str(item.get(key)): _canonical(item) for item in sitting.listed(kind)}
-        for sitting in sittings
+        session.transport: {str(item.get(key)): _canonical(item) for item in session.listed(kind)}
+        for session in sessions
     }
     for name in dict.fromkeys(name for items in lists.values() for name in items):
         sides = {transport: items.get(name, "not listed") for transport, items in lists.items()}
         if len(set(sides.values())) > 1:
-            yield Difference(str(sittings[0].revision), f"{kind}: {name}", sides)
+            yield Difference(str(sessions[0].revision), f"{kind}: {name}", sides)
 
 
 def _compare_rows(rows: Iterable[RowReport]) -> Iterator[Difference]:
@@ -92,7 +92,7 @@ def _compare_rows(rows: Iterable[RowReport]) -> Iterator[Difference]:
             continue
         by_revision: dict[str, dict[str, str]] = {}
         for finding in report.findings:
-            transport, _, revision = finding.sitting.partition(" ")
+            transport, _, revision = finding.session.partition(" ")
             if finding.verdict in _TELLING:
                 by_revision.setdefault(revision, {})[transport] = finding.verdict.value
         for revision, sides in by_revision.items():
@@ -104,17 +104,17 @@ def _canonical(value: Any) -> str:
     return codec.encode_canonical(value).decode()
 
 
-def _opening(seen: Sitting) -> dict[str, Any]:
+def _opening(seen: ProbeSession) -> dict[str, Any]:
     result = seen.opening.result if seen.opening is not None else None
     return result or {}
 
 
-def _name(seen: Sitting) -> str:
+def _name(seen: ProbeSession) -> str:
     result = _opening(seen)
     meta = result.get("_meta")
     info = result.get("serverInfo") or (meta.get(keys.SERVER_INFO) if isinstance(meta, dict) else 0)
     return f"{info.get('name')} {info.get('version')}" if isinstance(info, dict) else ""
 
 
-def _instructions(seen: Sitting) -> str:
+def _instructions(seen: ProbeSession) -> str:
     return str(_opening(seen).get("instructions") or "none")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from dovetail_check.challenges import Challenge, read_challenges
 from dovetail_check.exchanges import Exchange, parse
-from dovetail_check.sittings import Sitting
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.well_known import resource_metadata_urls
 
 __all__ = [
@@ -41,7 +41,7 @@ class Document(NamedTuple):
         return self.exchange.sent.url or ""
 
 
-def strangers(seen: Sitting, *variants: str) -> list[Exchange]:
+def strangers(seen: ProbeSession, *variants: str) -> list[Exchange]:
     """What was sent without the credentials that were given, and got an answer worth the name."""
     tags = [f"authorization/{variant}" for variant in variants]
     return [
@@ -51,7 +51,7 @@ def strangers(seen: Sitting, *variants: str) -> list[Exchange]:
     ]
 
 
-def refusals(seen: Sitting) -> list[tuple[Exchange, list[Challenge]]]:
+def refusals(seen: ProbeSession) -> list[tuple[Exchange, list[Challenge]]]:
     """Each 401 that a request without a token got, and its challenges."""
     return [
         (exchange, read_challenges(exchange.header("www-authenticate")))
@@ -69,12 +69,12 @@ def is_let_in(exchange: Exchange) -> bool:
     return exchange.result is not None or (exchange.id is None and exchange.status == 202)
 
 
-def audited_url(seen: Sitting) -> str:
+def audited_url(seen: ProbeSession) -> str:
     """The endpoint."""
     return next((exchange.sent.url or "" for exchange in seen.tagged("authorization/none")), "")
 
 
-def urls_named(seen: Sitting) -> list[tuple[Exchange, str]]:
+def urls_named(seen: ProbeSession) -> list[tuple[Exchange, str]]:
     """Where challenges say that the metadata of the resource is."""
     return [
         (exchange, challenge.params["resource_metadata"])
@@ -98,7 +98,7 @@ def is_no_answer(exchange: Exchange) -> bool:
     return status is None or status in _BUSY or 300 <= status < 400
 
 
-def resource_documents(seen: Sitting) -> list[Document]:
+def resource_documents(seen: ProbeSession) -> list[Document]:
     """Metadata of the protected resource, wherever it was found; first what clients take first."""
     named = [url for _, url in urls_named(seen)]
     places = [*named, *resource_metadata_urls(audited_url(seen))]
@@ -109,17 +109,17 @@ def resource_documents(seen: Sitting) -> list[Document]:
     return sorted(_documents(seen, "resource-metadata"), key=rank)
 
 
-def resource_document(seen: Sitting) -> Document | None:
+def resource_document(seen: ProbeSession) -> Document | None:
     """The metadata that clients take; another place may have that of another resource."""
     return next(iter(resource_documents(seen)), None)
 
 
-def server_documents(seen: Sitting) -> list[Document]:
+def server_documents(seen: ProbeSession) -> list[Document]:
     """Metadata of authorization servers, also of a server that is its own."""
     return [*_documents(seen, "server-metadata"), *_documents(seen, "base-metadata")]
 
 
-def _documents(seen: Sitting, variant: str) -> Iterator[Document]:
+def _documents(seen: ProbeSession, variant: str) -> Iterator[Document]:
     for exchange in seen.tagged(f"authorization/{variant}"):
         members = document_of(exchange)
         if members is not None:

@@ -29,7 +29,7 @@ class Frame(Struct, kw_only=True, omit_defaults=True):
     # Seconds since the check began.
     at: float
     # Transport and revision, "http 2025-11-25"; the opening moves have a sitting of their own.
-    sitting: str
+    session: str
     # Which connection of the sitting.
     line: str
     kind: Kind

@@ -6,7 +6,7 @@ from typing import Any
 
 from dovetail_check.exchanges import Exchange
 from dovetail_check.frames import Frame
-from dovetail_check.sittings import Sitting
+from dovetail_check.probe_sessions import ProbeSession
 
 __all__ = [
     "LISTEN",
@@ -72,7 +72,7 @@ def media_type(exchange: Exchange) -> str:
     return (exchange.header("content-type") or "").partition(";")[0].strip().lower()
 
 
-def reply_streams(seen: Sitting) -> list[Exchange]:
+def reply_streams(seen: ProbeSession) -> list[Exchange]:
     """Streams that answer one request; a subscription is not one of them."""
     return [
         exchange
@@ -81,7 +81,7 @@ def reply_streams(seen: Sitting) -> list[Exchange]:
     ]
 
 
-def get_streams(seen: Sitting) -> list[Exchange]:
+def get_streams(seen: ProbeSession) -> list[Exchange]:
     """Streams opened with GET, not to pick up another one."""
     return [
         exchange

@@ -9,9 +9,9 @@ from msgspec import Struct
 from dovetail_check import pages
 from dovetail_check.faults import Fault, fault_of
 from dovetail_check.inventory import Requirement, load
+from dovetail_check.probe_sessions import ProbeSession, Run
 from dovetail_check.recording import Recording
 from dovetail_check.rulebook import Rule, RunRule, rules, unjudged
-from dovetail_check.sittings import Run, Sitting
 from dovetail_check.verdicts import Note, Verdict, judge
 
 __all__ = ["Finding", "RowReport", "judge_recording"]
@@ -22,7 +22,7 @@ _ORDER = list(Verdict)
 class Finding(Struct, frozen=True):
     """What one sitting showed of a row."""
 
-    sitting: str
+    session: str
     verdict: Verdict
     notes: tuple[Note, ...]
 
@@ -49,7 +49,7 @@ def judge_recording(
     `faults` takes what a rule raised, and its row counts as not observed; without it, it is raised.
     """
     pages.load()
-    transports = list(dict.fromkeys(frame.sitting.partition(" ")[0] for frame in recording.frames))
+    transports = list(dict.fromkeys(frame.session.partition(" ")[0] for frame in recording.frames))
     runs = [Run(transport, recording.frames) for transport in transports]
     return [
         _judge_safely(row, runs, attested or {}, faults)
@@ -100,22 +100,22 @@ def _find(judged_by: Rule | RunRule, row: Requirement, runs: Iterable[Run]) -> I
             notes = tuple(judged_by.judge(run))
             yield Finding(run.transport, judge(row, notes), notes)
             continue
-        for sitting in run.doors if judged_by.at_door else run.sittings:
-            if sitting.revision in row.revisions:
-                yield _judge_sitting(judged_by, row, sitting)
+        for session in run.doors if judged_by.at_door else run.sessions:
+            if session.revision in row.revisions:
+                yield _judge_sitting(judged_by, row, session)
 
 
-def _judge_sitting(judged_by: Rule, row: Requirement, sitting: Sitting) -> Finding:
-    notes = tuple(judged_by.judge(sitting))
+def _judge_sitting(judged_by: Rule, row: Requirement, session: ProbeSession) -> Finding:
+    notes = tuple(judged_by.judge(session))
     # Which revision would be spoken inside is not known then: one was chosen to judge by.
-    is_outside = judged_by.at_door and sitting.opening is None
-    name = f"{sitting.name}, from outside" if is_outside else sitting.name
+    is_outside = judged_by.at_door and session.opening is None
+    name = f"{session.name}, from outside" if is_outside else session.name
     return Finding(name, judge(row, notes), notes)
 
 
 def _is_anywhere(row: Requirement, runs: Iterable[Run]) -> bool:
     return any(
-        _is_on(row, run.transport) and any(seen.revision in row.revisions for seen in run.sittings)
+        _is_on(row, run.transport) and any(seen.revision in row.revisions for seen in run.sessions)
         for run in runs
     )
 

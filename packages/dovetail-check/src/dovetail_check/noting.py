@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, TypeVar
 
 from dovetail_check.exchanges import Exchange, Heard
-from dovetail_check.sittings import Sitting
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.verdicts import Note, absent, broken, kept
 
 __all__ = ["answered", "expect_codes", "expect_error", "note_each", "offered", "undeclared"]
@@ -14,13 +14,13 @@ __all__ = ["answered", "expect_codes", "expect_error", "note_each", "offered", "
 T = TypeVar("T")
 
 
-def undeclared(seen: Sitting, capability: str) -> Iterator[Note]:
+def undeclared(seen: ProbeSession, capability: str) -> Iterator[Note]:
     """Why a rule does not apply, where a capability was not declared."""
     if seen.opening is not None and not seen.has(capability):
         yield absent(f"the server does not declare {capability}")
 
 
-def offered(seen: Sitting, kind: str) -> Iterator[tuple[Exchange, dict[str, Any]]]:
+def offered(seen: ProbeSession, kind: str) -> Iterator[tuple[Exchange, dict[str, Any]]]:
     """Every item of a list that was walked, with the page it was on."""
     for page in seen.pages(kind):
         items = (page.result or {}).get(kind)

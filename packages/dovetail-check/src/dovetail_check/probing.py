@@ -19,11 +19,11 @@ from typing import NamedTuple, TypeAlias
 from dovetail.errors import UsageError
 from dovetail.spec.revisions import Family
 from dovetail_check.personas import Persona
-from dovetail_check.talk import Talk
+from dovetail_check.probe_client import ProbeClient
 
 __all__ = ["Order", "Probe", "probe", "probes"]
 
-Act: TypeAlias = Callable[[Talk], Awaitable[None]]
+Act: TypeAlias = Callable[[ProbeClient], Awaitable[None]]
 
 
 class Order(IntEnum):
@@ -58,12 +58,12 @@ class Probe(NamedTuple):
     # Whether it opens its line itself: it gets one that nobody has opened yet.
     opens: bool = False
 
-    def fits(self, talk: Talk) -> bool:
+    def fits(self, client: ProbeClient) -> bool:
         """Whether it makes sense in a sitting."""
         return (
-            (self.era is None or self.era is talk.revision.family)
-            and talk.at.transport in self.transports
-            and (not self.needs or talk.has(self.needs))
+            (self.era is None or self.era is client.revision.family)
+            and client.at.transport in self.transports
+            and (not self.needs or client.has(self.needs))
         )
 
 

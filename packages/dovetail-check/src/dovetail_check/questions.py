@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from dovetail.spec import keys
 from dovetail.wire import codec
 from dovetail_check.exchanges import Exchange, Heard
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.replies import MISFIT
-from dovetail_check.sittings import Sitting
 
 __all__ = [
     "ASKS",
@@ -66,19 +66,19 @@ class Question(NamedTuple):
         )
 
 
-def questions_in(seen: Sitting, *methods: str) -> list[Question]:
+def questions_in(seen: ProbeSession, *methods: str) -> list[Question]:
     """Everything that was asked, of these methods; all where none is named."""
     found = _modern(seen) if seen.is_modern else _legacy(seen)
     return [question for question in found if not methods or question.method in methods]
 
 
-def _legacy(seen: Sitting) -> Iterator[Question]:
+def _legacy(seen: ProbeSession) -> Iterator[Question]:
     for heard in seen.requests:
         if heard.method in ASKS:
             yield Question(heard, heard.method or "", heard.params, _declared_on(seen, heard))
 
 
-def _declared_on(seen: Sitting, heard: Heard) -> dict[str, Any] | None:
+def _declared_on(seen: ProbeSession, heard: Heard) -> dict[str, Any] | None:
     """What the handshake of the line said."""
     hellos = [
         exchange.params.get("capabilities")
@@ -88,7 +88,7 @@ def _declared_on(seen: Sitting, heard: Heard) -> dict[str, Any] | None:
     return hellos[-1] if hellos and isinstance(hellos[-1], dict) else None
 
 
-def _modern(seen: Sitting) -> Iterator[Question]:
+def _modern(seen: ProbeSession) -> Iterator[Question]:
     for exchange in seen.exchanges:
         yield from _questions_of(exchange)
 
@@ -126,14 +126,14 @@ def input_requests(exchange: Exchange) -> dict[str, Any]:
 # -- which question was answered how ---------------------------------------------------------------
 
 
-def answered_as(seen: Sitting, variant: str) -> list[tuple[Exchange, list[Question]]]:
+def answered_as(seen: ProbeSession, variant: str) -> list[tuple[Exchange, list[Question]]]:
     """Requests whose questions got replies of one kind (`replies.REPLIES`), with the questions."""
     found = seen.tagged(f"asking/{variant}", f"input-rounds/{variant}")
     pairs = [(exchange, questions_behind(seen, exchange)) for exchange in found]
     return [(exchange, questions) for exchange, questions in pairs if questions]
 
 
-def questions_behind(seen: Sitting, exchange: Exchange) -> list[Question]:
+def questions_behind(seen: ProbeSession, exchange: Exchange) -> list[Question]:
     """What was asked before a request could be answered; probes see to it that this is clear."""
     if not seen.is_modern:
         end = _end_of(exchange)
@@ -164,7 +164,7 @@ def subject_of(exchange: Exchange) -> bytes:
     return codec.encode([exchange.method, sorted(params.items())])
 
 
-def is_told_misfit(seen: Sitting, exchange: Exchange) -> bool:
+def is_told_misfit(seen: ProbeSession, exchange: Exchange) -> bool:
     """Whether an answer that does not fit was given on the way."""
     if seen.is_modern:
         return MISFIT.encode() in exchange.sent.data

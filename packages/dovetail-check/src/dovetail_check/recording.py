@@ -29,11 +29,11 @@ class Recording:
         self._start = time.monotonic()
 
     def add(
-        self, sitting: str, line: str, kind: Kind, data: bytes | None = None, **more: Any
+        self, session: str, line: str, kind: Kind, data: bytes | None = None, **more: Any
     ) -> Frame:
         """Keep one frame; `data` becomes its text, or base64 where it is none."""
         at = round(time.monotonic() - self._start, 4)
-        frame = Frame(n=len(self.frames), at=at, sitting=sitting, line=line, kind=kind, **more)
+        frame = Frame(n=len(self.frames), at=at, session=session, line=line, kind=kind, **more)
         if data is not None:
             self._put(frame, data)
         if frame.headers:

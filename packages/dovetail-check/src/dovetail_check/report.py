@@ -14,20 +14,20 @@ from dovetail.wire import codec
 from dovetail_check.faults import Fault
 from dovetail_check.frames import Frame
 from dovetail_check.inventory import Level
-from dovetail_check.verdicts import Sight, Verdict
+from dovetail_check.verdicts import Observation, Verdict
 
 __all__ = [
     "FAIL_ON",
     "FORMAT",
     "Coverage",
-    "Death",
+    "Crash",
     "Difference",
     "FailOn",
     "Report",
     "ReportNote",
     "ReportRow",
     "RowFinding",
-    "SittingAbout",
+    "SessionInfo",
     "Tool",
     "count_coverage",
     "read_report",
@@ -57,7 +57,7 @@ class Tool(Struct, frozen=True):
     inventory: str
 
 
-class SittingAbout(Struct, frozen=True, kw_only=True):
+class SessionInfo(Struct, frozen=True, kw_only=True):
     """One transport and revision that the server was seen to speak."""
 
     name: str
@@ -71,7 +71,7 @@ class SittingAbout(Struct, frozen=True, kw_only=True):
 class ReportNote(Struct, frozen=True):
     """One thing that a rule saw, and the numbers of the frames that show it."""
 
-    sight: Sight
+    observation: Observation
     text: str
     frames: tuple[int, ...] = ()
 
@@ -79,7 +79,7 @@ class ReportNote(Struct, frozen=True):
 class RowFinding(Struct, frozen=True):
     """What one sitting showed of a row."""
 
-    sitting: str
+    session: str
     verdict: Verdict
     notes: tuple[ReportNote, ...] = ()
     # How many more notes there were that say no more than these.
@@ -108,20 +108,20 @@ class ReportRow(Struct, frozen=True, kw_only=True):
     accepted: bool = False
     findings: tuple[RowFinding, ...] = ()
 
-    def said(self, *sights: Sight) -> dict[str, list[tuple[str, ReportNote]]]:
+    def said(self, *observations: Observation) -> dict[str, list[tuple[str, ReportNote]]]:
         """The notes of these sights by their text, each with its sitting."""
         found: dict[str, list[tuple[str, ReportNote]]] = {}
         for finding in self.findings:
             for note in finding.notes:
-                if note.sight in sights:
-                    found.setdefault(note.text, []).append((finding.sitting, note))
+                if note.observation in observations:
+                    found.setdefault(note.text, []).append((finding.session, note))
         return found
 
 
-class Death(Struct, frozen=True, kw_only=True):
+class Crash(Struct, frozen=True, kw_only=True):
     """The server ended, or went away, while it was being asked."""
 
-    sitting: str
+    session: str
     line: str
     # The probe that was at work.
     probe: str
@@ -136,7 +136,7 @@ class Death(Struct, frozen=True, kw_only=True):
     @property
     def id(self) -> str:
         """As a baseline calls it."""
-        return f"death/{self.sitting}/{self.probe}"
+        return f"death/{self.session}/{self.probe}"
 
 
 class Difference(Struct, frozen=True):
@@ -184,10 +184,10 @@ class Report(Struct, frozen=True, kw_only=True, dict=True):
     needs_auth: str = ""
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
-    sittings: tuple[SittingAbout, ...]
+    sessions: tuple[SessionInfo, ...]
     coverage: tuple[Coverage, ...]
     rows: tuple[ReportRow, ...]
-    deaths: tuple[Death, ...] = ()
+    crashes: tuple[Crash, ...] = ()
     differences: tuple[Difference, ...] = ()
     faults: tuple[Fault, ...] = ()
     # Accepted findings of the baseline that did not come up any more.
@@ -208,7 +208,7 @@ class Report(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def server(self) -> str:
         """What the server calls itself."""
-        return next((sitting.server for sitting in self.sittings if sitting.server), "")
+        return next((session.server for session in self.sessions if session.server), "")
 
     def ended(self, *verdicts: Verdict) -> list[ReportRow]:
         """The rows that ended so; those that a baseline knows of are left out."""
@@ -227,8 +227,8 @@ class Report(Struct, frozen=True, kw_only=True, dict=True):
         """How many findings there are at a level; a death in conversation counts at any."""
         if fail_on == "never":
             return 0
-        deaths = [death for death in self.deaths if death.counts and not death.accepted]
-        return self.count(*FAIL_ON[fail_on]) + len(deaths)
+        crashes = [crash for crash in self.crashes if crash.counts and not crash.accepted]
+        return self.count(*FAIL_ON[fail_on]) + len(crashes)
 
 
 def count_coverage(rows: Iterable[ReportRow]) -> tuple[Coverage, ...]:

@@ -1,7 +1,7 @@
 """Rules: small functions that read a sitting and say what they saw of one row.
 
     @rule("ping.empty-result", reads=("ping",))
-    def ping_has_an_empty_result(seen: Sitting) -> Iterator[Note]:
+    def ping_has_an_empty_result(seen: ProbeSession) -> Iterator[Note]:
         for exchange in seen.tagged("ping"):
             ...
             yield kept(exchange)
@@ -17,12 +17,12 @@ from typing import NamedTuple, TypeAlias
 
 from dovetail.errors import UsageError
 from dovetail_check.inventory import Requirement, by_id
-from dovetail_check.sittings import Run, Sitting
+from dovetail_check.probe_sessions import ProbeSession, Run
 from dovetail_check.verdicts import Note
 
 __all__ = ["Rule", "RunRule", "overall", "rule", "rules", "unjudged"]
 
-Judge: TypeAlias = Callable[[Sitting], Iterable[Note]]
+Judge: TypeAlias = Callable[[ProbeSession], Iterable[Note]]
 RunJudge: TypeAlias = Callable[[Run], Iterable[Note]]
 
 

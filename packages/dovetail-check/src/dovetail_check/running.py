@@ -17,11 +17,11 @@ from dovetail_check import pages
 from dovetail_check.audit import Audit, AuditOptions, NeedsAuthError, Progress
 from dovetail_check.compiling import About, Selection, compile_report
 from dovetail_check.faults import Fault
+from dovetail_check.probe_sessions import Run
 from dovetail_check.recording import Recording
 from dovetail_check.report import Report
 from dovetail_check.rulebook import rules
 from dovetail_check.safety import SafetyPolicy
-from dovetail_check.sittings import Run
 from dovetail_check.targets import CheckTarget
 
 __all__ = [

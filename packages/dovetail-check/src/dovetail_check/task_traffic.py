@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from dovetail.spec import keys
 from dovetail.wire import codec
 from dovetail_check.exchanges import Exchange
-from dovetail_check.sittings import Sitting
+from dovetail_check.probe_sessions import ProbeSession
 
 __all__ = [
     "NO_SUCH_TASK",
@@ -92,7 +92,7 @@ def is_over(exchange: Exchange) -> bool:
     return (task_in(exchange) or {}).get("status") in TERMINAL
 
 
-def created_tasks(seen: Sitting) -> Iterator[Glimpse]:
+def created_tasks(seen: ProbeSession) -> Iterator[Glimpse]:
     """Every task, as the answer to its call showed it."""
     for exchange in seen.sent("tools/call"):
         task = task_in(exchange)
@@ -100,7 +100,7 @@ def created_tasks(seen: Sitting) -> Iterator[Glimpse]:
             yield Glimpse(exchange, task)
 
 
-def glimpses(seen: Sitting) -> list[Glimpse]:
+def glimpses(seen: ProbeSession) -> list[Glimpse]:
     """Every answer that shows one task, in the order in which they came."""
     found = [
         Glimpse(exchange, task)

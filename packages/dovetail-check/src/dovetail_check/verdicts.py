@@ -19,10 +19,10 @@ from dovetail_check.exchanges import Exchange, Heard
 from dovetail_check.frames import Frame
 from dovetail_check.inventory import Level, Requirement
 
-__all__ = ["Note", "Sight", "Verdict", "absent", "broken", "judge", "kept", "unsettled"]
+__all__ = ["Note", "Observation", "Verdict", "absent", "broken", "judge", "kept", "unsettled"]
 
 
-class Sight(Enum):
+class Observation(Enum):
     """The kinds of note."""
 
     KEPT = "kept"
@@ -47,29 +47,29 @@ class Verdict(Enum):
 class Note(NamedTuple):
     """One thing a rule saw, and the frames that show it."""
 
-    sight: Sight
+    observation: Observation
     text: str
     frames: tuple[int, ...] = ()
 
 
 def kept(where: Exchange | Heard | Frame | None = None, text: str = "") -> Note:
     """The clause was kept here."""
-    return Note(Sight.KEPT, text, _frames_of(where))
+    return Note(Observation.KEPT, text, _frames_of(where))
 
 
 def broken(where: Exchange | Heard | Frame | None, text: str) -> Note:
     """The clause was broken here; `text` says what came and what should have."""
-    return Note(Sight.BROKEN, text, _frames_of(where))
+    return Note(Observation.BROKEN, text, _frames_of(where))
 
 
 def unsettled(where: Exchange | Heard | Frame | None, text: str) -> Note:
     """The specification can be read both ways; `text` names both readings and what came."""
-    return Note(Sight.UNSETTLED, text, _frames_of(where))
+    return Note(Observation.UNSETTLED, text, _frames_of(where))
 
 
 def absent(text: str) -> Note:
     """The clause does not apply to this server, and why."""
-    return Note(Sight.ABSENT, text)
+    return Note(Observation.ABSENT, text)
 
 
 def _frames_of(where: Exchange | Heard | Frame | None) -> tuple[int, ...]:
@@ -92,13 +92,13 @@ _WHEN_BROKEN = {
 
 def judge(row: Requirement, notes: Iterable[Note]) -> Verdict:
     """The verdict that the table above gives."""
-    sights = {note.sight for note in notes}
-    if Sight.BROKEN in sights:
+    observations = {note.observation for note in notes}
+    if Observation.BROKEN in observations:
         verdict = _WHEN_BROKEN[row.strength]
         # A consequence that no sentence states must not fail anybody alone.
         return Verdict.WARN if row.is_derived and verdict is Verdict.FAIL else verdict
-    if Sight.UNSETTLED in sights:
+    if Observation.UNSETTLED in observations:
         return Verdict.INFO
-    if Sight.KEPT in sights:
+    if Observation.KEPT in observations:
         return Verdict.PASS
-    return Verdict.NOT_APPLICABLE if Sight.ABSENT in sights else Verdict.NOT_OBSERVED
+    return Verdict.NOT_APPLICABLE if Observation.ABSENT in observations else Verdict.NOT_OBSERVED

@@ -13,10 +13,10 @@ import pytest
 from dovetail.spec.revisions import REVISIONS
 from dovetail_check.audit import Audit, AuditOptions, NeedsAuthError
 from dovetail_check.judging import judge_recording
+from dovetail_check.probe_sessions import DOOR, Run
 from dovetail_check.probes.authorization import MOST_BYTES
 from dovetail_check.recording import Recording
 from dovetail_check.rulebook import rules
-from dovetail_check.sittings import DOOR, Run
 from dovetail_check.targets import CheckTarget
 from dovetail_check.verdicts import Verdict
 from tests.check.saboteur import guarded
@@ -70,10 +70,10 @@ def test_without_a_guard_the_rules_do_not_apply(saboteur_url: str) -> None:
 def test_from_outside_the_newest_revision_offered_is_the_measure(healthy_url: str) -> None:
     recording = look_from_outside(healthy_url)
     [run] = [Run("http", recording.frames)]
-    assert run.sittings == []
+    assert run.sessions == []
     assert [door.revision for door in run.doors] == [REVISIONS[-1]]
     [report] = judge_recording(recording, only=["auth.401-when-needed"])
-    assert [finding.sitting for finding in report.findings] == [
+    assert [finding.session for finding in report.findings] == [
         f"http {REVISIONS[-1]}, from outside"
     ]
 

@@ -13,7 +13,7 @@ import pytest
 from dovetail_check.audit import Audit, AuditOptions
 from dovetail_check.judging import RowReport, judge_recording
 from dovetail_check.targets import CheckTarget, find_target
-from dovetail_check.verdicts import Sight, Verdict
+from dovetail_check.verdicts import Observation, Verdict
 from tests.check.serving import free_port, wait_until_it_listens
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -79,9 +79,9 @@ def faults_of(found: Found, row: str, verdict: Verdict) -> list[str]:
     """The texts of what was seen, where the row ended in this verdict."""
     report = found[row]
     assert report.verdict is verdict, (row, report.verdict, report.reason)
-    sights = (Sight.BROKEN, Sight.UNSETTLED)
+    observations = (Observation.BROKEN, Observation.UNSETTLED)
     notes = [note for finding in report.findings for note in finding.notes]
-    return [note.text for note in notes if note.sight in sights]
+    return [note.text for note in notes if note.observation in observations]
 
 
 # -- FastMCP 4.1 -----------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def test_fastmcp_stays_silent_on_broken_json_over_stdio(fastmcp_stdio: Found) ->
 
 def verdicts_of(found: Found) -> dict[tuple[str, str], Verdict]:
     return {
-        (report.row.id, finding.sitting): finding.verdict
+        (report.row.id, finding.session): finding.verdict
         for report in found.values()
         for finding in report.findings
     }

@@ -8,7 +8,7 @@ import pytest
 
 from dovetail_check.audit import Audit, AuditOptions
 from dovetail_check.lines.line import LineError
-from dovetail_check.sittings import Run
+from dovetail_check.probe_sessions import Run
 from dovetail_check.targets import find_target
 
 ONLY_WALK = AuditOptions(probes=("walk",))
@@ -18,9 +18,9 @@ def test_the_old_transport_is_found_by_its_url(saboteur_url: str) -> None:
     audit = Audit(find_target(f"{saboteur_url}/healthy/sse", []), ONLY_WALK)
     recording = asyncio.run(audit.run())
     assert audit.target.transport == "sse"
-    [sitting] = Run("sse", recording.frames).sittings
-    assert sitting.revision.old_sse
-    assert [tool["name"] for tool in sitting.listed("tools")][:1] == ["add"]
+    [session] = Run("sse", recording.frames).sessions
+    assert session.revision.old_sse
+    assert [tool["name"] for tool in session.listed("tools")][:1] == ["add"]
 
 
 def test_streamable_http_is_not_taken_for_the_old_transport(saboteur_url: str) -> None:

@@ -57,7 +57,7 @@ def show(report: RowReport) -> str:
 def test_our_servers_deviate_nowhere(path: Path, transport: str) -> None:
     with reached(path, transport) as target:
         recording, reports = check(target)
-    spoken = {frame.sitting for frame in recording.frames}
+    spoken = {frame.session for frame in recording.frames}
     assert {f"{transport} {revision}" for revision in REVISIONS} <= spoken
     assert [show(report) for report in reports if report.verdict in DEVIATIONS] == []
     assert any(report.verdict is Verdict.PASS for report in reports)
@@ -70,7 +70,7 @@ def test_two_checks_come_to_the_same_verdicts(transport: str) -> None:
     with reached(ROOT / "examples" / "weather.py", transport) as target:
         first, second = (
             {
-                (report.row.id, finding.sitting): finding.verdict
+                (report.row.id, finding.session): finding.verdict
                 for report in check(target)[1]
                 for finding in report.findings
             }

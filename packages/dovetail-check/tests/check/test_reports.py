@@ -82,7 +82,7 @@ def test_both_transports_of_one_server_are_judged_and_compared(saboteur_url: str
     report = asyncio.run(run_check([http, STDIO], options))
     assert report.transports == ("http", "stdio")
     row = report.by_id["ping.empty-result"]
-    assert {finding.sitting: finding.verdict for finding in row.findings} == {
+    assert {finding.session: finding.verdict for finding in row.findings} == {
         "http 2025-11-25": Verdict.FAIL,
         "stdio 2025-11-25": Verdict.PASS,
     }
@@ -95,10 +95,10 @@ def test_a_server_that_dies_is_started_again_and_its_death_is_a_finding() -> Non
     target = CheckTarget(transport="stdio", command=(sys.executable, "-c", FRAGILE))
     options = CheckOptions(revisions=LATEST.revisions, selection=Selection(("ping.empty-result",)))
     report = asyncio.run(run_check([target], options))
-    assert report.deaths
-    death = report.deaths[0]
-    assert (death.probe, death.text) == ("ping", "the process ended with status 7")
-    assert death.last_words == "no ping, please"
+    assert report.crashes
+    crash = report.crashes[0]
+    assert (crash.probe, crash.text) == ("ping", "the process ended with status 7")
+    assert crash.last_words == "no ping, please"
     assert report.findings("must") >= 1
     assert "DIED  stdio 2025-11-25, during ping" in render(report, "text")
 

@@ -133,7 +133,7 @@ def sittings_of(recording: Recording) -> list[Recording]:
     """One for each revision: only from some on do tools say that they are read-only."""
     parts: dict[str, Recording] = {}
     for frame in recording.frames:
-        parts.setdefault(frame.sitting, Recording()).frames.append(frame)
+        parts.setdefault(frame.session, Recording()).frames.append(frame)
     return list(parts.values())
 
 
@@ -185,9 +185,9 @@ def test_every_call_of_a_full_check_is_allowed_or_refused_or_unknown(
     target = target_for(None, transport, saboteur_url)
     recording = asyncio.run(Audit(target, AuditOptions()).run())
     judged = [
-        (call, why_allowed(call, tools_in(sitting)))
-        for sitting in sittings_of(recording)
-        for call in calls_in(sitting)
+        (call, why_allowed(call, tools_in(session)))
+        for session in sittings_of(recording)
+        for call in calls_in(session)
     ]
     assert {"unknown", "read-only"} <= {reason for _, reason in judged}
     assert [call for call, reason in judged if reason is None] == []
@@ -196,9 +196,9 @@ def test_every_call_of_a_full_check_is_allowed_or_refused_or_unknown(
 def test_calls_that_must_fail_go_only_where_they_cannot_succeed(minefield: Minefield) -> None:
     recording = check(minefield.url)
     touched = {
-        call.get("name"): why_allowed(call, tools_in(sitting))
-        for sitting in sittings_of(recording)
-        for call in calls_in(sitting)
+        call.get("name"): why_allowed(call, tools_in(session))
+        for session in sittings_of(recording)
+        for call in calls_in(session)
         if call.get("name") in ("write", "wipe", "launch")
     }
     # What takes no arguments accepts any call, and what says it is destructive is left alone.

@@ -100,9 +100,9 @@ def _print_findings(report: Report, id: str) -> None:
     verdict = Text(row.verdict.value.upper(), style=STYLES.get(row.verdict, "bold"))
     console.print(verdict + Text(f"  {clean(row.reason)}" if row.reason else ""))
     for finding in row.findings:
-        console.print(Text(f"\n{finding.sitting}: {finding.verdict.value}", style="bold"))
+        console.print(Text(f"\n{finding.session}: {finding.verdict.value}", style="bold"))
         for note in finding.notes:
-            console.print(Text(f"{note.sight.value}: {clean(note.text)}".rstrip(": ")))
+            console.print(Text(f"{note.observation.value}: {clean(note.text)}".rstrip(": ")))
             print_frames(console, [report.frame[n] for n in note.frames if n in report.frame])
         if finding.omitted:
             console.print(f"and {plural(finding.omitted, 'more note')} of the same kind")

@@ -29,12 +29,12 @@ class Place(NamedTuple):
     """Where frames are kept: the recording, the sitting and the name of the line."""
 
     recording: Recording
-    sitting: str
+    session: str
     line: str
 
     def add(self, kind: Kind, data: bytes | None = None, **more: Any) -> Frame:
         """Keep one frame."""
-        return self.recording.add(self.sitting, self.line, kind, data, **more)
+        return self.recording.add(self.session, self.line, kind, data, **more)
 
 
 class Outgoing(NamedTuple):

@@ -20,10 +20,10 @@ from dovetail_check.inventory import by_id
 from dovetail_check.lines.http_line import HttpLine
 from dovetail_check.lines.line import Outgoing
 from dovetail_check.personas import CLIENT_INFO
+from dovetail_check.probe_client import ProbeClient
+from dovetail_check.probe_sessions import DOOR
 from dovetail_check.probing import Order, probe
 from dovetail_check.safety import is_loopback
-from dovetail_check.sittings import DOOR
-from dovetail_check.talk import Talk
 from dovetail_check.well_known import (
     is_same_origin,
     may_fetch,
@@ -47,7 +47,7 @@ _EXPIRY = 4102444800
 
 
 @probe("authorization", order=Order.ROUGH, transports=("http",), at_door=True)
-async def come_as_a_stranger(talk: Talk) -> None:
+async def come_as_a_stranger(client: ProbeClient) -> None:
     """none, again: without credentials. token/opaque, token/unsigned, token/forged: made-up ones.
 
     malformed: a header that cannot be read. query: a token in the URL. session, notification,
@@ -55,25 +55,25 @@ async def come_as_a_stranger(talk: Talk) -> None:
     resource-metadata, server-metadata: the documents. base-metadata, base-elsewhere,
     base-endpoint: those of a server that is its own authorization server.
     """
-    line = talk.line
-    if not isinstance(line, HttpLine) or not _is_at("auth.optional", talk):
+    line = client.line
+    if not isinstance(line, HttpLine) or not _is_at("auth.optional", client):
         return
-    if talk.opening is not None and not line.given:
+    if client.opening is not None and not line.given:
         # The conversation itself is that of a stranger.
         return
-    async with _Door(talk, line) as door:
+    async with _Door(client, line) as door:
         await door.try_everything()
 
 
-def _is_at(row: str, talk: Talk) -> bool:
+def _is_at(row: str, client: ProbeClient) -> bool:
     """Whether the page of a row is part of the revision."""
-    return talk.revision in by_id()[row].revisions
+    return client.revision in by_id()[row].revisions
 
 
 class _Door:
     """A client without credentials."""
 
-    def __init__(self, inside: Talk, line: HttpLine) -> None:
+    def __init__(self, inside: ProbeClient, line: HttpLine) -> None:
         self._inside = inside
         self._given = line.given
         self._url = line.url
@@ -81,7 +81,7 @@ class _Door:
         # Authorization servers have a line of their own: that they are gone says nothing of us.
         elsewhere = line.place._replace(line=f"{DOOR} elsewhere")
         self._elsewhere = HttpLine(elsewhere, line.url, keeps=_keeps(line.url))
-        self._talk = Talk(inside.at, self._line)
+        self._talk = ProbeClient(inside.at, self._line)
         self._talk.probe = inside.probe
 
     async def __aenter__(self) -> _Door:
@@ -119,13 +119,13 @@ class _Door:
 
     async def _open(self, variant: str, header: str | None = None, url: str = "") -> Exchange:
         """The request that opens a conversation."""
-        talk = self._talk
+        client = self._talk
         method, params = "server/discover", {}
-        if not talk.is_modern:
-            method, params = "initialize", _hello(talk)
-        message = {"jsonrpc": "2.0", "id": talk.new_id(), "method": method}
-        message |= talk.params_of(params)
-        headers = talk.headers_for(method, params, {"Authorization": header})
+        if not client.is_modern:
+            method, params = "initialize", _hello(client)
+        message = {"jsonrpc": "2.0", "id": client.new_id(), "method": method}
+        message |= client.params_of(params)
+        headers = client.headers_for(method, params, {"Authorization": header})
         return await self._post(variant, message, headers, url)
 
     async def _post(
@@ -152,22 +152,24 @@ class _Door:
 
     async def _interrupt(self) -> None:
         """What a client sends later on; the rest of the conversation had credentials."""
-        inside, talk = self._inside, self._talk
+        inside, client = self._inside, self._talk
         if inside.opening is None:
             return
         if inside.is_modern:
-            await talk.request("tools/list", variant="later")
+            await client.request("tools/list", variant="later")
             return
         session = {"Mcp-Session-Id": inside.session}
-        ping = {"jsonrpc": "2.0", "id": talk.new_id(), "method": "ping"}
+        ping = {"jsonrpc": "2.0", "id": client.new_id(), "method": "ping"}
         cancelled = "notifications/cancelled"
         params = {"requestId": "dovetail-check-no-such-request"}
         notification = {"jsonrpc": "2.0", "method": cancelled, "params": params}
         await asyncio.gather(
-            self._post("session", ping, talk.headers_for("ping", None, session)),
-            self._post("notification", notification, talk.headers_for(cancelled, params, session)),
+            self._post("session", ping, client.headers_for("ping", None, session)),
+            self._post(
+                "notification", notification, client.headers_for(cancelled, params, session)
+            ),
         )
-        stream = await talk.fetch("GET", headers=session, variant="get", holds=True)
+        stream = await client.fetch("GET", headers=session, variant="get", holds=True)
         await self._line.hang_up(stream)
 
     # -- documents -----------------------------------------------------------------------------
@@ -219,9 +221,9 @@ def _keeps(url: str) -> bool:
     return not is_loopback(url)
 
 
-def _hello(talk: Talk) -> dict[str, Any]:
+def _hello(client: ProbeClient) -> dict[str, Any]:
     return {
-        "protocolVersion": talk.revision.date,
+        "protocolVersion": client.revision.date,
         "capabilities": {},
         "clientInfo": CLIENT_INFO,
     }

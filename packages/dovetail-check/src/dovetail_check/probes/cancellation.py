@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 from dovetail.wire import codec
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probing import probe
-from dovetail_check.talk import Talk
 
 __all__: list[str] = []
 
@@ -15,23 +15,23 @@ NO_SUCH_ID = "dovetail-check-never-sent"
 
 
 @probe("cancellations")
-async def cancel_in_vain(talk: Talk) -> None:
+async def cancel_in_vain(client: ProbeClient) -> None:
     """finished: a request that was answered. unknown: an id never used. malformed: no id at all.
 
     A fence follows each of them: whether the server lived on.
     """
-    finished = talk.new_id()
-    method = "server/discover" if talk.is_modern else "ping"
-    await talk.request(method, id=finished, variant="request")
+    finished = client.new_id()
+    method = "server/discover" if client.is_modern else "ping"
+    await client.request(method, id=finished, variant="request")
     await asyncio.gather(
-        _cancel(talk, "finished", {"requestId": finished, "reason": "too late"}),
-        _cancel(talk, "unknown", {"requestId": NO_SUCH_ID}),
-        _cancel(talk, "malformed", {"requestId": {"not": "an id"}}),
+        _cancel(client, "finished", {"requestId": finished, "reason": "too late"}),
+        _cancel(client, "unknown", {"requestId": NO_SUCH_ID}),
+        _cancel(client, "malformed", {"requestId": {"not": "an id"}}),
     )
 
 
-async def _cancel(talk: Talk, variant: str, params: dict[str, Any]) -> None:
+async def _cancel(client: ProbeClient, variant: str, params: dict[str, Any]) -> None:
     method = "notifications/cancelled"
     message = {"jsonrpc": "2.0", "method": method, "params": params}
-    headers = talk.headers_for(method)
-    await talk.venture(codec.encode(message), variant=variant, headers=headers)
+    headers = client.headers_for(method)
+    await client.venture(codec.encode(message), variant=variant, headers=headers)

@@ -6,9 +6,9 @@ import asyncio
 from typing import Any
 
 from dovetail_check.completing import completable
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probes.prompts import NO_SUCH_PROMPT
 from dovetail_check.probing import probe
-from dovetail_check.talk import Talk
 
 __all__: list[str] = []
 
@@ -16,16 +16,16 @@ MOST_COMPLETED = 6
 
 
 @probe("complete")
-async def complete(talk: Talk) -> None:
+async def complete(client: ProbeClient) -> None:
     """fitting: what prompts and templates name, with nothing typed.
 
     unknown: a prompt that does not exist. missing: no argument. wrong-type/...: a ref that is a
     text, a value that is a number.
     """
     # The first revision has no capability for it: whoever has something to complete is asked.
-    if talk.revision.completions_capability and not talk.has("completions"):
+    if client.revision.completions_capability and not client.has("completions"):
         return
-    fitting = completable(talk.catalogue)
+    fitting = completable(client.catalogue)
     if not fitting:
         return
     first = fitting[0]
@@ -39,5 +39,8 @@ async def complete(talk: Talk) -> None:
         ("wrong-type/value", {**first, "argument": {"name": name, "value": 5}}),
     ]
     await asyncio.gather(
-        *(talk.request("completion/complete", params, variant=variant) for variant, params in sent)
+        *(
+            client.request("completion/complete", params, variant=variant)
+            for variant, params in sent
+        )
     )

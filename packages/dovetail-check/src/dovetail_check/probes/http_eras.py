@@ -8,9 +8,9 @@ from dovetail.spec.revisions import LATEST_LEGACY, Family
 from dovetail.wire import codec
 from dovetail_check.lines.http_line import HttpLine
 from dovetail_check.personas import CLIENT_INFO
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probes.http_post import NO_SUCH_SESSION
 from dovetail_check.probing import probe
-from dovetail_check.talk import Talk
 
 __all__: list[str] = []
 
@@ -19,28 +19,28 @@ _DISCOVER = "server/discover"
 
 
 @probe("http-eras", era=Family.MODERN, transports=("http",))
-async def speak_as_a_legacy_client(talk: Talk) -> None:
+async def speak_as_a_legacy_client(client: ProbeClient) -> None:
     """initialize: a handshake, which shows whether the server speaks to legacy clients at all.
 
     version-absent, session, last-event-id: server/discover with a header less or more. get,
     delete: the other verbs. cleanup: the session that the handshake opened is ended.
     """
-    opened = await _shake_hands(talk)
+    opened = await _shake_hands(client)
     await asyncio.gather(
-        talk.request(_DISCOVER, headers={"MCP-Protocol-Version": None}, variant="version-absent"),
-        talk.request(_DISCOVER, headers={"Mcp-Session-Id": NO_SUCH_SESSION}, variant="session"),
-        talk.request(_DISCOVER, headers={"Last-Event-ID": "1"}, variant="last-event-id"),
+        client.request(_DISCOVER, headers={"MCP-Protocol-Version": None}, variant="version-absent"),
+        client.request(_DISCOVER, headers={"Mcp-Session-Id": NO_SUCH_SESSION}, variant="session"),
+        client.request(_DISCOVER, headers={"Last-Event-ID": "1"}, variant="last-event-id"),
     )
-    stream = await talk.fetch("GET", variant="get", holds=True)
-    if isinstance(talk.line, HttpLine):
-        await talk.line.hang_up(stream)
-    await talk.fetch("DELETE", variant="delete")
+    stream = await client.fetch("GET", variant="get", holds=True)
+    if isinstance(client.line, HttpLine):
+        await client.line.hang_up(stream)
+    await client.fetch("DELETE", variant="delete")
     if opened is not None:
-        await talk.fetch("DELETE", headers={"Mcp-Session-Id": opened}, variant="cleanup")
+        await client.fetch("DELETE", headers={"Mcp-Session-Id": opened}, variant="cleanup")
 
 
-async def _shake_hands(talk: Talk) -> str | None:
-    id = talk.new_id()
+async def _shake_hands(client: ProbeClient) -> str | None:
+    id = client.new_id()
     hello = {
         "protocolVersion": LATEST_LEGACY.date,
         "capabilities": {},
@@ -51,21 +51,21 @@ async def _shake_hands(talk: Talk) -> str | None:
         "Content-Type": "application/json",
         "Accept": "application/json, text/event-stream",
     }
-    exchange = await talk.send(
+    exchange = await client.send(
         codec.encode(message), ids=(id,), headers=headers, variant="initialize"
     )
     return exchange.header("mcp-session-id")
 
 
 @probe("http-hang-up", era=Family.MODERN, transports=("http",))
-async def hang_up_on_a_subscription(talk: Talk) -> None:
+async def hang_up_on_a_subscription(client: ProbeClient) -> None:
     """Listen, close the stream, and look for traces of it on another one and behind a fence."""
     wanted = {"notifications": {"toolsListChanged": True}}
-    line = talk.line
+    line = client.line
     if not isinstance(line, HttpLine):
         return
-    gone = await talk.request("subscriptions/listen", wanted, id=CLOSED_ID, holds=True)
+    gone = await client.request("subscriptions/listen", wanted, id=CLOSED_ID, holds=True)
     await line.hang_up(gone)
-    other = await talk.request("subscriptions/listen", wanted, holds=True, variant="other")
-    await talk.request(_DISCOVER, variant="fence")
+    other = await client.request("subscriptions/listen", wanted, holds=True, variant="other")
+    await client.request(_DISCOVER, variant="fence")
     await line.hang_up(other)

@@ -11,8 +11,8 @@ from dovetail.spec import keys
 from dovetail.spec.revisions import LATEST_LEGACY, Family
 from dovetail_check.calls import NO_SUCH_TOOL, fitting_calls
 from dovetail_check.mirrored_params import is_token, marks_in, param_values
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probing import probe
-from dovetail_check.talk import Talk
 
 __all__: list[str] = []
 
@@ -33,7 +33,7 @@ _ON_DISCOVER: dict[str, dict[str, str | None]] = {
 
 
 @probe("http-headers", era=Family.MODERN, transports=("http",))
-async def say_other_things_in_headers(talk: Talk) -> None:
+async def say_other_things_in_headers(client: ProbeClient) -> None:
     """method-missing, method-mismatch, case/..., version-mismatch: server/discover, see the table.
 
     version-unsupported: one that nobody speaks, in header and body. unknown-method.
@@ -43,17 +43,17 @@ async def say_other_things_in_headers(talk: Talk) -> None:
     unsupported = {"MCP-Protocol-Version": NO_VERSION}
     await asyncio.gather(
         *(
-            talk.request(_DISCOVER, headers=headers, variant=variant)
+            client.request(_DISCOVER, headers=headers, variant=variant)
             for variant, headers in _ON_DISCOVER.items()
         ),
-        talk.request(
+        client.request(
             _DISCOVER,
             headers=unsupported,
             meta={keys.PROTOCOL_VERSION: NO_VERSION},
             variant="version-unsupported",
         ),
-        talk.request(NO_METHOD, variant="unknown-method"),
-        _misname(talk),
+        client.request(NO_METHOD, variant="unknown-method"),
+        _misname(client),
     )
 
 
@@ -66,29 +66,29 @@ class _Named(NamedTuple):
     is_fake: bool = False
 
 
-def _something_named(talk: Talk) -> _Named | None:
+def _something_named(client: ProbeClient) -> _Named | None:
     """Something that can be read, got or called without harm; else something that is not there."""
-    for resource in talk.catalogue.resources:
+    for resource in client.catalogue.resources:
         if isinstance(uri := resource.get("uri"), str):
             return _Named("resources/read", {"uri": uri}, uri)
-    for prompt in talk.catalogue.prompts:
+    for prompt in client.catalogue.prompts:
         if isinstance(name := prompt.get("name"), str) and not prompt.get("arguments"):
             return _Named("prompts/get", {"name": name}, name)
-    for call in fitting_calls(talk):
+    for call in fitting_calls(client):
         return _Named("tools/call", call, call["name"])
-    if talk.has("tools"):
+    if client.has("tools"):
         return _Named("tools/call", {"name": NO_SUCH_TOOL}, NO_SUCH_TOOL, is_fake=True)
     return None
 
 
-async def _misname(talk: Talk) -> None:
-    named = _something_named(talk)
+async def _misname(client: ProbeClient) -> None:
+    named = _something_named(client)
     if named is None:
         return
     wrapped = f"=?base64?{base64.b64encode(named.name.encode()).decode()}?="
     tries = {"name-missing": None, "name-mismatch": OTHER_NAME, "name-base64": wrapped}
     for variant, value in tries.items():
-        await talk.request(
+        await client.request(
             named.method,
             named.params,
             headers={"Mcp-Name": value},
@@ -97,34 +97,34 @@ async def _misname(talk: Talk) -> None:
 
 
 @probe("http-params", era=Family.MODERN, transports=("http",), needs="tools")
-async def say_other_arguments_in_headers(talk: Talk) -> None:
+async def say_other_arguments_in_headers(client: ProbeClient) -> None:
     """Calls of a tool whose schema wants an argument repeated in a header (x-mcp-header).
 
     fits: as it should be. missing, mismatch, invalid: the header is not there, says something
     else, has letters that no header has. absent: neither argument nor header. number: 42 in the
     body, 42.0 in the header.
     """
-    tools = {tool.get("name"): tool.get("inputSchema") for tool in talk.catalogue.tools}
-    for call in fitting_calls(talk):
+    tools = {tool.get("name"): tool.get("inputSchema") for tool in client.catalogue.tools}
+    for call in fitting_calls(client):
         schema, arguments = tools[call["name"]], call["arguments"]
         values = param_values(schema, arguments)
         for header in list(values)[:1]:
-            await _spoil(talk, call, header)
+            await _spoil(client, call, header)
         marks = [mark for mark in marks_in(schema) if is_token(mark.value)]
         if len(values) < len(marks):
-            await talk.request("tools/call", call, variant="absent")
+            await client.request("tools/call", call, variant="absent")
         for mark in marks:
             if mark.names is not None and len(mark.names) == 1 and _takes_42(mark.schema):
                 given = {**call, "arguments": {**arguments, mark.names[0]: 42}}
                 headers = {f"Mcp-Param-{mark.value}": "42.0"}
-                await talk.request("tools/call", given, headers=headers, variant="number")
+                await client.request("tools/call", given, headers=headers, variant="number")
 
 
-async def _spoil(talk: Talk, call: Mapping[str, Any], header: str) -> None:
+async def _spoil(client: ProbeClient, call: Mapping[str, Any], header: str) -> None:
     tries = {"missing": None, "mismatch": OTHER_NAME, "invalid": "\u017elu\u0165"}
-    await talk.request("tools/call", call, variant="fits")
+    await client.request("tools/call", call, variant="fits")
     for variant, value in tries.items():
-        await talk.request("tools/call", call, headers={header: value}, variant=variant)
+        await client.request("tools/call", call, headers={header: value}, variant=variant)
 
 
 def _takes_42(schema: Mapping[str, Any]) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probing import probe
-from dovetail_check.talk import Talk
 
 __all__: list[str] = []
 
@@ -13,21 +13,21 @@ _STRAY = b'{"jsonrpc":"2.0","id":"dovetail-check-stray","result":{}}'
 
 
 @probe("http-post", transports=("http",))
-async def post_what_is_not_answered(talk: Talk) -> None:
+async def post_what_is_not_answered(client: ProbeClient) -> None:
     """notification: one that nobody knows. stray: a response to nothing (legacy era).
 
     token: a ping that carries a progress token (legacy era).
     no-session: a notification for a session that does not exist (legacy era, with sessions).
     """
-    if talk.revision.old_sse:
+    if client.revision.old_sse:
         # Streamable HTTP is not of that revision, so no row asks.
         return
     unknown = "notifications/dovetail-check"
-    await talk.notify(unknown, variant="notification")
-    if talk.is_modern:
+    await client.notify(unknown, variant="notification")
+    if client.is_modern:
         return
-    await talk.send(_STRAY, ids=(), variant="stray")
-    await talk.request("ping", meta={"progressToken": TOKEN}, variant="token")
-    if talk.session is not None:
+    await client.send(_STRAY, ids=(), variant="stray")
+    await client.request("ping", meta={"progressToken": TOKEN}, variant="token")
+    if client.session is not None:
         headers = {"Mcp-Session-Id": NO_SUCH_SESSION}
-        await talk.notify(unknown, headers=headers, variant="no-session")
+        await client.notify(unknown, headers=headers, variant="no-session")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dovetail.spec.revisions import Family
 from dovetail_check.http_traffic import first_event_id
 from dovetail_check.lines.http_line import HttpLine
+from dovetail_check.probe_client import ProbeClient
+from dovetail_check.probe_sessions import exchanges_in
 from dovetail_check.probing import Order, probe
-from dovetail_check.sittings import exchanges_in
-from dovetail_check.talk import Talk
 
 __all__: list[str] = []
 
@@ -16,19 +16,19 @@ _MOST = 2
 
 
 @probe("http-resume", order=Order.ROUGH, era=Family.LEGACY, transports=("http",))
-async def pick_streams_up(talk: Talk) -> None:
+async def pick_streams_up(client: ProbeClient) -> None:
     """GET with the first event id of streams that earlier probes saw here, if any had ids."""
-    place, line = talk.line.place, talk.line
-    if not isinstance(line, HttpLine) or talk.revision.old_sse:
+    place, line = client.line.place, client.line
+    if not isinstance(line, HttpLine) or client.revision.old_sse:
         return
     mine = [
         frame
-        for frame in talk.at.recording.frames
-        if (frame.sitting, frame.line) == (place.sitting, place.line)
+        for frame in client.at.recording.frames
+        if (frame.session, frame.line) == (place.session, place.line)
     ]
     streams = [one for one in exchanges_in(mine) if one.is_stream and one.sent.method == "POST"]
     ids = [id for one in streams if (id := first_event_id(one)) is not None]
     for id in ids[-_MOST:]:
-        resumed = await talk.fetch("GET", headers={"Last-Event-ID": id}, holds=True)
-        await talk.fence()
+        resumed = await client.fetch("GET", headers={"Last-Event-ID": id}, holds=True)
+        await client.fence()
         await line.hang_up(resumed)

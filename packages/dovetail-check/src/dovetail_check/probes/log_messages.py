@@ -8,8 +8,8 @@ from dovetail.spec import keys
 from dovetail.spec.revisions import Family
 from dovetail_check.calls import fitting_calls
 from dovetail_check.lines.http_line import HttpLine
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probing import probe
-from dovetail_check.talk import Talk
 
 __all__: list[str] = []
 
@@ -17,45 +17,45 @@ NO_SUCH_LEVEL = "dovetail-check-loud"
 
 
 @probe("set-levels", needs="logging", era=Family.LEGACY)
-async def set_levels(talk: Talk) -> None:
+async def set_levels(client: ProbeClient) -> None:
     """level/...: each level. invalid: none. calls/...: what may be called, at two levels."""
     for level in ("debug", "emergency"):
-        await talk.request("logging/setLevel", {"level": level}, variant=f"level/{level}")
-        await _call_all(talk, f"calls/{level}")
+        await client.request("logging/setLevel", {"level": level}, variant=f"level/{level}")
+        await _call_all(client, f"calls/{level}")
     # Back to what is usual: what comes now may be logged for others to see.
     for level in [*(level for level in keys.LOG_LEVELS if level != "info"), "info"]:
-        await talk.request("logging/setLevel", {"level": level}, variant=f"level/{level}")
-    await talk.request("logging/setLevel", {"level": NO_SUCH_LEVEL}, variant="invalid")
+        await client.request("logging/setLevel", {"level": level}, variant=f"level/{level}")
+    await client.request("logging/setLevel", {"level": NO_SUCH_LEVEL}, variant="invalid")
 
 
 @probe("log-levels", era=Family.MODERN)
-async def ask_for_log_messages(talk: Talk) -> None:
+async def ask_for_log_messages(client: ProbeClient) -> None:
     """calls/LEVEL: what may be called, with a level in `_meta`, while a stream of changes is open.
 
     invalid: a level that does not exist, on server/discover. removed: logging/setLevel.
     """
     invalid = {keys.LOG_LEVEL: NO_SUCH_LEVEL}
-    await talk.request("server/discover", {}, meta=invalid, variant="invalid")
-    await talk.request("logging/setLevel", {"level": "info"}, variant="removed")
-    if not talk.has("logging"):
+    await client.request("server/discover", {}, meta=invalid, variant="invalid")
+    await client.request("logging/setLevel", {"level": "info"}, variant="removed")
+    if not client.has("logging"):
         return
     listening = None
-    if isinstance(talk.line, HttpLine):
+    if isinstance(client.line, HttpLine):
         wanted = {"notifications": {"toolsListChanged": True}}
-        listening = await talk.request(
+        listening = await client.request(
             "subscriptions/listen", wanted, variant="listening", holds=True
         )
     for level in ("debug", "error"):
-        await _call_all(talk, f"calls/{level}", level)
-    if listening is not None and isinstance(talk.line, HttpLine):
-        await talk.line.hang_up(listening)
+        await _call_all(client, f"calls/{level}", level)
+    if listening is not None and isinstance(client.line, HttpLine):
+        await client.line.hang_up(listening)
 
 
-async def _call_all(talk: Talk, variant: str, level: str | None = None) -> None:
+async def _call_all(client: ProbeClient, variant: str, level: str | None = None) -> None:
     meta = {} if level is None else {keys.LOG_LEVEL: level}
     await asyncio.gather(
         *(
-            talk.request("tools/call", call, meta=meta, variant=variant)
-            for call in fitting_calls(talk)
+            client.request("tools/call", call, meta=meta, variant=variant)
+            for call in fitting_calls(client)
         )
     )

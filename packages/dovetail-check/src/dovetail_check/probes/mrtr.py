@@ -15,6 +15,7 @@ from dovetail.spec.revisions import Family, Revision
 from dovetail_check.askers import Wanted, may_ask
 from dovetail_check.exchanges import Exchange
 from dovetail_check.personas import Persona, capabilities_of, narrow_capabilities
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probing import probe
 from dovetail_check.questions import input_requests, is_asking
 from dovetail_check.replies import (
@@ -26,7 +27,6 @@ from dovetail_check.replies import (
     is_tool_sampling,
 )
 from dovetail_check.samples import samples
-from dovetail_check.talk import Talk
 
 __all__: list[str] = []
 
@@ -40,7 +40,7 @@ Answers = dict[str, Any]
 
 
 @probe("input-rounds", era=Family.MODERN)
-async def be_asked_for_input(talk: Talk) -> None:
+async def be_asked_for_input(client: ProbeClient) -> None:
     """Send what may lead to questions with all capabilities, and what they lead to.
 
     ask: the first request of each try. follow: retries with fitting answers, until the result is
@@ -50,70 +50,70 @@ async def be_asked_for_input(talk: Talk) -> None:
     called. narrow/...: the request with one capability at a time. unasked: an answer that nobody
     asked for. A fence stands behind what was abandoned or forged.
     """
-    wanted = may_ask(talk)
-    first = await asyncio.gather(*(_ask(talk, one) for one in wanted))
+    wanted = may_ask(client)
+    first = await asyncio.gather(*(_ask(client, one) for one in wanted))
     pairs = list(zip(wanted, first, strict=True))
     askers = [(one, came) for one, came in pairs if is_asking(came)][:_MOST_ASKERS]
     for (method, params), came in pairs:
         if came.result is not None and not is_asking(came):
             more = {"inputResponses": {EXTRA: {"action": "accept"}}}
-            await _send(talk, (method, {**params, **more}), "unasked")
+            await _send(client, (method, {**params, **more}), "unasked")
             break
-    await asyncio.gather(*(_pursue(talk, *asker) for asker in askers))
-    await _present_elsewhere(talk, askers)
+    await asyncio.gather(*(_pursue(client, *asker) for asker in askers))
+    await _present_elsewhere(client, askers)
     for one, came in askers:
         if _has_tools(came):
-            await _follow(talk, one, "tool-use", MOST_TURNS)
+            await _follow(client, one, "tool-use", MOST_TURNS)
             break
     if askers:
-        await talk.fence()
+        await client.fence()
 
 
-async def _pursue(talk: Talk, one: Wanted, came: Exchange) -> None:
-    await _follow(talk, one, "follow", _MOST_ROUNDS)
+async def _pursue(client: ProbeClient, one: Wanted, came: Exchange) -> None:
+    await _follow(client, one, "follow", _MOST_ROUNDS)
     for variant, make in _RETRIES.items():
         if make(input_requests(came), _state_of(came)) is None:
             continue
         # A state may be good for one use only.
-        again = await _ask(talk, one)
+        again = await _ask(client, one)
         answers = make(input_requests(again), _state_of(again))
         if is_asking(again) and answers is not None:
-            await _send(talk, (one[0], {**one[1], **answers}), variant)
+            await _send(client, (one[0], {**one[1], **answers}), variant)
     for variant, declared in narrow_capabilities().items():
-        await _send(talk, one, f"narrow/{variant}", declared)
+        await _send(client, one, f"narrow/{variant}", declared)
     for _ in range(_ABANDONED):
-        await _ask(talk, one)
+        await _ask(client, one)
 
 
-async def _follow(talk: Talk, one: Wanted, variant: str, most: int) -> None:
+async def _follow(client: ProbeClient, one: Wanted, variant: str, most: int) -> None:
     method, params = one
     reply = REPLIES.get(variant, accept)
-    came = await _ask(talk, one)
+    came = await _ask(client, one)
     for _ in range(most):
         if not is_asking(came):
             return
         answers = {"inputResponses": _answers(came, reply), **_state_of(came)}
-        came = await _send(talk, (method, {**params, **answers}), variant)
+        came = await _send(client, (method, {**params, **answers}), variant)
 
 
-async def _present_elsewhere(talk: Talk, askers: list[tuple[Wanted, Exchange]]) -> None:
+async def _present_elsewhere(client: ProbeClient, askers: list[tuple[Wanted, Exchange]]) -> None:
     """The state of one request with another one that asks as well."""
     for one, came in askers:
-        for other in _others(talk, one, [wanted for wanted, _ in askers]):
+        for other in _others(client, one, [wanted for wanted, _ in askers]):
             state = _state_of(came)
-            there = await _ask(talk, other)
+            there = await _ask(client, other)
             if state and is_asking(there):
                 given = {**_answers(came, accept), **_answers(there, accept)}
                 answers = {"inputResponses": given, **state}
-                await _send(talk, (other[0], {**other[1], **answers}), "elsewhere")
+                await _send(client, (other[0], {**other[1], **answers}), "elsewhere")
                 return
 
 
-def _others(talk: Talk, one: Wanted, askers: list[Wanted]) -> list[Wanted]:
+def _others(client: ProbeClient, one: Wanted, askers: list[Wanted]) -> list[Wanted]:
     """Other requests that ask, and the same one with other arguments."""
     method, params = one
     found = [other for other in askers if other != one]
-    for tool in talk.callable_tools() if method == "tools/call" else ():
+    for tool in client.callable_tools() if method == "tools/call" else ():
         if tool.get("name") == params["name"]:
             found += [
                 (method, {**params, "arguments": arguments})
@@ -123,15 +123,15 @@ def _others(talk: Talk, one: Wanted, askers: list[Wanted]) -> list[Wanted]:
     return found[:3]
 
 
-async def _ask(talk: Talk, one: Wanted) -> Exchange:
-    return await _send(talk, one, "ask")
+async def _ask(client: ProbeClient, one: Wanted) -> Exchange:
+    return await _send(client, one, "ask")
 
 
 async def _send(
-    talk: Talk, one: Wanted, variant: str, declared: dict[str, Any] | None = None
+    client: ProbeClient, one: Wanted, variant: str, declared: dict[str, Any] | None = None
 ) -> Exchange:
-    able = _everything(talk.revision) if declared is None else declared
-    return await talk.request(*one, variant=variant, meta={keys.CLIENT_CAPABILITIES: able})
+    able = _everything(client.revision) if declared is None else declared
+    return await client.request(*one, variant=variant, meta={keys.CLIENT_CAPABILITIES: able})
 
 
 def _everything(revision: Revision) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probes.walk import LISTS
 from dovetail_check.probing import probe
-from dovetail_check.talk import Talk
 
 __all__: list[str] = []
 
@@ -14,21 +14,21 @@ NO_CURSOR = "dovetail-check-no-such-cursor"
 
 
 @probe("cursors")
-async def use_cursors(talk: Talk) -> None:
+async def use_cursors(client: ProbeClient) -> None:
     """invalid/...: a cursor that nobody gave out. again/...: one that was, used twice."""
-    mine = [(method, member) for needed, method, member, _ in LISTS if talk.has(needed)]
+    mine = [(method, member) for needed, method, member, _ in LISTS if client.has(needed)]
     await asyncio.gather(
         *(
-            talk.request(method, {"cursor": NO_CURSOR}, variant=f"invalid/{member}")
+            client.request(method, {"cursor": NO_CURSOR}, variant=f"invalid/{member}")
             for method, member in mine
         ),
-        *(_use_twice(talk, method, member) for method, member in mine),
+        *(_use_twice(client, method, member) for method, member in mine),
     )
 
 
-async def _use_twice(talk: Talk, method: str, member: str) -> None:
-    first = await talk.request(method, {}, variant=f"first/{member}")
+async def _use_twice(client: ProbeClient, method: str, member: str) -> None:
+    first = await client.request(method, {}, variant=f"first/{member}")
     cursor = (first.result or {}).get("nextCursor")
     if isinstance(cursor, str):
         for _ in range(2):
-            await talk.request(method, {"cursor": cursor}, variant=f"again/{member}")
+            await client.request(method, {"cursor": cursor}, variant=f"again/{member}")

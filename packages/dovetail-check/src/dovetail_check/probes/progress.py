@@ -7,19 +7,19 @@ import asyncio
 from dovetail.spec import keys
 from dovetail.spec.revisions import Family
 from dovetail_check.calls import fitting_calls
+from dovetail_check.probe_client import GRACE, ProbeClient
 from dovetail_check.probing import probe
-from dovetail_check.talk import GRACE, Talk
 
 __all__: list[str] = []
 
 
 @probe("progress", needs="tools")
-async def ask_for_progress(talk: Talk) -> None:
+async def ask_for_progress(client: ProbeClient) -> None:
     """string-token, number-token: what may be called, with a token of each kind."""
-    calls = fitting_calls(talk)
+    calls = fitting_calls(client)
     await asyncio.gather(
         *(
-            talk.request("tools/call", call, meta={keys.PROGRESS_TOKEN: token}, variant=variant)
+            client.request("tools/call", call, meta={keys.PROGRESS_TOKEN: token}, variant=variant)
             for index, call in enumerate(calls)
             for variant, token in (
                 ("string-token", f"dovetail-check-{index}"),
@@ -34,36 +34,36 @@ _MOST_POLLS = 20
 
 
 @probe("task-progress", needs="tasks.requests.tools.call", era=Family.LEGACY)
-async def ask_for_progress_of_a_task(talk: Talk) -> None:
+async def ask_for_progress_of_a_task(client: ProbeClient) -> None:
     """task: one tool that may be called as a task, with a token. poll: until it is over."""
-    if not talk.revision.tasks:
+    if not client.revision.tasks:
         # Some servers declare tasks at every revision; to use them there would be our fault.
         return
-    for call in fitting_calls(talk):
-        if not _may_be_a_task(talk, call["name"]):
+    for call in fitting_calls(client):
+        if not _may_be_a_task(client, call["name"]):
             continue
         token = {keys.PROGRESS_TOKEN: "dovetail-check-task"}
         params = {**call, "task": {"ttl": 60_000}}
-        created = await talk.request("tools/call", params, meta=token, variant="task")
+        created = await client.request("tools/call", params, meta=token, variant="task")
         task = (created.result or {}).get("task")
         if isinstance(task, dict) and isinstance(task.get("taskId"), str):
-            await _poll(talk, task["taskId"])
+            await _poll(client, task["taskId"])
         return
 
 
-def _may_be_a_task(talk: Talk, name: str) -> bool:
-    for tool in talk.catalogue.tools:
+def _may_be_a_task(client: ProbeClient, name: str) -> bool:
+    for tool in client.catalogue.tools:
         execution = tool.get("execution")
         if tool.get("name") == name and isinstance(execution, dict):
             return execution.get("taskSupport") in ("optional", "required")
     return False
 
 
-async def _poll(talk: Talk, id: str) -> None:
+async def _poll(client: ProbeClient, id: str) -> None:
     for _ in range(_MOST_POLLS):
-        polled = await talk.request("tasks/get", {"taskId": id}, variant="poll")
+        polled = await client.request("tasks/get", {"taskId": id}, variant="poll")
         if (polled.result or {}).get("status") not in ("working", "input_required"):
             break
-        await talk.line.linger(GRACE / 3)
-    await talk.fence()
-    await talk.line.linger(GRACE)
+        await client.line.linger(GRACE / 3)
+    await client.fence()
+    await client.line.linger(GRACE)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probing import probe
-from dovetail_check.talk import Talk
 
 __all__: list[str] = []
 
@@ -15,40 +15,40 @@ MOST_PROMPTS = 6
 
 
 @probe("get-prompts", needs="prompts")
-async def get_prompts(talk: Talk) -> None:
+async def get_prompts(client: ProbeClient) -> None:
     """Get some prompts, with a text for each argument they require."""
     await asyncio.gather(
         *(
-            talk.request(
+            client.request(
                 "prompts/get",
                 {
                     "name": prompt["name"],
                     "arguments": dict.fromkeys(_required(prompt), "sample"),
                 },
             )
-            for prompt in _named(talk)[:MOST_PROMPTS]
+            for prompt in _named(client)[:MOST_PROMPTS]
         )
     )
 
 
 @probe("prompt-refusals", needs="prompts")
-async def get_what_is_refused(talk: Talk) -> None:
+async def get_what_is_refused(client: ProbeClient) -> None:
     """unknown: no such prompt. missing: without required arguments. wrong-type: an array."""
     gets: list[tuple[str, dict[str, Any]]] = [
         ("unknown", {"name": NO_SUCH_PROMPT, "arguments": {}})
     ]
-    for prompt in [prompt for prompt in _named(talk) if _required(prompt)][:MOST_PROMPTS]:
+    for prompt in [prompt for prompt in _named(client) if _required(prompt)][:MOST_PROMPTS]:
         fitting: dict[str, Any] = dict.fromkeys(_required(prompt), "sample")
         spoiled = {**fitting, _required(prompt)[0]: ["dovetail-check"]}
         gets.append(("missing", {"name": prompt["name"], "arguments": {}}))
         gets.append(("wrong-type", {"name": prompt["name"], "arguments": spoiled}))
     await asyncio.gather(
-        *(talk.request("prompts/get", params, variant=fault) for fault, params in gets)
+        *(client.request("prompts/get", params, variant=fault) for fault, params in gets)
     )
 
 
-def _named(talk: Talk) -> list[dict[str, Any]]:
-    return [prompt for prompt in talk.catalogue.prompts if isinstance(prompt.get("name"), str)]
+def _named(client: ProbeClient) -> list[dict[str, Any]]:
+    return [prompt for prompt in client.catalogue.prompts if isinstance(prompt.get("name"), str)]
 
 
 def _required(prompt: dict[str, Any]) -> list[str]:

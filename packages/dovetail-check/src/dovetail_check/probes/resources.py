@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from dovetail.spec.revisions import Family
 from dovetail_check.completing import variables_of
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probes.undeclared import NO_SUCH_URI
 from dovetail_check.probing import Order, probe
-from dovetail_check.talk import Talk
 
 __all__: list[str] = []
 
@@ -35,74 +35,77 @@ _CLIMBS = {
 
 
 @probe("read-resources", needs="resources")
-async def read_resources(talk: Talk) -> None:
+async def read_resources(client: ProbeClient) -> None:
     """Read some of what is listed."""
     await asyncio.gather(
-        *(talk.request("resources/read", {"uri": uri}) for uri in _uris(talk)[:MOST_READ])
+        *(client.request("resources/read", {"uri": uri}) for uri in _uris(client)[:MOST_READ])
     )
 
 
 @probe("resource-refusals", needs="resources")
-async def read_what_is_not_there(talk: Talk) -> None:
+async def read_what_is_not_there(client: ProbeClient) -> None:
     """Reads that must fail.
 
     unknown/scheme: a scheme that nobody has. unknown/listed-scheme: a scheme of the list, if no
     template could match it. malformed/...: no URI.
     """
     reads: dict[str, dict[str, Any]] = {"unknown/scheme": {"uri": NO_SUCH_URI}, **_MALFORMED}
-    schemes = {urlsplit(uri).scheme for uri in _uris(talk) if "://" in uri}
-    templated = {template.partition(":")[0] for template in _templates(talk)}
+    schemes = {urlsplit(uri).scheme for uri in _uris(client) if "://" in uri}
+    templated = {template.partition(":")[0] for template in _templates(client)}
     for scheme in sorted(schemes - templated)[:1]:
         if not any("{" in name for name in templated):
             name = f"{scheme}://dovetail-check/no/such/resource"
             reads["unknown/listed-scheme"] = {"uri": name}
     await asyncio.gather(
-        *(talk.request("resources/read", params, variant=name) for name, params in reads.items())
+        *(client.request("resources/read", params, variant=name) for name, params in reads.items())
     )
 
 
 @probe("traversal", needs="resources", era=Family.MODERN, order=Order.ROUGH)
-async def climb_out_of_a_folder(talk: Talk) -> None:
+async def climb_out_of_a_folder(client: ProbeClient) -> None:
     """Only where file: resources are served.
 
     direct: a harmless file of the system by its own URI. dots, encoded-dots, encoded-slashes:
     the same file by climbing out of what is served.
     """
-    folders = _folders(talk)
+    folders = _folders(client)
     # On the machine of somebody else it would look like an attack.
-    if not folders or talk.at.policy.calls == "none":
+    if not folders or client.at.policy.calls == "none":
         return
     reads = {"direct": f"file:///{CANARY}"}
     reads |= {name: folders[0] + climb for name, climb in _CLIMBS.items()}
     await asyncio.gather(
-        *(talk.request("resources/read", {"uri": uri}, variant=name) for name, uri in reads.items())
+        *(
+            client.request("resources/read", {"uri": uri}, variant=name)
+            for name, uri in reads.items()
+        )
     )
 
 
 @probe("subscribe", needs="resources.subscribe", era=Family.LEGACY)
-async def subscribe_and_unsubscribe(talk: Talk) -> None:
+async def subscribe_and_unsubscribe(client: ProbeClient) -> None:
     """Variants subscribe and unsubscribe, of a resource that is listed."""
-    for uri in _uris(talk)[:1]:
-        await talk.request("resources/subscribe", {"uri": uri}, variant="subscribe")
-        await talk.request("resources/unsubscribe", {"uri": uri}, variant="unsubscribe")
+    for uri in _uris(client)[:1]:
+        await client.request("resources/subscribe", {"uri": uri}, variant="subscribe")
+        await client.request("resources/unsubscribe", {"uri": uri}, variant="unsubscribe")
 
 
-def _uris(talk: Talk) -> list[str]:
-    found = [item.get("uri") for item in talk.catalogue.resources]
+def _uris(client: ProbeClient) -> list[str]:
+    found = [item.get("uri") for item in client.catalogue.resources]
     return [uri for uri in found if isinstance(uri, str)]
 
 
-def _templates(talk: Talk) -> list[str]:
-    found = [item.get("uriTemplate") for item in talk.catalogue.resource_templates]
+def _templates(client: ProbeClient) -> list[str]:
+    found = [item.get("uriTemplate") for item in client.catalogue.resource_templates]
     return [template for template in found if isinstance(template, str)]
 
 
-def _folders(talk: Talk) -> list[str]:
+def _folders(client: ProbeClient) -> list[str]:
     """What stands before the part of a file: URI that a client may choose."""
     templated = [
         template.partition("{")[0]
-        for template in _templates(talk)
+        for template in _templates(client)
         if template.startswith("file:") and variables_of(template)
     ]
-    listed = [uri.rpartition("/")[0] + "/" for uri in _uris(talk) if uri.startswith("file:")]
+    listed = [uri.rpartition("/")[0] + "/" for uri in _uris(client) if uri.startswith("file:")]
     return templated + listed

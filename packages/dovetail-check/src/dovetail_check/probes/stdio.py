@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dovetail.spec.revisions import Family
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probing import probe
-from dovetail_check.talk import Talk
 
 __all__: list[str] = []
 
@@ -15,18 +15,18 @@ _PATIENCE = 2.0
 
 
 @probe("non-ascii")
-async def send_letters_of_many_bytes(talk: Talk) -> None:
+async def send_letters_of_many_bytes(client: ProbeClient) -> None:
     """A request whose id, to be echoed, is not ASCII."""
-    method = "server/discover" if talk.is_modern else "ping"
-    await talk.request(method, id=NON_ASCII_ID, timeout=_PATIENCE + talk.at.slack)
+    method = "server/discover" if client.is_modern else "ping"
+    await client.request(method, id=NON_ASCII_ID, timeout=_PATIENCE + client.at.slack)
 
 
 @probe("cancel-listen", era=Family.MODERN, transports=("stdio",))
-async def cancel_a_subscription(talk: Talk) -> None:
+async def cancel_a_subscription(client: ProbeClient) -> None:
     """Listen, cancel it, and see whether it is over; two fences stand behind the cancellation."""
     wanted = {"notifications": {"toolsListChanged": True}}
-    await talk.request("subscriptions/listen", wanted, id=CANCELLED_ID, holds=True)
+    await client.request("subscriptions/listen", wanted, id=CANCELLED_ID, holds=True)
     told = {"requestId": CANCELLED_ID, "reason": "a check"}
-    await talk.notify("notifications/cancelled", told, variant="cancelled")
+    await client.notify("notifications/cancelled", told, variant="cancelled")
     for _ in range(2):
-        await talk.request("server/discover", variant="fence")
+        await client.request("server/discover", variant="fence")

@@ -8,8 +8,8 @@ from typing import Any
 from dovetail.spec.revisions import Family
 from dovetail_check.askers import may_ask
 from dovetail_check.exchanges import Exchange
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probing import probe
-from dovetail_check.talk import Talk
 
 __all__: list[str] = []
 
@@ -24,32 +24,34 @@ _OVER = ("ended", "failed", "closed", "silence")
 
 
 @probe("subscriptions", era=Family.MODERN)
-async def listen_to_changes(talk: Talk) -> None:
+async def listen_to_changes(client: ProbeClient) -> None:
     """Streams that stay open for as long as the line does.
 
     everything: all types and some resources. text-id: the same, with an id that is a text.
     nothing: an empty filter. calls: what may be called meanwhile, which may change something.
     removed/...: resources/subscribe and its opposite.
     """
-    uris = [item["uri"] for item in talk.catalogue.resources if isinstance(item.get("uri"), str)]
+    uris = [item["uri"] for item in client.catalogue.resources if isinstance(item.get("uri"), str)]
     everything: dict[str, Any] = dict.fromkeys(_LISTS, True)
     everything["resourceSubscriptions"] = uris[:_MOST_URIS]
     opened = [
-        await _listen(talk, everything, "everything"),
-        await _listen(talk, everything, "text-id", TEXT_ID),
-        await _listen(talk, {}, "nothing"),
+        await _listen(client, everything, "everything"),
+        await _listen(client, everything, "text-id", TEXT_ID),
+        await _listen(client, {}, "nothing"),
     ]
     await asyncio.gather(*(_hear(exchange) for exchange in opened))
-    await asyncio.gather(*(talk.request(*one, variant="calls") for one in may_ask(talk)))
+    await asyncio.gather(*(client.request(*one, variant="calls") for one in may_ask(client)))
     for method in ("resources/subscribe", "resources/unsubscribe"):
         params = {"uri": uris[0] if uris else "dovetail-check-none://resource"}
-        await talk.request(method, params, variant=f"removed/{method}")
+        await client.request(method, params, variant=f"removed/{method}")
 
 
-async def _listen(talk: Talk, wanted: dict[str, Any], variant: str, id: Any = None) -> Exchange:
+async def _listen(
+    client: ProbeClient, wanted: dict[str, Any], variant: str, id: Any = None
+) -> Exchange:
     params = {"notifications": wanted}
-    return await talk.request(
-        _LISTEN, params, variant=variant, id=id, holds=True, timeout=_PATIENCE + talk.at.slack
+    return await client.request(
+        _LISTEN, params, variant=variant, id=id, holds=True, timeout=_PATIENCE + client.at.slack
     )
 
 

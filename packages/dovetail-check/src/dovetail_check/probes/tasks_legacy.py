@@ -14,11 +14,11 @@ from dovetail.spec.revisions import Family
 from dovetail_check.calls import fitting_calls
 from dovetail_check.exchanges import Exchange
 from dovetail_check.personas import Persona
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probes.pagination import NO_CURSOR
 from dovetail_check.probes.walk import read_list
 from dovetail_check.probing import probe
 from dovetail_check.replies import answer_request
-from dovetail_check.talk import Talk
 from dovetail_check.task_traffic import NO_SUCH_TASK, id_of, is_over
 
 __all__ = ["OWN_ID"]
@@ -35,23 +35,23 @@ _WANTED = {"ttl": 60_000}
 _ALL = 1000
 
 
-def _support(talk: Talk, name: Any) -> Any:
+def _support(client: ProbeClient, name: Any) -> Any:
     """What the tool of that name says about tasks."""
-    for tool in talk.catalogue.tools:
+    for tool in client.catalogue.tools:
         execution = tool.get("execution")
         if tool.get("name") == name and isinstance(execution, dict):
             return execution.get("taskSupport", "forbidden")
     return "forbidden"
 
 
-def _calls(talk: Talk, *supports: str) -> list[dict[str, Any]]:
+def _calls(client: ProbeClient, *supports: str) -> list[dict[str, Any]]:
     """Calls that may go out, of tools that say one of these."""
-    found = fitting_calls(talk, _ALL)
-    return [call for call in found if _support(talk, call["name"]) in supports][:_MOST_TOOLS]
+    found = fitting_calls(client, _ALL)
+    return [call for call in found if _support(client, call["name"]) in supports][:_MOST_TOOLS]
 
 
 @probe("tasks", era=Family.LEGACY)
-async def call_tools_as_tasks(talk: Talk) -> None:
+async def call_tools_as_tasks(client: ProbeClient) -> None:
     """What becomes of calls that ask for a task, and what is refused.
 
     create: a call as a task; then get, early-result (it may have to wait), get/after, and of what
@@ -64,45 +64,47 @@ async def call_tools_as_tasks(talk: Talk) -> None:
     client; get/listed: what should have been listed.
     Where nothing of it is declared: undeclared/METHOD.
     """
-    if not talk.revision.tasks:
+    if not client.revision.tasks:
         return
-    if not talk.has(_CALLS):
-        await _ignore_all(talk)
+    if not client.has(_CALLS):
+        await _ignore_all(client)
         return
-    calls = _calls(talk, "optional", "required")
-    optional = _calls(talk, "optional")
+    calls = _calls(client, "optional", "required")
+    optional = _calls(client, "optional")
     made, plain = await asyncio.gather(
-        asyncio.gather(*(_follow(talk, call) for call in calls)),
-        asyncio.gather(*(_call(talk, call, "plain") for call in optional)),
+        asyncio.gather(*(_follow(client, call) for call in calls)),
+        asyncio.gather(*(_call(client, call, "plain") for call in optional)),
     )
     ids = [id for id in made if id is not None]
     again = [call for call, came in zip(optional, plain, strict=True) if came.answer is not None]
     await asyncio.gather(
-        *(_call(talk, call, "plain") for call in again),
-        *(_stop(talk, call) for call in calls[:1]),
-        *(_bring_id(talk, call) for call in calls[:1]),
-        *(_call(talk, call, "required") for call in _calls(talk, "required")[:1]),
-        *(_call(talk, call, "forbidden", _WANTED) for call in _calls(talk, "forbidden")[:1]),
-        *(_ask(talk, method, NO_SUCH_TASK, f"unknown/{method}") for method in _methods(talk)),
-        *(_contradict(talk, id) for id in ids[:1]),
+        *(_call(client, call, "plain") for call in again),
+        *(_stop(client, call) for call in calls[:1]),
+        *(_bring_id(client, call) for call in calls[:1]),
+        *(_call(client, call, "required") for call in _calls(client, "required")[:1]),
+        *(_call(client, call, "forbidden", _WANTED) for call in _calls(client, "forbidden")[:1]),
+        *(_ask(client, method, NO_SUCH_TASK, f"unknown/{method}") for method in _methods(client)),
+        *(_contradict(client, id) for id in ids[:1]),
     )
-    if talk.has("tasks.list"):
-        await _list(talk, ids)
+    if client.has("tasks.list"):
+        await _list(client, ids)
 
 
-def _methods(talk: Talk) -> list[str]:
+def _methods(client: ProbeClient) -> list[str]:
     """Requests about one task that the server has to know."""
-    return ["tasks/get", "tasks/result", *(["tasks/cancel"] if talk.has("tasks.cancel") else [])]
+    return ["tasks/get", "tasks/result", *(["tasks/cancel"] if client.has("tasks.cancel") else [])]
 
 
-async def _call(talk: Talk, call: dict[str, Any], variant: str, task: Any = None) -> Exchange:
+async def _call(
+    client: ProbeClient, call: dict[str, Any], variant: str, task: Any = None
+) -> Exchange:
     params = call if task is None else {**call, "task": task}
-    timeout = min(_PATIENCE, talk.at.timeout)
-    return await talk.request("tools/call", params, variant=variant, timeout=timeout)
+    timeout = min(_PATIENCE, client.at.timeout)
+    return await client.request("tools/call", params, variant=variant, timeout=timeout)
 
 
 async def _ask(
-    talk: Talk,
+    client: ProbeClient,
     method: str,
     id: str,
     variant: str,
@@ -110,69 +112,69 @@ async def _ask(
     timeout: float = _PATIENCE,
 ) -> Exchange:
     meta = None if related is None else {keys.RELATED_TASK: {"taskId": related}}
-    timeout = min(timeout, talk.at.timeout)
-    return await talk.request(method, {"taskId": id}, meta=meta, variant=variant, timeout=timeout)
+    timeout = min(timeout, client.at.timeout)
+    return await client.request(method, {"taskId": id}, meta=meta, variant=variant, timeout=timeout)
 
 
-async def _follow(talk: Talk, call: dict[str, Any]) -> str | None:
+async def _follow(client: ProbeClient, call: dict[str, Any]) -> str | None:
     """One task from its beginning to its end; its id."""
-    id = id_of(await _call(talk, call, "create", _WANTED))
+    id = id_of(await _call(client, call, "create", _WANTED))
     if id is None:
         return None
-    await _ask(talk, "tasks/get", id, "get")
-    await _ask(talk, "tasks/result", id, "early-result")
-    after = await _ask(talk, "tasks/get", id, "get/after")
+    await _ask(client, "tasks/get", id, "get")
+    await _ask(client, "tasks/result", id, "early-result")
+    after = await _ask(client, "tasks/get", id, "get/after")
     if not is_over(after):
-        await _cancel(talk, id, "running")
-        await _ask(talk, "tasks/get", id, "get/stopped")
+        await _cancel(client, id, "running")
+        await _ask(client, "tasks/get", id, "get/stopped")
         return id
-    await _ask(talk, "tasks/result", id, "late-result")
-    await _cancel(talk, id, "ended")
-    await _ask(talk, "tasks/get", id, "get/last")
+    await _ask(client, "tasks/result", id, "late-result")
+    await _cancel(client, id, "ended")
+    await _ask(client, "tasks/get", id, "get/last")
     return id
 
 
-async def _cancel(talk: Talk, id: str, variant: str) -> None:
-    if talk.has("tasks.cancel"):
-        await _ask(talk, "tasks/cancel", id, f"cancel/{variant}")
+async def _cancel(client: ProbeClient, id: str, variant: str) -> None:
+    if client.has("tasks.cancel"):
+        await _ask(client, "tasks/cancel", id, f"cancel/{variant}")
 
 
-async def _stop(talk: Talk, call: dict[str, Any]) -> None:
-    id = id_of(await _call(talk, call, "stopped", _WANTED))
+async def _stop(client: ProbeClient, call: dict[str, Any]) -> None:
+    id = id_of(await _call(client, call, "stopped", _WANTED))
     if id is not None:
-        await _cancel(talk, id, "running")
-        await _ask(talk, "tasks/get", id, "get/stopped")
+        await _cancel(client, id, "running")
+        await _ask(client, "tasks/get", id, "get/stopped")
 
 
-async def _bring_id(talk: Talk, call: dict[str, Any]) -> None:
-    id = id_of(await _call(talk, call, "own-id", {**_WANTED, "taskId": OWN_ID}))
+async def _bring_id(client: ProbeClient, call: dict[str, Any]) -> None:
+    id = id_of(await _call(client, call, "own-id", {**_WANTED, "taskId": OWN_ID}))
     if id is not None:
-        await _cancel(talk, id, "own-id")
+        await _cancel(client, id, "own-id")
 
 
-async def _contradict(talk: Talk, id: str) -> None:
-    await _ask(talk, "tasks/get", id, "related/other", NO_SUCH_TASK)
-    await _ask(talk, "tasks/get", NO_SUCH_TASK, "related/only", id)
+async def _contradict(client: ProbeClient, id: str) -> None:
+    await _ask(client, "tasks/get", id, "related/other", NO_SUCH_TASK)
+    await _ask(client, "tasks/get", NO_SUCH_TASK, "related/only", id)
 
 
-async def _list(talk: Talk, ids: list[str]) -> None:
-    await read_list(talk, "tasks/list", "tasks", variant="list")
-    await talk.request("tasks/list", {"cursor": NO_CURSOR}, variant="list-cursor")
-    await asyncio.gather(*(_ask(talk, "tasks/get", id, "get/listed") for id in ids))
-    if talk.is_http:
-        async with talk.another("other-tasks") as other:
+async def _list(client: ProbeClient, ids: list[str]) -> None:
+    await read_list(client, "tasks/list", "tasks", variant="list")
+    await client.request("tasks/list", {"cursor": NO_CURSOR}, variant="list-cursor")
+    await asyncio.gather(*(_ask(client, "tasks/get", id, "get/listed") for id in ids))
+    if client.is_http:
+        async with client.another("other-tasks") as other:
             if other.is_at_work:
                 await read_list(other, "tasks/list", "tasks", variant="list-other")
 
 
-async def _ignore_all(talk: Talk) -> None:
+async def _ignore_all(client: ProbeClient) -> None:
     """What a server without tasks does with them."""
     # Tools that promise tasks first: they may keep the promise.
-    for call in [*_calls(talk, "optional", "required"), *fitting_calls(talk)][:2]:
-        id = id_of(await _call(talk, call, "undeclared/tools/call", _WANTED))
+    for call in [*_calls(client, "optional", "required"), *fitting_calls(client)][:2]:
+        id = id_of(await _call(client, call, "undeclared/tools/call", _WANTED))
         if id is not None:
-            await _ask(talk, "tasks/cancel", id, "undeclared/tasks/cancel")
-    await talk.request("tasks/list", {}, variant="undeclared/tasks/list")
+            await _ask(client, "tasks/cancel", id, "undeclared/tasks/cancel")
+    await client.request("tasks/list", {}, variant="undeclared/tasks/list")
 
 
 # -- tasks that ask --------------------------------------------------------------------------------
@@ -181,9 +183,9 @@ async def _ignore_all(talk: Talk) -> None:
 class _Held:
     """Keeps what the server asks until it is to be answered: `with _Held(talk) as held`."""
 
-    def __init__(self, talk: Talk) -> None:
-        self._talk = talk
-        self._before = talk.reply_to
+    def __init__(self, client: ProbeClient) -> None:
+        self._talk = client
+        self._before = client.reply_to
         self.questions: list[dict[str, Any]] = []
         self.came = asyncio.Event()
 
@@ -212,37 +214,37 @@ class _Held:
 
 
 @probe("task-questions", era=Family.LEGACY, persona=Persona.CAPABLE, needs=_CALLS)
-async def be_asked_by_tasks(talk: Talk) -> None:
+async def be_asked_by_tasks(client: ProbeClient) -> None:
     """Tasks of a client that can be asked for everything, one after the other.
 
     create: the call. result: waits for its end. get/asked: while a question is open. get/after:
     when there is a result. cancel: where there is none.
     """
-    if not talk.revision.tasks:
+    if not client.revision.tasks:
         return
     until = time.monotonic() + _PATIENCE
-    for call in _calls(talk, "optional", "required"):
+    for call in _calls(client, "optional", "required"):
         left = until - time.monotonic()
         if left > 0:
-            await _be_asked(talk, call, left)
+            await _be_asked(client, call, left)
 
 
-async def _be_asked(talk: Talk, call: dict[str, Any], seconds: float) -> None:
-    with _Held(talk) as held:
-        id = id_of(await _call(talk, call, "create", _WANTED))
+async def _be_asked(client: ProbeClient, call: dict[str, Any], seconds: float) -> None:
+    with _Held(client) as held:
+        id = id_of(await _call(client, call, "create", _WANTED))
         if id is None:
             await held.answer()
             return
-        waiting = asyncio.create_task(_ask(talk, "tasks/result", id, "result", timeout=seconds))
+        waiting = asyncio.create_task(_ask(client, "tasks/result", id, "result", timeout=seconds))
         for _ in range(_MOST_QUESTIONS):
             asked = asyncio.create_task(held.came.wait())
             await asyncio.wait({waiting, asked}, return_when=asyncio.FIRST_COMPLETED)
             asked.cancel()
             if not held.questions:
                 break
-            await _ask(talk, "tasks/get", id, "get/asked")
+            await _ask(client, "tasks/get", id, "get/asked")
             await held.answer()
         await waiting
-        if not is_over(await _ask(talk, "tasks/get", id, "get/after")):
-            await _cancel(talk, id, "running")
+        if not is_over(await _ask(client, "tasks/get", id, "get/after")):
+            await _cancel(client, id, "running")
         await held.answer()

@@ -16,9 +16,9 @@ from dovetail.spec.revisions import Family
 from dovetail_check.calls import fitting_calls
 from dovetail_check.exchanges import Exchange
 from dovetail_check.personas import Persona, capabilities_of
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probing import probe
 from dovetail_check.replies import accept, answer_input
-from dovetail_check.talk import Talk
 from dovetail_check.task_traffic import (
     NO_SUCH_TASK,
     id_of,
@@ -40,16 +40,16 @@ _LISTENING = 1.0
 _METHODS = ("tasks/get", "tasks/update", "tasks/cancel")
 
 
-def _declared(talk: Talk, *, extension: bool) -> dict[str, Any]:
+def _declared(client: ProbeClient, *, extension: bool) -> dict[str, Any]:
     """The metadata of a client that can be asked for everything, and may know tasks."""
-    able = capabilities_of(Persona.CAPABLE, talk.revision)
+    able = capabilities_of(Persona.CAPABLE, client.revision)
     if not extension:
         able = {name: value for name, value in able.items() if name != "extensions"}
     return {keys.CLIENT_CAPABILITIES: able}
 
 
 @probe("extension-tasks", era=Family.MODERN)
-async def call_tools_that_become_tasks(talk: Talk) -> None:
+async def call_tools_that_become_tasks(client: ProbeClient) -> None:
     """Calls of a client that knows tasks, and what becomes of them.
 
     removed/tasks/result: gone with the extension. create: the calls. Of what becomes a task:
@@ -59,14 +59,17 @@ async def call_tools_that_become_tasks(talk: Talk) -> None:
     parameter that asked for a task before. unknown/METHOD: an id that nobody gave out.
     undeclared/METHOD: without the extension. name-mismatch: the header names another task (HTTP).
     """
-    able = _declared(talk, extension=True)
+    able = _declared(client, extension=True)
     params = {"taskId": NO_SUCH_TASK}
-    await talk.request("tasks/result", params, meta=able, variant="removed/tasks/result")
-    if not offers_extension(talk.at.capabilities):
+    await client.request("tasks/result", params, meta=able, variant="removed/tasks/result")
+    if not offers_extension(client.at.capabilities):
         return
-    calls = fitting_calls(talk, _MOST_CALLS)
+    calls = fitting_calls(client, _MOST_CALLS)
     answers = await asyncio.gather(
-        *(_call(talk, call, "create", token=f"dovetail-check-x{n}") for n, call in enumerate(calls))
+        *(
+            _call(client, call, "create", token=f"dovetail-check-x{n}")
+            for n, call in enumerate(calls)
+        )
     )
     made = [
         (call, id)
@@ -74,48 +77,50 @@ async def call_tools_that_become_tasks(talk: Talk) -> None:
         if (id := id_of(came)) is not None
     ]
     await asyncio.gather(
-        *(_ask(talk, method, NO_SUCH_TASK, f"unknown/{method}") for method in _METHODS),
-        *(_follow(talk, id, listens=index == 0) for index, (_, id) in enumerate(made)),
-        *(_stop(talk, call) for call, _ in made[:1]),
-        *(_call_plainly(talk, call) for call, _ in made[:_MOST_TASKS]),
-        _misuse(talk, [*(id for _, id in made), NO_SUCH_TASK][0]),
+        *(_ask(client, method, NO_SUCH_TASK, f"unknown/{method}") for method in _METHODS),
+        *(_follow(client, id, listens=index == 0) for index, (_, id) in enumerate(made)),
+        *(_stop(client, call) for call, _ in made[:1]),
+        *(_call_plainly(client, call) for call, _ in made[:_MOST_TASKS]),
+        _misuse(client, [*(id for _, id in made), NO_SUCH_TASK][0]),
     )
 
 
-def _wait(talk: Talk) -> float:
-    return min(_PATIENCE, talk.at.timeout)
+def _wait(client: ProbeClient) -> float:
+    return min(_PATIENCE, client.at.timeout)
 
 
 async def _call(
-    talk: Talk, call: dict[str, Any], variant: str, *, token: str | None = None
+    client: ProbeClient, call: dict[str, Any], variant: str, *, token: str | None = None
 ) -> Exchange:
-    meta = {**_declared(talk, extension=True), keys.PROGRESS_TOKEN: token}
-    return await talk.request("tools/call", call, meta=meta, variant=variant, timeout=_wait(talk))
+    meta = {**_declared(client, extension=True), keys.PROGRESS_TOKEN: token}
+    return await client.request(
+        "tools/call", call, meta=meta, variant=variant, timeout=_wait(client)
+    )
 
 
 async def _ask(
-    talk: Talk, method: str, id: str, variant: str, *, extension: bool = True, **more: Any
+    client: ProbeClient, method: str, id: str, variant: str, *, extension: bool = True, **more: Any
 ) -> Exchange:
     params = {"taskId": id}
     if method == "tasks/update":
         params["inputResponses"] = more.pop("answers", {})
-    meta = _declared(talk, extension=extension)
-    return await talk.request(method, params, meta=meta, variant=variant, **more)
+    meta = _declared(client, extension=extension)
+    return await client.request(method, params, meta=meta, variant=variant, **more)
 
 
-async def _follow(talk: Talk, id: str, *, listens: bool) -> None:
+async def _follow(client: ProbeClient, id: str, *, listens: bool) -> None:
     """One task to its end."""
-    came = await _ask(talk, "tasks/get", id, "get")
+    came = await _ask(client, "tasks/get", id, "get")
     if listens:
-        await _listen(talk, id, "listen", extension=True)
+        await _listen(client, id, "listen", extension=True)
     until = time.monotonic() + _PATIENCE
     answered: set[str] = set()
     while not is_over(came) and came.result is not None and time.monotonic() < until:
-        await _answer(talk, id, came, answered)
-        await talk.line.linger(_interval(came))
-        came = await _ask(talk, "tasks/get", id, "poll")
-    await _ask(talk, "tasks/cancel", id, "cancel/ended" if is_over(came) else "cancel/running")
-    await _ask(talk, "tasks/get", id, "get/last")
+        await _answer(client, id, came, answered)
+        await client.line.linger(_interval(came))
+        came = await _ask(client, "tasks/get", id, "poll")
+    await _ask(client, "tasks/cancel", id, "cancel/ended" if is_over(came) else "cancel/running")
+    await _ask(client, "tasks/get", id, "get/last")
 
 
 def _interval(came: Exchange) -> float:
@@ -126,16 +131,16 @@ def _interval(came: Exchange) -> float:
     return max(min(wanted, 1000 * _LONGEST) / 1000, _SHORTEST)
 
 
-async def _answer(talk: Talk, id: str, came: Exchange, answered: set[str]) -> None:
+async def _answer(client: ProbeClient, id: str, came: Exchange, answered: set[str]) -> None:
     """Answer what a task asks and has not been told yet."""
     answers = dict(_answers(came, answered))
     if not answers:
         return
     if not answered:
         extra = {EXTRA_KEY: {"action": "accept"}}
-        await _ask(talk, "tasks/update", id, "update/extra", answers=extra)
+        await _ask(client, "tasks/update", id, "update/extra", answers=extra)
     answered |= answers.keys()
-    await _ask(talk, "tasks/update", id, "update", answers=answers)
+    await _ask(client, "tasks/update", id, "update", answers=answers)
 
 
 def _answers(came: Exchange, answered: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -148,38 +153,38 @@ def _answers(came: Exchange, answered: set[str]) -> Iterator[tuple[str, dict[str
             yield key, answer
 
 
-async def _stop(talk: Talk, call: dict[str, Any]) -> None:
-    id = id_of(await _call(talk, call, "stopped"))
+async def _stop(client: ProbeClient, call: dict[str, Any]) -> None:
+    id = id_of(await _call(client, call, "stopped"))
     if id is not None:
-        await _ask(talk, "tasks/cancel", id, "cancel/running")
-        await _ask(talk, "tasks/get", id, "get/stopped")
+        await _ask(client, "tasks/cancel", id, "cancel/running")
+        await _ask(client, "tasks/get", id, "get/stopped")
 
 
-async def _call_plainly(talk: Talk, call: dict[str, Any]) -> None:
-    meta = _declared(talk, extension=False)
-    timeout = _wait(talk)
-    came = await talk.request("tools/call", call, meta=meta, variant="plain", timeout=timeout)
+async def _call_plainly(client: ProbeClient, call: dict[str, Any]) -> None:
+    meta = _declared(client, extension=False)
+    timeout = _wait(client)
+    came = await client.request("tools/call", call, meta=meta, variant="plain", timeout=timeout)
     if came.answer is not None:
         params = {**call, "task": {"ttl": 60_000}}
-        await talk.request("tools/call", params, meta=meta, variant="with-param", timeout=timeout)
+        await client.request("tools/call", params, meta=meta, variant="with-param", timeout=timeout)
 
 
-async def _misuse(talk: Talk, id: str) -> None:
+async def _misuse(client: ProbeClient, id: str) -> None:
     for method in _METHODS:
-        await _ask(talk, method, id, f"undeclared/{method}", extension=False)
-    await _listen(talk, id, "undeclared/listen", extension=False)
-    if talk.is_http and id != NO_SUCH_TASK:
+        await _ask(client, method, id, f"undeclared/{method}", extension=False)
+    await _listen(client, id, "undeclared/listen", extension=False)
+    if client.is_http and id != NO_SUCH_TASK:
         # The other id is not of a task either, so that nothing can be found under it.
         await _ask(
-            talk, "tasks/get", id, "name-mismatch", headers={"Mcp-Name": "dovetail-check-other"}
+            client, "tasks/get", id, "name-mismatch", headers={"Mcp-Name": "dovetail-check-other"}
         )
 
 
-async def _listen(talk: Talk, id: str, variant: str, *, extension: bool) -> None:
-    await talk.request(
+async def _listen(client: ProbeClient, id: str, variant: str, *, extension: bool) -> None:
+    await client.request(
         "subscriptions/listen",
         {"notifications": {"taskIds": [id]}},
-        meta=_declared(talk, extension=extension),
+        meta=_declared(client, extension=extension),
         variant=variant,
         holds=True,
         timeout=_LISTENING,

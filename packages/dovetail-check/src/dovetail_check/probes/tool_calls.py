@@ -6,20 +6,20 @@ import asyncio
 from typing import Any
 
 from dovetail_check.calls import NO_SUCH_TOOL, fitting_calls, may_go, refusals
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probing import probe
-from dovetail_check.talk import Talk
 
 __all__: list[str] = []
 
 
 @probe("tool-calls", needs="tools")
-async def call_tools(talk: Talk) -> None:
+async def call_tools(client: ProbeClient) -> None:
     """Call each tool that may be called, with arguments that fit."""
-    await asyncio.gather(*(talk.request("tools/call", call) for call in fitting_calls(talk)))
+    await asyncio.gather(*(client.request("tools/call", call) for call in fitting_calls(client)))
 
 
 @probe("tool-refusals", needs="tools")
-async def call_what_is_refused(talk: Talk) -> None:
+async def call_what_is_refused(client: ProbeClient) -> None:
     """Calls that must fail.
 
     unknown: a name that does not exist. malformed/...: params that are no call at all.
@@ -31,22 +31,22 @@ async def call_what_is_refused(talk: Talk) -> None:
         ("malformed/no-name", {"arguments": {}}),
         ("malformed/name-is-a-number", {"name": 5, "arguments": {}}),
         ("malformed/arguments-are-a-list", {"name": NO_SUCH_TOOL, "arguments": ["x"]}),
-        *((refusal.fault, refusal.params) for refusal in refusals(talk)),
+        *((refusal.fault, refusal.params) for refusal in refusals(client)),
     ]
     await asyncio.gather(
         *(
-            talk.request("tools/call", params, variant=fault)
+            client.request("tools/call", params, variant=fault)
             for fault, params in doomed
-            if may_go(talk, params)
+            if may_go(client, params)
         ),
-        _call_in_the_other_case(talk),
+        _call_in_the_other_case(client),
     )
 
 
-async def _call_in_the_other_case(talk: Talk) -> None:
-    names = [tool.get("name") for tool in talk.catalogue.tools]
-    for call in fitting_calls(talk):
+async def _call_in_the_other_case(client: ProbeClient) -> None:
+    names = [tool.get("name") for tool in client.catalogue.tools]
+    for call in fitting_calls(client):
         other = call["name"].swapcase()
         if other not in names:
-            await talk.request("tools/call", {**call, "name": other}, variant="case")
+            await client.request("tools/call", {**call, "name": other}, variant="case")
             return

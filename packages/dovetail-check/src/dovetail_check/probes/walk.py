@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probing import Order, probe
-from dovetail_check.talk import Talk
 
 __all__ = ["LISTS", "read_list", "walk_all"]
 
@@ -22,15 +22,15 @@ LISTS = (
 
 
 @probe("walk", order=Order.FIRST)
-async def walk_lists(talk: Talk) -> None:
+async def walk_lists(client: ProbeClient) -> None:
     """Follow the cursors of each list that the server declared."""
     for capability, method, member, kept_as in LISTS:
-        if talk.has(capability):
-            getattr(talk.catalogue, kept_as)[:] = await read_list(talk, method, member)
+        if client.has(capability):
+            getattr(client.catalogue, kept_as)[:] = await read_list(client, method, member)
 
 
 async def read_list(
-    talk: Talk, method: str, member: str, *, variant: str = ""
+    client: ProbeClient, method: str, member: str, *, variant: str = ""
 ) -> list[dict[str, Any]]:
     """Every item of a list, page by page; `variant` is the member where nothing else is said."""
     found: list[dict[str, Any]] = []
@@ -38,7 +38,7 @@ async def read_list(
     seen: list[Any] = []
     while len(seen) < MOST_PAGES:
         params = {} if cursor is None else {"cursor": cursor}
-        exchange = await talk.request(method, params, variant=variant or member)
+        exchange = await client.request(method, params, variant=variant or member)
         result = exchange.result or {}
         items = result.get(member)
         found += (
@@ -51,8 +51,8 @@ async def read_list(
     return found
 
 
-async def walk_all(talk: Talk, where: str) -> None:
+async def walk_all(client: ProbeClient, where: str) -> None:
     """Read every list that was declared once more, as `where/member`."""
     for capability, method, member, _ in LISTS:
-        if talk.has(capability):
-            await read_list(talk, method, member, variant=f"{where}/{member}")
+        if client.has(capability):
+            await read_list(client, method, member, variant=f"{where}/{member}")

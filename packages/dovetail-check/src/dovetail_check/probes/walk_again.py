@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dovetail.spec.revisions import Family
+from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probes.walk import walk_all
 from dovetail_check.probing import probe
-from dovetail_check.talk import Talk
 
 __all__: list[str] = []
 
 
 # Its page sorts behind the others, so it runs behind their gentle probes.
 @probe("walk-again", era=Family.MODERN)
-async def walk_lists_again(talk: Talk) -> None:
+async def walk_lists_again(client: ProbeClient) -> None:
     """same/...: on the same connection; the variant ends in the member. `cold` uses a new one."""
-    await walk_all(talk, "same")
+    await walk_all(client, "same")

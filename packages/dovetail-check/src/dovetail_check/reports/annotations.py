@@ -24,9 +24,9 @@ def _commands(report: Report) -> Iterator[str]:
             seen = "; ".join(what_was_seen(row)[:3])
             text = f"{row.paraphrase}. Seen: {seen} ({row.clause}, {row.url})"
             yield _command(command, f"{row.id} ({row.level})", text)
-    for death in report.deaths:
-        command = "error" if death.counts and not death.accepted else "notice"
-        yield _command(command, f"died during {death.probe}", f"{death.sitting}: {death.text}")
+    for crash in report.crashes:
+        command = "error" if crash.counts and not crash.accepted else "notice"
+        yield _command(command, f"died during {crash.probe}", f"{crash.session}: {crash.text}")
     for difference in report.differences:
         sides = "; ".join(f"{transport}: {text}" for transport, text in difference.sides.items())
         yield _command("notice", f"transports differ: {difference.what}", sides)

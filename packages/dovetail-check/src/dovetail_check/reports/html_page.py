@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from dovetail.spec.revisions import find_revision
 from dovetail.wire import codec
-from dovetail_check.report import Coverage, Death, FailOn, Report, ReportNote, ReportRow, RowFinding
+from dovetail_check.report import Coverage, Crash, FailOn, Report, ReportNote, ReportRow, RowFinding
 from dovetail_check.reports.phrases import describe_spoken, plural, what_was_seen
 from dovetail_check.verdicts import Verdict
 
@@ -118,9 +118,9 @@ def _events(report: Report) -> Iterator[str]:
     if report.needs_auth:
         text = f"{escape(report.needs_auth)}. Only what strangers see was judged."
         yield f'<section><div class="event bad">{text}</div></section>'
-    if report.deaths:
-        yield f"<section><h2>{plural(len(report.deaths), 'death')} of the server</h2>"
-        yield from map(_death, report.deaths)
+    if report.crashes:
+        yield f"<section><h2>{plural(len(report.crashes), 'death')} of the server</h2>"
+        yield from map(_crash, report.crashes)
         yield "</section>"
     if report.differences:
         yield "<section><h2>Differences between transports</h2>"
@@ -140,12 +140,12 @@ def _events(report: Report) -> Iterator[str]:
         yield "</section>"
 
 
-def _death(death: Death) -> str:
-    bad = " bad" if death.counts and not death.accepted else ""
-    words = f"<pre>{escape(death.last_words)}</pre>" if death.last_words else ""
+def _crash(crash: Crash) -> str:
+    bad = " bad" if crash.counts and not crash.accepted else ""
+    words = f"<pre>{escape(crash.last_words)}</pre>" if crash.last_words else ""
     return (
-        f'<div class="event{bad}"><strong>{escape(death.sitting)}</strong>, during '
-        f"<code>{escape(death.probe)}</code>: {escape(death.text)}{words}{_frames(death.frames)}"
+        f'<div class="event{bad}"><strong>{escape(crash.session)}</strong>, during '
+        f"<code>{escape(crash.probe)}</code>: {escape(crash.text)}{words}{_frames(crash.frames)}"
         "</div>"
     )
 
@@ -193,13 +193,13 @@ def _finding(finding: RowFinding) -> str:
     more = plural(finding.omitted, "more note") if finding.omitted else ""
     rest = f'<p class="more">{more} of the same kind</p>' if more else ""
     notes = "".join(map(_note, finding.notes))
-    head = f"<h3>{escape(finding.sitting)} {pill}</h3>"
+    head = f"<h3>{escape(finding.session)} {pill}</h3>"
     return f'<div class="sitting">{head}{notes}{rest}</div>'
 
 
 def _note(note: ReportNote) -> str:
     text = f"<p>{escape(note.text)}</p>" if note.text else ""
-    return f'<div class="note {note.sight.value}">{text}{_frames(note.frames)}</div>'
+    return f'<div class="note {note.observation.value}">{text}{_frames(note.frames)}</div>'
 
 
 def _frames(numbers: Iterable[int]) -> str:

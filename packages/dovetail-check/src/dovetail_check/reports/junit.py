@@ -7,8 +7,8 @@ from itertools import groupby
 from xml.etree import ElementTree
 
 from dovetail_check.report import FAIL_ON, FailOn, Report, ReportRow
-from dovetail_check.reports.phrases import join_sittings, what_was_seen
-from dovetail_check.verdicts import Sight, Verdict
+from dovetail_check.reports.phrases import join_sessions, what_was_seen
+from dovetail_check.verdicts import Observation, Verdict
 
 __all__ = ["render"]
 
@@ -24,7 +24,7 @@ def render(report: Report, fail_on: FailOn = "must") -> str:
         sorted(report.rows, key=lambda row: row.area), key=lambda row: row.area
     ):
         _add_suite(suites, report, area, list(rows), fail_on)
-    if report.deaths or report.faults:
+    if report.crashes or report.faults:
         _add_events(suites, report, fail_on)
     _add_counts(suites)
     ElementTree.indent(suites)
@@ -54,9 +54,9 @@ def _add_suite(
 
 
 def _describe(row: ReportRow) -> str:
-    said = row.said(Sight.BROKEN) or row.said(Sight.UNSETTLED)
+    said = row.said(Observation.BROKEN) or row.said(Observation.UNSETTLED)
     lines = [
-        f"{text} [{join_sittings([sitting for sitting, _ in places])}]"
+        f"{text} [{join_sessions([sitting for sitting, _ in places])}]"
         for text, places in said.items()
     ]
     return "\n".join([row.paraphrase, row.url, *lines])
@@ -64,11 +64,11 @@ def _describe(row: ReportRow) -> str:
 
 def _add_events(suites: ElementTree.Element, report: Report, fail_on: FailOn) -> None:
     suite = ElementTree.SubElement(suites, "testsuite", name="the check itself")
-    for death in report.deaths:
-        case = ElementTree.SubElement(suite, "testcase", classname="mcp.deaths", name=death.id)
-        if death.counts and not death.accepted and fail_on != "never":
-            failure = ElementTree.SubElement(case, "failure", message=_legal(death.text))
-            failure.text = _legal(death.last_words)
+    for crash in report.crashes:
+        case = ElementTree.SubElement(suite, "testcase", classname="mcp.crashes", name=crash.id)
+        if crash.counts and not crash.accepted and fail_on != "never":
+            failure = ElementTree.SubElement(case, "failure", message=_legal(crash.text))
+            failure.text = _legal(crash.last_words)
     for fault in report.faults:
         case = ElementTree.SubElement(suite, "testcase", classname="mcp.faults", name=fault.where)
         error = ElementTree.SubElement(case, "error", message=_legal(fault.error))

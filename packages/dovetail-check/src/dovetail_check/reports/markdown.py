@@ -9,11 +9,11 @@ from dovetail_check.documents import Claims, write_front_matter
 from dovetail_check.report import FailOn, Report, ReportRow
 from dovetail_check.reports.phrases import (
     coverage_sentence,
-    join_sittings,
+    join_sessions,
     short_sum,
     what_was_seen,
 )
-from dovetail_check.verdicts import Sight, Verdict
+from dovetail_check.verdicts import Observation, Verdict
 
 __all__ = ["render"]
 
@@ -69,18 +69,18 @@ def _opening(report: Report) -> Iterator[str]:
 def _findings(report: Report) -> Iterator[str]:
     rows = [row for row in report.rows if row.verdict in _BROKEN]
     yield "## Findings"
-    if not rows and not report.deaths:
+    if not rows and not report.crashes:
         yield "None."
     for row in rows:
         accepted = ", accepted by the baseline" if row.accepted else ""
         yield f"### `{row.id}`: {row.verdict.value}{accepted}"
         yield f"{row.level}, [{row.clause}]({row.url}): {_plain(row.paraphrase)}."
         yield "\n".join(
-            f"- {_plain(text)} ({join_sittings([sitting for sitting, _ in places])})"
-            for text, places in row.said(Sight.BROKEN).items()
+            f"- {_plain(text)} ({join_sessions([sitting for sitting, _ in places])})"
+            for text, places in row.said(Observation.BROKEN).items()
         )
-    for death in report.deaths:
-        yield f"- {death.sitting}, during `{death.probe}`: {_plain(death.text)}"
+    for crash in report.crashes:
+        yield f"- {crash.session}, during `{crash.probe}`: {_plain(crash.text)}"
 
 
 def _areas(report: Report) -> Iterator[str]:
@@ -114,7 +114,7 @@ def _evidence(row: ReportRow) -> str:
     seen = [finding for finding in row.findings if finding.verdict is row.verdict]
     numbers = [n for finding in seen for note in finding.notes for n in note.frames]
     frames = ", ".join(f"#{number}" for number in list(dict.fromkeys(numbers))[:_MOST_FRAMES])
-    where = join_sittings([finding.sitting for finding in seen])
+    where = join_sessions([finding.session for finding in seen])
     return f"{where}: {frames}" if frames else where
 
 

@@ -6,7 +6,7 @@ from dovetail.wire import codec
 from dovetail_check.exchanges import NO_JSON, parse
 from dovetail_check.frames import Frame
 from dovetail_check.report import Coverage, Report, ReportRow
-from dovetail_check.verdicts import Sight, Verdict
+from dovetail_check.verdicts import Observation, Verdict
 
 __all__ = [
     "ARROWS",
@@ -14,7 +14,7 @@ __all__ = [
     "describe_spoken",
     "frame_body",
     "frame_head",
-    "join_sittings",
+    "join_sessions",
     "plural",
     "short_sum",
     "what_was_seen",
@@ -36,9 +36,9 @@ ARROWS = {
 
 def describe_spoken(report: Report) -> str:
     """The revisions that were agreed on, over which transports, and their eras."""
-    if not report.sittings:
+    if not report.sessions:
         return "no revision was agreed on"
-    spoken = join_sittings([sitting.name for sitting in report.sittings])
+    spoken = join_sessions([session.name for session in report.sessions])
     return f"{spoken} ({' and '.join(report.eras)} era)"
 
 
@@ -73,8 +73,8 @@ def short_sum(report: Report) -> str:
     ]
     if report.accepted:
         parts.append(f"{len(report.accepted)} accepted by the baseline")
-    if report.deaths:
-        parts.append(plural(len(report.deaths), "death"))
+    if report.crashes:
+        parts.append(plural(len(report.crashes), "crash"))
     if report.faults:
         parts.append(f"{plural(len(report.faults), 'fault')} of the checker")
     return ", ".join(parts)
@@ -82,11 +82,15 @@ def short_sum(report: Report) -> str:
 
 def what_was_seen(row: ReportRow) -> list[str]:
     """What the notes of a row that did not pass say; the reason where there are none."""
-    said = row.said(Sight.BROKEN) or row.said(Sight.UNSETTLED) or row.said(Sight.ABSENT)
+    said = (
+        row.said(Observation.BROKEN)
+        or row.said(Observation.UNSETTLED)
+        or row.said(Observation.ABSENT)
+    )
     return [text for text in said if text] or ([row.reason] if row.reason else [])
 
 
-def join_sittings(names: list[str]) -> str:
+def join_sessions(names: list[str]) -> str:
     """`stdio 2025-06-18, 2025-11-25; http 2025-11-25`."""
     by_transport: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):

@@ -10,8 +10,8 @@ import msgspec
 
 from dovetail.wire import codec
 from dovetail_check.report import FailOn, Report, ReportRow
-from dovetail_check.reports.phrases import join_sittings
-from dovetail_check.verdicts import Sight, Verdict
+from dovetail_check.reports.phrases import join_sessions
+from dovetail_check.verdicts import Observation, Verdict
 
 __all__ = ["render"]
 
@@ -65,13 +65,15 @@ def _results(report: Report) -> Iterator[dict[str, Any]]:
     for index, row in enumerate(report.rows):
         if row.verdict not in _LEVELS:
             continue
-        for text, places in (row.said(Sight.BROKEN) or row.said(Sight.UNSETTLED)).items():
-            sittings = join_sittings([sitting for sitting, _ in places])
+        for text, places in (
+            row.said(Observation.BROKEN) or row.said(Observation.UNSETTLED)
+        ).items():
+            sessions = join_sessions([session for session, _ in places])
             result: dict[str, Any] = {
                 "ruleId": row.id,
                 "ruleIndex": index,
                 "level": _LEVELS[row.verdict],
-                "message": {"text": f"{row.paraphrase}. Seen on {sittings}: {text or 'broken'}"},
+                "message": {"text": f"{row.paraphrase}. Seen on {sessions}: {text or 'broken'}"},
                 "locations": [location],
                 "partialFingerprints": {"row/v1": f"{row.id}:{text}"[:200]},
                 "properties": {"frames": places[0][1].frames},
@@ -84,8 +86,8 @@ def _results(report: Report) -> Iterator[dict[str, Any]]:
 def _notifications(report: Report) -> Iterator[dict[str, Any]]:
     for fault in report.faults:
         yield {"level": "error", "message": {"text": f"{fault.where}: {fault.error}"}}
-    for death in report.deaths:
-        text = f"{death.sitting}, during {death.probe}: {death.text}"
+    for crash in report.crashes:
+        text = f"{crash.session}, during {crash.probe}: {crash.text}"
         yield {"level": "warning", "message": {"text": text}}
 
 

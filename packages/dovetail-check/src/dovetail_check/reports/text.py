@@ -16,17 +16,17 @@ from rich.table import Table
 from rich.text import Text
 
 from dovetail_check.frames import Frame
-from dovetail_check.report import Death, FailOn, Report, ReportNote, ReportRow
+from dovetail_check.report import Crash, FailOn, Report, ReportNote, ReportRow
 from dovetail_check.reports.phrases import (
     ARROWS,
     describe_spoken,
     frame_body,
     frame_head,
-    join_sittings,
+    join_sessions,
     plural,
     short_sum,
 )
-from dovetail_check.verdicts import Sight, Verdict
+from dovetail_check.verdicts import Observation, Verdict
 
 __all__ = ["print_frames", "print_report", "render"]
 
@@ -57,8 +57,8 @@ def print_report(console: Console, report: Report, fail_on: FailOn = "must") -> 
     for verdict in (Verdict.FAIL, Verdict.WARN):
         for row in report.ended(verdict):
             _print_finding(console, report, row)
-    for death in report.deaths:
-        _print_death(console, report, death)
+    for crash in report.crashes:
+        _print_crash(console, report, crash)
     _print_undecided(console, report)
     _print_differences(console, report)
     _print_faults(console, report)
@@ -82,7 +82,7 @@ def _print_finding(console: Console, report: Report, row: ReportRow) -> None:
     )
     console.print(head)
     _print_in(console, Text(row.paraphrase, style="italic"))
-    said = row.said(Sight.BROKEN)
+    said = row.said(Observation.BROKEN)
     for text, places in list(said.items())[:_MOST_NOTES]:
         _print_note(console, report, text, places)
     if len(said) > _MOST_NOTES:
@@ -93,9 +93,9 @@ def _print_finding(console: Console, report: Report, row: ReportRow) -> None:
 def _print_note(
     console: Console, report: Report, text: str, places: list[tuple[str, ReportNote]]
 ) -> None:
-    sittings = join_sittings([sitting for sitting, _ in places])
+    sessions = join_sessions([session for session, _ in places])
     _print_in(console, Text(clean(text)))
-    _print_in(console, Text(f"seen on {sittings}", style="dim"), 8)
+    _print_in(console, Text(f"seen on {sessions}", style="dim"), 8)
     frames = [report.frame[n] for n in places[0][1].frames if n in report.frame]
     # That a response is over says nothing beside the response.
     telling = [frame for frame in frames if frame.kind != "ended" or frame.of is None]
@@ -123,13 +123,13 @@ def _origin(frame: Frame) -> str:
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
 
 
-def _print_death(console: Console, report: Report, death: Death) -> None:
-    style = "bold red" if death.counts and not death.accepted else "bold"
-    head = Text.assemble(("DIED", style), f"  {death.sitting}, during {death.probe}: {death.text}")
+def _print_crash(console: Console, report: Report, crash: Crash) -> None:
+    style = "bold red" if crash.counts and not crash.accepted else "bold"
+    head = Text.assemble(("DIED", style), f"  {crash.session}, during {crash.probe}: {crash.text}")
     console.print(head)
-    for line in death.last_words.splitlines():
+    for line in crash.last_words.splitlines():
         _print_in(console, Text(f"! {clean(line)}", style="dim"))
-    for number in death.frames[:1]:
+    for number in crash.frames[:1]:
         if number in report.frame:
             _print_in(console, Text(_abbreviate(report.frame[number], console.width - 6)))
     console.print()
@@ -141,7 +141,7 @@ def _print_undecided(console: Console, report: Report) -> None:
         return
     console.print("The specification does not decide, or only permits:", style="bold blue")
     for row in rows:
-        said = row.said(Sight.UNSETTLED) or row.said(Sight.BROKEN)
+        said = row.said(Observation.UNSETTLED) or row.said(Observation.BROKEN)
         first = next(iter(said), "")
         _print_in(console, Text.assemble((row.id, "bold"), f": {clean(first)}"), 2)
     console.print()
@@ -221,7 +221,7 @@ def _print_end(console: Console, report: Report, fail_on: FailOn) -> None:
 def print_frames(console: Console, frames: list[Frame]) -> None:
     """Frames in full, as evidence is read."""
     for frame in frames:
-        head = f"{ARROWS[frame.kind]} #{frame.n} {frame.at:.3f} s  {frame.sitting}, {frame.line}"
+        head = f"{ARROWS[frame.kind]} #{frame.n} {frame.at:.3f} s  {frame.session}, {frame.line}"
         tag = f"  {frame.tag}" if frame.tag else ""
         console.print(Text(f"{head}{tag}", style="bold"))
         lines = [frame_head(frame), *(f"{name}: {value}" for name, value in frame.headers)]

@@ -13,8 +13,8 @@ from dovetail_check.doors import (
     strangers,
 )
 from dovetail_check.exchanges import Exchange
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import Judge, rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
 
 __all__ = ["guarded"]
@@ -37,7 +37,7 @@ def guarded(id: str, *, reads: tuple[str, ...] = ("authorization",)) -> Callable
     """Register a rule for servers that want credentials: for others it does not apply."""
 
     def register(judge: Judge) -> Judge:
-        def judge_the_door(seen: Sitting) -> Iterator[Note]:
+        def judge_the_door(seen: ProbeSession) -> Iterator[Note]:
             if _is_open(seen):
                 yield absent("requests without credentials are served")
             else:
@@ -49,7 +49,7 @@ def guarded(id: str, *, reads: tuple[str, ...] = ("authorization",)) -> Callable
     return register
 
 
-def _is_open(seen: Sitting) -> bool:
+def _is_open(seen: ProbeSession) -> bool:
     alone = strangers(seen, "none")
     if alone:
         return is_let_in(alone[0])
@@ -59,7 +59,7 @@ def _is_open(seen: Sitting) -> bool:
 
 
 @guarded("auth.401-when-needed")
-def strangers_get_401(seen: Sitting) -> Iterator[Note]:
+def strangers_get_401(seen: ProbeSession) -> Iterator[Note]:
     """The status of a request that should have had a token."""
     opening = seen.opening
     for exchange in strangers(seen, "none", "again"):
@@ -82,7 +82,7 @@ _STATUSES = {
 
 
 @guarded("auth.status-codes")
-def refusals_have_their_status(seen: Sitting) -> Iterator[Note]:
+def refusals_have_their_status(seen: ProbeSession) -> Iterator[Note]:
     """401 for tokens that are none, 400 or 401 for headers that cannot be read."""
     for variant, (due, words) in _STATUSES.items():
         for exchange in strangers(seen, variant):
@@ -94,7 +94,7 @@ def refusals_have_their_status(seen: Sitting) -> Iterator[Note]:
 
 
 @guarded("auth.challenge.scope")
-def the_challenge_names_scopes(seen: Sitting) -> Iterator[Note]:
+def the_challenge_names_scopes(seen: ProbeSession) -> Iterator[Note]:
     """What a client should ask for stands in the 401."""
     document = resource_document(seen)
     has_scopes = document is not None and bool(document.members.get("scopes_supported"))
@@ -110,7 +110,7 @@ def the_challenge_names_scopes(seen: Sitting) -> Iterator[Note]:
 
 
 @guarded("auth.challenge.scope-consistent")
-def the_same_request_gets_the_same_scopes(seen: Sitting) -> Iterator[Note]:
+def the_same_request_gets_the_same_scopes(seen: ProbeSession) -> Iterator[Note]:
     """The challenges of two like requests name the same scopes."""
     seen_scopes = [(exchange, _scopes(challenges)) for exchange, challenges in refusals(seen)]
     for (_, before), (exchange, after) in pairwise(seen_scopes):
@@ -126,7 +126,7 @@ def _scopes(challenges: list[Challenge]) -> frozenset[str]:
 
 
 @guarded("auth.no-offline-access")
-def refresh_tokens_are_not_asked_for(seen: Sitting) -> Iterator[Note]:
+def refresh_tokens_are_not_asked_for(seen: ProbeSession) -> Iterator[Note]:
     """offline_access is between the client and the authorization server."""
     for exchange, challenges in refusals(seen):
         if _OFFLINE in _scopes(challenges):
@@ -146,7 +146,7 @@ def refresh_tokens_are_not_asked_for(seen: Sitting) -> Iterator[Note]:
 # -- too small a scope: seen only where that of the given token is ---------------------------------
 
 
-def _too_small(seen: Sitting) -> Iterator[tuple[Exchange, Challenge]]:
+def _too_small(seen: ProbeSession) -> Iterator[tuple[Exchange, Challenge]]:
     for exchange in seen.exchanges:
         for challenge in read_challenges(exchange.header("www-authenticate")):
             if challenge.params.get("error") == _TOO_SMALL:
@@ -154,7 +154,7 @@ def _too_small(seen: Sitting) -> Iterator[tuple[Exchange, Challenge]]:
 
 
 @guarded("auth.scope.insufficient-403", reads=())
-def too_small_a_scope_gets_403(seen: Sitting) -> Iterator[Note]:
+def too_small_a_scope_gets_403(seen: ProbeSession) -> Iterator[Note]:
     """The status that goes with insufficient_scope."""
     for exchange, _ in _too_small(seen):
         if exchange.status == 403:
@@ -164,7 +164,7 @@ def too_small_a_scope_gets_403(seen: Sitting) -> Iterator[Note]:
 
 
 @guarded("auth.scope.challenge-error", reads=())
-def the_challenge_of_a_403_is_whole(seen: Sitting) -> Iterator[Note]:
+def the_challenge_of_a_403_is_whole(seen: ProbeSession) -> Iterator[Note]:
     """It has a scope and says where the metadata is."""
     for exchange, challenge in _too_small(seen):
         missing = {"scope", "resource_metadata"} - challenge.params.keys()
@@ -176,7 +176,7 @@ def the_challenge_of_a_403_is_whole(seen: Sitting) -> Iterator[Note]:
 
 
 @guarded("auth.scope.challenge-needed", reads=())
-def the_challenge_of_a_403_names_scopes(seen: Sitting) -> Iterator[Note]:
+def the_challenge_of_a_403_names_scopes(seen: ProbeSession) -> Iterator[Note]:
     """The scopes that the operation needs."""
     for exchange, challenge in _too_small(seen):
         if challenge.scopes:

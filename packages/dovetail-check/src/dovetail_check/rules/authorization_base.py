@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from dovetail_check.doors import Document, document_of, resource_documents
 from dovetail_check.exchanges import Exchange
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rules.authorization import guarded
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -19,21 +19,21 @@ _UNSAID = ["authorization_code", "implicit"]
 _LATER_WAY = "the server says with RFC 9728, as later revisions want it, who authorizes for it"
 
 
-def _base(seen: Sitting) -> list[Document]:
+def _base(seen: ProbeSession) -> list[Document]:
     """The metadata at the root."""
     fetched = seen.tagged("authorization/base-metadata")
     found = [(exchange, document_of(exchange)) for exchange in fetched]
     return [Document(exchange, members) for exchange, members in found if members is not None]
 
 
-def _missing(seen: Sitting) -> list[Exchange]:
+def _missing(seen: ProbeSession) -> list[Exchange]:
     """The place at the root, where it was asked in vain."""
     fetched = seen.tagged("authorization/base-metadata")
     return [one for one in fetched if one.status is not None and document_of(one) is None]
 
 
 @guarded("auth.b.metadata")
-def the_server_has_metadata(seen: Sitting) -> Iterator[Note]:
+def the_server_has_metadata(seen: ProbeSession) -> Iterator[Note]:
     """RFC 8414, at the root."""
     yield from (kept(document.exchange) for document in _base(seen))
     for exchange in _missing(seen):
@@ -45,7 +45,7 @@ def the_server_has_metadata(seen: Sitting) -> Iterator[Note]:
 
 
 @guarded("auth.b.metadata-location")
-def the_metadata_is_at_the_root(seen: Sitting) -> Iterator[Note]:
+def the_metadata_is_at_the_root(seen: ProbeSession) -> Iterator[Note]:
     """The path of the endpoint is no part of its place."""
     yield from (kept(document.exchange) for document in _base(seen))
     for exchange in seen.tagged("authorization/base-elsewhere"):
@@ -55,7 +55,7 @@ def the_metadata_is_at_the_root(seen: Sitting) -> Iterator[Note]:
 
 
 @guarded("auth.b.default-endpoints")
-def without_metadata_there_are_default_endpoints(seen: Sitting) -> Iterator[Note]:
+def without_metadata_there_are_default_endpoints(seen: ProbeSession) -> Iterator[Note]:
     """/authorize and /token exist; not every server registers clients by itself."""
     if _base(seen):
         yield absent("the server has metadata")
@@ -73,7 +73,7 @@ def without_metadata_there_are_default_endpoints(seen: Sitting) -> Iterator[Note
 
 
 @guarded("auth.b.grants")
-def grants_are_those_of_oauth(seen: Sitting) -> Iterator[Note]:
+def grants_are_those_of_oauth(seen: ProbeSession) -> Iterator[Note]:
     """At least one that gets a token for a user, or for a program."""
     for document in _base(seen):
         grants = document.members.get("grant_types_supported", _UNSAID)

@@ -15,10 +15,10 @@ from dovetail_check.doors import (
     urls_named,
 )
 from dovetail_check.exchanges import Exchange
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import unjudged
 from dovetail_check.rules.authorization import guarded
 from dovetail_check.safety import is_loopback
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 from dovetail_check.well_known import is_same_origin
 
@@ -30,7 +30,7 @@ unjudged["auth.uri.case"] = (
 
 
 @guarded("auth.prm.exists")
-def the_resource_has_metadata(seen: Sitting) -> Iterator[Note]:
+def the_resource_has_metadata(seen: ProbeSession) -> Iterator[Note]:
     """A JSON object where the challenge says, or at a well-known place."""
     documents = resource_documents(seen)
     yield from (kept(document.exchange) for document in documents)
@@ -38,7 +38,7 @@ def the_resource_has_metadata(seen: Sitting) -> Iterator[Note]:
         yield from _judge_nothing(seen)
 
 
-def _judge_nothing(seen: Sitting) -> Iterator[Note]:
+def _judge_nothing(seen: ProbeSession) -> Iterator[Note]:
     """What to say where no document was found."""
     tried = seen.tagged("authorization/resource-metadata")
     away = [(exchange, url) for exchange, url in urls_named(seen) if _is_elsewhere(seen, url)]
@@ -52,12 +52,12 @@ def _judge_nothing(seen: Sitting) -> Iterator[Note]:
         yield broken(tried[0], f"no metadata of the resource at {places}; a document was due")
 
 
-def _is_elsewhere(seen: Sitting, url: str) -> bool:
+def _is_elsewhere(seen: ProbeSession, url: str) -> bool:
     return not is_same_origin(url, audited_url(seen))
 
 
 @guarded("auth.prm.discovery")
-def the_metadata_can_be_found(seen: Sitting) -> Iterator[Note]:
+def the_metadata_can_be_found(seen: ProbeSession) -> Iterator[Note]:
     """The challenge says where it is, or it is at a well-known place."""
     found = {document.url: document.exchange for document in resource_documents(seen)}
     if not found:
@@ -71,7 +71,7 @@ def the_metadata_can_be_found(seen: Sitting) -> Iterator[Note]:
 
 
 @guarded("auth.prm.www-authenticate")
-def the_challenge_names_the_metadata(seen: Sitting) -> Iterator[Note]:
+def the_challenge_names_the_metadata(seen: ProbeSession) -> Iterator[Note]:
     """resource_metadata stands in the 401."""
     named = [exchange.sent.n for exchange, _ in urls_named(seen)]
     for exchange, _ in refusals(seen):
@@ -83,7 +83,7 @@ def the_challenge_names_the_metadata(seen: Sitting) -> Iterator[Note]:
 
 
 @guarded("auth.prm.authorization-servers")
-def authorization_servers_are_named(seen: Sitting) -> Iterator[Note]:
+def authorization_servers_are_named(seen: ProbeSession) -> Iterator[Note]:
     """At least one."""
     document = resource_document(seen)
     if document is not None:
@@ -96,7 +96,7 @@ def authorization_servers_are_named(seen: Sitting) -> Iterator[Note]:
 
 
 @guarded("auth.prm.resource-matches")
-def the_metadata_is_of_this_resource(seen: Sitting) -> Iterator[Note]:
+def the_metadata_is_of_this_resource(seen: ProbeSession) -> Iterator[Note]:
     """Its resource is the endpoint, or what the endpoint is part of (RFC 9728 section 3.3)."""
     document = resource_document(seen)
     if document is not None:
@@ -140,7 +140,7 @@ def _is_part_of(url: str, whole: str) -> bool:
 
 
 @guarded("auth.uri.trailing-slash")
-def the_resource_has_no_trailing_slash(seen: Sitting) -> Iterator[Note]:
+def the_resource_has_no_trailing_slash(seen: ProbeSession) -> Iterator[Note]:
     """The form without the slash is used, unless the slash belongs to the endpoint."""
     document = resource_document(seen)
     resource = None if document is None else document.members.get("resource")

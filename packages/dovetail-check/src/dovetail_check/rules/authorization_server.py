@@ -14,10 +14,10 @@ from dovetail_check.doors import (
     servers_named_in,
 )
 from dovetail_check.exchanges import Exchange
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import unjudged
 from dovetail_check.rules.authorization import guarded
 from dovetail_check.safety import is_loopback
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 from dovetail_check.well_known import is_same_origin, may_fetch, server_metadata_urls
 
@@ -34,7 +34,7 @@ _PLACES = ("issuer", "jwks_uri")
 class _Server:
     """An authorization server that the resource names, and what its places gave."""
 
-    def __init__(self, seen: Sitting, issuer: str) -> None:
+    def __init__(self, seen: ProbeSession, issuer: str) -> None:
         self.issuer = issuer
         places = server_metadata_urls(issuer)
         self.tried = [
@@ -45,7 +45,7 @@ class _Server:
         self.documents = [one for one in server_documents(seen) if one.url in places]
 
 
-def _servers(seen: Sitting) -> list[_Server]:
+def _servers(seen: ProbeSession) -> list[_Server]:
     """Those that were asked."""
     audited, document = audited_url(seen), resource_document(seen)
     named = [] if document is None else servers_named_in(document.exchange)
@@ -55,7 +55,7 @@ def _servers(seen: Sitting) -> list[_Server]:
 
 
 @guarded("auth.as.metadata")
-def authorization_servers_have_metadata(seen: Sitting) -> Iterator[Note]:
+def authorization_servers_have_metadata(seen: ProbeSession) -> Iterator[Note]:
     """RFC 8414, or OpenID Connect where the revision has it."""
     for server in _servers(seen):
         if not server.documents:
@@ -77,7 +77,7 @@ def _judge_nothing(server: _Server) -> Note:
 
 
 @guarded("auth.as.pkce-advertised")
-def pkce_is_advertised(seen: Sitting) -> Iterator[Note]:
+def pkce_is_advertised(seen: ProbeSession) -> Iterator[Note]:
     """code_challenge_methods_supported is there and has S256: clients stop where it is not."""
     for document in server_documents(seen):
         methods = document.members.get("code_challenge_methods_supported")
@@ -88,7 +88,7 @@ def pkce_is_advertised(seen: Sitting) -> Iterator[Note]:
             yield broken(document.exchange, f"{text}; a list with S256 was due")
 
 
-def _judge_flag(seen: Sitting, name: str) -> Iterator[Note]:
+def _judge_flag(seen: ProbeSession, name: str) -> Iterator[Note]:
     for document in server_documents(seen):
         value = document.members.get(name)
         if value is True:
@@ -98,19 +98,19 @@ def _judge_flag(seen: Sitting, name: str) -> Iterator[Note]:
 
 
 @guarded("auth.as.cimd")
-def client_id_metadata_documents_are_taken(seen: Sitting) -> Iterator[Note]:
+def client_id_metadata_documents_are_taken(seen: ProbeSession) -> Iterator[Note]:
     """The metadata says so."""
     yield from _judge_flag(seen, "client_id_metadata_document_supported")
 
 
 @guarded("auth.as.iss")
-def responses_name_their_issuer(seen: Sitting) -> Iterator[Note]:
+def responses_name_their_issuer(seen: ProbeSession) -> Iterator[Note]:
     """The metadata says so (RFC 9207)."""
     yield from _judge_flag(seen, "authorization_response_iss_parameter_supported")
 
 
 @guarded("auth.as.issuer-matches")
-def the_issuer_is_the_one_that_was_asked(seen: Sitting) -> Iterator[Note]:
+def the_issuer_is_the_one_that_was_asked(seen: ProbeSession) -> Iterator[Note]:
     """Letter by letter: clients must not use the metadata otherwise."""
     for server in _servers(seen):
         for document in server.documents:
@@ -123,7 +123,7 @@ def the_issuer_is_the_one_that_was_asked(seen: Sitting) -> Iterator[Note]:
 
 
 @guarded("auth.https")
-def endpoints_are_https(seen: Sitting) -> Iterator[Note]:
+def endpoints_are_https(seen: ProbeSession) -> Iterator[Note]:
     """Every endpoint of an authorization server."""
     resource = resource_document(seen)
     if resource is not None:

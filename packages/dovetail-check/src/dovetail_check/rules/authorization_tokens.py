@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dovetail_check.challenges import read_challenges
 from dovetail_check.doors import is_let_in, strangers
 from dovetail_check.exchanges import Exchange
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import unjudged
 from dovetail_check.rules.authorization import guarded
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -28,7 +28,7 @@ _INVALID = "invalid_token"
 
 
 @guarded("auth.token.validate")
-def made_up_tokens_are_refused(seen: Sitting) -> Iterator[Note]:
+def made_up_tokens_are_refused(seen: ProbeSession) -> Iterator[Note]:
     """Neither a word nor a JWT that nobody signed opens the door."""
     for exchange in strangers(seen, "token"):
         if is_let_in(exchange):
@@ -38,7 +38,7 @@ def made_up_tokens_are_refused(seen: Sitting) -> Iterator[Note]:
 
 
 @guarded("auth.token.invalid-401")
-def made_up_tokens_get_401(seen: Sitting) -> Iterator[Note]:
+def made_up_tokens_get_401(seen: ProbeSession) -> Iterator[Note]:
     """The status of that refusal."""
     for exchange in strangers(seen, "token"):
         if exchange.status == 401:
@@ -49,7 +49,7 @@ def made_up_tokens_get_401(seen: Sitting) -> Iterator[Note]:
 
 
 @guarded("auth.token.error-format")
-def the_challenge_says_what_was_wrong(seen: Sitting) -> Iterator[Note]:
+def the_challenge_says_what_was_wrong(seen: ProbeSession) -> Iterator[Note]:
     """WWW-Authenticate with the scheme Bearer, and error="invalid_token" (OAuth 2.1, 5.3)."""
     for exchange in strangers(seen, "token"):
         if exchange.status == 401:
@@ -75,7 +75,7 @@ def _judge_challenge(exchange: Exchange) -> Note:
 
 
 @guarded("auth.token.validate-first")
-def nothing_is_done_for_strangers(seen: Sitting) -> Iterator[Note]:
+def nothing_is_done_for_strangers(seen: ProbeSession) -> Iterator[Note]:
     """A refusal holds no result, and no session was opened for it."""
     for exchange in strangers(seen, "none", "again", "token", "malformed", *_LATER):
         if exchange.status is None or exchange.status < 400:
@@ -90,7 +90,7 @@ def nothing_is_done_for_strangers(seen: Sitting) -> Iterator[Note]:
             yield kept(exchange)
 
 
-def _judge_later(seen: Sitting) -> Iterator[Note]:
+def _judge_later(seen: ProbeSession) -> Iterator[Note]:
     for exchange in strangers(seen, *_LATER):
         if is_let_in(exchange):
             what = exchange.method or exchange.sent.method
@@ -101,19 +101,19 @@ def _judge_later(seen: Sitting) -> Iterator[Note]:
 
 
 @guarded("auth.token.every-request")
-def every_request_needs_a_token(seen: Sitting) -> Iterator[Note]:
+def every_request_needs_a_token(seen: ProbeSession) -> Iterator[Note]:
     """Also requests, notifications and streams of a conversation that began with one."""
     yield from _judge_later(seen)
 
 
 @guarded("sbp.verify-all-inbound")
-def every_request_is_verified(seen: Sitting) -> Iterator[Note]:
+def every_request_is_verified(seen: ProbeSession) -> Iterator[Note]:
     """The same, as the practices for security say it."""
     yield from _judge_later(seen)
 
 
 @guarded("sbp.session-not-auth")
-def a_session_is_no_credential(seen: Sitting) -> Iterator[Note]:
+def a_session_is_no_credential(seen: ProbeSession) -> Iterator[Note]:
     """The id of a session alone opens nothing."""
     if seen.is_modern:
         yield absent("there are no sessions in this revision")
@@ -128,7 +128,7 @@ def a_session_is_no_credential(seen: Sitting) -> Iterator[Note]:
 
 
 @guarded("auth.token.not-in-query")
-def tokens_in_urls_are_no_use(seen: Sitting) -> Iterator[Note]:
+def tokens_in_urls_are_no_use(seen: ProbeSession) -> Iterator[Note]:
     """A token in the query is not taken."""
     for exchange in strangers(seen, "query"):
         if is_let_in(exchange):

@@ -8,6 +8,7 @@ from typing import Any
 
 from dovetail_check import shapes
 from dovetail_check.exchanges import NO_JSON, Exchange, Heard
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.reading import (
     errors_in,
@@ -17,7 +18,6 @@ from dovetail_check.rules.reading import (
     sent_ids,
 )
 from dovetail_check.shapes.by_method import REQUESTS
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -33,7 +33,7 @@ _UNREADABLE = ("garbage", "batch", "batch-removed")
 
 
 @rule("base.core-components", reads=("ids",))
-def opening_and_requests_are_answered(seen: Sitting) -> Iterator[Note]:
+def opening_and_requests_are_answered(seen: ProbeSession) -> Iterator[Note]:
     """After the opening, requests that are well-formed get answers."""
     if seen.opening is None:
         return
@@ -46,7 +46,7 @@ def opening_and_requests_are_answered(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.jsonrpc.valid")
-def every_message_is_json_rpc(seen: Sitting) -> Iterator[Note]:
+def every_message_is_json_rpc(seen: ProbeSession) -> Iterator[Note]:
     """Version, id, method, result and error as JSON-RPC has them."""
     for heard in messages(seen):
         if heard.value is NO_JSON:
@@ -57,7 +57,7 @@ def every_message_is_json_rpc(seen: Sitting) -> Iterator[Note]:
             yield kept(heard)
 
 
-def _problems(seen: Sitting, heard: Heard) -> list[str]:
+def _problems(seen: ProbeSession, heard: Heard) -> list[str]:
     problems = shapes.envelope_problems(heard.value, seen.revision)
     # http.origin.403 (2025-11-25 basic/transports): a body that refuses may go without an id, as
     # may the one for a notification that is not accepted.
@@ -67,7 +67,7 @@ def _problems(seen: Sitting, heard: Heard) -> list[str]:
 
 # base.response.id-echo (2025-11-25 basic/index): the same id, in type and value.
 @rule("base.response.id-echo", reads=("ids",))
-def answers_have_the_id_of_the_request(seen: Sitting) -> Iterator[Note]:
+def answers_have_the_id_of_the_request(seen: ProbeSession) -> Iterator[Note]:
     """Each answer has the id that was sent; none has an id that never was."""
     for exchange in seen.exchanges:
         if not _has_id(exchange) or exchange.tag.partition("/")[0] in _UNREADABLE:
@@ -89,7 +89,7 @@ def _judge_id(exchange: Exchange, id: Any) -> Note:
     return broken(exchange, text)
 
 
-def _strange_ids(seen: Sitting) -> Iterator[Note]:
+def _strange_ids(seen: ProbeSession) -> Iterator[Note]:
     known = sent_ids(seen)
     for heard in messages(seen):
         id = heard.message.get("id")
@@ -103,7 +103,7 @@ def _has_id(exchange: Exchange) -> bool:
 
 
 @rule("base.response.result-or-error")
-def responses_have_one_of_result_and_error(seen: Sitting) -> Iterator[Note]:
+def responses_have_one_of_result_and_error(seen: ProbeSession) -> Iterator[Note]:
     """Never both, never neither."""
     for heard in messages(seen):
         members = heard.message
@@ -118,7 +118,7 @@ def responses_have_one_of_result_and_error(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.result.is-object")
-def results_are_objects(seen: Sitting) -> Iterator[Note]:
+def results_are_objects(seen: ProbeSession) -> Iterator[Note]:
     """The member `result` holds a JSON object."""
     for heard in messages(seen):
         if heard.is_response and "result" in heard.message:
@@ -135,7 +135,7 @@ _REQUEST_METHODS = frozenset(name.removesuffix("?") for name in REQUESTS)
 
 
 @rule("base.request.id-present")
-def requests_of_the_server_have_ids(seen: Sitting) -> Iterator[Note]:
+def requests_of_the_server_have_ids(seen: ProbeSession) -> Iterator[Note]:
     """A string or an integer; without one a request would be a notification."""
     for heard in messages(seen):
         id = heard.message.get("id")
@@ -155,7 +155,7 @@ def _is_integer(id: Any) -> bool:
 
 
 @rule("base.request.id-not-null")
-def requests_of_the_server_have_no_null_id(seen: Sitting) -> Iterator[Note]:
+def requests_of_the_server_have_no_null_id(seen: ProbeSession) -> Iterator[Note]:
     """JSON-RPC would allow null."""
     for heard in seen.requests:
         if heard.message["id"] is None:
@@ -165,7 +165,7 @@ def requests_of_the_server_have_no_null_id(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.request.id-unique")
-def requests_of_the_server_have_new_ids(seen: Sitting) -> Iterator[Note]:
+def requests_of_the_server_have_new_ids(seen: ProbeSession) -> Iterator[Note]:
     """No id is used twice on one line."""
     used: Counter[tuple[str, tuple[str, str]]] = Counter()
     for heard in seen.requests:
@@ -178,7 +178,7 @@ def requests_of_the_server_have_new_ids(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.notification.no-id")
-def notifications_have_no_id(seen: Sitting) -> Iterator[Note]:
+def notifications_have_no_id(seen: ProbeSession) -> Iterator[Note]:
     """What is called notifications/... tells and does not ask."""
     for heard in messages(seen):
         if heard.method is not None and heard.method.startswith("notifications/"):
@@ -190,7 +190,7 @@ def notifications_have_no_id(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.notification.no-reply", reads=("notices", "cancellations"))
-def notifications_are_not_answered(seen: Sitting) -> Iterator[Note]:
+def notifications_are_not_answered(seen: ProbeSession) -> Iterator[Note]:
     """No response, known or unknown; an HTTP error may have a body without an id."""
     sent = [*seen.tagged("notices"), *seen.tagged("cancellations")]
     for exchange in sent:
@@ -212,7 +212,7 @@ def _is_refusal(exchange: Exchange) -> bool:
 
 # base.error.id-omitted-if-unreadable (2025-11-25 basic/index): only then.
 @rule("base.error.id-omitted-if-unreadable", reads=("garbage",))
-def only_unreadable_requests_get_errors_without_id(seen: Sitting) -> Iterator[Note]:
+def only_unreadable_requests_get_errors_without_id(seen: ProbeSession) -> Iterator[Note]:
     """An error without an id answers what could not be read."""
     for heard, _ in errors_in(seen):
         if heard.message.get("id") is not None or heard.exchange is None:

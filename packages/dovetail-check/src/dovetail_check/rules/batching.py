@@ -7,9 +7,9 @@ from typing import Any
 
 from dovetail_check.exchanges import Exchange
 from dovetail_check.http_traffic import is_refused
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.reading import lived_on
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -30,7 +30,7 @@ def _asked(exchange: Exchange) -> list[Any]:
 
 
 @rule("batch.receive", reads=("batch",))
-def batches_are_received(seen: Sitting) -> Iterator[Note]:
+def batches_are_received(seen: ProbeSession) -> Iterator[Note]:
     """Each request in the array is answered."""
     for exchange in seen.tagged("batch/mixed"):
         missing = _unanswered(exchange)
@@ -42,7 +42,7 @@ def batches_are_received(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("batch.http.all-answered", reads=("batch",))
-def streams_answer_the_whole_batch(seen: Sitting) -> Iterator[Note]:
+def streams_answer_the_whole_batch(seen: ProbeSession) -> Iterator[Note]:
     """One response per request, also where they come as a stream."""
     for exchange in seen.tagged("batch/mixed"):
         missing = _unanswered(exchange)
@@ -55,7 +55,7 @@ def streams_answer_the_whole_batch(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("batch.http.notifications-202", reads=("batch",))
-def batches_without_requests_are_accepted(seen: Sitting) -> Iterator[Note]:
+def batches_without_requests_are_accepted(seen: ProbeSession) -> Iterator[Note]:
     """202 and no body."""
     for exchange in seen.tagged("batch/notifications"):
         body = exchange.head.data if exchange.head is not None else b""
@@ -76,7 +76,7 @@ def batches_without_requests_are_accepted(seen: Sitting) -> Iterator[Note]:
 # batch.removed (2025-11-25 basic/transports): the client sends one message at a time; what a
 # server makes of an array is not said, so that only its end would be a fault.
 @rule("batch.removed", reads=("batch-removed",))
-def arrays_do_no_harm(seen: Sitting) -> Iterator[Note]:
+def arrays_do_no_harm(seen: ProbeSession) -> Iterator[Note]:
     """Refused or answered: told, not judged."""
     for exchange in seen.tagged("batch-removed"):
         if lived_on(seen, exchange) is False:

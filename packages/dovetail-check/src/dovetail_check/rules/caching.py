@@ -8,8 +8,8 @@ from typing import Any
 
 from dovetail_check.exchanges import Exchange
 from dovetail_check.noting import undeclared
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept
 
 __all__: list[str] = []
@@ -29,14 +29,14 @@ _CACHEABLE = (
 _METHODS = tuple(method for _, method, _, _ in _CACHEABLE)
 
 
-def _complete(seen: Sitting, *methods: str) -> Iterator[tuple[Exchange, dict[str, Any]]]:
+def _complete(seen: ProbeSession, *methods: str) -> Iterator[tuple[Exchange, dict[str, Any]]]:
     for exchange in seen.sent(*methods):
         result = exchange.result
         if result is not None and result.get("resultType", "complete") == "complete":
             yield exchange, result
 
 
-def hints_are_there(seen: Sitting, method: str, capability: str) -> Iterator[Note]:
+def hints_are_there(seen: ProbeSession, method: str, capability: str) -> Iterator[Note]:
     """ttlMs and cacheScope, on every page."""
     if capability and not seen.has(capability):
         yield from undeclared(seen, capability)
@@ -55,7 +55,7 @@ for _row, _method, _capability, _probe in _CACHEABLE:
 
 
 @rule("caching.ttl-nonnegative", reads=("walk", "read-resources"))
-def times_are_not_negative(seen: Sitting) -> Iterator[Note]:
+def times_are_not_negative(seen: ProbeSession) -> Iterator[Note]:
     """ttlMs is a whole number from 0 on."""
     for exchange, result in _complete(seen, *_METHODS):
         if "ttlMs" not in result:
@@ -69,7 +69,7 @@ def times_are_not_negative(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("caching.scope-enum", reads=("walk", "read-resources"))
-def scopes_are_known(seen: Sitting) -> Iterator[Note]:
+def scopes_are_known(seen: ProbeSession) -> Iterator[Note]:
     """public or private."""
     for exchange, result in _complete(seen, *_METHODS):
         if "cacheScope" not in result:
@@ -82,7 +82,7 @@ def scopes_are_known(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("caching.scope-same-pages", reads=("walk",))
-def pages_of_a_list_have_one_scope(seen: Sitting) -> Iterator[Note]:
+def pages_of_a_list_have_one_scope(seen: ProbeSession) -> Iterator[Note]:
     """Whatever the first page says holds for all."""
     for kind in ("tools", "prompts", "resources", "resourceTemplates"):
         pages = [page for page in seen.pages(kind) if page.result is not None]
@@ -96,7 +96,7 @@ def pages_of_a_list_have_one_scope(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("caching.no-hints-on-input-required", reads=("read-resources", "tool-calls"))
-def questions_are_not_cached(seen: Sitting) -> Iterator[Note]:
+def questions_are_not_cached(seen: ProbeSession) -> Iterator[Note]:
     """A result that asks back carries no hints."""
     for exchange in seen.exchanges:
         result = exchange.result

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from dovetail_check.exchanges import Heard
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.reading import lived_on, loose_answers
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -23,7 +23,7 @@ unjudged |= {
 }
 
 
-def _cancelled(seen: Sitting) -> list[Heard]:
+def _cancelled(seen: ProbeSession) -> list[Heard]:
     return seen.notifications("notifications/cancelled")
 
 
@@ -31,7 +31,7 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other) and type(one) is type(other)
 
 
-def _requests_before(seen: Sitting, heard: Heard) -> list[Heard]:
+def _requests_before(seen: ProbeSession, heard: Heard) -> list[Heard]:
     """What the server had asked on that line under the id that it cancels."""
     return [
         request
@@ -43,7 +43,7 @@ def _requests_before(seen: Sitting, heard: Heard) -> list[Heard]:
 
 
 @rule("cancel.own-direction")
-def the_server_cancels_its_own_requests(seen: Sitting) -> Iterator[Note]:
+def the_server_cancels_its_own_requests(seen: ProbeSession) -> Iterator[Note]:
     """Those it sent on the same line, and that had no answer yet."""
     for heard in _cancelled(seen):
         id = heard.params.get("requestId")
@@ -56,7 +56,7 @@ def the_server_cancels_its_own_requests(seen: Sitting) -> Iterator[Note]:
             yield kept(heard)
 
 
-def _is_answered(seen: Sitting, heard: Heard, id: Any) -> bool:
+def _is_answered(seen: ProbeSession, heard: Heard, id: Any) -> bool:
     return any(
         exchange.tag == "answer"
         and exchange.line == heard.frame.line
@@ -67,7 +67,7 @@ def _is_answered(seen: Sitting, heard: Heard, id: Any) -> bool:
 
 
 @rule("cancel.task-uses-tasks-cancel")
-def tasks_are_cancelled_otherwise(seen: Sitting) -> Iterator[Note]:
+def tasks_are_cancelled_otherwise(seen: ProbeSession) -> Iterator[Note]:
     """A request that was sent as a task is cancelled by tasks/cancel."""
     for heard in _cancelled(seen):
         for request in _requests_before(seen, heard):
@@ -78,7 +78,7 @@ def tasks_are_cancelled_otherwise(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("cancel.server-only-listen")
-def the_server_cancels_only_subscriptions(seen: Sitting) -> Iterator[Note]:
+def the_server_cancels_only_subscriptions(seen: ProbeSession) -> Iterator[Note]:
     """What it names is a subscriptions/listen that the client sent."""
     listening = [exchange.id for exchange in seen.sent("subscriptions/listen")]
     for heard in _cancelled(seen):
@@ -90,7 +90,7 @@ def the_server_cancels_only_subscriptions(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("cancel.race", reads=("cancellations",))
-def late_cancellations_do_no_harm(seen: Sitting) -> Iterator[Note]:
+def late_cancellations_do_no_harm(seen: ProbeSession) -> Iterator[Note]:
     """A finished request is cancelled, and the next one is answered."""
     for exchange in seen.tagged("cancellations/finished"):
         alive = lived_on(seen, exchange)
@@ -101,7 +101,7 @@ def late_cancellations_do_no_harm(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("cancel.invalid-ignored", reads=("cancellations",))
-def invalid_cancellations_are_ignored(seen: Sitting) -> Iterator[Note]:
+def invalid_cancellations_are_ignored(seen: ProbeSession) -> Iterator[Note]:
     """Unknown, finished or malformed: no answer, and the server lives on."""
     for variant in ("finished", "unknown", "malformed"):
         for exchange in seen.tagged(f"cancellations/{variant}"):

@@ -8,8 +8,8 @@ from typing import Any
 from dovetail_check import shapes
 from dovetail_check.exchanges import Exchange
 from dovetail_check.noting import expect_codes, expect_error, note_each, undeclared
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -20,7 +20,7 @@ _METHOD_NOT_FOUND = -32601
 _UNDECLARED = "undeclared/completion/complete"
 
 
-def _absence(seen: Sitting) -> Iterator[Note]:
+def _absence(seen: ProbeSession) -> Iterator[Note]:
     if seen.revision.completions_capability:
         yield from undeclared(seen, "completions")
     elif any(exchange.code == _METHOD_NOT_FOUND for exchange in seen.tagged("complete/fitting")):
@@ -34,7 +34,7 @@ def _values(exchange: Exchange) -> Any:
 
 
 @rule("completion.capability", reads=("undeclared",))
-def completions_are_declared(seen: Sitting) -> Iterator[Note]:
+def completions_are_declared(seen: ProbeSession) -> Iterator[Note]:
     """Nobody suggests anything without having said so."""
     if seen.has("completions"):
         yield kept(seen.opening)
@@ -52,7 +52,7 @@ def completions_are_declared(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("completion.shape", reads=("complete",))
-def results_have_their_shape(seen: Sitting) -> Iterator[Note]:
+def results_have_their_shape(seen: ProbeSession) -> Iterator[Note]:
     """completion.values is an array of texts."""
     yield from _absence(seen)
 
@@ -69,7 +69,7 @@ def results_have_their_shape(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("completion.max-100", reads=("complete",))
-def values_are_not_too_many(seen: Sitting) -> Iterator[Note]:
+def values_are_not_too_many(seen: ProbeSession) -> Iterator[Note]:
     """100 at the most."""
     yield from _absence(seen)
     for exchange in seen.tagged("complete"):
@@ -83,7 +83,7 @@ def values_are_not_too_many(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("completion.unsupported-32601", reads=("undeclared",))
-def completion_is_refused_where_there_is_none(seen: Sitting) -> Iterator[Note]:
+def completion_is_refused_where_there_is_none(seen: ProbeSession) -> Iterator[Note]:
     """-32601, as for a method that does not exist."""
     if seen.has("completions"):
         yield absent("the server declares completions")
@@ -92,7 +92,7 @@ def completion_is_refused_where_there_is_none(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("completion.unknown-prompt-32602", reads=("complete",))
-def unknown_prompts_are_refused(seen: Sitting) -> Iterator[Note]:
+def unknown_prompts_are_refused(seen: ProbeSession) -> Iterator[Note]:
     """-32602."""
     yield from _absence(seen)
     found = seen.tagged("complete/unknown")
@@ -100,7 +100,7 @@ def unknown_prompts_are_refused(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("completion.missing-args-32602", reads=("complete",))
-def missing_arguments_are_refused(seen: Sitting) -> Iterator[Note]:
+def missing_arguments_are_refused(seen: ProbeSession) -> Iterator[Note]:
     """-32602."""
     yield from _absence(seen)
     found = seen.tagged("complete/missing")
@@ -108,7 +108,7 @@ def missing_arguments_are_refused(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("completion.validate", reads=("complete",))
-def inputs_are_validated(seen: Sitting) -> Iterator[Note]:
+def inputs_are_validated(seen: ProbeSession) -> Iterator[Note]:
     """A ref that is a text, a value that is a number."""
     yield from _absence(seen)
     found = [

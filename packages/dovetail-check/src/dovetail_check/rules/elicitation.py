@@ -7,10 +7,10 @@ from typing import Any
 
 from dovetail_check import shapes
 from dovetail_check.exchanges import Heard
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.questions import Question, lacking, questions_in
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.reading import errors_in
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept
 
 __all__: list[str] = []
@@ -39,7 +39,9 @@ unjudged["elicit.phishing.verify-user"] = "it takes two users, each with a brows
 
 
 def _each(
-    seen: Sitting, fits: Callable[[Question], bool], find_problem: Callable[[Question], str | None]
+    seen: ProbeSession,
+    fits: Callable[[Question], bool],
+    find_problem: Callable[[Question], str | None],
 ) -> Iterator[Note]:
     """A note for each elicitation that fits."""
     for question in questions_in(seen, _ELICIT):
@@ -53,7 +55,7 @@ def _is_any(_: Question) -> bool:
 
 
 @rule("elicit.capability", reads=_ASKED)
-def only_declared_modes_are_used(seen: Sitting) -> Iterator[Note]:
+def only_declared_modes_are_used(seen: ProbeSession) -> Iterator[Note]:
     """No elicitation, and no mode of it, that the client did not declare."""
 
     def problem(question: Question) -> str | None:
@@ -64,7 +66,7 @@ def only_declared_modes_are_used(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("elicit.params", reads=_ASKED)
-def an_elicitation_has_a_message(seen: Sitting) -> Iterator[Note]:
+def an_elicitation_has_a_message(seen: ProbeSession) -> Iterator[Note]:
     """A message, and a mode that exists."""
     modes = (None, "form", "url") if seen.revision.url_elicitation else (None, "form")
 
@@ -80,7 +82,7 @@ def an_elicitation_has_a_message(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("elicit.form.schema", reads=_ASKED)
-def a_form_is_flat(seen: Sitting) -> Iterator[Note]:
+def a_form_is_flat(seen: ProbeSession) -> Iterator[Note]:
     """An object of texts, numbers, booleans and choices."""
 
     def problem(question: Question) -> str | None:
@@ -94,7 +96,7 @@ def a_form_is_flat(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("elicit.form.mode", reads=_ASKED)
-def a_form_says_form_or_nothing(seen: Sitting) -> Iterator[Note]:
+def a_form_says_form_or_nothing(seen: ProbeSession) -> Iterator[Note]:
     """Whatever has a requestedSchema."""
 
     def problem(question: Question) -> str | None:
@@ -105,7 +107,7 @@ def a_form_says_form_or_nothing(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("elicit.url.mode", reads=_ASKED)
-def a_page_says_everything(seen: Sitting) -> Iterator[Note]:
+def a_page_says_everything(seen: ProbeSession) -> Iterator[Note]:
     """mode, message, url; an elicitationId where there are such."""
 
     def problem(question: Question) -> str | None:
@@ -119,7 +121,7 @@ def a_page_says_everything(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("elicit.complete.id", reads=_ASKED)
-def a_completion_names_its_elicitation(seen: Sitting) -> Iterator[Note]:
+def a_completion_names_its_elicitation(seen: ProbeSession) -> Iterator[Note]:
     """An elicitationId that was given before."""
     for heard in seen.notifications(_COMPLETE):
         id = heard.params.get("elicitationId")
@@ -129,7 +131,7 @@ def a_completion_names_its_elicitation(seen: Sitting) -> Iterator[Note]:
             yield broken(heard, f"elicitationId is {id!r:.80}; one that was asked with was due")
 
 
-def _known_ids(seen: Sitting, heard: Heard) -> list[Any]:
+def _known_ids(seen: ProbeSession, heard: Heard) -> list[Any]:
     asked = [
         question.params.get("elicitationId")
         for question in questions_in(seen, _ELICIT)
@@ -141,7 +143,7 @@ def _known_ids(seen: Sitting, heard: Heard) -> list[Any]:
     return asked
 
 
-def _required(seen: Sitting) -> Iterator[tuple[Heard, list[Any]]]:
+def _required(seen: ProbeSession) -> Iterator[tuple[Heard, list[Any]]]:
     """Errors that say that a page must be visited first, and what they list."""
     for heard, code in errors_in(seen):
         if code == _URL_REQUIRED:
@@ -151,7 +153,7 @@ def _required(seen: Sitting) -> Iterator[tuple[Heard, list[Any]]]:
 
 
 @rule("elicit.required-error.only", reads=_ASKED)
-def a_page_is_required_only_where_it_is(seen: Sitting) -> Iterator[Note]:
+def a_page_is_required_only_where_it_is(seen: ProbeSession) -> Iterator[Note]:
     """Not for what does not exist, and not without naming a page."""
     for heard, elicitations in _required(seen):
         asked = (
@@ -166,7 +168,7 @@ def a_page_is_required_only_where_it_is(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("elicit.required-error.list", reads=_ASKED)
-def what_is_required_is_listed(seen: Sitting) -> Iterator[Note]:
+def what_is_required_is_listed(seen: ProbeSession) -> Iterator[Note]:
     """error.data.elicitations."""
     for heard, elicitations in _required(seen):
         if elicitations:
@@ -179,7 +181,7 @@ def what_is_required_is_listed(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("elicit.required-error.url-mode", reads=_ASKED)
-def what_is_required_are_pages(seen: Sitting) -> Iterator[Note]:
+def what_is_required_are_pages(seen: ProbeSession) -> Iterator[Note]:
     """Each has mode url and an elicitationId."""
     for heard, elicitations in _required(seen):
         for one in elicitations:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dovetail_check.exchanges import Exchange
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.questions import (
     answered_as,
     is_asking,
@@ -14,7 +15,6 @@ from dovetail_check.questions import (
 from dovetail_check.replies import MISFIT
 from dovetail_check.rulebook import rule
 from dovetail_check.rules.reading import as_json, unhandled
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -23,7 +23,7 @@ _ASKED = ("asking", "input-rounds")
 _ELICIT = "elicitation/create"
 
 
-def _elicited(seen: Sitting, *variants: str) -> Iterator[Exchange]:
+def _elicited(seen: ProbeSession, *variants: str) -> Iterator[Exchange]:
     """Requests whose elicitations were answered in one of these ways."""
     for variant in variants:
         for exchange, questions in answered_as(seen, variant):
@@ -32,7 +32,7 @@ def _elicited(seen: Sitting, *variants: str) -> Iterator[Exchange]:
 
 
 @rule("elicit.handle-decline", reads=_ASKED)
-def a_no_is_handled(seen: Sitting) -> Iterator[Note]:
+def a_no_is_handled(seen: ProbeSession) -> Iterator[Note]:
     """Whoever declines or cancels gets an answer that is no internal error."""
     for exchange in _elicited(seen, "decline", "cancel"):
         problem = unhandled(exchange)
@@ -43,7 +43,7 @@ def a_no_is_handled(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("elicit.not-assume-success", reads=_ASKED)
-def a_no_is_no_yes(seen: Sitting) -> Iterator[Note]:
+def a_no_is_no_yes(seen: ProbeSession) -> Iterator[Note]:
     """What is refused does not come to the same as what is accepted."""
     accepted = {
         subject_of(exchange): as_json(exchange.result)
@@ -67,7 +67,7 @@ def a_no_is_no_yes(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("elicit.validate-response", reads=_ASKED)
-def answers_are_checked_against_the_form(seen: Sitting) -> Iterator[Note]:
+def answers_are_checked_against_the_form(seen: ProbeSession) -> Iterator[Note]:
     """What does not fit the requestedSchema is not used."""
     for exchange in _elicited(seen, "misfit"):
         if not is_told_misfit(seen, exchange) or exchange.answer is None:

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.questions import Question, questions_in
 from dovetail_check.rulebook import rule
 from dovetail_check.rules.reading import results_in
 from dovetail_check.safety import is_loopback
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -45,11 +45,11 @@ _TOKENS = re.compile(
 )
 
 
-def _forms(seen: Sitting) -> list[Question]:
+def _forms(seen: ProbeSession) -> list[Question]:
     return [question for question in questions_in(seen, _ELICIT) if question.is_form]
 
 
-def _pages(seen: Sitting) -> list[Question]:
+def _pages(seen: ProbeSession) -> list[Question]:
     return [question for question in questions_in(seen, _ELICIT) if question.is_page]
 
 
@@ -89,7 +89,7 @@ def _about_secrets(question: Question) -> str | None:
 
 
 @rule("elicit.form.no-sensitive", reads=_ASKED)
-def forms_do_not_ask_for_secrets(seen: Sitting) -> Iterator[Note]:
+def forms_do_not_ask_for_secrets(seen: ProbeSession) -> Iterator[Note]:
     """No field for a password, key, token or card."""
     for question in _forms(seen):
         name, word = _secret_field(question), _about_secrets(question)
@@ -106,7 +106,7 @@ def forms_do_not_ask_for_secrets(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("elicit.sensitive-by-url", reads=_ASKED)
-def secrets_are_asked_for_by_url(seen: Sitting) -> Iterator[Note]:
+def secrets_are_asked_for_by_url(seen: ProbeSession) -> Iterator[Note]:
     """Whoever wants a secret sends the user to a page."""
     for question in _forms(seen):
         name = _secret_field(question)
@@ -117,7 +117,7 @@ def secrets_are_asked_for_by_url(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("elicit.oauth.no-credentials-to-client", reads=("tool-calls", *_ASKED))
-def no_credentials_reach_the_client(seen: Sitting) -> Iterator[Note]:
+def no_credentials_reach_the_client(seen: ProbeSession) -> Iterator[Note]:
     """Nothing in a result looks like a token of a third party."""
     if not _pages(seen):
         return
@@ -151,7 +151,7 @@ def _split(url: Any) -> SplitResult | None:
 
 
 @rule("elicit.url.valid", reads=_ASKED)
-def the_url_is_one(seen: Sitting) -> Iterator[Note]:
+def the_url_is_one(seen: ProbeSession) -> Iterator[Note]:
     """A scheme, a host, no spaces."""
     for question in _pages(seen):
         url = question.params.get("url")
@@ -162,7 +162,7 @@ def the_url_is_one(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("elicit.url.https", reads=_ASKED)
-def the_url_is_https(seen: Sitting) -> Iterator[Note]:
+def the_url_is_https(seen: ProbeSession) -> Iterator[Note]:
     """Except on this machine, where one develops."""
     for question in _pages(seen):
         url = question.params.get("url")
@@ -176,7 +176,7 @@ def the_url_is_https(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("elicit.url.no-user-data", reads=_ASKED)
-def the_url_says_nothing_of_the_user(seen: Sitting) -> Iterator[Note]:
+def the_url_says_nothing_of_the_user(seen: ProbeSession) -> Iterator[Note]:
     """No credentials and no address in it."""
     for question in _pages(seen):
         parts = _split(question.params.get("url"))
@@ -198,7 +198,7 @@ def the_url_says_nothing_of_the_user(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("elicit.form.no-clickable", reads=_ASKED)
-def forms_have_no_links(seen: Sitting) -> Iterator[Note]:
+def forms_have_no_links(seen: ProbeSession) -> Iterator[Note]:
     """No URL in the message or the texts of a field, unless the field is for a URL."""
     for question in _forms(seen):
         link = next(filter(None, map(_LINK.search, _texts(question))), None)

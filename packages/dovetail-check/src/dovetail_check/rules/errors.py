@@ -8,9 +8,9 @@ from typing import Any
 from dovetail.spec import keys
 from dovetail_check.exchanges import Exchange, Heard
 from dovetail_check.http_traffic import is_refused
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
 from dovetail_check.rules.reading import errors_in, lived_on, loose_answers
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -23,7 +23,7 @@ _OLD_NOT_FOUND, _OLD_URL_ELICITATION = -32002, -32042
 
 
 @rule("base.error.shape")
-def errors_have_code_and_message(seen: Sitting) -> Iterator[Note]:
+def errors_have_code_and_message(seen: ProbeSession) -> Iterator[Note]:
     """Both are there."""
     for heard, _ in errors_in(seen):
         error = heard.message["error"]
@@ -38,7 +38,7 @@ def errors_have_code_and_message(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.error.code-integer")
-def codes_are_integers(seen: Sitting) -> Iterator[Note]:
+def codes_are_integers(seen: ProbeSession) -> Iterator[Note]:
     """Not a string, not a fraction."""
     for heard, code in errors_in(seen):
         if (isinstance(code, int) and not isinstance(code, bool)) or (
@@ -50,7 +50,7 @@ def codes_are_integers(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.error.message-concise")
-def messages_of_errors_are_short(seen: Sitting) -> Iterator[Note]:
+def messages_of_errors_are_short(seen: ProbeSession) -> Iterator[Note]:
     """One sentence: no line breaks, no stack trace, not a page."""
     for heard, _ in errors_in(seen):
         error = heard.message["error"]
@@ -80,14 +80,14 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 @rule("base.error.method-not-found", reads=("errors",))
-def an_unknown_method_is_not_found(seen: Sitting) -> Iterator[Note]:
+def an_unknown_method_is_not_found(seen: ProbeSession) -> Iterator[Note]:
     """-32601."""
     for exchange in seen.tagged("errors/unknown-method"):
         yield _due(exchange, -32601)
 
 
 @rule("base.error.invalid-params", reads=("errors",))
-def missing_params_are_invalid(seen: Sitting) -> Iterator[Note]:
+def missing_params_are_invalid(seen: ProbeSession) -> Iterator[Note]:
     """-32602 where the param that a method cannot do without is missing."""
     for exchange in seen.tagged("errors/no-params"):
         yield _due(exchange, -32602)
@@ -100,7 +100,7 @@ def _due(exchange: Exchange, code: int) -> Note:
 
 
 @rule("base.error.parse-error", reads=("garbage",))
-def what_is_no_json_is_a_parse_error(seen: Sitting) -> Iterator[Note]:
+def what_is_no_json_is_a_parse_error(seen: ProbeSession) -> Iterator[Note]:
     """-32700, and the server lives on."""
     for exchange in seen.tagged("garbage/truncated"):
         codes = _codes(exchange, loose_answers(seen, exchange))
@@ -122,7 +122,7 @@ def what_is_no_json_is_a_parse_error(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.error.invalid-request", reads=("garbage",))
-def what_is_no_request_is_invalid(seen: Sitting) -> Iterator[Note]:
+def what_is_no_request_is_invalid(seen: ProbeSession) -> Iterator[Note]:
     """-32600 for JSON that has an id and is no request."""
     for exchange in seen.tagged("garbage/wrong-version", "garbage/method-is-a-number"):
         codes = _codes(exchange, loose_answers(seen, exchange))
@@ -158,7 +158,7 @@ def _in(code: Any, low: int, high: int) -> bool:
 
 
 @rule("base.errcode.no-new-legacy", reads=("errors",))
-def no_code_is_minted_in_the_old_range(seen: Sitting) -> Iterator[Note]:
+def no_code_is_minted_in_the_old_range(seen: ProbeSession) -> Iterator[Note]:
     """Whether a code there is new cannot be told from outside."""
     for heard, code in errors_in(seen):
         if _in(code, -32019, -32000) and code != _OLD_NOT_FOUND:
@@ -168,7 +168,7 @@ def no_code_is_minted_in_the_old_range(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.errcode.avoid-legacy", reads=("errors",))
-def the_old_range_is_left_alone(seen: Sitting) -> Iterator[Note]:
+def the_old_range_is_left_alone(seen: ProbeSession) -> Iterator[Note]:
     """-32000 to -32019."""
     for heard, code in errors_in(seen):
         if _in(code, -32019, -32000):
@@ -178,7 +178,7 @@ def the_old_range_is_left_alone(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.errcode.reserved-undefined", reads=("errors",))
-def reserved_codes_are_defined_ones(seen: Sitting) -> Iterator[Note]:
+def reserved_codes_are_defined_ones(seen: ProbeSession) -> Iterator[Note]:
     """-32020 to -32099 are the specification's."""
     for heard, code in errors_in(seen):
         is_reserved = _in(code, -32099, -32020) and code != _OLD_URL_ELICITATION
@@ -189,21 +189,21 @@ def reserved_codes_are_defined_ones(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.errcode.no-32002", reads=("errors",))
-def the_old_code_for_not_found_is_gone(seen: Sitting) -> Iterator[Note]:
+def the_old_code_for_not_found_is_gone(seen: ProbeSession) -> Iterator[Note]:
     """-32002."""
     for heard, code in errors_in(seen):
         yield broken(heard, "code -32002") if code == _OLD_NOT_FOUND else kept(heard)
 
 
 @rule("base.errcode.no-32042", reads=("errors",))
-def the_old_code_for_urls_is_gone(seen: Sitting) -> Iterator[Note]:
+def the_old_code_for_urls_is_gone(seen: ProbeSession) -> Iterator[Note]:
     """-32042."""
     for heard, code in errors_in(seen):
         yield broken(heard, "code -32042") if code == _OLD_URL_ELICITATION else kept(heard)
 
 
 @rule("base.errcode.own-codes-outside", reads=("errors",))
-def own_codes_are_outside_the_reserved_range(seen: Sitting) -> Iterator[Note]:
+def own_codes_are_outside_the_reserved_range(seen: ProbeSession) -> Iterator[Note]:
     """-32768 to -32100 have only the codes of JSON-RPC itself."""
     for heard, code in errors_in(seen):
         if _in(code, -32768, -32100) and code not in _JSON_RPC:
@@ -213,7 +213,7 @@ def own_codes_are_outside_the_reserved_range(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.errcode.reserved-meaning", reads=("errors", "strange-version"))
-def defined_codes_mean_what_is_written(seen: Sitting) -> Iterator[Note]:
+def defined_codes_mean_what_is_written(seen: ProbeSession) -> Iterator[Note]:
     """-32020, -32021 and -32022 answer only what they were made for."""
     for heard, code in errors_in(seen):
         if code not in _DEFINED or heard.exchange is None:
@@ -222,7 +222,7 @@ def defined_codes_mean_what_is_written(seen: Sitting) -> Iterator[Note]:
         yield kept(heard) if wrong is None else broken(heard, f"code {code}, but {wrong}")
 
 
-def _misused(seen: Sitting, exchange: Exchange, code: int) -> str | None:
+def _misused(seen: ProbeSession, exchange: Exchange, code: int) -> str | None:
     meta = exchange.params.get("_meta")
     meta = meta if isinstance(meta, dict) else {}
     if code == _UNSUPPORTED_VERSION and meta.get(keys.PROTOCOL_VERSION) == seen.revision.date:

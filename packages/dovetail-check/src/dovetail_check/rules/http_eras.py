@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dovetail.spec import keys
 from dovetail_check.exchanges import Heard
 from dovetail_check.http_traffic import LISTEN, is_refused, reply_streams
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.probes.http_eras import CLOSED_ID
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.http_streams import judge_relation
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept
 
 __all__ = ["is_dual"]
@@ -26,19 +26,19 @@ _REQUEST_SCOPED = ("notifications/progress", "notifications/message")
 _DUAL = "the server speaks to legacy clients as well"
 
 
-def is_dual(seen: Sitting) -> bool:
+def is_dual(seen: ProbeSession) -> bool:
     """Whether the server took a handshake too."""
     return any(exchange.result is not None for exchange in seen.tagged("http-eras/initialize"))
 
 
 @rule("patterns.no-server-requests")
-def the_server_asks_nothing(seen: Sitting) -> Iterator[Note]:
+def the_server_asks_nothing(seen: ProbeSession) -> Iterator[Note]:
     """No message of the server is a request."""
     yield from _judge_requests(seen.heard)
 
 
 @rule("http2.sse.no-requests")
-def no_requests_on_streams(seen: Sitting) -> Iterator[Note]:
+def no_requests_on_streams(seen: ProbeSession) -> Iterator[Note]:
     """No event of a stream is a request."""
     yield from _judge_requests([heard for heard in seen.heard if heard.frame.kind == "event"])
 
@@ -52,7 +52,7 @@ def _judge_requests(all_heard: list[Heard]) -> Iterator[Note]:
 
 
 @rule("http2.sse.related-only")
-def notifications_belong_to_their_request(seen: Sitting) -> Iterator[Note]:
+def notifications_belong_to_their_request(seen: ProbeSession) -> Iterator[Note]:
     """Progress is that of the request, and nothing comes that a subscription is for."""
     for exchange in reply_streams(seen):
         for heard in exchange.heard:
@@ -66,7 +66,7 @@ def notifications_belong_to_their_request(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http2.sse.no-request-notifs-on-listen")
-def a_subscription_carries_changes_only(seen: Sitting) -> Iterator[Note]:
+def a_subscription_carries_changes_only(seen: ProbeSession) -> Iterator[Note]:
     """Progress and log messages come where they belong, not there."""
     for exchange in seen.sent(LISTEN):
         if not exchange.is_stream:
@@ -79,7 +79,7 @@ def a_subscription_carries_changes_only(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http2.sse.accel-buffering")
-def streams_ask_proxies_not_to_buffer(seen: Sitting) -> Iterator[Note]:
+def streams_ask_proxies_not_to_buffer(seen: ProbeSession) -> Iterator[Note]:
     """X-Accel-Buffering: no."""
     for exchange in seen.exchanges:
         if exchange.is_stream:
@@ -91,7 +91,7 @@ def streams_ask_proxies_not_to_buffer(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http2.cancel.silence", reads=("http-hang-up",))
-def what_was_hung_up_is_over(seen: Sitting) -> Iterator[Note]:
+def what_was_hung_up_is_over(seen: ProbeSession) -> Iterator[Note]:
     """Nothing comes for a subscription after its stream was closed."""
     listened = [one for one in seen.tagged("http-hang-up") if one.id == CLOSED_ID]
     for exchange in listened:
@@ -115,7 +115,7 @@ def _is_about(heard: Heard) -> bool:
 
 
 @rule("http2.version-header.absent-reject", reads=("http-eras",))
-def a_missing_version_is_refused(seen: Sitting) -> Iterator[Note]:
+def a_missing_version_is_refused(seen: ProbeSession) -> Iterator[Note]:
     """A server of modern clients only does not guess."""
     if is_dual(seen):
         yield absent(_DUAL)
@@ -129,7 +129,7 @@ def a_missing_version_is_refused(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http2.legacy.get-delete-405", reads=("http-eras",))
-def other_verbs_get_405(seen: Sitting) -> Iterator[Note]:
+def other_verbs_get_405(seen: ProbeSession) -> Iterator[Note]:
     """GET and DELETE mean nothing to a server of modern clients only."""
     if is_dual(seen):
         yield absent(_DUAL)
@@ -142,7 +142,7 @@ def other_verbs_get_405(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http2.legacy.ignore-session", reads=("http-eras",))
-def sessions_are_ignored(seen: Sitting) -> Iterator[Note]:
+def sessions_are_ignored(seen: ProbeSession) -> Iterator[Note]:
     """A session id changes nothing, and none is given out, by a server of modern clients only."""
     if is_dual(seen):
         yield absent(_DUAL)
@@ -160,7 +160,7 @@ def sessions_are_ignored(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http2.legacy.ignore-last-event-id", reads=("http-eras",))
-def last_event_ids_are_ignored(seen: Sitting) -> Iterator[Note]:
+def last_event_ids_are_ignored(seen: ProbeSession) -> Iterator[Note]:
     """Last-Event-ID changes nothing for a server of modern clients only."""
     if is_dual(seen):
         yield absent(_DUAL)

@@ -13,9 +13,9 @@ from dovetail_check.http_traffic import (
     session_of,
     token_of,
 )
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.http_streams import PROGRESS
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -28,7 +28,7 @@ _NO_STREAM = "the server offers no stream for GET"
 
 
 @rule("http.endpoint.post-get", reads=("http-get",))
-def one_path_takes_post_and_get(seen: Sitting) -> Iterator[Note]:
+def one_path_takes_post_and_get(seen: ProbeSession) -> Iterator[Note]:
     """What answers POST knows GET as well, be it to refuse it."""
     for exchange in seen.tagged("http-get"):
         if exchange.status == 404:
@@ -38,7 +38,7 @@ def one_path_takes_post_and_get(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.get.sse-or-405", reads=("http-get",))
-def get_opens_a_stream_or_gets_405(seen: Sitting) -> Iterator[Note]:
+def get_opens_a_stream_or_gets_405(seen: ProbeSession) -> Iterator[Note]:
     """Nothing else than these two."""
     for exchange in seen.tagged("http-get"):
         is_good = exchange.status == 405 or (exchange.status == 200 and exchange.is_stream)
@@ -50,7 +50,7 @@ def get_opens_a_stream_or_gets_405(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.get.no-response", reads=("http-get",))
-def no_answers_on_a_get_stream(seen: Sitting) -> Iterator[Note]:
+def no_answers_on_a_get_stream(seen: ProbeSession) -> Iterator[Note]:
     """Answers go to the stream of their request."""
     streams = get_streams(seen)
     for exchange in streams:
@@ -65,7 +65,7 @@ def no_answers_on_a_get_stream(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.get.unrelated", reads=("http-get",))
-def no_progress_on_a_get_stream(seen: Sitting) -> Iterator[Note]:
+def no_progress_on_a_get_stream(seen: ProbeSession) -> Iterator[Note]:
     """What belongs to a running request does not come on the stream for everything else."""
     tokens = [token for one in seen.exchanges if is_request(one) and (token := token_of(one))]
     streams = get_streams(seen)
@@ -82,7 +82,7 @@ def no_progress_on_a_get_stream(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.get.retry", reads=("http-get",))
-def a_dropped_get_stream_says_when_to_come_back(seen: Sitting) -> Iterator[Note]:
+def a_dropped_get_stream_says_when_to_come_back(seen: ProbeSession) -> Iterator[Note]:
     """A server that hangs up has sent a retry."""
     streams = get_streams(seen)
     for exchange in streams:
@@ -99,7 +99,7 @@ def a_dropped_get_stream_says_when_to_come_back(seen: Sitting) -> Iterator[Note]
 
 
 @rule("http.multi.one-stream", reads=("http-get", "http-get-twice"))
-def nothing_is_sent_to_every_stream(seen: Sitting) -> Iterator[Note]:
+def nothing_is_sent_to_every_stream(seen: ProbeSession) -> Iterator[Note]:
     """The same message does not come on two streams of a session at the same time."""
     by_session: dict[str, list[Heard]] = {}
     for exchange in get_streams(seen):

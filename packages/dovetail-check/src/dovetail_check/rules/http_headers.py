@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from dovetail_check.exchanges import Exchange
 from dovetail_check.http_traffic import is_refused
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.http_eras import is_dual
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -38,7 +38,7 @@ def _is_about_something_fake(exchange: Exchange) -> bool:
     return exchange.tag.endswith("/fake")
 
 
-def _judge_refusal(seen: Sitting, *tags: str) -> Iterator[Note]:
+def _judge_refusal(seen: ProbeSession, *tags: str) -> Iterator[Note]:
     """Whether what these tags sent was refused; of what is not there, only the code can tell."""
     for exchange in seen.tagged(*tags):
         if exchange.result is not None:
@@ -63,19 +63,19 @@ def _is_param(name: str) -> bool:
 
 
 @rule("http2.header.method-missing", reads=("http-headers",))
-def a_missing_method_is_refused(seen: Sitting) -> Iterator[Note]:
+def a_missing_method_is_refused(seen: ProbeSession) -> Iterator[Note]:
     """No Mcp-Method."""
     yield from _judge_refusal(seen, "http-headers/method-missing")
 
 
 @rule("http2.header.method-mismatch", reads=("http-headers",))
-def another_method_is_refused(seen: Sitting) -> Iterator[Note]:
+def another_method_is_refused(seen: ProbeSession) -> Iterator[Note]:
     """Mcp-Method of another method than the body's."""
     yield from _judge_refusal(seen, "http-headers/method-mismatch")
 
 
 @rule("http2.header.method-case", reads=("http-headers",))
-def names_have_no_case_and_values_have(seen: Sitting) -> Iterator[Note]:
+def names_have_no_case_and_values_have(seen: ProbeSession) -> Iterator[Note]:
     """`mcp-method` and `MCP-METHOD` are the header; `Server/Discover` is not the method."""
     for exchange in seen.tagged("http-headers/case/lower", "http-headers/case/upper"):
         if exchange.result is not None:
@@ -86,19 +86,19 @@ def names_have_no_case_and_values_have(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http2.header.name-missing", reads=("http-headers",))
-def a_missing_name_is_refused(seen: Sitting) -> Iterator[Note]:
+def a_missing_name_is_refused(seen: ProbeSession) -> Iterator[Note]:
     """No Mcp-Name."""
     yield from _judge_refusal(seen, "http-headers/name-missing")
 
 
 @rule("http2.header.name-mismatch", reads=("http-headers",))
-def another_name_is_refused(seen: Sitting) -> Iterator[Note]:
+def another_name_is_refused(seen: ProbeSession) -> Iterator[Note]:
     """Mcp-Name of something else than the body's."""
     yield from _judge_refusal(seen, "http-headers/name-mismatch")
 
 
 @rule("http2.header.name-base64", reads=("http-headers",))
-def a_wrapped_name_is_unwrapped(seen: Sitting) -> Iterator[Note]:
+def a_wrapped_name_is_unwrapped(seen: ProbeSession) -> Iterator[Note]:
     """Mcp-Name in base64 says the same as the plain one."""
     for exchange in seen.tagged("http-headers/name-base64"):
         if exchange.code == HEADER_MISMATCH:
@@ -108,7 +108,7 @@ def a_wrapped_name_is_unwrapped(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http2.header.reject-status", reads=("http-headers", "http-params"))
-def a_refusal_for_headers_has_status_400(seen: Sitting) -> Iterator[Note]:
+def a_refusal_for_headers_has_status_400(seen: ProbeSession) -> Iterator[Note]:
     """400, whatever was wrong with them."""
     for exchange in seen.tagged(*_REFUSED):
         if exchange.result is not None or exchange.status is None:
@@ -120,7 +120,7 @@ def a_refusal_for_headers_has_status_400(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http2.header.reject-code", reads=("http-headers", "http-params"))
-def a_refusal_for_headers_has_its_code(seen: Sitting) -> Iterator[Note]:
+def a_refusal_for_headers_has_its_code(seen: ProbeSession) -> Iterator[Note]:
     """-32020, in an error of JSON-RPC."""
     for exchange in seen.tagged(*_REFUSED):
         if exchange.result is not None or exchange.status is None:
@@ -133,7 +133,7 @@ def a_refusal_for_headers_has_its_code(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http2.version-header.mismatch", reads=("http-headers", "http-eras"))
-def another_version_is_refused(seen: Sitting) -> Iterator[Note]:
+def another_version_is_refused(seen: ProbeSession) -> Iterator[Note]:
     """The header says another version than the body."""
     for exchange in seen.tagged("http-headers/version-mismatch"):
         if exchange.result is not None:
@@ -149,7 +149,7 @@ def another_version_is_refused(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http2.version-header.unsupported", reads=("http-headers",))
-def an_unknown_version_is_refused_with_the_known_ones(seen: Sitting) -> Iterator[Note]:
+def an_unknown_version_is_refused_with_the_known_ones(seen: ProbeSession) -> Iterator[Note]:
     """400, -32022 and the versions that are spoken."""
     for exchange in seen.tagged("http-headers/version-unsupported"):
         if exchange.status is None:
@@ -166,7 +166,7 @@ def an_unknown_version_is_refused_with_the_known_ones(seen: Sitting) -> Iterator
 
 
 @rule("http2.method.unknown-404", reads=("http-headers",))
-def an_unknown_method_gets_404(seen: Sitting) -> Iterator[Note]:
+def an_unknown_method_gets_404(seen: ProbeSession) -> Iterator[Note]:
     """404 and -32601."""
     for exchange in seen.tagged("http-headers/unknown-method"):
         if exchange.status == 404 and exchange.code == METHOD_NOT_FOUND:
@@ -179,20 +179,20 @@ def an_unknown_method_gets_404(seen: Sitting) -> Iterator[Note]:
 # -- arguments ----------------------------------------------------------------------------------
 
 
-def _without_marks(seen: Sitting) -> Iterator[Note]:
+def _without_marks(seen: ProbeSession) -> Iterator[Note]:
     if seen.listed("tools") and not seen.tagged("http-params"):
         yield absent("no tool that may be called wants an argument in a header")
 
 
 @rule("http2.header.invalid-chars", reads=("http-params",))
-def letters_that_no_header_has_are_refused(seen: Sitting) -> Iterator[Note]:
+def letters_that_no_header_has_are_refused(seen: ProbeSession) -> Iterator[Note]:
     """Mcp-Param-* with bytes beyond ASCII."""
     yield from _judge_refusal(seen, "http-params/invalid")
     yield from _without_marks(seen)
 
 
 @rule("http2.param.match", reads=("http-params",))
-def another_argument_is_refused(seen: Sitting) -> Iterator[Note]:
+def another_argument_is_refused(seen: ProbeSession) -> Iterator[Note]:
     """Mcp-Param-* that says something else than the body; what fits is served."""
     for exchange in seen.tagged("http-params/fits"):
         if exchange.code == HEADER_MISMATCH:
@@ -202,14 +202,14 @@ def another_argument_is_refused(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http2.param.missing-reject", reads=("http-params",))
-def a_missing_argument_is_refused(seen: Sitting) -> Iterator[Note]:
+def a_missing_argument_is_refused(seen: ProbeSession) -> Iterator[Note]:
     """No Mcp-Param-* for an argument that is in the body."""
     yield from _judge_refusal(seen, "http-params/missing")
     yield from _without_marks(seen)
 
 
 @rule("http2.param.null-not-expected", reads=("http-params",))
-def no_header_for_no_argument(seen: Sitting) -> Iterator[Note]:
+def no_header_for_no_argument(seen: ProbeSession) -> Iterator[Note]:
     """A call without the argument needs no header for it."""
     for exchange in seen.tagged("http-params/absent"):
         if exchange.code == HEADER_MISMATCH:
@@ -220,7 +220,7 @@ def no_header_for_no_argument(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http2.param.integer-numeric", reads=("http-params",))
-def numbers_are_compared_as_numbers(seen: Sitting) -> Iterator[Note]:
+def numbers_are_compared_as_numbers(seen: ProbeSession) -> Iterator[Note]:
     """42.0 in the header is 42 in the body."""
     for exchange in seen.tagged("http-params/number"):
         if exchange.code == HEADER_MISMATCH:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dovetail_check.exchanges import Exchange
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
 from dovetail_check.safety import is_loopback
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -24,7 +24,7 @@ def _is_local(exchange: Exchange) -> bool:
     return is_loopback(exchange.sent.url or "")
 
 
-def _judge_origins(seen: Sitting) -> Iterator[Note]:
+def _judge_origins(seen: ProbeSession) -> Iterator[Note]:
     for exchange in seen.tagged("http-origin"):
         origin = exchange.sent.header("origin")
         if exchange.status is None:
@@ -44,19 +44,19 @@ def _judge_origins(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.origin.validate", reads=("http-origin",))
-def foreign_pages_are_refused(seen: Sitting) -> Iterator[Note]:
+def foreign_pages_are_refused(seen: ProbeSession) -> Iterator[Note]:
     """A page of another site gets nothing from a server on this machine."""
     yield from _judge_origins(seen)
 
 
 @rule("sse.origin", reads=("http-origin",))
-def foreign_pages_are_refused_by_the_old_transport(seen: Sitting) -> Iterator[Note]:
+def foreign_pages_are_refused_by_the_old_transport(seen: ProbeSession) -> Iterator[Note]:
     """The same at both endpoints of HTTP+SSE."""
     yield from _judge_origins(seen)
 
 
 @rule("http.origin.403", reads=("http-origin",))
-def a_foreign_origin_gets_403(seen: Sitting) -> Iterator[Note]:
+def a_foreign_origin_gets_403(seen: ProbeSession) -> Iterator[Note]:
     """The status of the refusal."""
     for exchange in seen.tagged("http-origin/foreign"):
         if exchange.status == 403:
@@ -70,7 +70,7 @@ def a_foreign_origin_gets_403(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.origin.403-body", reads=("http-origin",))
-def the_body_of_a_403_has_no_id(seen: Sitting) -> Iterator[Note]:
+def the_body_of_a_403_has_no_id(seen: ProbeSession) -> Iterator[Note]:
     """Where the refusal is an error of JSON-RPC, it names no request."""
     for exchange in seen.tagged("http-origin"):
         if exchange.status == 403 and exchange.answer is not None:
@@ -81,7 +81,7 @@ def the_body_of_a_403_has_no_id(seen: Sitting) -> Iterator[Note]:
                 yield broken(exchange, f"the error has the id {id!r}; none was due")
 
 
-def _judge_reach(seen: Sitting) -> Iterator[Note]:
+def _judge_reach(seen: ProbeSession) -> Iterator[Note]:
     for exchange in seen.tagged("http-reach/other"):
         if exchange.status is not None:
             text = "a local server is to be reached by this machine only"
@@ -94,18 +94,18 @@ def _judge_reach(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.bind-localhost", reads=("http-reach",))
-def a_local_server_is_local(seen: Sitting) -> Iterator[Note]:
+def a_local_server_is_local(seen: ProbeSession) -> Iterator[Note]:
     """It does not answer at other addresses of the machine."""
     yield from _judge_reach(seen)
 
 
 @rule("sse.bind-localhost", reads=("http-reach",))
-def a_local_server_of_the_old_transport_is_local(seen: Sitting) -> Iterator[Note]:
+def a_local_server_of_the_old_transport_is_local(seen: ProbeSession) -> Iterator[Note]:
     """It does not answer at other addresses of the machine."""
     yield from _judge_reach(seen)
 
 
-def _judge_anonymous(seen: Sitting) -> Iterator[Note]:
+def _judge_anonymous(seen: ProbeSession) -> Iterator[Note]:
     opening = seen.opening
     if opening is None:
         return
@@ -118,19 +118,19 @@ def _judge_anonymous(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.authenticate")
-def clients_are_authenticated(seen: Sitting) -> Iterator[Note]:
+def clients_are_authenticated(seen: ProbeSession) -> Iterator[Note]:
     """A server on the network does not serve clients that say nothing of who they are."""
     yield from _judge_anonymous(seen)
 
 
 @rule("sse.authenticate")
-def clients_of_the_old_transport_are_authenticated(seen: Sitting) -> Iterator[Note]:
+def clients_of_the_old_transport_are_authenticated(seen: ProbeSession) -> Iterator[Note]:
     """A server on the network does not serve clients that say nothing of who they are."""
     yield from _judge_anonymous(seen)
 
 
 @rule("sbp.local-restrict")
-def a_local_server_is_restricted(seen: Sitting) -> Iterator[Note]:
+def a_local_server_is_restricted(seen: ProbeSession) -> Iterator[Note]:
     """stdio, or HTTP that asks for a token; other restrictions cannot be seen from here."""
     opening = seen.opening
     if opening is None:

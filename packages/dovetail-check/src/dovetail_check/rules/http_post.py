@@ -12,8 +12,8 @@ from dovetail_check.http_traffic import (
     is_response,
     media_type,
 )
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -26,7 +26,7 @@ unjudged["http.compat.old-sse"] = "a permission: nothing to break"
 _TYPES = ("application/json", "text/event-stream")
 
 
-def _told(seen: Sitting) -> list[Exchange]:
+def _told(seen: ProbeSession) -> list[Exchange]:
     """What was posted that no answer is due to, and got a response."""
     return [
         exchange
@@ -37,7 +37,7 @@ def _told(seen: Sitting) -> list[Exchange]:
 
 
 @rule("http.post.notification-202", reads=("http-post",))
-def a_notification_gets_202(seen: Sitting) -> Iterator[Note]:
+def a_notification_gets_202(seen: ProbeSession) -> Iterator[Note]:
     """Accepted: 202. Refused is another rule's business."""
     for exchange in _told(seen):
         if exchange.status == 202:
@@ -52,7 +52,7 @@ def a_notification_gets_202(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.post.notification-empty", reads=("http-post",))
-def a_202_has_no_body(seen: Sitting) -> Iterator[Note]:
+def a_202_has_no_body(seen: ProbeSession) -> Iterator[Note]:
     """Nothing comes with 202."""
     for exchange in _told(seen):
         if exchange.status != 202:
@@ -65,7 +65,7 @@ def a_202_has_no_body(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.post.notification-refused", reads=("http-post",))
-def a_refused_notification_gets_an_error_status(seen: Sitting) -> Iterator[Note]:
+def a_refused_notification_gets_an_error_status(seen: ProbeSession) -> Iterator[Note]:
     """An error never comes with a status of success."""
     for exchange in _told(seen):
         if is_refused(exchange):
@@ -76,7 +76,7 @@ def a_refused_notification_gets_an_error_status(seen: Sitting) -> Iterator[Note]
 
 
 @rule("http.post.refused-body", reads=("http-post",))
-def the_body_of_a_refusal_has_no_id(seen: Sitting) -> Iterator[Note]:
+def the_body_of_a_refusal_has_no_id(seen: ProbeSession) -> Iterator[Note]:
     """Where a refused notification is answered with an error, the error names no request."""
     for exchange in _told(seen):
         if is_refused(exchange) and exchange.error is not None and exchange.answer is not None:
@@ -88,7 +88,7 @@ def the_body_of_a_refusal_has_no_id(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.post.content-type")
-def a_request_is_answered_in_a_known_type(seen: Sitting) -> Iterator[Note]:
+def a_request_is_answered_in_a_known_type(seen: ProbeSession) -> Iterator[Note]:
     """JSON or a stream of events, whatever the answer is."""
     for exchange in seen.exchanges:
         if not is_request(exchange) or not 200 <= (exchange.status or 0) < 300:

@@ -6,26 +6,26 @@ from collections.abc import Iterator
 
 from dovetail_check.exchanges import Exchange
 from dovetail_check.http_traffic import events_of, reply_streams, session_of
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept
 
 __all__: list[str] = []
 
 
 @rule("http.resume.same-stream", reads=("http-resume",))
-def nothing_of_another_stream_is_sent_again(seen: Sitting) -> Iterator[Note]:
+def nothing_of_another_stream_is_sent_again(seen: ProbeSession) -> Iterator[Note]:
     """Answers on a stream that was picked up are those to its own request."""
     yield from _judge_resumed(seen)
 
 
 @rule("http.sse.event-id-stream", reads=("http-resume",))
-def an_event_id_leads_to_its_stream(seen: Sitting) -> Iterator[Note]:
+def an_event_id_leads_to_its_stream(seen: ProbeSession) -> Iterator[Note]:
     """The id of an event is enough to find the stream that it was on."""
     yield from _judge_resumed(seen)
 
 
-def _judge_resumed(seen: Sitting) -> Iterator[Note]:
+def _judge_resumed(seen: ProbeSession) -> Iterator[Note]:
     resumed = seen.tagged("http-resume")
     for exchange in resumed:
         origin = _origin(seen, exchange)
@@ -45,7 +45,7 @@ def _judge_resumed(seen: Sitting) -> Iterator[Note]:
         yield absent("the events of streams have no ids")
 
 
-def _origin(seen: Sitting, resumed: Exchange) -> Exchange | None:
+def _origin(seen: ProbeSession, resumed: Exchange) -> Exchange | None:
     """The request on whose stream the event id was given out, in the same session."""
     event_id = resumed.sent.header("last-event-id")
     for exchange in reply_streams(seen):

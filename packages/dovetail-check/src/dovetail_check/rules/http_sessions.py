@@ -10,8 +10,8 @@ from itertools import takewhile
 
 from dovetail_check.exchanges import Exchange
 from dovetail_check.http_traffic import is_refused
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
 
 __all__ = ["weakness_of"]
@@ -38,7 +38,7 @@ _VISIBLE_LETTERS = 94
 _NONE_GIVEN = "the server gives out no session ids"
 
 
-def _given(seen: Sitting) -> list[tuple[Exchange, str]]:
+def _given(seen: ProbeSession) -> list[tuple[Exchange, str]]:
     """Every session id that came with the answer to an initialize."""
     return [
         (exchange, id)
@@ -47,13 +47,13 @@ def _given(seen: Sitting) -> list[tuple[Exchange, str]]:
     ]
 
 
-def _why_none(seen: Sitting) -> Iterator[Note]:
+def _why_none(seen: ProbeSession) -> Iterator[Note]:
     if seen.opening is not None and not _given(seen):
         yield absent(_NONE_GIVEN)
 
 
 @rule("http.session.ascii")
-def session_ids_are_visible_ascii(seen: Sitting) -> Iterator[Note]:
+def session_ids_are_visible_ascii(seen: ProbeSession) -> Iterator[Note]:
     """0x21 to 0x7E, at least one of them."""
     for exchange, id in _given(seen):
         if _VISIBLE.fullmatch(id):
@@ -64,18 +64,18 @@ def session_ids_are_visible_ascii(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.session.random", reads=("http-sessions",))
-def session_ids_cannot_be_guessed(seen: Sitting) -> Iterator[Note]:
+def session_ids_cannot_be_guessed(seen: ProbeSession) -> Iterator[Note]:
     """All differ, in enough places."""
     yield from _judge_ids(seen)
 
 
 @rule("sbp.session-nondeterministic", reads=("http-sessions",))
-def session_ids_cannot_be_foretold(seen: Sitting) -> Iterator[Note]:
+def session_ids_cannot_be_foretold(seen: ProbeSession) -> Iterator[Note]:
     """The best practices say MUST to what the transport says SHOULD to."""
     yield from _judge_ids(seen)
 
 
-def _judge_ids(seen: Sitting) -> Iterator[Note]:
+def _judge_ids(seen: ProbeSession) -> Iterator[Note]:
     given = _given(seen)
     if len(given) < 2:
         yield from _why_none(seen)
@@ -111,7 +111,7 @@ def _same_at_the_front(texts: list[str]) -> int:
 
 
 @rule("http.session.missing-400", reads=("http-sessions",))
-def a_missing_session_id_gets_400(seen: Sitting) -> Iterator[Note]:
+def a_missing_session_id_gets_400(seen: ProbeSession) -> Iterator[Note]:
     """Where an id is needed, a request without one is a bad request."""
     for exchange in seen.tagged("http-sessions/missing"):
         if exchange.result is not None:
@@ -125,7 +125,7 @@ def a_missing_session_id_gets_400(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.session.ended-404", reads=("http-sessions",))
-def an_ended_session_gets_404(seen: Sitting) -> Iterator[Note]:
+def an_ended_session_gets_404(seen: ProbeSession) -> Iterator[Note]:
     """A session that DELETE has ended does not exist any more."""
     deletions = seen.tagged("http-sessions/delete")
     deleted = [one for one in deletions if one.status is not None and not is_refused(one)]
@@ -145,7 +145,7 @@ def an_ended_session_gets_404(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.version-header.default", reads=("http-version-header",))
-def a_missing_version_is_no_fault(seen: Sitting) -> Iterator[Note]:
+def a_missing_version_is_no_fault(seen: ProbeSession) -> Iterator[Note]:
     """A request without the header is served."""
     for exchange in seen.tagged("http-version-header/absent"):
         if is_refused(exchange):
@@ -157,7 +157,7 @@ def a_missing_version_is_no_fault(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.version-header.invalid-400", reads=("http-version-header",))
-def an_impossible_version_gets_400(seen: Sitting) -> Iterator[Note]:
+def an_impossible_version_gets_400(seen: ProbeSession) -> Iterator[Note]:
     """What is no version, or none of the server's, is a bad request."""
     for exchange in seen.tagged("http-version-header/invalid"):
         version = exchange.sent.header("mcp-protocol-version")

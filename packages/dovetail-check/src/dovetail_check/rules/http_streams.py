@@ -15,8 +15,8 @@ from dovetail_check.http_traffic import (
     token_of,
 )
 from dovetail_check.lines.http_line import END_OF_STREAM
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept
 
 __all__: list[str] = []
@@ -35,7 +35,7 @@ PROGRESS = "notifications/progress"
 
 
 @rule("http.sse.wire-format")
-def an_event_carries_one_message(seen: Sitting) -> Iterator[Note]:
+def an_event_carries_one_message(seen: ProbeSession) -> Iterator[Note]:
     """The data of each event is JSON; events without data carry nothing."""
     for exchange in seen.exchanges:
         for frame in events_of(exchange) if exchange.is_stream else ():
@@ -51,7 +51,7 @@ def an_event_carries_one_message(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.sse.prime")
-def a_stream_begins_with_an_id(seen: Sitting) -> Iterator[Note]:
+def a_stream_begins_with_an_id(seen: ProbeSession) -> Iterator[Note]:
     """The first event has an id and empty data, so that a client can come back."""
     for exchange in reply_streams(seen):
         version = exchange.sent.header("mcp-protocol-version")
@@ -73,7 +73,7 @@ def _is_dropped(exchange: Exchange) -> bool:
 
 
 @rule("http.sse.retry")
-def a_dropped_stream_says_when_to_come_back(seen: Sitting) -> Iterator[Note]:
+def a_dropped_stream_says_when_to_come_back(seen: ProbeSession) -> Iterator[Note]:
     """A connection that ends before the answer has named a time to wait."""
     dropped = [exchange for exchange in reply_streams(seen) if _is_dropped(exchange)]
     for exchange in dropped:
@@ -86,7 +86,7 @@ def a_dropped_stream_says_when_to_come_back(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.sse.response")
-def a_stream_has_the_answer(seen: Sitting) -> Iterator[Note]:
+def a_stream_has_the_answer(seen: ProbeSession) -> Iterator[Note]:
     """The answer comes on the stream of its request."""
     for exchange in reply_streams(seen):
         can_go_on = any(frame.event_id for frame in events_of(exchange))
@@ -97,7 +97,7 @@ def a_stream_has_the_answer(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.sse.no-early-close")
-def a_stream_stays_until_the_answer(seen: Sitting) -> Iterator[Note]:
+def a_stream_stays_until_the_answer(seen: ProbeSession) -> Iterator[Note]:
     """The server does not end a stream that still owes an answer."""
     for exchange in reply_streams(seen):
         if exchange.answer is not None:
@@ -107,7 +107,7 @@ def a_stream_stays_until_the_answer(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.sse.end-after-response")
-def a_stream_ends_with_the_answer(seen: Sitting) -> Iterator[Note]:
+def a_stream_ends_with_the_answer(seen: ProbeSession) -> Iterator[Note]:
     """The connection is closed soon after the answer."""
     for exchange in reply_streams(seen):
         end, answer = end_of(exchange), exchange.answer
@@ -121,7 +121,7 @@ def a_stream_ends_with_the_answer(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("http.sse.related-only")
-def a_stream_is_about_its_request(seen: Sitting) -> Iterator[Note]:
+def a_stream_is_about_its_request(seen: ProbeSession) -> Iterator[Note]:
     """Progress on a stream is that of its own request."""
     for exchange in reply_streams(seen):
         for heard in exchange.heard:
@@ -143,7 +143,7 @@ def judge_relation(exchange: Exchange, heard: Heard) -> Iterator[Note]:
 
 
 @rule("http.sse.event-id-unique")
-def event_ids_are_unique(seen: Sitting) -> Iterator[Note]:
+def event_ids_are_unique(seen: ProbeSession) -> Iterator[Note]:
     """No id twice in a session; what is picked up again repeats ids, and is not counted."""
     known: dict[tuple[str, str], int] = {}
     for exchange in [*reply_streams(seen), *get_streams(seen)]:

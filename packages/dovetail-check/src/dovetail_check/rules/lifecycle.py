@@ -7,9 +7,9 @@ from typing import Any
 
 from dovetail_check import shapes
 from dovetail_check.exchanges import Exchange, Heard
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.reading import is_message, messages
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -38,7 +38,7 @@ _DECLARED = {
 
 
 @rule("lifecycle.init.first", reads=("unopened",))
-def requests_before_the_opening(seen: Sitting) -> Iterator[Note]:
+def requests_before_the_opening(seen: ProbeSession) -> Iterator[Note]:
     """Told, not judged: the duty is the client's. Only an end of the server is a fault."""
     for exchange in seen.tagged("unopened/early"):
         if exchange.failure is not None and not seen.is_http:
@@ -48,7 +48,7 @@ def requests_before_the_opening(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("lifecycle.init.result")
-def initialize_is_answered_in_full(seen: Sitting) -> Iterator[Note]:
+def initialize_is_answered_in_full(seen: ProbeSession) -> Iterator[Note]:
     """protocolVersion, capabilities and serverInfo, each as the schema has it."""
     for exchange in seen.sent("initialize"):
         if exchange.result is None:
@@ -62,7 +62,7 @@ def initialize_is_answered_in_full(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("lifecycle.init.serverinfo-fields")
-def server_info_has_name_and_version(seen: Sitting) -> Iterator[Note]:
+def server_info_has_name_and_version(seen: ProbeSession) -> Iterator[Note]:
     """Both are strings."""
     for exchange in seen.sent("initialize"):
         info = (exchange.result or {}).get("serverInfo")
@@ -76,7 +76,7 @@ def server_info_has_name_and_version(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("lifecycle.init.no-early-requests", reads=("unopened",))
-def nothing_is_asked_before_initialized(seen: Sitting) -> Iterator[Note]:
+def nothing_is_asked_before_initialized(seen: ProbeSession) -> Iterator[Note]:
     """Until the client says it is ready, the server asks for nothing but ping."""
     for exchange in seen.tagged("unopened/initialize"):
         if exchange.result is None:
@@ -98,7 +98,7 @@ def nothing_is_asked_before_initialized(seen: Sitting) -> Iterator[Note]:
 # lifecycle.operation.version (2025-11-25 basic/lifecycle): what was agreed on holds for every
 # message. Whether it is JSON-RPC at all is another row.
 @rule("lifecycle.operation.version")
-def messages_have_the_shapes_of_the_revision(seen: Sitting) -> Iterator[Note]:
+def messages_have_the_shapes_of_the_revision(seen: ProbeSession) -> Iterator[Note]:
     """Results, requests and notifications are those of the revision that was agreed on."""
     for heard in messages(seen):
         if not isinstance(heard.value, dict) or _is_error(heard):
@@ -132,7 +132,7 @@ def _asked(heard: Heard) -> str | None:
 
 
 @rule("lifecycle.operation.capabilities", reads=("progress",))
-def only_what_was_negotiated_is_used(seen: Sitting) -> Iterator[Note]:
+def only_what_was_negotiated_is_used(seen: ProbeSession) -> Iterator[Note]:
     """The server asks for what the client declared, and tells what itself declared."""
     faults = list(_undeclared(seen))
     yield from faults
@@ -140,7 +140,7 @@ def only_what_was_negotiated_is_used(seen: Sitting) -> Iterator[Note]:
         yield kept(seen.opening)
 
 
-def _undeclared(seen: Sitting) -> Iterator[Note]:
+def _undeclared(seen: ProbeSession) -> Iterator[Note]:
     declared = _clients(seen)
     for heard in seen.heard:
         if not is_message(seen, heard):
@@ -154,7 +154,7 @@ def _undeclared(seen: Sitting) -> Iterator[Note]:
             yield broken(heard, f"{heard.method}, but the server did not declare {due}")
 
 
-def _clients(seen: Sitting) -> dict[str, dict[str, Any]]:
+def _clients(seen: ProbeSession) -> dict[str, dict[str, Any]]:
     """What the client declared, by line."""
     found: dict[str, dict[str, Any]] = {}
     for exchange in seen.sent("initialize"):
@@ -164,7 +164,7 @@ def _clients(seen: Sitting) -> dict[str, dict[str, Any]]:
 
 
 @rule("lifecycle.capability.truthful", reads=("walk", "undeclared"))
-def capabilities_say_what_works(seen: Sitting) -> Iterator[Note]:
+def capabilities_say_what_works(seen: ProbeSession) -> Iterator[Note]:
     """What is declared is served, what is not declared is not."""
     for kind in ("tools", "prompts", "resources"):
         if not seen.has(kind):

@@ -9,8 +9,8 @@ from typing import Any
 
 from dovetail_check.exchanges import Exchange
 from dovetail_check.noting import undeclared
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -23,7 +23,7 @@ _KINDS = (
 )
 
 
-def capability_is_declared(seen: Sitting, kind: str, method: str) -> Iterator[Note]:
+def capability_is_declared(seen: ProbeSession, kind: str, method: str) -> Iterator[Note]:
     """A list that has something in it belongs to a capability that was declared."""
     if seen.has(kind):
         yield kept(seen.opening)
@@ -35,7 +35,7 @@ def capability_is_declared(seen: Sitting, kind: str, method: str) -> Iterator[No
             yield absent(f"the server offers no {kind}")
 
 
-def list_answers(seen: Sitting, kind: str, method: str) -> Iterator[Note]:
+def list_answers(seen: ProbeSession, kind: str, method: str) -> Iterator[Note]:
     """What is declared can be listed."""
     yield from undeclared(seen, kind)
     for page in seen.pages(kind):
@@ -45,7 +45,7 @@ def list_answers(seen: Sitting, kind: str, method: str) -> Iterator[Note]:
             yield broken(page, f"{method} got {page.describe()}; a list of {kind} was due")
 
 
-def list_is_the_same_for_all(seen: Sitting, kind: str, key: str) -> Iterator[Note]:
+def list_is_the_same_for_all(seen: ProbeSession, kind: str, key: str) -> Iterator[Note]:
     """The same items on another connection, and after other requests."""
     yield from undeclared(seen, kind)
     walks = _walks(seen, kind, key)
@@ -66,7 +66,7 @@ def list_is_the_same_for_all(seen: Sitting, kind: str, key: str) -> Iterator[Not
         yield kept(last)
 
 
-def _walks(seen: Sitting, kind: str, key: str) -> list[tuple[Exchange, list[Any]]]:
+def _walks(seen: ProbeSession, kind: str, key: str) -> list[tuple[Exchange, list[Any]]]:
     """The keys of each complete walk: first, again, and on a connection of its own."""
     found = []
     for tag in (f"walk/{kind}", f"walk-again/same/{kind}", f"cold/lists/{kind}"):
@@ -96,7 +96,7 @@ for _kind, _method, _key in _KINDS:
 
 
 @rule("tools.list-order", reads=("walk-again", "cold"))
-def tools_come_in_the_same_order(seen: Sitting) -> Iterator[Note]:
+def tools_come_in_the_same_order(seen: ProbeSession) -> Iterator[Note]:
     """Three walks over the same tools, in one order."""
     yield from undeclared(seen, "tools")
     walks = _walks(seen, "tools", "name")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from dovetail.wire import codec
 from dovetail_check.exchanges import Heard
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -40,7 +40,7 @@ _INTERNAL = {
 }
 
 
-def _messages(seen: Sitting) -> list[tuple[Heard, str]]:
+def _messages(seen: ProbeSession) -> list[tuple[Heard, str]]:
     found = seen.notifications("notifications/message")
     return [(heard, _text(heard)) for heard in found]
 
@@ -55,7 +55,7 @@ def _find(text: str, patterns: dict[str, str]) -> str | None:
     return next((what for what, pattern in patterns.items() if re.search(pattern, text)), None)
 
 
-def _judge_secrets(seen: Sitting) -> Iterator[Note]:
+def _judge_secrets(seen: ProbeSession) -> Iterator[Note]:
     for heard, text in _messages(seen):
         what = _find(text, _SECRETS)
         if what is not None:
@@ -65,18 +65,18 @@ def _judge_secrets(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("logging.remove-sensitive", reads=_PROBES)
-def sensitive_data_is_removed(seen: Sitting) -> Iterator[Note]:
+def sensitive_data_is_removed(seen: ProbeSession) -> Iterator[Note]:
     """No message has the form of a secret."""
     yield from _judge_secrets(seen)
 
 
 @rule("logging.no-secrets", reads=_PROBES)
-def secrets_are_not_logged(seen: Sitting) -> Iterator[Note]:
+def secrets_are_not_logged(seen: ProbeSession) -> Iterator[Note]:
     """No message has the form of a secret."""
     yield from _judge_secrets(seen)
 
 
-def _judge_doubtful(seen: Sitting, patterns: dict[str, str], doubt: str) -> Iterator[Note]:
+def _judge_doubtful(seen: ProbeSession, patterns: dict[str, str], doubt: str) -> Iterator[Note]:
     for heard, text in _messages(seen):
         what = _find(text, patterns)
         if what is not None:
@@ -86,19 +86,19 @@ def _judge_doubtful(seen: Sitting, patterns: dict[str, str], doubt: str) -> Iter
 
 
 @rule("logging.no-pii", reads=_PROBES)
-def persons_are_not_logged(seen: Sitting) -> Iterator[Note]:
+def persons_are_not_logged(seen: ProbeSession) -> Iterator[Note]:
     """What looks like data of a person; a pattern cannot tell whose."""
     yield from _judge_doubtful(seen, _PERSONAL, "not allowed if it is of a real person")
 
 
 @rule("logging.no-internals", reads=_PROBES)
-def internals_are_not_logged(seen: Sitting) -> Iterator[Note]:
+def internals_are_not_logged(seen: ProbeSession) -> Iterator[Note]:
     """Stack traces and paths; a pattern cannot tell whether they help anybody."""
     yield from _judge_doubtful(seen, _INTERNAL, "not allowed if it helps an attacker")
 
 
 @rule("logging.logger-name", reads=_PROBES)
-def logger_names_are_consistent(seen: Sitting) -> Iterator[Note]:
+def logger_names_are_consistent(seen: ProbeSession) -> Iterator[Note]:
     """No two names that differ in case or in their separators only."""
     spellings: dict[str, dict[str, Heard]] = defaultdict(dict)
     for heard in seen.notifications("notifications/message"):

@@ -10,8 +10,8 @@ from dovetail.spec import keys
 from dovetail_check import shapes
 from dovetail_check.exchanges import Exchange, Heard
 from dovetail_check.noting import answered, expect_codes, note_each, undeclared
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -27,7 +27,7 @@ def _rank(level: Any) -> int | None:
 
 
 @rule("logging.capability")
-def who_logs_declares_it(seen: Sitting) -> Iterator[Note]:
+def who_logs_declares_it(seen: ProbeSession) -> Iterator[Note]:
     """Messages come only where logging was declared."""
     messages = seen.notifications(_MESSAGE)
     if not messages:
@@ -40,7 +40,7 @@ def who_logs_declares_it(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("logging.shape", reads=("set-levels", "log-levels"))
-def messages_have_their_shape(seen: Sitting) -> Iterator[Note]:
+def messages_have_their_shape(seen: ProbeSession) -> Iterator[Note]:
     """One of eight levels, and data."""
     yield from undeclared(seen, "logging")
 
@@ -53,7 +53,7 @@ def messages_have_their_shape(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("logging.setlevel", reads=("set-levels",))
-def levels_can_be_set(seen: Sitting) -> Iterator[Note]:
+def levels_can_be_set(seen: ProbeSession) -> Iterator[Note]:
     """Each of the eight, with an empty result."""
     yield from undeclared(seen, "logging")
     for exchange in answered(seen.tagged("set-levels/level")):
@@ -67,7 +67,7 @@ def levels_can_be_set(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("logging.min-level", reads=("set-levels",))
-def quieter_messages_are_kept_back(seen: Sitting) -> Iterator[Note]:
+def quieter_messages_are_kept_back(seen: ProbeSession) -> Iterator[Note]:
     """Nothing below the level that was set comes for what was asked after it."""
     yield from undeclared(seen, "logging")
     for heard in seen.notifications(_MESSAGE):
@@ -82,7 +82,7 @@ def quieter_messages_are_kept_back(seen: Sitting) -> Iterator[Note]:
             yield kept(heard)
 
 
-def _level_in_force(seen: Sitting, heard: Heard) -> Any:
+def _level_in_force(seen: ProbeSession, heard: Heard) -> Any:
     """The level that was set before the request that the message may belong to was sent."""
     before = heard.frame.n if heard.exchange is None else heard.exchange.sent.n
     level = None
@@ -99,7 +99,7 @@ def _level_in_force(seen: Sitting, heard: Heard) -> Any:
 
 
 @rule("logging.invalid-level-32602", reads=("set-levels",))
-def unknown_levels_are_refused(seen: Sitting) -> Iterator[Note]:
+def unknown_levels_are_refused(seen: ProbeSession) -> Iterator[Note]:
     """-32602."""
     yield from undeclared(seen, "logging")
     found = seen.tagged("set-levels/invalid")
@@ -107,7 +107,7 @@ def unknown_levels_are_refused(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("logging.rate-limit", reads=("set-levels", "log-levels"))
-def messages_do_not_flood(seen: Sitting) -> Iterator[Note]:
+def messages_do_not_flood(seen: ProbeSession) -> Iterator[Note]:
     """No more within a second, on one line, than anybody reads."""
     by_line: dict[str, list[Heard]] = defaultdict(list)
     for heard in seen.notifications(_MESSAGE):
@@ -140,7 +140,7 @@ def _wanted(exchange: Exchange) -> Any:
     return meta.get(keys.LOG_LEVEL) if isinstance(meta, dict) else None
 
 
-def _open_at(seen: Sitting, heard: Heard) -> list[Exchange]:
+def _open_at(seen: ProbeSession, heard: Heard) -> list[Exchange]:
     """The requests that a message can belong to: that of its stream, or all that were open."""
     if heard.exchange is not None:
         return [heard.exchange]
@@ -154,7 +154,7 @@ def _open_at(seen: Sitting, heard: Heard) -> list[Exchange]:
     ]
 
 
-def _may_be_late(seen: Sitting, heard: Heard) -> bool:
+def _may_be_late(seen: ProbeSession, heard: Heard) -> bool:
     """Whether a request with logLevel was answered just before, and nothing was asked since."""
     if heard.exchange is not None:
         return False
@@ -170,7 +170,7 @@ def _may_be_late(seen: Sitting, heard: Heard) -> bool:
 
 
 @rule("logging2.opt-in", reads=("tool-calls", "log-levels"))
-def messages_come_only_where_they_are_wanted(seen: Sitting) -> Iterator[Note]:
+def messages_come_only_where_they_are_wanted(seen: ProbeSession) -> Iterator[Note]:
     """No message for a request without logLevel."""
     for heard in seen.notifications(_MESSAGE):
         if any(_wanted(exchange) is not None for exchange in _open_at(seen, heard)):
@@ -193,7 +193,7 @@ def messages_come_only_where_they_are_wanted(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("logging2.level", reads=("log-levels",))
-def messages_are_loud_enough(seen: Sitting) -> Iterator[Note]:
+def messages_are_loud_enough(seen: ProbeSession) -> Iterator[Note]:
     """At or above the level that was asked for, and before the answer."""
     for heard in seen.notifications(_MESSAGE):
         asked = [rank for one in _open_at(seen, heard) if (rank := _rank(_wanted(one))) is not None]
@@ -211,7 +211,7 @@ def messages_are_loud_enough(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("logging2.scoped", reads=("log-levels",))
-def messages_stay_on_the_stream_of_their_request(seen: Sitting) -> Iterator[Note]:
+def messages_stay_on_the_stream_of_their_request(seen: ProbeSession) -> Iterator[Note]:
     """None on a stream of changes."""
     for heard in seen.notifications(_MESSAGE):
         if heard.exchange is None:
@@ -223,14 +223,14 @@ def messages_stay_on_the_stream_of_their_request(seen: Sitting) -> Iterator[Note
 
 
 @rule("logging2.invalid-level-32602", reads=("log-levels",))
-def unknown_wanted_levels_are_refused(seen: Sitting) -> Iterator[Note]:
+def unknown_wanted_levels_are_refused(seen: ProbeSession) -> Iterator[Note]:
     """-32602."""
     found = seen.tagged("log-levels/invalid")
     yield from expect_codes(found, "a logLevel that does not exist", _INVALID_PARAMS)
 
 
 @rule("logging2.deprecated")
-def logging_is_on_its_way_out(seen: Sitting) -> Iterator[Note]:
+def logging_is_on_its_way_out(seen: ProbeSession) -> Iterator[Note]:
     """Whether it is declared; nobody can see whether the server is new."""
     if seen.opening is None:
         return
@@ -245,7 +245,7 @@ def logging_is_on_its_way_out(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("logging2.setlevel-removed", reads=("log-levels",))
-def set_level_is_gone(seen: Sitting) -> Iterator[Note]:
+def set_level_is_gone(seen: ProbeSession) -> Iterator[Note]:
     """-32601, as for any unknown method."""
     found = seen.tagged("log-levels/removed")
     yield from expect_codes(found, "logging/setLevel, which is gone,", (-32601,))

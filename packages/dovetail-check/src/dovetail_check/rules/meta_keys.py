@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from dovetail.spec import keys
 from dovetail_check.exchanges import Heard
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
 from dovetail_check.rules.reading import as_json, changes_by_itself, messages
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -87,7 +87,7 @@ class _Key(NamedTuple):
         return self.text.partition("/")[2] if "/" in self.text else self.text
 
 
-def _keys(seen: Sitting) -> Iterator[_Key]:
+def _keys(seen: ProbeSession) -> Iterator[_Key]:
     """Each key once: what repeats says nothing new."""
     known: set[str] = set()
     for heard in messages(seen):
@@ -112,7 +112,7 @@ def _find(value: Any, depth: int = 12) -> Iterator[tuple[str, Any]]:
 
 
 @rule("base.meta.key-prefix-grammar")
-def prefixes_are_dotted_labels(seen: Sitting) -> Iterator[Note]:
+def prefixes_are_dotted_labels(seen: ProbeSession) -> Iterator[Note]:
     """com.example/: labels begin with a letter and end with a letter or digit."""
     for key in _keys(seen):
         if key.prefix is None:
@@ -124,7 +124,7 @@ def prefixes_are_dotted_labels(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.meta.key-name-grammar")
-def names_begin_and_end_with_letters_or_digits(seen: Sitting) -> Iterator[Note]:
+def names_begin_and_end_with_letters_or_digits(seen: ProbeSession) -> Iterator[Note]:
     """In between may be hyphens, underscores and dots as well."""
     for key in _keys(seen):
         if key.name == "" or _NAME.fullmatch(key.name):
@@ -137,7 +137,7 @@ def names_begin_and_end_with_letters_or_digits(seen: Sitting) -> Iterator[Note]:
 # base.meta.reserved-prefix (2025-11-25 basic/index): the second label decides; before, it was
 # any label that another one follows.
 @rule("base.meta.reserved-prefix")
-def reserved_prefixes_hold_known_keys(seen: Sitting) -> Iterator[Note]:
+def reserved_prefixes_hold_known_keys(seen: ProbeSession) -> Iterator[Note]:
     """A server does not make up keys of its own there."""
     for key in _keys(seen):
         if key.prefix is None or not _is_reserved(key.prefix.lower().split("."), seen):
@@ -150,14 +150,14 @@ def reserved_prefixes_hold_known_keys(seen: Sitting) -> Iterator[Note]:
             yield broken(key.heard, f"the key {key.text!r} has a prefix that MCP keeps for itself")
 
 
-def _is_reserved(labels: list[str], seen: Sitting) -> bool:
+def _is_reserved(labels: list[str], seen: ProbeSession) -> bool:
     if seen.revision.second_label_reserves:
         return len(labels) > 1 and labels[1] in _OURS
     return any(label in _OURS for label in labels[:-1]) or f"{'.'.join(labels)}/" == keys.PREFIX
 
 
 @rule("base.meta.reverse-dns")
-def prefixes_are_reverse_dns(seen: Sitting) -> Iterator[Note]:
+def prefixes_are_reverse_dns(seen: ProbeSession) -> Iterator[Note]:
     """com.example rather than example.com, as far as that can be told."""
     for key in _keys(seen):
         labels = (key.prefix or "").lower().split(".")
@@ -170,7 +170,7 @@ def prefixes_are_reverse_dns(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.meta.trace-context")
-def traces_have_the_format_of_the_w3c(seen: Sitting) -> Iterator[Note]:
+def traces_have_the_format_of_the_w3c(seen: ProbeSession) -> Iterator[Note]:
     """traceparent, tracestate and baggage."""
     for heard in messages(seen):
         for name, value in _find(heard.message):
@@ -183,7 +183,7 @@ def traces_have_the_format_of_the_w3c(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.meta.no-assumptions", reads=("meta-keys",))
-def unknown_keys_change_nothing(seen: Sitting) -> Iterator[Note]:
+def unknown_keys_change_nothing(seen: ProbeSession) -> Iterator[Note]:
     """A list is the same with a vendor's key in `_meta`."""
     asked = {exchange.tag: exchange for exchange in seen.tagged("meta-keys")}
     plain, keyed = asked.get("meta-keys/again"), asked.get("meta-keys/vendor-key")

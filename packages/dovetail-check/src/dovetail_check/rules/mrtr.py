@@ -8,6 +8,7 @@ from typing import Any
 
 from dovetail.spec.methods import methods_at
 from dovetail_check.exchanges import Exchange
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.questions import (
     ASKS,
     INPUT_REQUIRED,
@@ -18,7 +19,6 @@ from dovetail_check.questions import (
 )
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.reading import messages
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept
 
 __all__: list[str] = []
@@ -35,12 +35,12 @@ unjudged["mrtr.state-expiry"] = "how soon a state expires is seen by waiting, lo
 unjudged["mrtr.state-single-use"] = "which operation must happen once only its author knows"
 
 
-def _asking(seen: Sitting) -> list[Exchange]:
+def _asking(seen: ProbeSession) -> list[Exchange]:
     return [exchange for exchange in seen.exchanges if is_asking(exchange)]
 
 
 @rule("mrtr.only-mrtr", reads=_ROUNDS)
-def nothing_is_asked_by_a_request(seen: Sitting) -> Iterator[Note]:
+def nothing_is_asked_by_a_request(seen: ProbeSession) -> Iterator[Note]:
     """No elicitation/create, sampling/createMessage or roots/list as a request of the server."""
     asked = [heard for heard in messages(seen) if heard.is_request and heard.method in ASKS]
     for heard in asked:
@@ -50,7 +50,7 @@ def nothing_is_asked_by_a_request(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("mrtr.other-methods")
-def only_some_methods_ask_back(seen: Sitting) -> Iterator[Note]:
+def only_some_methods_ask_back(seen: ProbeSession) -> Iterator[Note]:
     """input_required only for tools/call, prompts/get, resources/read."""
     known = methods_at(seen.revision)
     wrong = [
@@ -65,7 +65,7 @@ def only_some_methods_ask_back(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("mrtr.has-content", reads=_ROUNDS)
-def input_required_says_what_is_required(seen: Sitting) -> Iterator[Note]:
+def input_required_says_what_is_required(seen: ProbeSession) -> Iterator[Note]:
     """inputRequests, requestState, or both."""
     for exchange in _asking(seen):
         result = exchange.result or {}
@@ -78,7 +78,7 @@ def input_required_says_what_is_required(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("mrtr.keys-unique", reads=_ROUNDS)
-def keys_are_unique(seen: Sitting) -> Iterator[Note]:
+def keys_are_unique(seen: ProbeSession) -> Iterator[Note]:
     """No key twice in the text of inputRequests."""
     for exchange in _asking(seen):
         if not input_requests(exchange) or exchange.answer is None:
@@ -115,7 +115,7 @@ class _Pairs:
 
 
 @rule("mrtr.request-types", reads=_ROUNDS)
-def only_three_things_are_asked(seen: Sitting) -> Iterator[Note]:
+def only_three_things_are_asked(seen: ProbeSession) -> Iterator[Note]:
     """Each entry is a request to elicit, to sample or to list roots."""
     for exchange in _asking(seen):
         asked = (exchange.result or {}).get("inputRequests", {})
@@ -142,7 +142,7 @@ def _type_problem(one: Any) -> str | None:
 
 
 @rule("mrtr.respects-capabilities", reads=_ROUNDS)
-def only_what_was_declared_is_asked(seen: Sitting) -> Iterator[Note]:
+def only_what_was_declared_is_asked(seen: ProbeSession) -> Iterator[Note]:
     """Nothing that the capabilities of the request do not name."""
     for question in questions_in(seen):
         missing = lacking(question)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dovetail_check.exchanges import Exchange
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.questions import INPUT_REQUIRED, is_asking, questions_behind, subject_of
 from dovetail_check.rulebook import rule
 from dovetail_check.rules.reading import lived_on
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -27,7 +27,7 @@ def _is_done(exchange: Exchange) -> bool:
 
 
 @rule("mrtr.state-untrusted", reads=_ROUNDS)
-def forged_states_do_no_harm(seen: Sitting) -> Iterator[Note]:
+def forged_states_do_no_harm(seen: ProbeSession) -> Iterator[Note]:
     """Whatever stands in requestState, there is an answer, and the server lives on."""
     for exchange in seen.tagged(*_FORGED):
         if exchange.answer is None:
@@ -41,7 +41,7 @@ def forged_states_do_no_harm(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("mrtr.state-integrity", reads=_ROUNDS)
-def altered_states_are_rejected(seen: Sitting) -> Iterator[Note]:
+def altered_states_are_rejected(seen: ProbeSession) -> Iterator[Note]:
     """A requestState with one letter changed."""
     for exchange in seen.tagged("input-rounds/flipped"):
         if _is_done(exchange):
@@ -56,7 +56,7 @@ def altered_states_are_rejected(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("mrtr.state-request-bound", reads=_ROUNDS)
-def states_belong_to_their_request(seen: Sitting) -> Iterator[Note]:
+def states_belong_to_their_request(seen: ProbeSession) -> Iterator[Note]:
     """A requestState is refused with another tool or other arguments."""
     taken = [exchange for exchange in seen.tagged("input-rounds/flipped") if _is_done(exchange)]
     for exchange in seen.tagged("input-rounds/elsewhere"):
@@ -76,7 +76,7 @@ def states_belong_to_their_request(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("mrtr.no-assume-retry", reads=_ROUNDS)
-def nobody_waits_for_a_retry(seen: Sitting) -> Iterator[Note]:
+def nobody_waits_for_a_retry(seen: ProbeSession) -> Iterator[Note]:
     """Requests that were not retried keep the server from nothing."""
     asked = [one for one in seen.tagged("input-rounds/ask") if is_asking(one)]
     for exchange in asked[-1:]:
@@ -90,7 +90,7 @@ def nobody_waits_for_a_retry(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("mrtr.validate-responses", reads=_ROUNDS)
-def answers_are_validated(seen: Sitting) -> Iterator[Note]:
+def answers_are_validated(seen: ProbeSession) -> Iterator[Note]:
     """Answers that are no answers do not complete a request."""
     for exchange in seen.tagged("input-rounds/no-map", "input-rounds/no-answer"):
         if _is_done(exchange):
@@ -105,7 +105,7 @@ def answers_are_validated(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("mrtr.protocol-errors", reads=_ROUNDS)
-def malformed_answers_are_protocol_errors(seen: Sitting) -> Iterator[Note]:
+def malformed_answers_are_protocol_errors(seen: ProbeSession) -> Iterator[Note]:
     """A JSON-RPC error, not a result that says so."""
     for exchange in seen.tagged("input-rounds/no-map", "input-rounds/no-answer"):
         if exchange.error is not None:
@@ -124,7 +124,7 @@ def malformed_answers_are_protocol_errors(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("mrtr.ignore-extra", reads=_ROUNDS)
-def answers_that_nobody_needs_are_ignored(seen: Sitting) -> Iterator[Note]:
+def answers_that_nobody_needs_are_ignored(seen: ProbeSession) -> Iterator[Note]:
     """One more answer makes no error of what was none."""
     for exchange in seen.tagged("input-rounds/extra", "input-rounds/unasked"):
         before = _without_extra(seen, exchange)
@@ -140,14 +140,14 @@ def answers_that_nobody_needs_are_ignored(seen: Sitting) -> Iterator[Note]:
             )
 
 
-def _without_extra(seen: Sitting, exchange: Exchange) -> Exchange | None:
+def _without_extra(seen: ProbeSession, exchange: Exchange) -> Exchange | None:
     tag = "input-rounds/follow" if exchange.tag.endswith("/extra") else "input-rounds/ask"
     same = [one for one in seen.tagged(tag) if subject_of(one) == subject_of(exchange)]
     return same[0] if same else None
 
 
 @rule("mrtr.missing-reasks", reads=_ROUNDS)
-def missing_answers_are_asked_for_again(seen: Sitting) -> Iterator[Note]:
+def missing_answers_are_asked_for_again(seen: ProbeSession) -> Iterator[Note]:
     """input_required once more, not an error."""
     for exchange in seen.tagged("input-rounds/empty", "input-rounds/partial"):
         if not questions_behind(seen, exchange) or exchange.answer is None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from dovetail.spec.revisions import Family, find_revision
 from dovetail_check.exchanges import Exchange
+from dovetail_check.probe_sessions import Run
 from dovetail_check.rulebook import overall
-from dovetail_check.sittings import Run
 from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -18,9 +18,9 @@ _NO_LEGACY = "the server took no offer of a revision with a handshake"
 def _taken(run: Run) -> dict[str, Exchange]:
     """The handshakes that ended in the version that was offered."""
     return {
-        sitting.revision.date: sitting.opening
-        for sitting in run.sittings
-        if sitting.revision.family is Family.LEGACY and sitting.opening is not None
+        session.revision.date: session.opening
+        for session in run.sessions
+        if session.revision.family is Family.LEGACY and session.opening is not None
     }
 
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from dovetail_check.http_traffic import events_of, is_notification, is_request
 from dovetail_check.lines.old_sse import ENDPOINT, STREAM
+from dovetail_check.probe_sessions import ProbeSession, Run
 from dovetail_check.rulebook import overall, rule
-from dovetail_check.sittings import Run, Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
 
 
 @rule("sse.two-endpoints")
-def there_is_a_stream_and_a_url_to_post_to(seen: Sitting) -> Iterator[Note]:
+def there_is_a_stream_and_a_url_to_post_to(seen: ProbeSession) -> Iterator[Note]:
     """What is posted to the URL of the endpoint event is taken."""
     for exchange in seen.exchanges:
         if exchange.tag.startswith("http-origin"):
@@ -29,7 +29,7 @@ def there_is_a_stream_and_a_url_to_post_to(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("sse.endpoint-event")
-def the_stream_begins_with_the_endpoint(seen: Sitting) -> Iterator[Note]:
+def the_stream_begins_with_the_endpoint(seen: ProbeSession) -> Iterator[Note]:
     """The first event says where to post."""
     for exchange in seen.tagged(STREAM):
         for first in events_of(exchange)[:1]:
@@ -46,8 +46,8 @@ def the_stream_begins_with_the_endpoint(seen: Sitting) -> Iterator[Note]:
 @overall("http2.deprecated.http-sse")
 def the_old_transport_is_deprecated(run: Run) -> Iterator[Note]:
     """Whoever offers it is told; whether it is all the server has cannot be seen from its URL."""
-    for sitting in run.sittings:
-        for exchange in sitting.tagged(STREAM)[:1]:
+    for session in run.sessions:
+        for exchange in session.tagged(STREAM)[:1]:
             text = (
                 "fine beside Streamable HTTP for old clients; new servers should not begin with it"
             )

@@ -9,9 +9,9 @@ from typing import Any
 
 from dovetail_check.exchanges import Exchange
 from dovetail_check.noting import answered, expect_codes
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.probes.walk import MOST_PAGES
 from dovetail_check.rulebook import rule
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -26,7 +26,7 @@ _LISTS = (
 _INTERNAL_ERROR = -32603
 
 
-def _absence(seen: Sitting) -> Iterator[Note]:
+def _absence(seen: ProbeSession) -> Iterator[Note]:
     declared = [kind for kind in ("tools", "prompts", "resources") if seen.has(kind)]
     if seen.opening is not None and not declared:
         yield absent("the server has no lists")
@@ -39,7 +39,7 @@ def _keys(page: Exchange, member: str, key: str) -> list[Any]:
 
 
 @rule("pagination.walk", reads=("walk",))
-def walks_come_to_an_end(seen: Sitting) -> Iterator[Note]:
+def walks_come_to_an_end(seen: ProbeSession) -> Iterator[Note]:
     """No cursor twice, and none that is refused."""
     yield from _absence(seen)
     for member, _ in _LISTS:
@@ -62,7 +62,7 @@ def walks_come_to_an_end(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("pagination.no-duplicates", reads=("walk",))
-def pages_do_not_overlap(seen: Sitting) -> Iterator[Note]:
+def pages_do_not_overlap(seen: ProbeSession) -> Iterator[Note]:
     """No item on two pages."""
     yield from _absence(seen)
     for member, key in _LISTS:
@@ -78,7 +78,7 @@ def pages_do_not_overlap(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("pagination.stable", reads=("cursors",))
-def cursors_are_stable(seen: Sitting) -> Iterator[Note]:
+def cursors_are_stable(seen: ProbeSession) -> Iterator[Note]:
     """A cursor that is used twice leads to the same page."""
     yield from _absence(seen)
     is_paged = False
@@ -97,7 +97,7 @@ def cursors_are_stable(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("pagination.invalid-graceful", reads=("cursors",))
-def invalid_cursors_do_no_harm(seen: Sitting) -> Iterator[Note]:
+def invalid_cursors_do_no_harm(seen: ProbeSession) -> Iterator[Note]:
     """An answer, and not that of an accident."""
     yield from _absence(seen)
     for exchange in seen.tagged("cursors/invalid"):
@@ -110,7 +110,7 @@ def invalid_cursors_do_no_harm(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("pagination.invalid-32602", reads=("cursors",))
-def invalid_cursors_are_refused(seen: Sitting) -> Iterator[Note]:
+def invalid_cursors_are_refused(seen: ProbeSession) -> Iterator[Note]:
     """-32602."""
     yield from _absence(seen)
     found = seen.tagged("cursors/invalid")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept
 
 __all__: list[str] = []
@@ -16,7 +16,7 @@ _SECONDS = 10
 
 
 @rule("ping.empty-result", reads=("ping",))
-def ping_is_answered_with_an_empty_result(seen: Sitting) -> Iterator[Note]:
+def ping_is_answered_with_an_empty_result(seen: ProbeSession) -> Iterator[Note]:
     """The result has no members, except perhaps `_meta`."""
     for exchange in seen.tagged("ping"):
         if exchange.result is None:
@@ -28,7 +28,7 @@ def ping_is_answered_with_an_empty_result(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("ping.removed", reads=("removed-ping",))
-def ping_is_unknown(seen: Sitting) -> Iterator[Note]:
+def ping_is_unknown(seen: ProbeSession) -> Iterator[Note]:
     """-32601, as for any unknown method."""
     for exchange in seen.tagged("removed-ping"):
         if exchange.code == -32601:
@@ -38,7 +38,7 @@ def ping_is_unknown(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("ping.not-excessive")
-def the_server_pings_now_and_then(seen: Sitting) -> Iterator[Note]:
+def the_server_pings_now_and_then(seen: ProbeSession) -> Iterator[Note]:
     """Not more than once a second on the average."""
     pings = [heard for heard in seen.requests if heard.method == "ping"]
     for line in dict.fromkeys(heard.frame.line for heard in pings):

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from dovetail.spec import keys
 from dovetail_check.exchanges import Exchange, Heard
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept
 
 __all__: list[str] = []
@@ -36,13 +36,13 @@ class _Step(NamedTuple):
         return self.heard.params.get("progressToken")
 
 
-def _steps(seen: Sitting) -> list[_Step]:
+def _steps(seen: ProbeSession) -> list[_Step]:
     """Every notification about progress, in order."""
     given = _tokens(seen)
     return [_step(heard, given) for heard in seen.notifications("notifications/progress")]
 
 
-def _tokens(seen: Sitting) -> list[tuple[Any, Exchange]]:
+def _tokens(seen: ProbeSession) -> list[tuple[Any, Exchange]]:
     found = []
     for exchange in seen.exchanges:
         meta = exchange.params.get("_meta")
@@ -81,7 +81,7 @@ def _is_over(step: _Step) -> bool:
 
 
 @rule("progress.token-known", reads=("progress",))
-def progress_names_a_token_of_a_request(seen: Sitting) -> Iterator[Note]:
+def progress_names_a_token_of_a_request(seen: ProbeSession) -> Iterator[Note]:
     """One that a request on the same line gave."""
     for step in _steps(seen):
         if step.request is None:
@@ -91,7 +91,7 @@ def progress_names_a_token_of_a_request(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("progress.token-type", reads=("progress",))
-def tokens_keep_their_type(seen: Sitting) -> Iterator[Note]:
+def tokens_keep_their_type(seen: ProbeSession) -> Iterator[Note]:
     """A number stays a number, a string a string."""
     for step in _steps(seen):
         if step.request is not None and not step.is_exact:
@@ -101,7 +101,7 @@ def tokens_keep_their_type(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("progress.increasing", reads=("progress",))
-def progress_increases(seen: Sitting) -> Iterator[Note]:
+def progress_increases(seen: ProbeSession) -> Iterator[Note]:
     """Each value of a request is larger than the last."""
     last: dict[int, Any] = {}
     for step in _steps(seen):
@@ -117,7 +117,7 @@ def progress_increases(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("progress.stop", reads=("progress",))
-def progress_stops_with_the_answer(seen: Sitting) -> Iterator[Note]:
+def progress_stops_with_the_answer(seen: ProbeSession) -> Iterator[Note]:
     """Nothing about a request once it is answered."""
     for step in _steps(seen):
         if _is_over(step):
@@ -127,7 +127,7 @@ def progress_stops_with_the_answer(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("progress.message", reads=("progress",))
-def messages_of_progress_say_something(seen: Sitting) -> Iterator[Note]:
+def messages_of_progress_say_something(seen: ProbeSession) -> Iterator[Note]:
     """Where there is a message it is not empty."""
     for step in _steps(seen):
         message = step.heard.params.get("message")
@@ -140,7 +140,7 @@ def messages_of_progress_say_something(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("progress.rate-limit", reads=("progress",))
-def progress_does_not_flood(seen: Sitting) -> Iterator[Note]:
+def progress_does_not_flood(seen: ProbeSession) -> Iterator[Note]:
     """No more than a hundred in a second for one request."""
     times: defaultdict[int, list[Heard]] = defaultdict(list)
     for step in _steps(seen):
@@ -170,7 +170,7 @@ def _task_id(request: Exchange) -> Any:
 
 
 @rule("progress.task-same-token", reads=("task-progress",))
-def tasks_keep_their_token(seen: Sitting) -> Iterator[Note]:
+def tasks_keep_their_token(seen: ProbeSession) -> Iterator[Note]:
     """What is told about a task has the token that its request gave."""
     if not seen.has("tasks"):
         yield absent("tasks are not declared")
@@ -188,7 +188,7 @@ def tasks_keep_their_token(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("progress.task-stop", reads=("task-progress",))
-def progress_of_a_task_stops_with_it(seen: Sitting) -> Iterator[Note]:
+def progress_of_a_task_stops_with_it(seen: ProbeSession) -> Iterator[Note]:
     """Nothing once the task was seen in a state that it does not leave."""
     if not seen.has("tasks"):
         yield absent("tasks are not declared")
@@ -203,7 +203,7 @@ def progress_of_a_task_stops_with_it(seen: Sitting) -> Iterator[Note]:
             yield kept(step.heard)
 
 
-def _over_at(seen: Sitting, id: Any) -> int | None:
+def _over_at(seen: ProbeSession, id: Any) -> int | None:
     """The number of the frame that first showed the task in such a state."""
     for exchange in seen.sent("tasks/get", "tasks/cancel"):
         result = exchange.result or {}

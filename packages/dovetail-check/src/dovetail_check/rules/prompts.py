@@ -10,8 +10,8 @@ from dovetail_check.contents import prompt_blocks
 from dovetail_check.exchanges import Exchange
 from dovetail_check.formats import base64_problem, mime_problem, uri_problem
 from dovetail_check.noting import expect_codes, expect_error, note_each, offered, undeclared
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept
 
 __all__: list[str] = []
@@ -21,7 +21,7 @@ _INVALID_PARAMS = (-32602,)
 
 
 @rule("prompts.schema.shape", reads=("walk",))
-def prompts_have_their_shape(seen: Sitting) -> Iterator[Note]:
+def prompts_have_their_shape(seen: ProbeSession) -> Iterator[Note]:
     """A name, and arguments with names."""
     yield from undeclared(seen, "prompts")
 
@@ -33,7 +33,7 @@ def prompts_have_their_shape(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("prompts.get.shape", reads=_GETS)
-def results_have_their_shape(seen: Sitting) -> Iterator[Note]:
+def results_have_their_shape(seen: ProbeSession) -> Iterator[Note]:
     """Messages with a role and content that the revision knows."""
     yield from undeclared(seen, "prompts")
     for exchange in seen.sent("prompts/get"):
@@ -50,7 +50,7 @@ def results_have_their_shape(seen: Sitting) -> Iterator[Note]:
 
 
 def _judge(
-    seen: Sitting, kind: str, find_problem: Callable[[dict[str, Any]], str | None]
+    seen: ProbeSession, kind: str, find_problem: Callable[[dict[str, Any]], str | None]
 ) -> Iterator[Note]:
     yield from undeclared(seen, "prompts")
     blocks = list(prompt_blocks(seen, kind))
@@ -64,13 +64,13 @@ def _data_problem(block: dict[str, Any]) -> str | None:
 
 
 @rule("prompts.get.image", reads=_GETS)
-def images_are_encoded(seen: Sitting) -> Iterator[Note]:
+def images_are_encoded(seen: ProbeSession) -> Iterator[Note]:
     """base64 and a MIME type."""
     yield from _judge(seen, "image", _data_problem)
 
 
 @rule("prompts.get.audio", reads=_GETS)
-def audio_is_encoded(seen: Sitting) -> Iterator[Note]:
+def audio_is_encoded(seen: ProbeSession) -> Iterator[Note]:
     """base64 and a MIME type."""
     yield from _judge(seen, "audio", _data_problem)
 
@@ -81,7 +81,7 @@ def _resource(block: dict[str, Any]) -> dict[str, Any]:
 
 
 @rule("prompts.get.embedded-uri", reads=_GETS)
-def embedded_resources_have_a_uri(seen: Sitting) -> Iterator[Note]:
+def embedded_resources_have_a_uri(seen: ProbeSession) -> Iterator[Note]:
     """A URI of RFC 3986; one that was only repeated from our arguments says nothing."""
     yield from undeclared(seen, "prompts")
     blocks = list(prompt_blocks(seen, "resource"))
@@ -97,7 +97,7 @@ def _repeats_us(asked: Exchange, block: dict[str, Any]) -> bool:
 
 
 @rule("prompts.get.embedded-mime", reads=_GETS)
-def embedded_resources_have_a_mime_type(seen: Sitting) -> Iterator[Note]:
+def embedded_resources_have_a_mime_type(seen: ProbeSession) -> Iterator[Note]:
     """It is optional elsewhere, but not in prompts."""
     yield from _judge(
         seen, "resource", lambda block: mime_problem(_resource(block).get("mimeType"))
@@ -105,7 +105,7 @@ def embedded_resources_have_a_mime_type(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("prompts.get.embedded-content", reads=_GETS)
-def embedded_resources_have_content(seen: Sitting) -> Iterator[Note]:
+def embedded_resources_have_content(seen: ProbeSession) -> Iterator[Note]:
     """A text, or a blob in base64."""
 
     def problem(block: dict[str, Any]) -> str | None:
@@ -123,7 +123,7 @@ def embedded_resources_have_content(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("prompts.get.unknown-32602", reads=("prompt-refusals",))
-def unknown_prompts_are_refused(seen: Sitting) -> Iterator[Note]:
+def unknown_prompts_are_refused(seen: ProbeSession) -> Iterator[Note]:
     """-32602."""
     yield from undeclared(seen, "prompts")
     found = seen.tagged("prompt-refusals/unknown")
@@ -131,7 +131,7 @@ def unknown_prompts_are_refused(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("prompts.get.missing-args-32602", reads=("prompt-refusals",))
-def missing_arguments_are_refused(seen: Sitting) -> Iterator[Note]:
+def missing_arguments_are_refused(seen: ProbeSession) -> Iterator[Note]:
     """-32602."""
     yield from undeclared(seen, "prompts")
     found = seen.tagged("prompt-refusals/missing")
@@ -139,7 +139,7 @@ def missing_arguments_are_refused(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("prompts.validate-args", reads=("prompt-refusals",))
-def arguments_are_validated(seen: Sitting) -> Iterator[Note]:
+def arguments_are_validated(seen: ProbeSession) -> Iterator[Note]:
     """What is missing or no text is refused."""
     yield from undeclared(seen, "prompts")
     found = seen.tagged("prompt-refusals/missing", "prompt-refusals/wrong-type")
@@ -147,7 +147,7 @@ def arguments_are_validated(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("prompts.respect-capabilities", reads=("walk", "undeclared"))
-def capabilities_are_respected(seen: Sitting) -> Iterator[Note]:
+def capabilities_are_respected(seen: ProbeSession) -> Iterator[Note]:
     """prompts/list works where it was declared, and only there."""
     for exchange in seen.tagged("undeclared/prompts/list"):
         items = (exchange.result or {}).get("prompts")

@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail.spec import keys
 from dovetail_check.exchanges import Exchange, Heard
-from dovetail_check.sittings import Sitting
+from dovetail_check.probe_sessions import ProbeSession
 
 __all__ = [
     "as_json",
@@ -37,13 +37,13 @@ def as_json(result: Any) -> dict[str, Any]:
     return {name: value for name, value in members.items() if name not in _FLEETING}
 
 
-def changes_by_itself(seen: Sitting, page: Exchange) -> bool:
+def changes_by_itself(seen: ProbeSession, page: Exchange) -> bool:
     """Whether the first page of a list is another one than the walk had found."""
     walked = [exchange for exchange in seen.tagged("walk") if exchange.method == page.method]
     return any(as_json(exchange.result) != as_json(page.result) for exchange in walked[:1])
 
 
-def is_message(seen: Sitting, heard: Heard) -> bool:
+def is_message(seen: ProbeSession, heard: Heard) -> bool:
     """Whether it is meant as a JSON-RPC message: not every body of an HTTP response is."""
     frame = heard.frame
     if frame.status is None:
@@ -56,13 +56,13 @@ def is_message(seen: Sitting, heard: Heard) -> bool:
     return is_answer and _is_to_the_endpoint(seen, heard.exchange)
 
 
-def _is_to_the_endpoint(seen: Sitting, exchange: Exchange | None) -> bool:
+def _is_to_the_endpoint(seen: ProbeSession, exchange: Exchange | None) -> bool:
     """Whether it was posted to where the opening went: other URLs have other things to say."""
     endpoint = None if seen.opening is None else seen.opening.sent.url
     return exchange is not None and exchange.sent.method == "POST" and exchange.sent.url == endpoint
 
 
-def messages(seen: Sitting) -> list[Heard]:
+def messages(seen: ProbeSession) -> list[Heard]:
     """Every JSON-RPC message that came for what was said in the words of the sitting's era."""
     return [
         heard
@@ -71,7 +71,7 @@ def messages(seen: Sitting) -> list[Heard]:
     ]
 
 
-def _is_of_era(seen: Sitting, exchange: Exchange | None) -> bool:
+def _is_of_era(seen: ProbeSession, exchange: Exchange | None) -> bool:
     """A server of both eras answers each in its own words, whatever the line was opened with."""
     if exchange is None or exchange.method is None:
         return True
@@ -82,7 +82,7 @@ def _is_of_era(seen: Sitting, exchange: Exchange | None) -> bool:
     return exchange.id is None or has_envelope is seen.is_modern
 
 
-def results_in(seen: Sitting) -> Iterator[tuple[Heard, dict[str, Any]]]:
+def results_in(seen: ProbeSession) -> Iterator[tuple[Heard, dict[str, Any]]]:
     """Every response with a result that is an object."""
     for heard in messages(seen):
         result = heard.message.get("result")
@@ -90,7 +90,7 @@ def results_in(seen: Sitting) -> Iterator[tuple[Heard, dict[str, Any]]]:
             yield heard, result
 
 
-def errors_in(seen: Sitting) -> Iterator[tuple[Heard, Any]]:
+def errors_in(seen: ProbeSession) -> Iterator[tuple[Heard, Any]]:
     """Every response with an error, and its code."""
     for heard in messages(seen):
         if heard.is_response and "error" in heard.message:
@@ -98,7 +98,7 @@ def errors_in(seen: Sitting) -> Iterator[tuple[Heard, Any]]:
             yield heard, error.get("code") if isinstance(error, dict) else None
 
 
-def loose_answers(seen: Sitting, exchange: Exchange) -> list[Heard]:
+def loose_answers(seen: ProbeSession, exchange: Exchange) -> list[Heard]:
     """Responses that no request asked for and that came before anything else was sent."""
     later = [
         frame.n
@@ -121,7 +121,7 @@ def loose_answers(seen: Sitting, exchange: Exchange) -> list[Heard]:
     ]
 
 
-def sent_ids(seen: Sitting) -> set[tuple[str, str]]:
+def sent_ids(seen: ProbeSession) -> set[tuple[str, str]]:
     """The ids of all requests that were sent, also of those in batches."""
     found = set()
     for exchange in seen.exchanges:
@@ -137,7 +137,7 @@ def id_key(id: Any) -> tuple[str, str]:
     return type(id).__name__, repr(id)
 
 
-def lived_on(seen: Sitting, exchange: Exchange) -> bool | None:
+def lived_on(seen: ProbeSession, exchange: Exchange) -> bool | None:
     """Whether the fence behind it was answered; None where there is none."""
     for fence in seen.tagged("fence"):
         if fence.line == exchange.line and fence.sent.n > exchange.sent.n:

@@ -8,9 +8,9 @@ from typing import Any
 from dovetail.spec import keys
 from dovetail_check import shapes
 from dovetail_check.exchanges import Exchange
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.reading import errors_in, results_in
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -30,7 +30,7 @@ _NEEDED = {
 
 # base.reqmeta.missing-32602 (2026-07-28 basic/index): a request without them is malformed.
 @rule("base.reqmeta.missing-32602", reads=("envelope",))
-def incomplete_requests_are_invalid(seen: Sitting) -> Iterator[Note]:
+def incomplete_requests_are_invalid(seen: ProbeSession) -> Iterator[Note]:
     """-32602; over HTTP a header that says more than the body may be what is refused."""
     for exchange in seen.tagged("envelope"):
         what = exchange.tag.partition("/")[2]
@@ -44,7 +44,7 @@ def incomplete_requests_are_invalid(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.reqmeta.missing-http-400", reads=("envelope",))
-def incomplete_requests_have_status_400(seen: Sitting) -> Iterator[Note]:
+def incomplete_requests_have_status_400(seen: ProbeSession) -> Iterator[Note]:
     """The status of the same case."""
     for exchange in seen.tagged("envelope"):
         if exchange.status == 400:
@@ -55,7 +55,7 @@ def incomplete_requests_have_status_400(seen: Sitting) -> Iterator[Note]:
 
 # base.reqmeta.no-undeclared-capability (2026-07-28 basic/index): only what this request declares.
 @rule("base.reqmeta.no-undeclared-capability", reads=("progress",))
-def nothing_undeclared_is_asked_for(seen: Sitting) -> Iterator[Note]:
+def nothing_undeclared_is_asked_for(seen: ProbeSession) -> Iterator[Note]:
     """Inputs are asked only of clients that declared they can give them."""
     for exchange in seen.sent("tools/call", "prompts/get", "resources/read"):
         declared = _declared(exchange)
@@ -86,7 +86,7 @@ def _asked_inputs(exchange: Exchange) -> list[str]:
 
 
 @rule("base.reqmeta.missing-capability-32021", reads=("progress",))
-def missing_capabilities_are_named(seen: Sitting) -> Iterator[Note]:
+def missing_capabilities_are_named(seen: ProbeSession) -> Iterator[Note]:
     """-32021 says which ones are required."""
     for heard, code in errors_in(seen):
         if code != -32021:
@@ -102,7 +102,7 @@ def missing_capabilities_are_named(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.reqmeta.missing-capability-http-400", reads=("progress",))
-def missing_capabilities_have_status_400(seen: Sitting) -> Iterator[Note]:
+def missing_capabilities_have_status_400(seen: ProbeSession) -> Iterator[Note]:
     """The status of the same case; a stream that had begun has its status already."""
     for heard, code in errors_in(seen):
         if code != -32021 or heard.exchange is None or heard.exchange.is_stream:
@@ -115,7 +115,7 @@ def missing_capabilities_have_status_400(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.resmeta.serverinfo")
-def results_name_the_server(seen: Sitting) -> Iterator[Note]:
+def results_name_the_server(seen: ProbeSession) -> Iterator[Note]:
     """serverInfo in `_meta` of each result."""
     for heard, result in results_in(seen):
         meta = result.get("_meta")
@@ -129,7 +129,7 @@ def results_name_the_server(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.result.resulttype")
-def results_say_their_type(seen: Sitting) -> Iterator[Note]:
+def results_say_their_type(seen: ProbeSession) -> Iterator[Note]:
     """resultType is there, and a string."""
     for heard, result in results_in(seen):
         if isinstance(result.get("resultType"), str):
@@ -140,7 +140,7 @@ def results_say_their_type(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.result.resulttype-known")
-def result_types_are_known(seen: Sitting) -> Iterator[Note]:
+def result_types_are_known(seen: ProbeSession) -> Iterator[Note]:
     """complete, input_required, or the type of an extension that the server advertises."""
     extensions = seen.capabilities.get("extensions")
     advertised = extensions if isinstance(extensions, dict) else {}

@@ -15,8 +15,8 @@ from dovetail_check.formats import (
     uri_problem,
 )
 from dovetail_check.noting import answered, expect_codes, note_each, offered, undeclared
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -34,7 +34,7 @@ def _is_complete(exchange: Exchange) -> bool:
 
 
 @rule("resources.schema.shape", reads=_WALK)
-def resources_have_their_shape(seen: Sitting) -> Iterator[Note]:
+def resources_have_their_shape(seen: ProbeSession) -> Iterator[Note]:
     """uri and name, and everything else as the schema of the revision says."""
     yield from undeclared(seen, "resources")
 
@@ -46,7 +46,7 @@ def resources_have_their_shape(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("resources.template.shape", reads=_WALK)
-def templates_have_their_shape(seen: Sitting) -> Iterator[Note]:
+def templates_have_their_shape(seen: ProbeSession) -> Iterator[Note]:
     """uriTemplate of RFC 6570 and name, and everything else as the schema says."""
     yield from undeclared(seen, "resources")
 
@@ -60,14 +60,14 @@ def templates_have_their_shape(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("resources.uri.rfc3986", reads=("walk", "read-resources"))
-def uris_are_uris(seen: Sitting) -> Iterator[Note]:
+def uris_are_uris(seen: ProbeSession) -> Iterator[Note]:
     """Of everything that is listed or read."""
     yield from undeclared(seen, "resources")
     yield from note_each(offered(seen, "resources"), lambda item: uri_problem(item.get("uri")))
     yield from note_each(read_contents(seen), lambda item: uri_problem(item.get("uri")))
 
 
-def _https(seen: Sitting) -> Iterator[Note]:
+def _https(seen: ProbeSession) -> Iterator[Note]:
     yield from undeclared(seen, "resources")
     for page, item in offered(seen, "resources"):
         uri = item.get("uri")
@@ -82,24 +82,24 @@ def _https(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("resources.uri.https-fetchable", reads=_WALK)
-def https_is_for_what_can_be_fetched(seen: Sitting) -> Iterator[Note]:
+def https_is_for_what_can_be_fetched(seen: ProbeSession) -> Iterator[Note]:
     """Tells which URIs say so."""
     yield from _https(seen)
 
 
 @rule("resources.uri.prefer-other", reads=_WALK)
-def other_schemes_are_for_the_rest(seen: Sitting) -> Iterator[Note]:
+def other_schemes_are_for_the_rest(seen: ProbeSession) -> Iterator[Note]:
     """Tells which URIs would need one."""
     yield from _https(seen)
 
 
 @rule("resources.annotations", reads=("walk", "tool-calls", "get-prompts"))
-def annotations_are_within_bounds(seen: Sitting) -> Iterator[Note]:
+def annotations_are_within_bounds(seen: ProbeSession) -> Iterator[Note]:
     """priority 0 to 1, audience user and assistant, lastModified a timestamp."""
     yield from note_each(annotated(seen), lambda given: _annotation_problem(given, seen))
 
 
-def _annotation_problem(given: Any, seen: Sitting) -> str | None:
+def _annotation_problem(given: Any, seen: ProbeSession) -> str | None:
     wrong = shapes.problems(given, "Annotations", seen.revision)
     if wrong or not isinstance(given, dict):
         return f"annotations: {'; '.join(wrong[:3])}"
@@ -115,7 +115,7 @@ def _annotation_problem(given: Any, seen: Sitting) -> str | None:
 
 
 @rule("resources.read.contents", reads=_READS)
-def contents_have_their_shape(seen: Sitting) -> Iterator[Note]:
+def contents_have_their_shape(seen: ProbeSession) -> Iterator[Note]:
     """Each has a uri, and text or blob."""
     yield from undeclared(seen, "resources")
     for exchange in seen.tagged("read-resources"):
@@ -129,7 +129,7 @@ def contents_have_their_shape(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("resources.read.blob-base64", reads=_READS)
-def blobs_are_base64(seen: Sitting) -> Iterator[Note]:
+def blobs_are_base64(seen: ProbeSession) -> Iterator[Note]:
     """Binary data is encoded."""
     yield from undeclared(seen, "resources")
     blobs = ((exchange, item) for exchange, item in read_contents(seen) if "blob" in item)
@@ -137,7 +137,7 @@ def blobs_are_base64(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("resources.read.mime-consistent", reads=("walk", "read-resources"))
-def mime_types_agree(seen: Sitting) -> Iterator[Note]:
+def mime_types_agree(seen: ProbeSession) -> Iterator[Note]:
     """What is read has the type that the list said."""
     listed = {
         item["uri"]: item["mimeType"]
@@ -161,26 +161,26 @@ def _essence(mime: str) -> str:
 # -- what is not there -----------------------------------------------------------------------------
 
 
-def _not_found(seen: Sitting) -> Iterator[Note]:
+def _not_found(seen: ProbeSession) -> Iterator[Note]:
     yield from undeclared(seen, "resources")
     code = seen.revision.resource_not_found
     yield from expect_codes(seen.tagged(_UNKNOWN), "a resource that does not exist", (code,))
 
 
 @rule("resources.notfound.32002", reads=("resource-refusals",))
-def missing_resources_have_their_code(seen: Sitting) -> Iterator[Note]:
+def missing_resources_have_their_code(seen: ProbeSession) -> Iterator[Note]:
     """-32002."""
     yield from _not_found(seen)
 
 
 @rule("resources.notfound.32602", reads=("resource-refusals",))
-def missing_resources_are_invalid_params(seen: Sitting) -> Iterator[Note]:
+def missing_resources_are_invalid_params(seen: ProbeSession) -> Iterator[Note]:
     """-32602."""
     yield from _not_found(seen)
 
 
 @rule("resources.notfound.no-empty", reads=("resource-refusals",))
-def missing_resources_are_not_empty(seen: Sitting) -> Iterator[Note]:
+def missing_resources_are_not_empty(seen: ProbeSession) -> Iterator[Note]:
     """No result with nothing in it."""
     yield from undeclared(seen, "resources")
     for exchange in seen.tagged(_UNKNOWN):
@@ -191,7 +191,7 @@ def missing_resources_are_not_empty(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("resources.security.validate-uri", reads=("resource-refusals",))
-def uris_are_validated(seen: Sitting) -> Iterator[Note]:
+def uris_are_validated(seen: ProbeSession) -> Iterator[Note]:
     """What is no URI is refused, and the server lives on."""
     yield from undeclared(seen, "resources")
     for exchange in seen.tagged("resource-refusals/malformed"):
@@ -209,7 +209,7 @@ def uris_are_validated(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("resources.security.traversal", reads=("traversal",))
-def nobody_climbs_out_of_a_folder(seen: Sitting) -> Iterator[Note]:
+def nobody_climbs_out_of_a_folder(seen: ProbeSession) -> Iterator[Note]:
     """A file that is not served by its own URI is not served by climbing to it."""
     reads = {exchange.tag.partition("/")[2]: exchange for exchange in seen.tagged("traversal")}
     direct = reads.pop("direct", None)
@@ -232,7 +232,7 @@ def nobody_climbs_out_of_a_folder(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("resources.subscribe", reads=("subscribe",))
-def subscriptions_are_answered(seen: Sitting) -> Iterator[Note]:
+def subscriptions_are_answered(seen: ProbeSession) -> Iterator[Note]:
     """With a result, both ways."""
     yield from undeclared(seen, "resources.subscribe")
     for exchange in answered(seen.tagged("subscribe")):
@@ -243,7 +243,7 @@ def subscriptions_are_answered(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("resources.subscribe-undeclared", reads=("undeclared",))
-def subscriptions_are_refused_where_there_are_none(seen: Sitting) -> Iterator[Note]:
+def subscriptions_are_refused_where_there_are_none(seen: ProbeSession) -> Iterator[Note]:
     """-32601, as for a method that does not exist."""
     if seen.has("resources.subscribe"):
         yield absent("the server declares resources.subscribe")
@@ -252,7 +252,7 @@ def subscriptions_are_refused_where_there_are_none(seen: Sitting) -> Iterator[No
 
 
 @rule("resources.updated-only-subscribed", reads=("subscribe",))
-def updates_are_of_what_was_subscribed(seen: Sitting) -> Iterator[Note]:
+def updates_are_of_what_was_subscribed(seen: ProbeSession) -> Iterator[Note]:
     """Of the URI, or of something below it."""
     for heard in seen.notifications("notifications/resources/updated"):
         wanted = _subscribed(seen, heard)
@@ -263,7 +263,7 @@ def updates_are_of_what_was_subscribed(seen: Sitting) -> Iterator[Note]:
             yield broken(heard, f"an update of {uri!r:.80}, but subscribed was {sorted(wanted)}")
 
 
-def _subscribed(seen: Sitting, heard: Heard) -> set[str]:
+def _subscribed(seen: ProbeSession, heard: Heard) -> set[str]:
     """What was asked for on the same line until then."""
     wanted: set[str] = set()
     for exchange in seen.sent("resources/subscribe", "subscriptions/listen"):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.questions import answered_as, lacking, questions_in
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.reading import lived_on, unhandled
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -21,7 +21,7 @@ unjudged["roots.cache"] = "how long roots may be kept depends on what they are u
 
 
 @rule("roots.capability", reads=("tool-calls", "asking", "input-rounds"))
-def only_who_has_roots_is_asked(seen: Sitting) -> Iterator[Note]:
+def only_who_has_roots_is_asked(seen: ProbeSession) -> Iterator[Note]:
     """No roots/list without the capability."""
     asked = questions_in(seen, _ROOTS)
     wrong = [question for question in asked if lacking(question) is not None]
@@ -32,7 +32,7 @@ def only_who_has_roots_is_asked(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("roots.unavailable", reads=_ASKED)
-def roots_that_are_not_there_are_handled(seen: Sitting) -> Iterator[Note]:
+def roots_that_are_not_there_are_handled(seen: ProbeSession) -> Iterator[Note]:
     """A folder that does not exist, or none at all, does not end in silence or a crash."""
     for variant in ("decline", "fail", "follow"):
         for exchange, questions in answered_as(seen, variant):
@@ -46,7 +46,7 @@ def roots_that_are_not_there_are_handled(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("roots.changes", reads=("roots-changed", "asking"))
-def changes_of_roots_are_handled(seen: Sitting) -> Iterator[Note]:
+def changes_of_roots_are_handled(seen: ProbeSession) -> Iterator[Note]:
     """Told that roots changed, the server lives on, and may ask again."""
     for exchange in seen.tagged("roots-changed"):
         if exchange.answer is not None:
@@ -58,7 +58,7 @@ def changes_of_roots_are_handled(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("roots.deprecated", reads=("input-rounds",))
-def roots_are_on_their_way_out(seen: Sitting) -> Iterator[Note]:
+def roots_are_on_their_way_out(seen: ProbeSession) -> Iterator[Note]:
     """New servers do without."""
     asked = questions_in(seen, _ROOTS)
     for question in asked[:1]:

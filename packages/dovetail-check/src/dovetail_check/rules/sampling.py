@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail_check import shapes
 from dovetail_check.exchanges import Exchange
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.questions import (
     Question,
     answered_as,
@@ -19,7 +20,6 @@ from dovetail_check.questions import (
 from dovetail_check.replies import MISFIT, MOST_TURNS, is_tool_sampling
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.reading import unhandled
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -32,7 +32,7 @@ unjudged["sampling.no-retain"] = "what a server keeps is not seen from outside"
 unjudged["sampling.sensitive"] = "which data is sensitive is not seen from outside"
 
 
-def _samplings(seen: Sitting) -> list[Question]:
+def _samplings(seen: ProbeSession) -> list[Question]:
     return questions_in(seen, _SAMPLE)
 
 
@@ -53,7 +53,7 @@ def _of_type(message: dict[str, Any], kind: str) -> list[dict[str, Any]]:
 
 
 @rule("sampling.capability", reads=_ASKED)
-def only_who_declared_it_is_asked(seen: Sitting) -> Iterator[Note]:
+def only_who_declared_it_is_asked(seen: ProbeSession) -> Iterator[Note]:
     """No sampling without the capability."""
     for question in _samplings(seen):
         missing = lacking(question)
@@ -64,7 +64,7 @@ def only_who_declared_it_is_asked(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("sampling.tools-capability", reads=_ASKED)
-def tools_need_a_capability(seen: Sitting) -> Iterator[Note]:
+def tools_need_a_capability(seen: ProbeSession) -> Iterator[Note]:
     """No tools and no toolChoice without sampling.tools."""
     for question in _samplings(seen):
         if question.declared is None or not ({"tools", "toolChoice"} & question.params.keys()):
@@ -77,7 +77,7 @@ def tools_need_a_capability(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("sampling.include-context", reads=_ASKED)
-def other_context_is_not_asked_for(seen: Sitting) -> Iterator[Note]:
+def other_context_is_not_asked_for(seen: ProbeSession) -> Iterator[Note]:
     """includeContext is none, or absent."""
     for question in _samplings(seen):
         value = question.params.get("includeContext")
@@ -91,7 +91,7 @@ def other_context_is_not_asked_for(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("sampling.message-shape", reads=_ASKED)
-def messages_have_role_and_content(seen: Sitting) -> Iterator[Note]:
+def messages_have_role_and_content(seen: ProbeSession) -> Iterator[Note]:
     """user or assistant, and content of a kind that exists."""
     for question in _samplings(seen):
         found = shapes.problems(question.params, "CreateMessageRequestParams", seen.revision)
@@ -103,7 +103,7 @@ def messages_have_role_and_content(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("sampling.tool-result-only", reads=_ASKED)
-def tool_results_stand_alone(seen: Sitting) -> Iterator[Note]:
+def tool_results_stand_alone(seen: ProbeSession) -> Iterator[Note]:
     """A message with tool results holds nothing else."""
     for question in _samplings(seen):
         for message in _messages(question):
@@ -118,7 +118,7 @@ def tool_results_stand_alone(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("sampling.tool-balance", reads=_ASKED)
-def tool_uses_have_their_results(seen: Sitting) -> Iterator[Note]:
+def tool_uses_have_their_results(seen: ProbeSession) -> Iterator[Note]:
     """Each tool_use is followed by a message with its tool_result."""
     for question in _samplings(seen):
         conversation = _messages(question)
@@ -138,7 +138,7 @@ def tool_uses_have_their_results(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("sampling.validate", reads=_ASKED)
-def answers_of_the_model_are_validated(seen: Sitting) -> Iterator[Note]:
+def answers_of_the_model_are_validated(seen: ProbeSession) -> Iterator[Note]:
     """Content of a type that does not exist is handled, and not used."""
     for exchange, questions in answered_as(seen, "misfit"):
         if all(question.method != _SAMPLE for question in questions):
@@ -157,7 +157,7 @@ def answers_of_the_model_are_validated(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("sampling.iteration-limit", reads=("asking", "input-rounds"))
-def tool_loops_have_a_limit(seen: Sitting) -> Iterator[Note]:
+def tool_loops_have_a_limit(seen: ProbeSession) -> Iterator[Note]:
     """A model that never stops using tools is stopped."""
     for exchange, turns in _loops(seen):
         if turns >= MOST_TURNS:
@@ -170,7 +170,7 @@ def tool_loops_have_a_limit(seen: Sitting) -> Iterator[Note]:
             yield kept(exchange, f"{turns} times")
 
 
-def _loops(seen: Sitting) -> Iterator[tuple[Exchange, int]]:
+def _loops(seen: ProbeSession) -> Iterator[tuple[Exchange, int]]:
     if not seen.is_modern:
         for exchange, questions in answered_as(seen, "tool-use"):
             turns = [one for one in questions if is_tool_sampling(one.method, one.params)]
@@ -184,7 +184,7 @@ def _loops(seen: Sitting) -> Iterator[tuple[Exchange, int]]:
 
 
 @rule("sampling.deprecated", reads=("input-rounds",))
-def sampling_is_on_its_way_out(seen: Sitting) -> Iterator[Note]:
+def sampling_is_on_its_way_out(seen: ProbeSession) -> Iterator[Note]:
     """New servers do without."""
     asked = _samplings(seen)
     for question in asked[:1]:

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from dovetail.spec import keys
 from dovetail_check.json_schemas import DEFAULT_DIALECT, schema_problems
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -35,14 +35,14 @@ class _Schema(NamedTuple):
         return "$schema" not in self.value
 
 
-def _schemas(seen: Sitting) -> Iterator[_Schema]:
+def _schemas(seen: ProbeSession) -> Iterator[_Schema]:
     for tool in seen.listed("tools"):
         for member in ("inputSchema", "outputSchema"):
             if isinstance(tool.get(member), dict):
                 yield _Schema(f"{member} of {tool.get('name')!r}", tool[member])
 
 
-def _judge(seen: Sitting, schema: _Schema) -> Note:
+def _judge(seen: ProbeSession, schema: _Schema) -> Note:
     where = seen.pages("tools")[0]
     problems = schema_problems(schema.value)
     if problems is None:
@@ -54,7 +54,7 @@ def _judge(seen: Sitting, schema: _Schema) -> Note:
 
 
 @rule("base.jsonschema.2020-12-default", reads=("walk",))
-def schemas_without_dialect_are_2020_12(seen: Sitting) -> Iterator[Note]:
+def schemas_without_dialect_are_2020_12(seen: ProbeSession) -> Iterator[Note]:
     """They are valid as such."""
     for schema in _schemas(seen):
         if schema.is_default:
@@ -62,14 +62,14 @@ def schemas_without_dialect_are_2020_12(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.jsonschema.valid", reads=("walk",))
-def schemas_are_valid_in_their_dialect(seen: Sitting) -> Iterator[Note]:
+def schemas_are_valid_in_their_dialect(seen: ProbeSession) -> Iterator[Note]:
     """Each schema passes the metaschema that it names, or the default one."""
     for schema in _schemas(seen):
         yield _judge(seen, schema)
 
 
 @rule("base.jsonschema.recommended-2020-12", reads=("walk",))
-def schemas_use_2020_12(seen: Sitting) -> Iterator[Note]:
+def schemas_use_2020_12(seen: ProbeSession) -> Iterator[Note]:
     """Named or by default."""
     for schema in _schemas(seen):
         dialect = schema.value.get("$schema", DEFAULT_DIALECT)
@@ -81,7 +81,7 @@ def schemas_use_2020_12(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.icons.src", reads=("walk",))
-def icons_have_a_source(seen: Sitting) -> Iterator[Note]:
+def icons_have_a_source(seen: ProbeSession) -> Iterator[Note]:
     """src: an http(s) URL or a data URI."""
     for where, icon in _icons(seen):
         src = icon.get("src") if isinstance(icon, dict) else None
@@ -92,7 +92,7 @@ def icons_have_a_source(seen: Sitting) -> Iterator[Note]:
             yield broken(seen.opening, f"an icon of {where} has the src {src!r:.60}")
 
 
-def _icons(seen: Sitting) -> Iterator[tuple[str, Any]]:
+def _icons(seen: ProbeSession) -> Iterator[tuple[str, Any]]:
     result = (seen.opening.result if seen.opening is not None else None) or {}
     meta = result.get("_meta")
     named = meta.get(keys.SERVER_INFO) if isinstance(meta, dict) else None

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
 from dovetail_check.rules.reading import as_json, changes_by_itself
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
 
 
 @rule("base.stateless.no-prior-context", reads=("cold",))
-def the_first_request_is_served(seen: Sitting) -> Iterator[Note]:
+def the_first_request_is_served(seen: ProbeSession) -> Iterator[Note]:
     """A list is served on a line where nothing came before."""
     for exchange in seen.tagged("cold/first"):
         if exchange.result is not None:
@@ -24,7 +24,7 @@ def the_first_request_is_served(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.stateless.no-affinity", reads=("cold",))
-def another_line_goes_on(seen: Sitting) -> Iterator[Note]:
+def another_line_goes_on(seen: ProbeSession) -> Iterator[Note]:
     """What one line began, another one may continue."""
     pages = {exchange.tag: exchange for exchange in seen.tagged("cold")}
     first, here, there = (pages.get(f"cold/{name}") for name in ("first", "page-one", "page-two"))
@@ -40,7 +40,7 @@ def another_line_goes_on(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.stateless.interleaving", reads=("many-clients",))
-def many_clients_are_served_at_once(seen: Sitting) -> Iterator[Note]:
+def many_clients_are_served_at_once(seen: ProbeSession) -> Iterator[Note]:
     """Requests of several clients on one line are all answered with results."""
     for exchange in seen.tagged("many-clients"):
         if exchange.result is None:
@@ -50,7 +50,7 @@ def many_clients_are_served_at_once(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("base.reqmeta.clientinfo-no-behaviour", reads=("many-clients",))
-def everybody_sees_the_same(seen: Sitting) -> Iterator[Note]:
+def everybody_sees_the_same(seen: ProbeSession) -> Iterator[Note]:
     """The list is the same whoever asks."""
     asked = [exchange for exchange in seen.tagged("many-clients") if exchange.result is not None]
     for exchange in asked[1:]:

@@ -8,9 +8,9 @@ from typing import Any
 from dovetail.spec import keys
 from dovetail_check.exchanges import Heard, parse
 from dovetail_check.frames import Frame
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.probes.stdio import CANCELLED_ID, NON_ASCII_ID
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -25,12 +25,12 @@ unjudged["stdio.cancel-stops"] = (
 _MOST_LINES = 2000
 
 
-def _lines(seen: Sitting) -> list[Frame]:
+def _lines(seen: ProbeSession) -> list[Frame]:
     return [frame for frame in seen.frames if frame.kind == "received"]
 
 
 @rule("stdio.stdout-pure")
-def stdout_has_messages_only(seen: Sitting) -> Iterator[Note]:
+def stdout_has_messages_only(seen: ProbeSession) -> Iterator[Note]:
     """Every line of stdout, from the start of the process to its end, is a message."""
     for frame in _lines(seen):
         if not frame.data.strip():
@@ -53,7 +53,7 @@ _MEMBERS = frozenset({"method", "result", "error"})
 
 
 @rule("stdio.no-embedded-newline")
-def a_message_is_one_line(seen: Sitting) -> Iterator[Note]:
+def a_message_is_one_line(seen: ProbeSession) -> Iterator[Note]:
     """No message is spread over several lines."""
     by_line: dict[str, list[Frame]] = {}
     for frame in _lines(seen):
@@ -80,7 +80,7 @@ def _find_spread(frames: list[Frame]) -> Iterator[Note]:
 
 
 @rule("stdio.utf8", reads=("non-ascii",))
-def messages_are_utf8(seen: Sitting) -> Iterator[Note]:
+def messages_are_utf8(seen: ProbeSession) -> Iterator[Note]:
     """Everything can be decoded, and letters come back as they were sent."""
     for frame in seen.frames:
         if frame.kind in ("received", "event") and frame.base64 is not None:
@@ -111,7 +111,7 @@ _MANGLED = frozenset(_mangled(NON_ASCII_ID))
 
 
 @rule("stdio.no-server-requests")
-def nothing_is_asked_on_stdout(seen: Sitting) -> Iterator[Note]:
+def nothing_is_asked_on_stdout(seen: ProbeSession) -> Iterator[Note]:
     """No line is a request."""
     for heard in seen.heard:
         if heard.is_request:
@@ -121,7 +121,7 @@ def nothing_is_asked_on_stdout(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("stdio.cancel-silence", reads=("cancel-listen",))
-def what_is_cancelled_is_over(seen: Sitting) -> Iterator[Note]:
+def what_is_cancelled_is_over(seen: ProbeSession) -> Iterator[Note]:
     """Nothing comes for a subscription after it was cancelled."""
     told = seen.tagged("cancel-listen/cancelled")
     fences = seen.tagged("cancel-listen/fence")
@@ -150,7 +150,7 @@ def _is_about(heard: Heard, id: str) -> bool:
 
 
 @rule("lifecycle.shutdown.stdin-eof")
-def the_process_ends_with_its_stdin(seen: Sitting) -> Iterator[Note]:
+def the_process_ends_with_its_stdin(seen: ProbeSession) -> Iterator[Note]:
     """Once stdin is closed, the process ends before anybody has to end it."""
     for closed in seen.frames:
         if closed.kind != "closed" or closed.of is not None:

@@ -8,8 +8,8 @@ from typing import Any
 from dovetail.spec import keys
 from dovetail_check.exchanges import Exchange, Heard
 from dovetail_check.noting import expect_codes
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept
 
 __all__: list[str] = []
@@ -36,7 +36,7 @@ unjudged["subs.interleave"] = "a permission: there is nothing to break"
 unjudged["subs.keepalive"] = "comments of a stream are no messages, and a check is over too soon"
 
 
-def _listening(seen: Sitting) -> list[Exchange]:
+def _listening(seen: ProbeSession) -> list[Exchange]:
     """Requests to listen that were not refused."""
     return [exchange for exchange in seen.sent("subscriptions/listen") if not _is_refused(exchange)]
 
@@ -46,7 +46,7 @@ def _is_refused(exchange: Exchange) -> bool:
     return exchange.error is not None and _acknowledgement(exchange) is None
 
 
-def _refused(seen: Sitting) -> Iterator[Note]:
+def _refused(seen: ProbeSession) -> Iterator[Note]:
     """Why there is nothing to see."""
     for exchange in seen.tagged("subscriptions/everything"):
         if _is_refused(exchange):
@@ -73,7 +73,7 @@ def _subscription_id(members: Any) -> Any:
 
 
 @rule("subs.ack-first", reads=_SUBSCRIPTIONS)
-def the_acknowledgement_comes_first(seen: Sitting) -> Iterator[Note]:
+def the_acknowledgement_comes_first(seen: ProbeSession) -> Iterator[Note]:
     """notifications/subscriptions/acknowledged before anything else of the subscription."""
     yield from _refused(seen)
     for exchange in seen.tagged("subscriptions"):
@@ -90,7 +90,7 @@ def the_acknowledgement_comes_first(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("subs.nothing-before-ack", reads=_SUBSCRIPTIONS)
-def nothing_precedes_the_acknowledgement(seen: Sitting) -> Iterator[Note]:
+def nothing_precedes_the_acknowledgement(seen: ProbeSession) -> Iterator[Note]:
     """No notification of the subscription comes earlier."""
     yield from _refused(seen)
     for exchange in _listening(seen):
@@ -102,7 +102,7 @@ def nothing_precedes_the_acknowledgement(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("subs.ack-subset", reads=_SUBSCRIPTIONS)
-def no_more_is_acknowledged_than_was_asked_for(seen: Sitting) -> Iterator[Note]:
+def no_more_is_acknowledged_than_was_asked_for(seen: ProbeSession) -> Iterator[Note]:
     """What was asked for, and what the server declares."""
     yield from _refused(seen)
     for exchange in _listening(seen):
@@ -113,7 +113,7 @@ def no_more_is_acknowledged_than_was_asked_for(seen: Sitting) -> Iterator[Note]:
         yield kept(heard) if problem is None else broken(heard, problem)
 
 
-def _excess(seen: Sitting, wanted: dict[str, Any], agreed: Any) -> str | None:
+def _excess(seen: ProbeSession, wanted: dict[str, Any], agreed: Any) -> str | None:
     if not isinstance(agreed, dict):
         return f"notifications is {agreed!r:.60}; the part of the filter that is honoured was due"
     for name, value in agreed.items():
@@ -131,7 +131,7 @@ def _excess(seen: Sitting, wanted: dict[str, Any], agreed: Any) -> str | None:
 
 
 @rule("subs.id-on-all", reads=_SUBSCRIPTIONS)
-def every_notification_names_its_subscription(seen: Sitting) -> Iterator[Note]:
+def every_notification_names_its_subscription(seen: ProbeSession) -> Iterator[Note]:
     """The id of the request, in type and value."""
     yield from _refused(seen)
     for exchange in _listening(seen):
@@ -153,7 +153,7 @@ def _named(heard: Heard, id: Any) -> Note:
 
 
 @rule("subs.only-requested", reads=_SUBSCRIPTIONS)
-def only_what_was_asked_for_is_sent(seen: Sitting) -> Iterator[Note]:
+def only_what_was_asked_for_is_sent(seen: ProbeSession) -> Iterator[Note]:
     """No type of notification that the filter does not name."""
     yield from _refused(seen)
     for exchange in _listening(seen):
@@ -170,7 +170,7 @@ def only_what_was_asked_for_is_sent(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("subs.concurrent", reads=_SUBSCRIPTIONS)
-def several_subscriptions_may_be_open(seen: Sitting) -> Iterator[Note]:
+def several_subscriptions_may_be_open(seen: ProbeSession) -> Iterator[Note]:
     """The second and third are acknowledged as the first was."""
     yield from _refused(seen)
     opened = [
@@ -188,7 +188,7 @@ def several_subscriptions_may_be_open(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("subs.graceful-result", reads=_SUBSCRIPTIONS)
-def an_end_is_told_by_a_result(seen: Sitting) -> Iterator[Note]:
+def an_end_is_told_by_a_result(seen: ProbeSession) -> Iterator[Note]:
     """Where the server ended a stream that nobody closed, the request was answered first."""
     yield from _refused(seen)
     for exchange in _listening(seen):
@@ -209,7 +209,7 @@ def an_end_is_told_by_a_result(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("subs.removed-subscribe", reads=_SUBSCRIPTIONS)
-def the_old_way_to_subscribe_is_gone(seen: Sitting) -> Iterator[Note]:
+def the_old_way_to_subscribe_is_gone(seen: ProbeSession) -> Iterator[Note]:
     """resources/subscribe and resources/unsubscribe are unknown."""
     found = seen.tagged("subscriptions/removed")
     answered = [exchange for exchange in found if exchange.answer is not None]

@@ -8,8 +8,8 @@ from dovetail.spec import keys
 from dovetail_check.exchanges import Exchange
 from dovetail_check.http_traffic import is_refused
 from dovetail_check.noting import answered, expect_codes
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.task_traffic import (
     NO_SUCH_TASK,
     OPEN,
@@ -36,13 +36,13 @@ _NOT_FOR_TASKS = ("notifications/progress", "notifications/message")
 unjudged["xtasks.authz"] = "it takes the credentials of two users"
 
 
-def not_offered(seen: Sitting) -> Iterator[Note]:
+def not_offered(seen: ProbeSession) -> Iterator[Note]:
     """Why a rule does not apply, where the extension is not declared."""
     if seen.opening is not None and not offers_extension(seen.capabilities):
         yield absent(f"the server does not declare {keys.TASKS}")
 
 
-def _without(seen: Sitting, *methods: str) -> list[Exchange]:
+def _without(seen: ProbeSession, *methods: str) -> list[Exchange]:
     """Requests of a client that did not declare the extension, with an answer."""
     return [one for one in answered(seen.sent(*methods)) if not knows_extension(one)]
 
@@ -57,7 +57,7 @@ def _names_extension(exchange: Exchange) -> bool:
 
 
 @rule("xtasks.opt-in", reads=_PROBE)
-def nobody_gets_a_task_unasked(seen: Sitting) -> Iterator[Note]:
+def nobody_gets_a_task_unasked(seen: ProbeSession) -> Iterator[Note]:
     """No task for a request that does not declare the extension."""
     yield from not_offered(seen)
     became = {call_of(glimpse.where) for glimpse in created_tasks(seen)}
@@ -70,7 +70,7 @@ def nobody_gets_a_task_unasked(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("xtasks.missing-capability-32021", reads=_PROBE)
-def what_only_a_task_can_do_says_so(seen: Sitting) -> Iterator[Note]:
+def what_only_a_task_can_do_says_so(seen: ProbeSession) -> Iterator[Note]:
     """-32021 that names the extension, for a call that is only served as a task."""
     yield from not_offered(seen)
     for exchange in seen.tagged("extension-tasks/plain"):
@@ -89,7 +89,7 @@ def what_only_a_task_can_do_says_so(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("xtasks.non-declaring", reads=_PROBE)
-def only_who_knows_tasks_may_ask(seen: Sitting) -> Iterator[Note]:
+def only_who_knows_tasks_may_ask(seen: ProbeSession) -> Iterator[Note]:
     """-32021 for what is asked about tasks without the extension."""
     yield from not_offered(seen)
     for exchange in seen.tagged("extension-tasks/undeclared"):
@@ -106,7 +106,7 @@ def only_who_knows_tasks_may_ask(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("xtasks.result-removed", reads=_PROBE)
-def the_older_tasks_are_gone(seen: Sitting) -> Iterator[Note]:
+def the_older_tasks_are_gone(seen: ProbeSession) -> Iterator[Note]:
     """tasks/result is unknown, the parameter `task` is ignored, the capability is not declared."""
     found = seen.tagged("extension-tasks/removed")
     yield from expect_codes(found, "tasks/result, which is gone,", (_METHOD_NOT_FOUND,))
@@ -128,7 +128,7 @@ def the_older_tasks_are_gone(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("xtasks.update-ack", reads=_PROBE)
-def updates_and_cancellations_are_acknowledged(seen: Sitting) -> Iterator[Note]:
+def updates_and_cancellations_are_acknowledged(seen: ProbeSession) -> Iterator[Note]:
     """An empty result that is complete."""
     yield from not_offered(seen)
     known = [glimpse.id for glimpse in created_tasks(seen)]
@@ -152,7 +152,7 @@ def updates_and_cancellations_are_acknowledged(seen: Sitting) -> Iterator[Note]:
             yield kept(exchange)
 
 
-def _is_open_after(seen: Sitting, exchange: Exchange) -> bool:
+def _is_open_after(seen: ProbeSession, exchange: Exchange) -> bool:
     """Whether the task of a request had not ended when it came."""
     return any(
         glimpse.id == exchange.params.get("taskId")
@@ -163,7 +163,7 @@ def _is_open_after(seen: Sitting, exchange: Exchange) -> bool:
 
 
 @rule("xtasks.unknown-id-get", reads=_PROBE)
-def unknown_tasks_are_refused(seen: Sitting) -> Iterator[Note]:
+def unknown_tasks_are_refused(seen: ProbeSession) -> Iterator[Note]:
     """-32602 for tasks/get of an id that nobody gave out; the others only should."""
     yield from not_offered(seen)
     for exchange in answered(seen.tagged("extension-tasks/unknown")):
@@ -176,7 +176,7 @@ def unknown_tasks_are_refused(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("xtasks.header-name", reads=_PROBE)
-def the_header_names_the_task(seen: Sitting) -> Iterator[Note]:
+def the_header_names_the_task(seen: ProbeSession) -> Iterator[Note]:
     """A request whose Mcp-Name is another id than its taskId is refused."""
     yield from not_offered(seen)
     for exchange in seen.tagged("extension-tasks/name-mismatch"):
@@ -189,7 +189,7 @@ def the_header_names_the_task(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("xtasks.no-progress-on-listen", reads=_PROBE)
-def streams_of_tasks_tell_of_tasks(seen: Sitting) -> Iterator[Note]:
+def streams_of_tasks_tell_of_tasks(seen: ProbeSession) -> Iterator[Note]:
     """Neither progress nor log messages where a client listens to a task."""
     yield from not_offered(seen)
     for exchange in seen.sent("subscriptions/listen"):

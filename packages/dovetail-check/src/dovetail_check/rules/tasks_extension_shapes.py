@@ -7,10 +7,10 @@ from typing import Any
 
 from dovetail_check import shapes
 from dovetail_check.noting import answered
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
 from dovetail_check.rules.tasks_extension import not_offered
 from dovetail_check.rules.tasks_states import judge_entropy
-from dovetail_check.sittings import Sitting
 from dovetail_check.task_traffic import Glimpse, call_of, created_tasks, glimpses
 from dovetail_check.verdicts import Note, broken, kept
 
@@ -21,7 +21,7 @@ _INVALID_PARAMS = -32602
 
 
 @rule("xtasks.resulttype-task", reads=_PROBE)
-def a_task_is_called_one(seen: Sitting) -> Iterator[Note]:
+def a_task_is_called_one(seen: ProbeSession) -> Iterator[Note]:
     """resultType is `task` in the answer to a call that became one, and nowhere else."""
     yield from not_offered(seen)
     for exchange in seen.exchanges:
@@ -40,7 +40,7 @@ def a_task_is_called_one(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("xtasks.durable", reads=_PROBE)
-def a_task_can_be_found_at_once(seen: Sitting) -> Iterator[Note]:
+def a_task_can_be_found_at_once(seen: ProbeSession) -> Iterator[Note]:
     """tasks/get right behind the answer that made it known."""
     yield from not_offered(seen)
     for exchange in answered(seen.tagged("extension-tasks/get")):
@@ -54,7 +54,7 @@ def a_task_can_be_found_at_once(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("xtasks.get-shapes", reads=_PROBE)
-def a_task_shows_what_its_status_brings(seen: Sitting) -> Iterator[Note]:
+def a_task_shows_what_its_status_brings(seen: ProbeSession) -> Iterator[Note]:
     """result, error or inputRequests, as the status says; and resultType is `complete`."""
     yield from not_offered(seen)
     for exchange in answered(seen.sent("tasks/get")):
@@ -70,7 +70,7 @@ def a_task_shows_what_its_status_brings(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("xtasks.failed-only-jsonrpc", reads=_PROBE)
-def a_tool_that_fails_completes_its_task(seen: Sitting) -> Iterator[Note]:
+def a_tool_that_fails_completes_its_task(seen: ProbeSession) -> Iterator[Note]:
     """`failed` is for errors of JSON-RPC; a result with isError belongs to `completed`."""
     yield from not_offered(seen)
     made = {glimpse.id: call_of(glimpse.where) for glimpse in _texts(seen)}
@@ -91,11 +91,11 @@ def a_tool_that_fails_completes_its_task(seen: Sitting) -> Iterator[Note]:
                 yield kept(glimpse.where)
 
 
-def _texts(seen: Sitting) -> list[Glimpse]:
+def _texts(seen: ProbeSession) -> list[Glimpse]:
     return [glimpse for glimpse in created_tasks(seen) if isinstance(glimpse.id, str)]
 
 
-def _fails_plainly(seen: Sitting, call: bytes | None) -> bool:
+def _fails_plainly(seen: ProbeSession, call: bytes | None) -> bool:
     """Whether the call without a task has a result that says it failed."""
     found = [
         one.result
@@ -106,14 +106,14 @@ def _fails_plainly(seen: Sitting, call: bytes | None) -> bool:
 
 
 @rule("xtasks.id-entropy", reads=_PROBE)
-def ids_of_tasks_cannot_be_guessed(seen: Sitting) -> Iterator[Note]:
+def ids_of_tasks_cannot_be_guessed(seen: ProbeSession) -> Iterator[Note]:
     """As far as the ids of a few tasks show."""
     yield from not_offered(seen)
     yield from judge_entropy(_texts(seen))
 
 
 @rule("xtasks.keys-unique", reads=_PROBE)
-def a_key_stands_for_one_question(seen: Sitting) -> Iterator[Note]:
+def a_key_stands_for_one_question(seen: ProbeSession) -> Iterator[Note]:
     """The same key of inputRequests never stands for another request of the task."""
     yield from not_offered(seen)
     asked: dict[tuple[str, str], Any] = {}

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from dovetail_check.exchanges import Exchange, Heard
 from dovetail_check.noting import answered, undeclared
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.questions import ASKS
 from dovetail_check.rulebook import rule
 from dovetail_check.rules.tasks_results import asked_for
-from dovetail_check.sittings import Sitting
 from dovetail_check.task_traffic import NO_SUCH_TASK, created_tasks, related_id
 from dovetail_check.verdicts import Note, broken, kept
 
@@ -21,7 +21,7 @@ _STATUS = "notifications/tasks/status"
 
 
 @rule("tasks.result-related-meta", reads=_TASKS)
-def a_result_names_its_task(seen: Sitting) -> Iterator[Note]:
+def a_result_names_its_task(seen: ProbeSession) -> Iterator[Note]:
     """The metadata of what tasks/result gives."""
     yield from undeclared(seen, _CALLS)
     for exchange in asked_for(seen, "tasks/result"):
@@ -36,7 +36,7 @@ def a_result_names_its_task(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.get-no-related-meta", reads=_TASKS)
-def tasks_do_not_name_themselves_twice(seen: Sitting) -> Iterator[Note]:
+def tasks_do_not_name_themselves_twice(seen: ProbeSession) -> Iterator[Note]:
     """No such metadata in the results of tasks/get, tasks/list and tasks/cancel."""
     yield from undeclared(seen, "tasks")
     for exchange in seen.sent("tasks/get", "tasks/list", "tasks/cancel"):
@@ -51,7 +51,7 @@ def tasks_do_not_name_themselves_twice(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.notify-no-related-meta", reads=_TASKS)
-def notices_do_not_name_their_task_twice(seen: Sitting) -> Iterator[Note]:
+def notices_do_not_name_their_task_twice(seen: ProbeSession) -> Iterator[Note]:
     """No such metadata in notifications/tasks/status."""
     for heard in seen.notifications(_STATUS):
         named = related_id(heard.params)
@@ -62,7 +62,7 @@ def notices_do_not_name_their_task_twice(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.ignore-related-meta", reads=("tasks",))
-def the_parameter_says_which_task(seen: Sitting) -> Iterator[Note]:
+def the_parameter_says_which_task(seen: ProbeSession) -> Iterator[Note]:
     """A real id with the metadata of another task, and the other way round."""
     yield from undeclared(seen, _CALLS)
     for exchange in answered(seen.tagged("tasks/related/other")):
@@ -80,7 +80,7 @@ def the_parameter_says_which_task(seen: Sitting) -> Iterator[Note]:
             yield broken(exchange, f"{text}; an error was due")
 
 
-def _asked_by_tasks(seen: Sitting) -> Iterator[Heard]:
+def _asked_by_tasks(seen: ProbeSession) -> Iterator[Heard]:
     """Questions that came on a line while only tasks were at work on it."""
     ours = seen.tagged("task-questions")
     for line in dict.fromkeys(exchange.line for exchange in ours):
@@ -97,7 +97,7 @@ def _end_of(exchange: Exchange) -> int:
 
 
 @rule("tasks.related-meta-on-requests", reads=("task-questions",))
-def questions_name_their_task(seen: Sitting) -> Iterator[Note]:
+def questions_name_their_task(seen: ProbeSession) -> Iterator[Note]:
     """The metadata of what a task asks of the client."""
     yield from undeclared(seen, _CALLS)
     known = [glimpse.id for glimpse in created_tasks(seen)]
@@ -110,7 +110,7 @@ def questions_name_their_task(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.input-required-state", reads=("task-questions",))
-def tasks_that_ask_say_so(seen: Sitting) -> Iterator[Note]:
+def tasks_that_ask_say_so(seen: ProbeSession) -> Iterator[Note]:
     """`input_required` while a question is open."""
     yield from undeclared(seen, _CALLS)
     for exchange in seen.tagged("task-questions/get/asked"):
@@ -125,7 +125,7 @@ def tasks_that_ask_say_so(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.leave-input-required", reads=("task-questions",))
-def tasks_that_were_answered_go_on(seen: Sitting) -> Iterator[Note]:
+def tasks_that_were_answered_go_on(seen: ProbeSession) -> Iterator[Note]:
     """Another state when everything was answered."""
     yield from undeclared(seen, _CALLS)
     asked = [exchange.params.get("taskId") for exchange in seen.tagged("task-questions/get/asked")]

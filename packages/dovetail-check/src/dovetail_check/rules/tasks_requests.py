@@ -7,8 +7,8 @@ from typing import Any
 
 from dovetail_check.exchanges import Exchange
 from dovetail_check.noting import answered, expect_codes, offered, undeclared
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.task_traffic import created_tasks, glimpses, id_of, task_in
 from dovetail_check.verdicts import Note, absent, broken, kept
 
@@ -29,7 +29,7 @@ unjudged["tasks.list-paginated"] = "a check makes too few tasks for a second pag
 
 
 @rule("tasks.capability", reads=("tasks",))
-def tasks_are_declared(seen: Sitting) -> Iterator[Note]:
+def tasks_are_declared(seen: ProbeSession) -> Iterator[Note]:
     """No task, and no list of tasks, of a server that does not declare tasks."""
     if seen.has("tasks"):
         yield kept(seen.opening, "tasks are declared")
@@ -46,7 +46,7 @@ def tasks_are_declared(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.undeclared-ignored", reads=("tasks",))
-def what_is_not_declared_is_ignored(seen: Sitting) -> Iterator[Note]:
+def what_is_not_declared_is_ignored(seen: ProbeSession) -> Iterator[Note]:
     """A call that asks for a task of a server without any is answered as a call."""
     if seen.opening is not None and seen.has(_CALLS):
         yield absent(f"the server declares {_CALLS}")
@@ -60,7 +60,7 @@ def what_is_not_declared_is_ignored(seen: Sitting) -> Iterator[Note]:
             yield from _refused_for_its_task(seen, exchange)
 
 
-def _refused_for_its_task(seen: Sitting, exchange: Exchange) -> Iterator[Note]:
+def _refused_for_its_task(seen: ProbeSession, exchange: Exchange) -> Iterator[Note]:
     """An error counts where the same call went well without a task."""
     fine = [
         other
@@ -76,7 +76,7 @@ def _refused_for_its_task(seen: Sitting, exchange: Exchange) -> Iterator[Note]:
 
 
 @rule("tasks.tool.no-request-capability", reads=("walk",))
-def tools_do_not_promise_what_is_not_declared(seen: Sitting) -> Iterator[Note]:
+def tools_do_not_promise_what_is_not_declared(seen: ProbeSession) -> Iterator[Note]:
     """taskSupport of tools says something only where such calls are declared."""
     for page, tool in offered(seen, "tools"):
         execution = tool.get("execution")
@@ -91,7 +91,7 @@ def tools_do_not_promise_what_is_not_declared(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.tool.required-32601", reads=("tasks",))
-def task_tools_want_a_task(seen: Sitting) -> Iterator[Note]:
+def task_tools_want_a_task(seen: ProbeSession) -> Iterator[Note]:
     """-32601 for a plain call of a tool whose taskSupport is `required`."""
     yield from undeclared(seen, _CALLS)
     found = seen.tagged("tasks/required")
@@ -99,7 +99,7 @@ def task_tools_want_a_task(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.tool.forbidden-32601", reads=("tasks",))
-def other_tools_want_none(seen: Sitting) -> Iterator[Note]:
+def other_tools_want_none(seen: ProbeSession) -> Iterator[Note]:
     """-32601 for a call as a task of a tool without taskSupport."""
     yield from undeclared(seen, _CALLS)
     found = seen.tagged("tasks/forbidden")
@@ -110,7 +110,7 @@ def other_tools_want_none(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.unknown-id-32602", reads=("tasks",))
-def unknown_tasks_are_refused(seen: Sitting) -> Iterator[Note]:
+def unknown_tasks_are_refused(seen: ProbeSession) -> Iterator[Note]:
     """-32602 for an id that nobody gave out."""
     yield from undeclared(seen, _CALLS)
     for exchange in seen.tagged("tasks/unknown"):
@@ -119,7 +119,7 @@ def unknown_tasks_are_refused(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.bad-cursor-32602", reads=("tasks",))
-def unknown_cursors_are_refused(seen: Sitting) -> Iterator[Note]:
+def unknown_cursors_are_refused(seen: ProbeSession) -> Iterator[Note]:
     """-32602 for a cursor that nobody gave out."""
     yield from undeclared(seen, _LIST)
     found = seen.tagged("tasks/list-cursor")
@@ -127,7 +127,7 @@ def unknown_cursors_are_refused(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.get-no-sse", reads=("tasks",))
-def a_look_is_no_stream(seen: Sitting) -> Iterator[Note]:
+def a_look_is_no_stream(seen: ProbeSession) -> Iterator[Note]:
     """The response to tasks/get is plain JSON."""
     yield from undeclared(seen, "tasks")
     for exchange in answered(seen.sent("tasks/get")):
@@ -141,7 +141,7 @@ def a_look_is_no_stream(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.cancel-terminal-32602", reads=("tasks",))
-def what_has_ended_is_not_cancelled(seen: Sitting) -> Iterator[Note]:
+def what_has_ended_is_not_cancelled(seen: ProbeSession) -> Iterator[Note]:
     """-32602 for tasks/cancel of a task that was seen to have ended."""
     yield from undeclared(seen, "tasks.cancel")
     found = seen.tagged("tasks/cancel/ended")
@@ -149,7 +149,7 @@ def what_has_ended_is_not_cancelled(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.cancel-status", reads=("tasks",))
-def what_is_cancelled_is_cancelled(seen: Sitting) -> Iterator[Note]:
+def what_is_cancelled_is_cancelled(seen: ProbeSession) -> Iterator[Note]:
     """`cancelled` in the answer to tasks/cancel, and for as long as the task can be seen."""
     yield from undeclared(seen, "tasks.cancel")
     for cancelled in answered(seen.sent("tasks/cancel")):
@@ -172,7 +172,7 @@ def what_is_cancelled_is_cancelled(seen: Sitting) -> Iterator[Note]:
 # -- lists -----------------------------------------------------------------------------------------
 
 
-def _listed(seen: Sitting, tag: str) -> set[str]:
+def _listed(seen: ProbeSession, tag: str) -> set[str]:
     """The ids of the tasks on all pages."""
     found = set()
     for page in seen.tagged(tag):
@@ -184,7 +184,7 @@ def _listed(seen: Sitting, tag: str) -> set[str]:
 
 
 @rule("tasks.list-next-cursor", reads=("tasks",))
-def pages_of_tasks_follow_each_other(seen: Sitting) -> Iterator[Note]:
+def pages_of_tasks_follow_each_other(seen: ProbeSession) -> Iterator[Note]:
     """nextCursor is a text, leads to another page, and at last there is none."""
     yield from undeclared(seen, _LIST)
     used: list[Any] = []
@@ -205,7 +205,7 @@ def pages_of_tasks_follow_each_other(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.list-complete", reads=("tasks",))
-def what_can_be_got_is_listed(seen: Sitting) -> Iterator[Note]:
+def what_can_be_got_is_listed(seen: ProbeSession) -> Iterator[Note]:
     """Tasks that were there before the list was read, and can be got after it."""
     yield from undeclared(seen, _LIST)
     pages = seen.tagged("tasks/list")
@@ -223,7 +223,7 @@ def what_can_be_got_is_listed(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.list-not-anonymous", reads=("tasks",))
-def nobody_sees_the_tasks_of_others(seen: Sitting) -> Iterator[Note]:
+def nobody_sees_the_tasks_of_others(seen: ProbeSession) -> Iterator[Note]:
     """A second client without credentials is not shown what the first one began."""
     yield from undeclared(seen, _LIST)
     if seen.transport == "stdio" and seen.has(_LIST):

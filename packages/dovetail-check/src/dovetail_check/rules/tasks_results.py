@@ -8,9 +8,9 @@ from typing import Any
 from dovetail_check import shapes
 from dovetail_check.exchanges import Exchange
 from dovetail_check.noting import answered, undeclared
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.reading import as_json
-from dovetail_check.sittings import Sitting
 from dovetail_check.task_traffic import (
     OPEN,
     TERMINAL,
@@ -33,14 +33,14 @@ unjudged["tasks.auth-bound"] = "it takes the credentials of two users"
 unjudged["tasks.cancel-stop"] = "whether work goes on that nobody waits for is not seen"
 
 
-def asked_for(seen: Sitting, *methods: str) -> list[Exchange]:
+def asked_for(seen: ProbeSession, *methods: str) -> list[Exchange]:
     """Requests about tasks that exist, with an answer."""
     known = [glimpse.id for glimpse in created_tasks(seen)]
     sent = [exchange for exchange in seen.sent(*methods) if exchange.params.get("taskId") in known]
     return list(answered(sent))
 
 
-def _last_seen(seen: Sitting, id: Any) -> Glimpse | None:
+def _last_seen(seen: ProbeSession, id: Any) -> Glimpse | None:
     """A task as it was seen last."""
     mine = [glimpse for glimpse in glimpses(seen) if glimpse.id == id]
     return mine[-1] if mine else None
@@ -50,7 +50,7 @@ def _last_seen(seen: Sitting, id: Any) -> Glimpse | None:
 
 
 @rule("tasks.create-result", reads=_TASKS)
-def a_task_is_answered_with_a_task(seen: Sitting) -> Iterator[Note]:
+def a_task_is_answered_with_a_task(seen: ProbeSession) -> Iterator[Note]:
     """The result of a call that was taken as a task is a CreateTaskResult."""
     yield from undeclared(seen, _CALLS)
     for exchange in seen.tagged("tasks/create", "task-questions/create"):
@@ -68,7 +68,7 @@ def a_task_is_answered_with_a_task(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.create-fast", reads=_TASKS)
-def a_task_is_there_at_once(seen: Sitting) -> Iterator[Note]:
+def a_task_is_there_at_once(seen: ProbeSession) -> Iterator[Note]:
     """Nobody waited for the end of the task before answering."""
     yield from undeclared(seen, _CALLS)
     looks = {exchange.params.get("taskId"): exchange for exchange in seen.tagged("tasks/get")[::-1]}
@@ -93,7 +93,7 @@ def _key(id: Any) -> str:
 
 
 @rule("tasks.result-blocks", reads=("tasks",))
-def a_result_is_waited_for(seen: Sitting) -> Iterator[Note]:
+def a_result_is_waited_for(seen: ProbeSession) -> Iterator[Note]:
     """tasks/result of a task at work is answered when it has ended, not before."""
     yield from undeclared(seen, _CALLS)
     for early in seen.tagged("tasks/early-result"):
@@ -114,13 +114,13 @@ def a_result_is_waited_for(seen: Sitting) -> Iterator[Note]:
             yield kept(early)
 
 
-def _status(seen: Sitting, tag: str, id: Any) -> Any:
+def _status(seen: ProbeSession, tag: str, id: Any) -> Any:
     found = [one for one in seen.exchanges if one.tag == tag and one.params.get("taskId") == id]
     return (found[-1].result or {}).get("status") if found else None
 
 
 @rule("tasks.result-terminal", reads=("tasks",))
-def the_result_is_that_of_the_call(seen: Sitting) -> Iterator[Note]:
+def the_result_is_that_of_the_call(seen: ProbeSession) -> Iterator[Note]:
     """tasks/result of what has completed is what the call would have been answered with."""
     yield from undeclared(seen, _CALLS)
     for exchange, made, last in _fetched(seen):
@@ -142,7 +142,7 @@ def the_result_is_that_of_the_call(seen: Sitting) -> Iterator[Note]:
             yield kept(exchange)
 
 
-def _fetched(seen: Sitting) -> Iterator[tuple[Exchange, Glimpse, Glimpse]]:
+def _fetched(seen: ProbeSession) -> Iterator[tuple[Exchange, Glimpse, Glimpse]]:
     """What tasks/result gave of tasks that have ended: with their creation, and their end."""
     made = {glimpse.id: glimpse for glimpse in created_tasks(seen) if isinstance(glimpse.id, str)}
     for exchange in asked_for(seen, "tasks/result"):
@@ -152,14 +152,14 @@ def _fetched(seen: Sitting) -> Iterator[tuple[Exchange, Glimpse, Glimpse]]:
             yield exchange, made[_key(id)], last
 
 
-def _plain(seen: Sitting, made: Glimpse) -> list[Exchange]:
+def _plain(seen: ProbeSession, made: Glimpse) -> list[Exchange]:
     """The same call without a task."""
     wanted = call_of(made.where)
     return [one for one in answered(seen.tagged("tasks/plain")) if call_of(one) == wanted]
 
 
 @rule("tasks.failed-error-same", reads=("tasks",))
-def a_failure_is_that_of_the_call(seen: Sitting) -> Iterator[Note]:
+def a_failure_is_that_of_the_call(seen: ProbeSession) -> Iterator[Note]:
     """tasks/result of what has failed is the error, or the result, that the call would have got."""
     yield from undeclared(seen, _CALLS)
     for exchange, made, last in _fetched(seen):
@@ -176,7 +176,7 @@ def a_failure_is_that_of_the_call(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.failed-message", reads=("tasks",))
-def failed_tasks_say_why(seen: Sitting) -> Iterator[Note]:
+def failed_tasks_say_why(seen: ProbeSession) -> Iterator[Note]:
     """statusMessage, where tasks/get shows a task that has failed."""
     yield from undeclared(seen, "tasks")
     for glimpse in glimpses(seen):

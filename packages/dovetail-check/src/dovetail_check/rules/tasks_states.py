@@ -9,9 +9,9 @@ from itertools import pairwise
 
 from dovetail_check.formats import timestamp_problem
 from dovetail_check.noting import note_each, undeclared
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.probes.tasks_legacy import OWN_ID
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.task_traffic import (
     OPEN,
     TERMINAL,
@@ -37,12 +37,12 @@ unjudged["tasks.poll-interval"] = _PERMISSION
 unjudged["tasks.notify"] = _PERMISSION
 
 
-def _texts(seen: Sitting) -> list[Glimpse]:
+def _texts(seen: ProbeSession) -> list[Glimpse]:
     """Every task that was created under an id that is a text."""
     return [glimpse for glimpse in created_tasks(seen) if isinstance(glimpse.id, str)]
 
 
-def _each(seen: Sitting, find_problem: Callable[[Glimpse], str | None]) -> Iterator[Note]:
+def _each(seen: ProbeSession, find_problem: Callable[[Glimpse], str | None]) -> Iterator[Note]:
     """A note for each answer that shows a task."""
     yield from undeclared(seen, "tasks")
     yield from note_each(((glimpse.where, glimpse) for glimpse in glimpses(seen)), find_problem)
@@ -52,7 +52,7 @@ def _each(seen: Sitting, find_problem: Callable[[Glimpse], str | None]) -> Itera
 
 
 @rule("tasks.id.string", reads=_TASKS)
-def ids_are_texts(seen: Sitting) -> Iterator[Note]:
+def ids_are_texts(seen: ProbeSession) -> Iterator[Note]:
     """taskId of whatever shows a task."""
 
     def problem(glimpse: Glimpse) -> str | None:
@@ -63,7 +63,7 @@ def ids_are_texts(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.id.by-receiver", reads=("tasks",))
-def the_server_makes_the_ids(seen: Sitting) -> Iterator[Note]:
+def the_server_makes_the_ids(seen: ProbeSession) -> Iterator[Note]:
     """A call that brings an id along gets a task under another one."""
     yield from undeclared(seen, "tasks")
     for glimpse in _texts(seen):
@@ -77,7 +77,7 @@ def the_server_makes_the_ids(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.id.unique", reads=_TASKS)
-def ids_are_unique(seen: Sitting) -> Iterator[Note]:
+def ids_are_unique(seen: ProbeSession) -> Iterator[Note]:
     """No two calls become a task of the same id."""
     yield from undeclared(seen, "tasks")
     made = _texts(seen)
@@ -90,7 +90,7 @@ def ids_are_unique(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.id.entropy", reads=_TASKS)
-def ids_cannot_be_guessed(seen: Sitting) -> Iterator[Note]:
+def ids_cannot_be_guessed(seen: ProbeSession) -> Iterator[Note]:
     """As far as the ids of a few tasks show; only where nobody has to say who they are."""
     yield from undeclared(seen, "tasks")
     if not any(frame.header("authorization") for frame in seen.frames if frame.kind == "sent"):
@@ -143,7 +143,7 @@ def _shared(texts: list[str]) -> int:
 
 
 @rule("tasks.starts-working", reads=_TASKS)
-def tasks_begin_at_work(seen: Sitting) -> Iterator[Note]:
+def tasks_begin_at_work(seen: ProbeSession) -> Iterator[Note]:
     """The first status is `working`."""
     yield from undeclared(seen, "tasks")
     for glimpse in created_tasks(seen):
@@ -157,7 +157,7 @@ def tasks_begin_at_work(seen: Sitting) -> Iterator[Note]:
             yield broken(glimpse.where, f"the first status is {status!r:.60}; 'working' was due")
 
 
-def _histories(seen: Sitting) -> Iterator[tuple[Glimpse, Glimpse]]:
+def _histories(seen: ProbeSession) -> Iterator[tuple[Glimpse, Glimpse]]:
     """Two looks at one task, the second asked for when the first had come."""
     shown = glimpses(seen)
     for first in shown:
@@ -167,7 +167,7 @@ def _histories(seen: Sitting) -> Iterator[tuple[Glimpse, Glimpse]]:
 
 
 @rule("tasks.transitions", reads=_TASKS)
-def states_follow_each_other(seen: Sitting) -> Iterator[Note]:
+def states_follow_each_other(seen: ProbeSession) -> Iterator[Note]:
     """Each state is one of the five, and nothing leads back to work from an end."""
     yield from undeclared(seen, "tasks")
     for glimpse in glimpses(seen):
@@ -182,7 +182,7 @@ def states_follow_each_other(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tasks.terminal-final", reads=_TASKS)
-def an_end_is_an_end(seen: Sitting) -> Iterator[Note]:
+def an_end_is_an_end(seen: ProbeSession) -> Iterator[Note]:
     """A task that has ended stays as it is."""
     yield from undeclared(seen, "tasks")
     for first, later in _histories(seen):
@@ -198,7 +198,7 @@ def an_end_is_an_end(seen: Sitting) -> Iterator[Note]:
 # -- members ---------------------------------------------------------------------------------------
 
 
-def _timed(seen: Sitting, member: str) -> Iterator[Note]:
+def _timed(seen: ProbeSession, member: str) -> Iterator[Note]:
     def problem(glimpse: Glimpse) -> str | None:
         if member not in glimpse.task:
             return f"{describe_task(glimpse)} has no {member}"
@@ -214,19 +214,19 @@ def _timed(seen: Sitting, member: str) -> Iterator[Note]:
 
 
 @rule("tasks.created-at", reads=_TASKS)
-def tasks_say_when_they_began(seen: Sitting) -> Iterator[Note]:
+def tasks_say_when_they_began(seen: ProbeSession) -> Iterator[Note]:
     """createdAt, a timestamp of ISO 8601, wherever a task is shown."""
     yield from _timed(seen, "createdAt")
 
 
 @rule("tasks.updated-at", reads=_TASKS)
-def tasks_say_when_they_changed(seen: Sitting) -> Iterator[Note]:
+def tasks_say_when_they_changed(seen: ProbeSession) -> Iterator[Note]:
     """lastUpdatedAt, a timestamp of ISO 8601, wherever a task is shown."""
     yield from _timed(seen, "lastUpdatedAt")
 
 
 @rule("tasks.ttl-reported", reads=_TASKS)
-def tasks_say_how_long_they_are_kept(seen: Sitting) -> Iterator[Note]:
+def tasks_say_how_long_they_are_kept(seen: ProbeSession) -> Iterator[Note]:
     """The result of tasks/get has a ttl: a number, or null."""
     yield from undeclared(seen, "tasks")
     for glimpse in glimpses(seen):

@@ -10,8 +10,8 @@ from dovetail_check.contents import finished_calls, tool_blocks
 from dovetail_check.exchanges import Exchange
 from dovetail_check.formats import base64_problem, mime_problem, uri_problem
 from dovetail_check.noting import answered, expect_error, note_each, undeclared
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -29,7 +29,7 @@ def _is_refused(exchange: Exchange) -> bool:
 
 
 @rule("tools.call.unknown", reads=("tool-refusals",))
-def unknown_tools_are_protocol_errors(seen: Sitting) -> Iterator[Note]:
+def unknown_tools_are_protocol_errors(seen: ProbeSession) -> Iterator[Note]:
     """-32602, not a result of a tool that does not exist."""
     yield from undeclared(seen, "tools")
     for exchange in answered(seen.tagged("tool-refusals/unknown")):
@@ -48,14 +48,14 @@ def unknown_tools_are_protocol_errors(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tools.call.malformed", reads=("tool-refusals",))
-def malformed_calls_are_protocol_errors(seen: Sitting) -> Iterator[Note]:
+def malformed_calls_are_protocol_errors(seen: ProbeSession) -> Iterator[Note]:
     """A call without a name, or with one that is a number."""
     yield from undeclared(seen, "tools")
     yield from expect_error(seen.tagged("tool-refusals/malformed"), "a malformed call")
 
 
 @rule("tools.call.input-error-is-result", reads=("tool-refusals",))
-def wrong_arguments_are_told_in_the_result(seen: Sitting) -> Iterator[Note]:
+def wrong_arguments_are_told_in_the_result(seen: ProbeSession) -> Iterator[Note]:
     """isError, so that a model can read it and try again."""
     yield from undeclared(seen, "tools")
     for exchange in seen.tagged("tool-refusals/missing", "tool-refusals/wrong-type"):
@@ -70,7 +70,7 @@ def wrong_arguments_are_told_in_the_result(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tools.call.errors-in-result", reads=("tool-refusals", "tool-calls"))
-def errors_of_tools_are_told_in_the_result(seen: Sitting) -> Iterator[Note]:
+def errors_of_tools_are_told_in_the_result(seen: ProbeSession) -> Iterator[Note]:
     """A tool that fails does not end in an internal error of the protocol."""
     yield from undeclared(seen, "tools")
     for exchange in seen.sent("tools/call"):
@@ -81,7 +81,7 @@ def errors_of_tools_are_told_in_the_result(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tools.security.validate", reads=("tool-refusals",))
-def inputs_are_validated(seen: Sitting) -> Iterator[Note]:
+def inputs_are_validated(seen: ProbeSession) -> Iterator[Note]:
     """What the schema of a tool refuses is refused."""
     yield from undeclared(seen, "tools")
     for exchange in seen.tagged("tool-refusals/missing", "tool-refusals/wrong-type"):
@@ -110,7 +110,7 @@ def inputs_are_validated(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tools.name.case", reads=("tool-refusals",))
-def names_are_case_sensitive(seen: Sitting) -> Iterator[Note]:
+def names_are_case_sensitive(seen: ProbeSession) -> Iterator[Note]:
     """A name in the other case is another name."""
     yield from undeclared(seen, "tools")
     for exchange in seen.tagged("tool-refusals/case"):
@@ -124,7 +124,7 @@ def names_are_case_sensitive(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tools.call.result-shape", reads=_CALLS)
-def results_have_their_shape(seen: Sitting) -> Iterator[Note]:
+def results_have_their_shape(seen: ProbeSession) -> Iterator[Note]:
     """content, with blocks that the revision knows."""
     yield from undeclared(seen, "tools")
 
@@ -136,7 +136,7 @@ def results_have_their_shape(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tools.call.image-audio", reads=_CALLS)
-def images_and_audio_are_encoded(seen: Sitting) -> Iterator[Note]:
+def images_and_audio_are_encoded(seen: ProbeSession) -> Iterator[Note]:
     """base64 and a MIME type."""
 
     def problem(block: dict[str, Any]) -> str | None:
@@ -147,7 +147,7 @@ def images_and_audio_are_encoded(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tools.call.resource-link", reads=_CALLS)
-def resource_links_have_a_uri(seen: Sitting) -> Iterator[Note]:
+def resource_links_have_a_uri(seen: ProbeSession) -> Iterator[Note]:
     """Links may be returned; a URI of RFC 3986 leads somewhere."""
     yield from note_each(
         tool_blocks(seen, "resource_link"), lambda block: uri_problem(block.get("uri"))
@@ -160,7 +160,7 @@ def _embedded(block: dict[str, Any]) -> dict[str, Any]:
 
 
 @rule("tools.call.embedded", reads=_CALLS)
-def embedded_resources_have_a_uri(seen: Sitting) -> Iterator[Note]:
+def embedded_resources_have_a_uri(seen: ProbeSession) -> Iterator[Note]:
     """Resources may be embedded, under a URI of their own."""
     yield from note_each(
         tool_blocks(seen, "resource"), lambda block: uri_problem(_embedded(block).get("uri"))
@@ -168,7 +168,7 @@ def embedded_resources_have_a_uri(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tools.call.embedded-capability", reads=_CALLS)
-def who_embeds_resources_has_some(seen: Sitting) -> Iterator[Note]:
+def who_embeds_resources_has_some(seen: ProbeSession) -> Iterator[Note]:
     """The capability resources is declared."""
     for exchange, _ in tool_blocks(seen, "resource"):
         if seen.has("resources"):

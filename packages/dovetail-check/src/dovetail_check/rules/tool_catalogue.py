@@ -10,8 +10,8 @@ from typing import Any
 from dovetail_check import shapes
 from dovetail_check.json_schemas import schema_problems
 from dovetail_check.noting import note_each, offered, undeclared
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -25,7 +25,7 @@ def _called(tool: dict[str, Any]) -> str:
 
 
 @rule("tools.schema.shape", reads=_WALK)
-def tools_have_their_shape(seen: Sitting) -> Iterator[Note]:
+def tools_have_their_shape(seen: ProbeSession) -> Iterator[Note]:
     """Every member is what the schema of the revision says."""
     yield from undeclared(seen, "tools")
 
@@ -39,7 +39,7 @@ def tools_have_their_shape(seen: Sitting) -> Iterator[Note]:
 # -- schemas ---------------------------------------------------------------------------------------
 
 
-def _valid_schema(seen: Sitting, member: str) -> Iterator[Note]:
+def _valid_schema(seen: ProbeSession, member: str) -> Iterator[Note]:
     yield from undeclared(seen, "tools")
     for page, tool in offered(seen, "tools"):
         if member not in tool:
@@ -60,18 +60,18 @@ def _valid_schema(seen: Sitting, member: str) -> Iterator[Note]:
 
 
 @rule("tools.inputschema.valid", reads=_WALK)
-def input_schemas_are_valid(seen: Sitting) -> Iterator[Note]:
+def input_schemas_are_valid(seen: ProbeSession) -> Iterator[Note]:
     """By the metaschema of the dialect that each declares."""
     yield from _valid_schema(seen, "inputSchema")
 
 
 @rule("tools.outputschema.valid", reads=_WALK)
-def output_schemas_are_valid(seen: Sitting) -> Iterator[Note]:
+def output_schemas_are_valid(seen: ProbeSession) -> Iterator[Note]:
     """By the metaschema of the dialect that each declares."""
     yield from _valid_schema(seen, "outputSchema")
 
 
-def _root_object(seen: Sitting, member: str, *, must_be_there: bool) -> Iterator[Note]:
+def _root_object(seen: ProbeSession, member: str, *, must_be_there: bool) -> Iterator[Note]:
     yield from undeclared(seen, "tools")
     for page, tool in offered(seen, "tools"):
         if member not in tool and not must_be_there:
@@ -86,19 +86,19 @@ def _root_object(seen: Sitting, member: str, *, must_be_there: bool) -> Iterator
 
 
 @rule("tools.inputschema.root-object", reads=_WALK)
-def input_schemas_are_of_objects(seen: Sitting) -> Iterator[Note]:
+def input_schemas_are_of_objects(seen: ProbeSession) -> Iterator[Note]:
     """The root says type object."""
     yield from _root_object(seen, "inputSchema", must_be_there=True)
 
 
 @rule("tools.outputschema.root-object", reads=_WALK)
-def output_schemas_are_of_objects(seen: Sitting) -> Iterator[Note]:
+def output_schemas_are_of_objects(seen: ProbeSession) -> Iterator[Note]:
     """The root says type object."""
     yield from _root_object(seen, "outputSchema", must_be_there=False)
 
 
 @rule("tools.inputschema.no-params", reads=_WALK)
-def tools_without_parameters_refuse_any(seen: Sitting) -> Iterator[Note]:
+def tools_without_parameters_refuse_any(seen: ProbeSession) -> Iterator[Note]:
     """A schema without properties is closed."""
     for page, tool in offered(seen, "tools"):
         schema = tool.get("inputSchema")
@@ -124,14 +124,14 @@ _OF_AN_EMPTY_OBJECT = frozenset(
 # -- names -----------------------------------------------------------------------------------------
 
 
-def _names(seen: Sitting) -> Iterator[tuple[Any, str]]:
+def _names(seen: ProbeSession) -> Iterator[tuple[Any, str]]:
     for page, tool in offered(seen, "tools"):
         if isinstance(tool.get("name"), str):
             yield page, tool["name"]
 
 
 @rule("tools.name.length", reads=_WALK)
-def names_are_neither_empty_nor_long(seen: Sitting) -> Iterator[Note]:
+def names_are_neither_empty_nor_long(seen: ProbeSession) -> Iterator[Note]:
     """1 to 128 characters."""
     yield from undeclared(seen, "tools")
 
@@ -144,7 +144,7 @@ def names_are_neither_empty_nor_long(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tools.name.charset", reads=_WALK)
-def names_have_plain_characters(seen: Sitting) -> Iterator[Note]:
+def names_have_plain_characters(seen: ProbeSession) -> Iterator[Note]:
     """ASCII letters, digits, underscore, hyphen, dot."""
     yield from undeclared(seen, "tools")
 
@@ -156,7 +156,7 @@ def names_have_plain_characters(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tools.name.no-special", reads=_WALK)
-def names_have_no_spaces_or_commas(seen: Sitting) -> Iterator[Note]:
+def names_have_no_spaces_or_commas(seen: ProbeSession) -> Iterator[Note]:
     """No white space, and no sign but underscore, hyphen and dot."""
     yield from undeclared(seen, "tools")
 
@@ -168,7 +168,7 @@ def names_have_no_spaces_or_commas(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tools.name.unique", reads=_WALK)
-def names_are_unique(seen: Sitting) -> Iterator[Note]:
+def names_are_unique(seen: ProbeSession) -> Iterator[Note]:
     """No name twice, on whatever page."""
     yield from undeclared(seen, "tools")
     found = list(_names(seen))
@@ -183,14 +183,14 @@ def names_are_unique(seen: Sitting) -> Iterator[Note]:
 # -- annotations -----------------------------------------------------------------------------------
 
 
-def _hints(seen: Sitting) -> Iterator[tuple[Any, dict[str, Any]]]:
+def _hints(seen: ProbeSession) -> Iterator[tuple[Any, dict[str, Any]]]:
     for page, tool in offered(seen, "tools"):
         if "annotations" in tool:
             yield page, tool
 
 
 @rule("tools.annotations.types", reads=_WALK)
-def annotations_have_their_types(seen: Sitting) -> Iterator[Note]:
+def annotations_have_their_types(seen: ProbeSession) -> Iterator[Note]:
     """Hints are booleans, the title is a text."""
     yield from undeclared(seen, "tools")
     found = list(_hints(seen))
@@ -205,7 +205,7 @@ def annotations_have_their_types(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tools.annotations.coherent", reads=_WALK)
-def read_only_tools_are_not_destructive(seen: Sitting) -> Iterator[Note]:
+def read_only_tools_are_not_destructive(seen: ProbeSession) -> Iterator[Note]:
     """destructiveHint true contradicts readOnlyHint true."""
     for page, tool in _hints(seen):
         hints = tool["annotations"] if isinstance(tool["annotations"], dict) else {}

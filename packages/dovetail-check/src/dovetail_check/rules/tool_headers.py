@@ -10,8 +10,8 @@ from typing import Any
 from dovetail_check.exchanges import Exchange
 from dovetail_check.mirrored_params import Mark, is_token, marks_in
 from dovetail_check.noting import note_each, offered, undeclared
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent
 
 __all__: list[str] = []
@@ -26,7 +26,7 @@ _SENSITIVE = frozenset(
 )
 
 
-def _judge(seen: Sitting, problem: Callable[[Mark], str | None]) -> Iterator[Note]:
+def _judge(seen: ProbeSession, problem: Callable[[Mark], str | None]) -> Iterator[Note]:
     yield from undeclared(seen, "tools")
     found: list[tuple[Exchange, Mark]] = []
     for page, tool in offered(seen, "tools"):
@@ -41,13 +41,13 @@ def _at(mark: Mark) -> str:
 
 
 @rule("tools.xheader.nonempty", reads=("walk",))
-def header_names_are_not_empty(seen: Sitting) -> Iterator[Note]:
+def header_names_are_not_empty(seen: ProbeSession) -> Iterator[Note]:
     """No empty text."""
     yield from _judge(seen, lambda mark: f"{_at(mark)} is empty" if mark.value == "" else None)
 
 
 @rule("tools.xheader.token", reads=("walk",))
-def header_names_are_tokens(seen: Sitting) -> Iterator[Note]:
+def header_names_are_tokens(seen: ProbeSession) -> Iterator[Note]:
     """What may stand in the name of a header (RFC 9110)."""
     yield from _judge(
         seen, lambda mark: None if is_token(mark.value) else f"{_at(mark)} is no HTTP token"
@@ -55,7 +55,7 @@ def header_names_are_tokens(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tools.xheader.no-control", reads=("walk",))
-def header_names_have_no_control_characters(seen: Sitting) -> Iterator[Note]:
+def header_names_have_no_control_characters(seen: ProbeSession) -> Iterator[Note]:
     """Above all no line breaks."""
 
     def problem(mark: Mark) -> str | None:
@@ -66,7 +66,7 @@ def header_names_have_no_control_characters(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tools.xheader.unique", reads=("walk",))
-def header_names_are_unique(seen: Sitting) -> Iterator[Note]:
+def header_names_are_unique(seen: ProbeSession) -> Iterator[Note]:
     """Within one schema, whatever the case."""
     yield from undeclared(seen, "tools")
 
@@ -83,7 +83,7 @@ def header_names_are_unique(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tools.xheader.primitive", reads=("walk",))
-def only_primitive_parameters_are_repeated(seen: Sitting) -> Iterator[Note]:
+def only_primitive_parameters_are_repeated(seen: ProbeSession) -> Iterator[Note]:
     """integer, string or boolean, and integers that a double can hold."""
 
     def problem(mark: Mark) -> str | None:
@@ -106,7 +106,7 @@ def _is_beyond(value: Any) -> bool:
 
 
 @rule("tools.xheader.reachable", reads=("walk",))
-def marks_are_reached_by_properties_alone(seen: Sitting) -> Iterator[Note]:
+def marks_are_reached_by_properties_alone(seen: ProbeSession) -> Iterator[Note]:
     """Not through items, combinators, conditions or references."""
     yield from _judge(
         seen,
@@ -115,7 +115,7 @@ def marks_are_reached_by_properties_alone(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tools.xheader.not-sensitive", reads=("walk",))
-def secrets_are_not_repeated(seen: Sitting) -> Iterator[Note]:
+def secrets_are_not_repeated(seen: ProbeSession) -> Iterator[Note]:
     """By the names of the parameter and the header, which is all that can be seen."""
 
     def problem(mark: Mark) -> str | None:

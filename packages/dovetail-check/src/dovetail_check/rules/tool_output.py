@@ -8,8 +8,8 @@ from typing import Any
 from dovetail_check.contents import finished_calls
 from dovetail_check.exchanges import NO_JSON, Exchange, parse
 from dovetail_check.json_schemas import misfits
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
-from dovetail_check.sittings import Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
 
 __all__: list[str] = []
@@ -18,7 +18,7 @@ _CALLS = ("tool-calls",)
 
 
 @rule("tools.call.structured-object", reads=_CALLS)
-def structured_content_is_an_object(seen: Sitting) -> Iterator[Note]:
+def structured_content_is_an_object(seen: ProbeSession) -> Iterator[Note]:
     """Other JSON came later."""
     for exchange, result in finished_calls(seen):
         if "structuredContent" in result:
@@ -30,7 +30,7 @@ def structured_content_is_an_object(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tools.call.structured-text", reads=_CALLS)
-def structured_content_is_also_text(seen: Sitting) -> Iterator[Note]:
+def structured_content_is_also_text(seen: ProbeSession) -> Iterator[Note]:
     """Some text block holds the same JSON."""
     for exchange, result in finished_calls(seen):
         if "structuredContent" not in result:
@@ -81,7 +81,7 @@ def _is_wrapped(structured: Any, result: dict[str, Any]) -> bool:
     )
 
 
-def _promised(seen: Sitting) -> Iterator[tuple[Exchange, dict[str, Any], Any]]:
+def _promised(seen: ProbeSession) -> Iterator[tuple[Exchange, dict[str, Any], Any]]:
     """Results of tools that have an outputSchema, with it."""
     schemas = {
         tool["name"]: tool["outputSchema"]
@@ -95,7 +95,7 @@ def _promised(seen: Sitting) -> Iterator[tuple[Exchange, dict[str, Any], Any]]:
 
 
 @rule("tools.call.output-present", reads=_CALLS)
-def structured_content_is_there(seen: Sitting) -> Iterator[Note]:
+def structured_content_is_there(seen: ProbeSession) -> Iterator[Note]:
     """Where a schema promises it; a result with isError is not asked."""
     tools = seen.listed("tools")
     if tools and not any("outputSchema" in tool for tool in tools):
@@ -109,7 +109,7 @@ def structured_content_is_there(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("tools.call.output-conforms", reads=_CALLS)
-def structured_content_fits_its_schema(seen: Sitting) -> Iterator[Note]:
+def structured_content_fits_its_schema(seen: ProbeSession) -> Iterator[Note]:
     """As the tool itself says."""
     for exchange, result, schema in _promised(seen):
         if "structuredContent" not in result:

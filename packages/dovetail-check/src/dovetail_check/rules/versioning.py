@@ -11,9 +11,9 @@ from dovetail.spec.revisions import Family, find_revision
 from dovetail.wire import codec
 from dovetail_check import shapes
 from dovetail_check.exchanges import Exchange
+from dovetail_check.probe_sessions import OPENING, ProbeSession, Run
 from dovetail_check.rulebook import overall, rule, unjudged
 from dovetail_check.rules.reading import results_in
-from dovetail_check.sittings import OPENING, Run, Sitting
 from dovetail_check.verdicts import Note, absent, broken, kept
 
 __all__: list[str] = []
@@ -30,7 +30,7 @@ _CORE_TYPES = ("complete", "input_required")
 
 
 @rule("versioning.unsupported-32022", reads=("strange-version",))
-def strange_versions_are_refused(seen: Sitting) -> Iterator[Note]:
+def strange_versions_are_refused(seen: ProbeSession) -> Iterator[Note]:
     """-32022, whatever is asked."""
     for exchange in seen.tagged("strange-version"):
         if exchange.code == -32022:
@@ -43,7 +43,7 @@ def strange_versions_are_refused(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("versioning.unsupported-lists-supported", reads=("strange-version",))
-def the_refusal_lists_what_is_supported(seen: Sitting) -> Iterator[Note]:
+def the_refusal_lists_what_is_supported(seen: ProbeSession) -> Iterator[Note]:
     """data.supported and data.requested."""
     for exchange in seen.tagged("strange-version"):
         if exchange.code != -32022:
@@ -65,17 +65,17 @@ def the_refusal_lists_what_is_supported(seen: Sitting) -> Iterator[Note]:
 @overall("versioning.supported-honoured")
 def listed_versions_are_served(run: Run) -> Iterator[Note]:
     """Each version that the server lists, and that was offered, was taken."""
-    for sitting in run.sittings:
-        if sitting.revision.family is not Family.MODERN or sitting.opening is None:
+    for session in run.sessions:
+        if session.revision.family is not Family.MODERN or session.opening is None:
             continue
-        listed = (sitting.opening.result or {}).get("supportedVersions")
+        listed = (session.opening.result or {}).get("supportedVersions")
         offered = {_offer(exchange): exchange for exchange in run.survey}
-        served = {other.revision.date for other in run.sittings}
+        served = {other.revision.date for other in run.sessions}
         for version in listed if isinstance(listed, list) else ():
             if not isinstance(version, str) or find_revision(version) is None:
                 continue
             if version in served:
-                yield kept(sitting.opening)
+                yield kept(session.opening)
             elif version in offered:
                 came = offered[version].describe()
                 yield broken(offered[version], f"{version} is listed; offered, it got {came}")
@@ -90,7 +90,7 @@ def _offer(exchange: Exchange) -> Any:
 
 
 @rule("versioning.discover-exists")
-def discovery_is_implemented(seen: Sitting) -> Iterator[Note]:
+def discovery_is_implemented(seen: ProbeSession) -> Iterator[Note]:
     """Whenever it is asked for."""
     for exchange in seen.tagged(OPENING, "fence"):
         if exchange.method != "server/discover" or exchange.answer is None:
@@ -102,7 +102,7 @@ def discovery_is_implemented(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("versioning.extension-id")
-def extensions_have_prefixed_names(seen: Sitting) -> Iterator[Note]:
+def extensions_have_prefixed_names(seen: ProbeSession) -> Iterator[Note]:
     """As keys of `_meta`, the prefix is a must."""
     extensions = seen.capabilities.get("extensions")
     if not isinstance(extensions, dict) or not extensions:
@@ -116,7 +116,7 @@ def extensions_have_prefixed_names(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("versioning.extension-fallback", reads=("progress",))
-def extensions_need_two(seen: Sitting) -> Iterator[Note]:
+def extensions_need_two(seen: ProbeSession) -> Iterator[Note]:
     """Who did not declare an extension gets nothing of it."""
     if not seen.has("extensions"):
         yield absent("no extensions are advertised")
@@ -141,13 +141,13 @@ def _declared_extensions(exchange: Exchange) -> bool | None:
 @overall("versioning.initialize-error-names-versions")
 def a_modern_server_tells_old_clients_what_it_speaks(run: Run) -> Iterator[Note]:
     """The error to initialize names a version that is served."""
-    modern = [s for s in run.sittings if s.revision.family is Family.MODERN]
+    modern = [s for s in run.sessions if s.revision.family is Family.MODERN]
     if not modern:
         yield absent("the server speaks no modern revision")
-    elif len(modern) < len(run.sittings):
+    elif len(modern) < len(run.sessions):
         yield absent("the server speaks revisions with a handshake as well")
     else:
-        names = [sitting.revision.date for sitting in modern]
+        names = [session.revision.date for session in modern]
         for exchange in run.survey:
             if exchange.method != "initialize" or exchange.error is None:
                 continue
@@ -162,7 +162,7 @@ def a_modern_server_tells_old_clients_what_it_speaks(run: Run) -> Iterator[Note]
 
 
 @rule("discover.result-fields")
-def discovery_tells_everything(seen: Sitting) -> Iterator[Note]:
+def discovery_tells_everything(seen: ProbeSession) -> Iterator[Note]:
     """supportedVersions, capabilities, ttlMs, cacheScope, resultType."""
     for exchange in seen.sent("server/discover"):
         if exchange.result is None:
@@ -175,7 +175,7 @@ def discovery_tells_everything(seen: Sitting) -> Iterator[Note]:
 
 
 @rule("discover.serverinfo")
-def discovery_names_the_server(seen: Sitting) -> Iterator[Note]:
+def discovery_names_the_server(seen: ProbeSession) -> Iterator[Note]:
     """serverInfo in `_meta`."""
     for exchange in seen.sent("server/discover"):
         if exchange.result is None:

@@ -11,16 +11,16 @@ from dovetail_check.faults import Fault
 from dovetail_check.frames import Frame
 from dovetail_check.inventory import Level
 from dovetail_check.report import (
-    Death,
+    Crash,
     Difference,
     Report,
     ReportNote,
     ReportRow,
     RowFinding,
-    SittingAbout,
+    SessionInfo,
     count_coverage,
 )
-from dovetail_check.verdicts import Sight, Verdict
+from dovetail_check.verdicts import Observation, Verdict
 
 HTTP, STDIO = "http 2025-11-25", "stdio 2026-07-28"
 # What a server might say to fool whoever reads the report.
@@ -30,7 +30,7 @@ FRAMES = (
     Frame(
         n=4,
         at=0.5,
-        sitting=HTTP,
+        session=HTTP,
         line="main",
         kind="sent",
         tag="ping",
@@ -42,7 +42,7 @@ FRAMES = (
     Frame(
         n=5,
         at=0.6,
-        sitting=HTTP,
+        session=HTTP,
         line="main",
         kind="received",
         tag="ping",
@@ -51,12 +51,14 @@ FRAMES = (
         status=200,
         headers=(("content-type", "application/json"),),
     ),
-    Frame(n=9, at=0.9, sitting=STDIO, line="main", kind="received", text=NASTY),
+    Frame(n=9, at=0.9, session=STDIO, line="main", kind="received", text=NASTY),
 )
 
 
-def row(id: str, verdict: Verdict, sight: Sight | None = None, **more: Any) -> ReportRow:
-    notes = () if sight is None else (ReportNote(sight, more.pop("text", ""), (4, 5)),)
+def row(
+    id: str, verdict: Verdict, observation: Observation | None = None, **more: Any
+) -> ReportRow:
+    notes = () if observation is None else (ReportNote(observation, more.pop("text", ""), (4, 5)),)
     findings = (RowFinding(HTTP, verdict, notes, 1),) if notes else ()
     usual: dict[str, Any] = {
         "area": "base",
@@ -75,28 +77,38 @@ def row(id: str, verdict: Verdict, sight: Sight | None = None, **more: Any) -> R
 
 
 ROWS = (
-    row("base.jsonrpc.valid", Verdict.PASS, Sight.KEPT),
+    row("base.jsonrpc.valid", Verdict.PASS, Observation.KEPT),
     row(
-        "ping.empty-result", Verdict.FAIL, Sight.BROKEN, text=f"extra members {NASTY}", area="ping"
+        "ping.empty-result",
+        Verdict.FAIL,
+        Observation.BROKEN,
+        text=f"extra members {NASTY}",
+        area="ping",
     ),
     row(
         "tools.name.charset",
         Verdict.WARN,
-        Sight.BROKEN,
+        Observation.BROKEN,
         text="a space in 'my tool'",
         level="SHOULD",
         strength=Level.SHOULD,
         area="tools",
         revisions=("2026-07-28",),
     ),
-    row("base.error.parse-error", Verdict.INFO, Sight.UNSETTLED, text="both readings"),
-    row("tools.capability", Verdict.NOT_APPLICABLE, Sight.ABSENT, text="no tools", area="tools"),
+    row("base.error.parse-error", Verdict.INFO, Observation.UNSETTLED, text="both readings"),
+    row(
+        "tools.capability",
+        Verdict.NOT_APPLICABLE,
+        Observation.ABSENT,
+        text="no tools",
+        area="tools",
+    ),
     row("prompts.capability", Verdict.NOT_OBSERVED, reason="nothing was seen"),
     row("auth.secret", Verdict.NOT_TESTABLE, reason="inside", testable="no"),
     row("sbp.rate", Verdict.ATTESTED, reason="100 a minute (Jo Doe)", testable="no"),
 )
-DEATH = Death(
-    sitting=STDIO, line="main", probe="errors/truncated", text="the process ended with status 1"
+DEATH = Crash(
+    session=STDIO, line="main", probe="errors/truncated", text="the process ended with status 1"
 )
 DIFFERENCE = Difference("2025-11-25", "tools: add", {"stdio": "not listed", "http": "{}"})
 FAULT = Fault("rule ping.removed", "KeyError: 'x'", "Traceback ...")
@@ -114,11 +126,11 @@ def make_report(*rows: ReportRow, **changes: Any) -> Report:
         revisions=("2025-11-25", "2026-07-28"),
         offered=("2025-11-25", "2026-07-28"),
         calls="readonly",
-        sittings=(
-            SittingAbout(
+        sessions=(
+            SessionInfo(
                 name=HTTP, transport="http", revision="2025-11-25", era="legacy", server="shop 1.0"
             ),
-            SittingAbout(name=STDIO, transport="stdio", revision="2026-07-28", era="modern"),
+            SessionInfo(name=STDIO, transport="stdio", revision="2026-07-28", era="modern"),
         ),
         coverage=count_coverage(chosen),
         rows=chosen,

@@ -4,13 +4,13 @@ import json
 from typing import Any
 
 from dovetail.spec.revisions import LATEST_LEGACY
-from dovetail_check.askers import Ear, may_ask
+from dovetail_check.askers import RequestListener, may_ask
 from dovetail_check.exchanges import Exchange
 from dovetail_check.lines.line import Line, Outgoing, Place
+from dovetail_check.probe_client import AuditContext, Catalogue, ProbeClient
 from dovetail_check.recording import Recording
 from dovetail_check.replies import MOST_TURNS, REPLIES
 from dovetail_check.safety import SafetyPolicy
-from dovetail_check.talk import Catalogue, Circumstances, Talk
 
 READ_ONLY = {"readOnlyHint": True}
 
@@ -30,10 +30,10 @@ class Unplugged(Line):
         return False
 
 
-def talk_about(catalogue: Catalogue) -> Talk:
+def talk_about(catalogue: Catalogue) -> ProbeClient:
     recording = Recording()
     place = Place(recording, "stdio", "main")
-    circumstances = Circumstances(
+    context = AuditContext(
         recording=recording,
         transport="stdio",
         revision=LATEST_LEGACY,
@@ -41,7 +41,7 @@ def talk_about(catalogue: Catalogue) -> Talk:
         connect=Unplugged,
         catalogue=catalogue,
     )
-    return Talk(circumstances, Unplugged(place))
+    return ProbeClient(context, Unplugged(place))
 
 
 def test_only_tools_that_may_be_called_may_ask() -> None:
@@ -65,22 +65,22 @@ def test_prompts_are_got_with_what_they_require() -> None:
 
 
 def test_an_ear_remembers_questions_and_gives_its_place_back() -> None:
-    talk = talk_about(Catalogue())
-    before = talk.reply_to
-    with Ear(talk, REPLIES["decline"]) as ear:
-        answer = talk.reply_to({"id": 1, "method": "elicitation/create"})
-        talk.reply_to({"id": 2, "method": "ping"})
-        talk.reply_to({"id": 3, "method": ["strange"]})
+    client = talk_about(Catalogue())
+    before = client.reply_to
+    with RequestListener(client, REPLIES["decline"]) as listener:
+        answer = client.reply_to({"id": 1, "method": "elicitation/create"})
+        client.reply_to({"id": 2, "method": "ping"})
+        client.reply_to({"id": 3, "method": ["strange"]})
     assert json.loads(answer or b"")["result"] == {"action": "decline"}
-    assert [one["id"] for one in ear.questions] == [1]
-    assert talk.reply_to == before
+    assert [one["id"] for one in listener.questions] == [1]
+    assert client.reply_to == before
 
 
 def test_a_model_has_had_enough_of_tools_at_some_time() -> None:
-    talk = talk_about(Catalogue())
+    client = talk_about(Catalogue())
     params = {"tools": [{"name": "add", "inputSchema": {"type": "object"}}]}
     asked = {"id": 1, "method": "sampling/createMessage", "params": params}
-    with Ear(talk, REPLIES["tool-use"]):
-        said = [json.loads(talk.reply_to(asked) or b"") for _ in range(MOST_TURNS + 1)]
+    with RequestListener(client, REPLIES["tool-use"]):
+        said = [json.loads(client.reply_to(asked) or b"") for _ in range(MOST_TURNS + 1)]
     reasons = [one["result"]["stopReason"] for one in said]
     assert reasons == ["toolUse"] * MOST_TURNS + ["endTurn"]

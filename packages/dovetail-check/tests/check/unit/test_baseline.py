@@ -10,13 +10,13 @@ from msgspec import structs
 from dovetail.errors import UsageError
 from dovetail_check.baseline import apply_baseline, read_baseline, write_baseline
 from dovetail_check.report import RowFinding
-from dovetail_check.verdicts import Sight, Verdict
+from dovetail_check.verdicts import Observation, Verdict
 from tests.check.unit.made_reports import DEATH, STDIO, make_report, row
 
 
 def test_what_is_broken_now_is_accepted_afterwards(tmp_path: Path) -> None:
     path = tmp_path / "known.json"
-    report = make_report(deaths=(DEATH,))
+    report = make_report(crashes=(DEATH,))
     write_baseline(report, path)
     again = apply_baseline(report, read_baseline(path))
     assert again.findings("should") == 0
@@ -26,7 +26,7 @@ def test_what_is_broken_now_is_accepted_afterwards(tmp_path: Path) -> None:
 
 def test_the_same_row_broken_elsewhere_is_new(tmp_path: Path) -> None:
     path = tmp_path / "known.json"
-    broken = row("ping.empty-result", Verdict.FAIL, Sight.BROKEN, text="x")
+    broken = row("ping.empty-result", Verdict.FAIL, Observation.BROKEN, text="x")
     write_baseline(make_report(broken), path)
     more = (*broken.findings, RowFinding(STDIO, Verdict.FAIL))
     elsewhere = make_report(structs.replace(broken, findings=more))
@@ -35,8 +35,8 @@ def test_the_same_row_broken_elsewhere_is_new(tmp_path: Path) -> None:
 
 def test_what_is_no_longer_found_is_stale(tmp_path: Path) -> None:
     path = tmp_path / "known.json"
-    write_baseline(make_report(deaths=(DEATH,)), path)
-    mended = make_report(row("ping.empty-result", Verdict.PASS, Sight.KEPT))
+    write_baseline(make_report(crashes=(DEATH,)), path)
+    mended = make_report(row("ping.empty-result", Verdict.PASS, Observation.KEPT))
     # tools.name.charset was not judged at all this time, so nothing is known of it.
     assert apply_baseline(mended, read_baseline(path)).stale == ("ping.empty-result", DEATH.id)
 

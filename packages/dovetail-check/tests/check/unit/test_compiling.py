@@ -10,10 +10,10 @@ from dovetail.wire import codec
 from dovetail_check.compiling import About, Selection, compile_report
 from dovetail_check.frames import Frame
 from dovetail_check.inventory import by_id
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.recording import Recording
 from dovetail_check.rulebook import Rule, rules
-from dovetail_check.sittings import Sitting
-from dovetail_check.verdicts import Note, Sight, Verdict, broken, kept
+from dovetail_check.verdicts import Note, Observation, Verdict, broken, kept
 
 ID = "ping.empty-result"
 SITTING = "stdio 2025-11-25"
@@ -28,12 +28,12 @@ ABOUT = About(
 
 def sent(n: int, message: dict[str, Any], tag: str) -> Frame:
     text = codec.encode(message).decode()
-    return Frame(n=n, at=n / 10, sitting=SITTING, line="main", kind="sent", tag=tag, text=text)
+    return Frame(n=n, at=n / 10, session=SITTING, line="main", kind="sent", tag=tag, text=text)
 
 
 def got(n: int, of: int, message: dict[str, Any]) -> Frame:
     text = codec.encode(message).decode()
-    return Frame(n=n, at=n / 10, sitting=SITTING, line="main", kind="received", of=of, text=text)
+    return Frame(n=n, at=n / 10, session=SITTING, line="main", kind="received", of=of, text=text)
 
 
 def recording(*results: dict[str, Any]) -> Recording:
@@ -59,14 +59,14 @@ def test_a_broken_row_points_at_frames_that_are_in_the_report() -> None:
     report = compile_report(recording({"extra": 1}), ABOUT, Selection(only=(ID,)))
     [row] = report.rows
     [finding] = row.findings
-    assert (row.verdict, finding.sitting) == (Verdict.FAIL, SITTING)
+    assert (row.verdict, finding.session) == (Verdict.FAIL, SITTING)
     assert [frame.n for frame in report.frames] == list(finding.notes[0].frames) == [2, 3]
     assert (report.server, report.eras, report.revisions) == (
         "shop 1",
         ("legacy",),
         ("2025-11-25",),
     )
-    assert report.sittings[0].capabilities == ("tools",)
+    assert report.sessions[0].capabilities == ("tools",)
 
 
 def test_notes_that_say_the_same_are_kept_once_and_counted() -> None:
@@ -77,13 +77,15 @@ def test_notes_that_say_the_same_are_kept_once_and_counted() -> None:
 
 
 def test_what_is_broken_comes_before_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    def judge(_: Sitting) -> list[Note]:
+    def judge(_: ProbeSession) -> list[Note]:
         return [kept(), *(broken(None, f"problem {n}") for n in range(20))]
 
     judged_by(monkeypatch, judge)
     report = compile_report(recording({}), ABOUT, Selection(only=(ID,)))
     [finding] = report.rows[0].findings
-    assert [note.sight for note in finding.notes] == [Sight.BROKEN] * 8 + [Sight.KEPT]
+    assert [note.observation for note in finding.notes] == [Observation.BROKEN] * 8 + [
+        Observation.KEPT
+    ]
     assert finding.omitted == 12
 
 
@@ -97,7 +99,7 @@ def test_a_long_text_is_cut_and_says_so() -> None:
 def test_a_rule_that_raises_is_a_fault_and_costs_only_its_row(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def judge(_: Sitting) -> list[Note]:
+    def judge(_: ProbeSession) -> list[Note]:
         raise KeyError("method")
 
     judged_by(monkeypatch, judge)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dovetail_check.completing import completable, variables_of
-from dovetail_check.talk import Catalogue
+from dovetail_check.probe_client import Catalogue
 
 
 def test_variables_are_named_without_operators_and_modifiers() -> None:

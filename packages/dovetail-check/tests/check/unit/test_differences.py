@@ -9,14 +9,14 @@ from dovetail_check.differences import find_differences
 from dovetail_check.frames import Frame
 from dovetail_check.inventory import by_id
 from dovetail_check.judging import Finding, RowReport
-from dovetail_check.sittings import Run
+from dovetail_check.probe_sessions import Run
 from dovetail_check.verdicts import Verdict
 
 
-def exchange(sitting: str, n: int, tag: str, result: dict[str, Any]) -> list[Frame]:
+def exchange(session: str, n: int, tag: str, result: dict[str, Any]) -> list[Frame]:
     said = codec.encode({"jsonrpc": "2.0", "id": n, "result": result}).decode()
     asked = codec.encode({"jsonrpc": "2.0", "id": n, "method": "x"}).decode()
-    at: dict[str, Any] = {"at": 0.0, "sitting": sitting, "line": "main", "tag": tag}
+    at: dict[str, Any] = {"at": 0.0, "session": session, "line": "main", "tag": tag}
     return [
         Frame(n=n, kind="sent", text=asked, **at),
         Frame(n=n + 1, kind="received", of=n, text=said, **at),

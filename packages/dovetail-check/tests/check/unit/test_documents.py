@@ -9,7 +9,7 @@ from dovetail.errors import UsageError
 from dovetail_check.documents import Claims, read_claims, verify_claims
 from dovetail_check.report import Report
 from dovetail_check.reports import markdown
-from dovetail_check.verdicts import Sight, Verdict
+from dovetail_check.verdicts import Observation, Verdict
 from tests.check.unit.made_reports import ROWS, make_report, row
 
 
@@ -53,7 +53,7 @@ def test_what_became_better_breaks_no_claim(id: str, verdict: Verdict) -> None:
 
 
 def test_a_row_that_passed_and_is_gone_breaks_its_claim() -> None:
-    other = make_report(row("ping.empty-result", Verdict.PASS, Sight.KEPT))
+    other = make_report(row("ping.empty-result", Verdict.PASS, Observation.KEPT))
     [broken] = verify_claims(Claims.of(make_report()), other)
     assert (broken.id, broken.row) == ("base.jsonrpc.valid", None)
 

@@ -9,13 +9,13 @@ import pytest
 from dovetail.spec.revisions import LATEST_LEGACY
 from dovetail_check.exchanges import NO_JSON, Exchange
 from dovetail_check.frames import Frame
-from dovetail_check.sittings import Sitting
+from dovetail_check.probe_sessions import ProbeSession
 
 TOLD = '{"jsonrpc":"2.0","method":"notifications/message"}'
 
 
 def frame(n: int, kind: Any, **more: Any) -> Frame:
-    return Frame(n=n, at=0.0, sitting="http test", line="main", kind=kind, **more)
+    return Frame(n=n, at=0.0, session="http test", line="main", kind=kind, **more)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,6 @@ def test_what_comes_again_is_heard_once(
         frame(0, "sent", method="GET", headers=headers),
         frame(1, "event", of=0, text=TOLD),
     ]
-    sitting = Sitting("http", LATEST_LEGACY, frames)
-    assert len(sitting.exchanges[0].heard) == 1
-    assert bool(sitting.heard) is is_heard
+    session = ProbeSession("http", LATEST_LEGACY, frames)
+    assert len(session.exchanges[0].heard) == 1
+    assert bool(session.heard) is is_heard

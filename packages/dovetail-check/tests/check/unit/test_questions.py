@@ -9,6 +9,7 @@ from dovetail.spec import keys
 from dovetail.spec.revisions import LATEST_LEGACY, MODERN
 from dovetail_check.exchanges import Exchange, Heard
 from dovetail_check.frames import Frame
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.questions import (
     Question,
     answered_as,
@@ -19,7 +20,6 @@ from dovetail_check.questions import (
     questions_in,
     subject_of,
 )
-from dovetail_check.sittings import Sitting
 
 FORM = {"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {}}}
 PAGE = {"method": "elicitation/create", "params": {"mode": "url", "url": "https://x.example"}}
@@ -38,7 +38,7 @@ class Script:
         text = json.dumps(message)
         name = f"stdio {self.revision}"
         self.frames.append(
-            Frame(n=n, at=n, sitting=name, line="main", kind=kind, tag=tag, of=of, text=text)
+            Frame(n=n, at=n, session=name, line="main", kind=kind, tag=tag, of=of, text=text)
         )
         return n
 
@@ -57,8 +57,8 @@ class Script:
         self.add("received", {"jsonrpc": "2.0", "id": id, **question})
 
     @property
-    def seen(self) -> Sitting:
-        return Sitting("stdio", self.revision, self.frames)
+    def seen(self) -> ProbeSession:
+        return ProbeSession("stdio", self.revision, self.frames)
 
 
 def asking(**questions: Any) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def asking(**questions: Any) -> dict[str, Any]:
 
 
 def question(asked: dict[str, Any], declared: Any) -> Question:
-    heard = Heard(Frame(n=0, at=0, sitting="", line="", kind="received"), asked)
+    heard = Heard(Frame(n=0, at=0, session="", line="", kind="received"), asked)
     return Question(heard, asked["method"], asked.get("params", {}), declared)
 
 
@@ -157,5 +157,5 @@ def test_a_request_and_its_retry_have_the_same_subject() -> None:
 
 
 def test_an_exchange_without_an_answer_asks_nothing() -> None:
-    frame = Frame(n=0, at=0, sitting="", line="", kind="sent", text="{}")
+    frame = Frame(n=0, at=0, session="", line="", kind="sent", text="{}")
     assert not is_asking(Exchange(frame))

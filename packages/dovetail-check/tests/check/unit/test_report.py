@@ -8,7 +8,7 @@ from msgspec import structs
 from dovetail.errors import UsageError
 from dovetail_check.report import count_coverage, read_report
 from dovetail_check.reports import json_form
-from dovetail_check.verdicts import Sight, Verdict
+from dovetail_check.verdicts import Observation, Verdict
 from tests.check.unit.made_reports import DEATH, ROWS, make_report, row
 
 
@@ -25,11 +25,11 @@ def test_what_a_baseline_knows_is_no_finding() -> None:
 
 
 def test_a_death_in_conversation_is_a_finding_and_one_at_an_offer_is_not() -> None:
-    clean = row("base.jsonrpc.valid", Verdict.PASS, Sight.KEPT)
-    assert make_report(clean, deaths=(DEATH,)).findings("must") == 1
-    assert make_report(clean, deaths=(DEATH,)).findings("never") == 0
+    clean = row("base.jsonrpc.valid", Verdict.PASS, Observation.KEPT)
+    assert make_report(clean, crashes=(DEATH,)).findings("must") == 1
+    assert make_report(clean, crashes=(DEATH,)).findings("never") == 0
     survey = structs.replace(DEATH, counts=False)
-    assert make_report(clean, deaths=(survey,)).findings("must") == 0
+    assert make_report(clean, crashes=(survey,)).findings("must") == 0
 
 
 def test_coverage_adds_up_and_leaves_out_what_nobody_can_see() -> None:
@@ -42,7 +42,7 @@ def test_coverage_adds_up_and_leaves_out_what_nobody_can_see() -> None:
 def test_a_row_that_needs_a_fixture_counts_where_traffic_showed_it() -> None:
     [must, _] = count_coverage(
         [
-            row("a", Verdict.PASS, Sight.KEPT, testable="only-with-fixture"),
+            row("a", Verdict.PASS, Observation.KEPT, testable="only-with-fixture"),
             row("b", Verdict.NOT_OBSERVED, testable="only-with-fixture"),
         ]
     )
@@ -50,7 +50,7 @@ def test_a_row_that_needs_a_fixture_counts_where_traffic_showed_it() -> None:
 
 
 def test_a_report_is_read_back_as_it_was_written() -> None:
-    report = make_report(deaths=(DEATH,))
+    report = make_report(crashes=(DEATH,))
     assert read_report(json_form.render(report).encode(), "r.json") == report
 
 

@@ -9,7 +9,7 @@ from dovetail.spec import keys
 from dovetail.spec.revisions import LATEST_LEGACY
 from dovetail_check.exchanges import Exchange
 from dovetail_check.frames import Frame
-from dovetail_check.sittings import Sitting
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.task_traffic import (
     Glimpse,
     call_of,
@@ -30,7 +30,7 @@ KNOWS: dict[str, Any] = {"extensions": {keys.TASKS: {}}}
 
 def made(method: str, params: Any, result: Any, n: int = 0) -> Exchange:
     """A request and its result."""
-    common: dict[str, Any] = {"at": 0.0, "sitting": f"stdio {LATEST_LEGACY}", "line": "main"}
+    common: dict[str, Any] = {"at": 0.0, "session": f"stdio {LATEST_LEGACY}", "line": "main"}
     sent = {"jsonrpc": "2.0", "id": n, "method": method, "params": params}
     came = {"jsonrpc": "2.0", "id": n, "result": result}
     asked = Frame(n=n, kind="sent", text=json.dumps(sent), **common)
@@ -72,7 +72,7 @@ def test_glimpses_come_in_the_order_of_the_answers() -> None:
     late, early = made("tasks/get", {}, {**TASK, "taskId": "late"}, 10), made("tasks/get", {}, TASK)
     call = made("tools/call", {}, {"task": {**TASK, "taskId": "created"}}, 20)
     frames = [frame for one in (late, call, early) for frame in (one.sent, *one.replies)]
-    seen = Sitting("stdio", LATEST_LEGACY, frames)
+    seen = ProbeSession("stdio", LATEST_LEGACY, frames)
     assert [glimpse.id for glimpse in glimpses(seen)] == ["t", "late", "created"]
     assert [glimpse.id for glimpse in created_tasks(seen)] == ["created"]
 

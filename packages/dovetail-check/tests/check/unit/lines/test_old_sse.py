@@ -48,7 +48,7 @@ class OldServer:
             await self.stream.say(event(codec.encode(reply), b"event: message\n"))
 
 
-def talk(serve: Serve, *ids: object) -> list[Exchange]:
+def client(serve: Serve, *ids: object) -> list[Exchange]:
     found: list[Exchange] = []
 
     async def work(line: object) -> None:
@@ -62,7 +62,7 @@ def talk(serve: Serve, *ids: object) -> list[Exchange]:
 
 def test_answers_on_the_stream_belong_to_what_was_posted() -> None:
     server = OldServer()
-    found = talk(server, 1, "two", 3)
+    found = client(server, 1, "two", 3)
     ids = [one.answer and one.answer.message["id"] for one in found]
     assert ids == [1, "two", 3]
     assert [one.status for one in found] == [202, 202, 202]
@@ -75,12 +75,12 @@ def test_answers_on_the_stream_belong_to_what_was_posted() -> None:
 def test_an_endpoint_of_another_origin_is_not_used(named: bytes) -> None:
     server = OldServer(named)
     with pytest.raises(LineError, match="is not of the same origin"):
-        talk(server, 1)
+        client(server, 1)
     assert server.targets == []
 
 
 def test_a_post_that_is_refused_is_not_waited_for() -> None:
-    [exchange] = talk(OldServer(post=REFUSED), 1)
+    [exchange] = client(OldServer(post=REFUSED), 1)
     assert exchange.status == 400
     assert not exchange.is_silent
 
@@ -90,7 +90,7 @@ def test_a_stream_that_ends_takes_its_answers_with_it() -> None:
         async def answer(self, body: bytes) -> None:
             self.over.set()
 
-    [exchange] = talk(Ending(), 1)
+    [exchange] = client(Ending(), 1)
     assert exchange.failure == "the stream has ended"
 
 
@@ -108,7 +108,7 @@ def test_a_url_without_an_endpoint_event_is_no_line(said: bytes) -> None:
         await peer.say(said)
 
     with pytest.raises(LineError, match="no event 'endpoint'"):
-        talk(serve, 1)
+        client(serve, 1)
 
 
 def test_what_the_server_asks_is_answered_by_post() -> None:

@@ -11,7 +11,7 @@ from dovetail_check.lines.pending import PendingList
 
 
 def exchange(n: int) -> Exchange:
-    return Exchange(Frame(n=n, at=0.0, sitting="stdio test", line="main", kind="sent"))
+    return Exchange(Frame(n=n, at=0.0, session="stdio test", line="main", kind="sent"))
 
 
 def answer(id: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pytest
 from dovetail.errors import UsageError
 from dovetail_check.report import Report
 from dovetail_check.reports import FORMATS, badge, format_for, json_form, render
-from dovetail_check.verdicts import Sight, Verdict
+from dovetail_check.verdicts import Observation, Verdict
 from tests.check.unit.made_reports import (
     DEATH,
     DIFFERENCE,
@@ -25,12 +25,12 @@ from tests.check.unit.made_reports import (
 )
 from tools.report_schema import COPIES, schema_text
 
-CLEAN = make_report(row("base.jsonrpc.valid", Verdict.PASS, Sight.KEPT))
+CLEAN = make_report(row("base.jsonrpc.valid", Verdict.PASS, Observation.KEPT))
 
 
 @pytest.fixture
 def full() -> Report:
-    return make_report(deaths=(DEATH,), differences=(DIFFERENCE,), faults=(FAULT,))
+    return make_report(crashes=(DEATH,), differences=(DIFFERENCE,), faults=(FAULT,))
 
 
 def test_the_end_of_a_name_decides() -> None:
@@ -194,15 +194,15 @@ def test_junit_fails_what_was_chosen(fail_on: str, count: int) -> None:
 def test_junit_calls_a_fault_an_error_and_a_death_a_failure(full: Report) -> None:
     suites = ElementTree.fromstring(render(full, "junit").encode())
     assert suites.attrib["errors"] == "1"
-    [death] = suites.findall(".//testcase[@classname='mcp.deaths']/failure")
-    assert death.attrib["message"] == DEATH.text
+    [crash] = suites.findall(".//testcase[@classname='mcp.crashes']/failure")
+    assert crash.attrib["message"] == DEATH.text
 
 
 # -- annotations -------------------------------------------------------------------------------
 
 
 def test_annotations_are_one_line_each_and_escaped() -> None:
-    broken = row("a.b", Verdict.FAIL, Sight.BROKEN, text="100%\nof, it: ::error::x")
+    broken = row("a.b", Verdict.FAIL, Observation.BROKEN, text="100%\nof, it: ::error::x")
     lines = render(make_report(broken), "github").splitlines()
     assert lines[0].startswith("::error title=a.b (MUST)::")
     assert "100%25%0Aof, it: ::error::x" in lines[0]

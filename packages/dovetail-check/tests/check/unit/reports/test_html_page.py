@@ -28,7 +28,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
     """The page of a report that tries to break it; fails if the browser complained."""
-    report = make_report(deaths=(DEATH,), differences=(DIFFERENCE,), faults=(FAULT,))
+    report = make_report(crashes=(DEATH,), differences=(DIFFERENCE,), faults=(FAULT,))
     path = tmp_path / "report.html"
     path.write_text(render(report, "html"), "utf-8")
     page = browser.new_page(viewport={"width": 1200, "height": 900})

@@ -5,25 +5,25 @@ import pytest
 from dovetail.spec.revisions import LATEST_LEGACY
 from dovetail_check import pages
 from dovetail_check.frames import Frame
+from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import Rule, rules
-from dovetail_check.sittings import Sitting
-from dovetail_check.verdicts import Sight
+from dovetail_check.verdicts import Observation
 
 pages.load()
 
 _SENT = '{"jsonrpc":"1.0","id":1,"method":"ping"}'
 
 
-def sights_of(status: int, body: str) -> list[Sight]:
+def sights_of(status: int, body: str) -> list[Observation]:
     """What the rule sees where something that is no request got this response."""
     tag = "garbage/wrong-version"
     plain = (("content-type", "application/json" if body.startswith("{") else "text/plain"),)
     frames = [
-        Frame(n=1, at=0, sitting="", line="", kind="sent", tag=tag, text=_SENT),
+        Frame(n=1, at=0, session="", line="", kind="sent", tag=tag, text=_SENT),
         Frame(
             n=2,
             at=0,
-            sitting="",
+            session="",
             line="",
             kind="received",
             of=1,
@@ -34,19 +34,25 @@ def sights_of(status: int, body: str) -> list[Sight]:
     ]
     judged_by = rules["base.error.invalid-request"]
     assert isinstance(judged_by, Rule)
-    return [note.sight for note in judged_by.judge(Sitting("http", LATEST_LEGACY, frames))]
+    return [
+        note.observation for note in judged_by.judge(ProbeSession("http", LATEST_LEGACY, frames))
+    ]
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "sight"),
+    ("status", "body", "observation"),
     [
-        (400, '{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"no"}}', Sight.KEPT),
-        (400, '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}', Sight.BROKEN),
-        (200, '{"jsonrpc":"2.0","id":1,"result":{}}', Sight.BROKEN),
-        (202, "", Sight.BROKEN),
+        (400, '{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"no"}}', Observation.KEPT),
+        (
+            400,
+            '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}',
+            Observation.BROKEN,
+        ),
+        (200, '{"jsonrpc":"2.0","id":1,"result":{}}', Observation.BROKEN),
+        (202, "", Observation.BROKEN),
         # As the server of the official SDK for the transport of 2024-11-05 does.
-        (400, "Invalid message", Sight.UNSETTLED),
+        (400, "Invalid message", Observation.UNSETTLED),
     ],
 )
-def test_what_is_no_request(status: int, body: str, sight: Sight) -> None:
-    assert sights_of(status, body) == [sight]
+def test_what_is_no_request(status: int, body: str, observation: Observation) -> None:
+    assert sights_of(status, body) == [observation]

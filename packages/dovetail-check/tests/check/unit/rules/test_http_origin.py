@@ -11,10 +11,10 @@ from dovetail.spec.revisions import REVISIONS, Revision
 from dovetail_check.judging import judge_recording
 from dovetail_check.lines.http_line import HttpLine
 from dovetail_check.lines.line import Place
+from dovetail_check.probe_client import AuditContext, ProbeClient
 from dovetail_check.probes.http_origin import own_addresses, reach
 from dovetail_check.recording import Recording
 from dovetail_check.safety import SafetyPolicy
-from dovetail_check.talk import Circumstances, Talk
 from dovetail_check.verdicts import Verdict
 
 OPENING = b'{"jsonrpc":"2.0","id":1,"method":"server/discover"}'
@@ -50,15 +50,15 @@ def reached(transport: str, revision: Revision, *, elsewhere: bool) -> Recording
         servers = [first]
         if elsewhere:
             servers.append(await asyncio.start_server(_serve, "127.0.0.2", port))
-        at = Circumstances(
+        at = AuditContext(
             recording, transport, revision, SafetyPolicy("", is_local=True), _no_more_lines
         )
-        line = HttpLine(Place(recording, at.sitting, "main"), f"http://127.0.0.1:{port}/mcp")
-        talk = Talk(at, line)
-        talk.probe = "http-reach"
+        line = HttpLine(Place(recording, at.session, "main"), f"http://127.0.0.1:{port}/mcp")
+        client = ProbeClient(at, line)
+        client.probe = "http-reach"
         async with asyncio.timeout(5):
             await line.open()
-            await reach(talk, ["127.0.0.2"])
+            await reach(client, ["127.0.0.2"])
             await line.close()
         for server in servers:
             server.close()

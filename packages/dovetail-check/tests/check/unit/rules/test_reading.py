@@ -5,6 +5,7 @@ from typing import Any
 
 from dovetail.spec import keys
 from dovetail.spec.revisions import LATEST_LEGACY, MODERN, Revision
+from dovetail_check.probe_sessions import OPENING, ProbeSession
 from dovetail_check.recording import Recording
 from dovetail_check.rules.reading import (
     as_json,
@@ -14,7 +15,6 @@ from dovetail_check.rules.reading import (
     loose_answers,
     messages,
 )
-from dovetail_check.sittings import OPENING, Sitting
 
 URL = "http://127.0.0.1/mcp"
 JSON = (("content-type", "application/json"),)
@@ -36,8 +36,8 @@ class Scene:
         data = json.dumps(value).encode()
         self.recording.add(self.name, "main", "received", data, of=of, **more)
 
-    def seen(self) -> Sitting:
-        return Sitting(self.transport, self.revision, self.recording.frames)
+    def seen(self) -> ProbeSession:
+        return ProbeSession(self.transport, self.revision, self.recording.frames)
 
 
 def request(id: int, method: str = "ping", **params: Any) -> dict[str, Any]:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from dovetail_check.deaths import find_deaths
+from dovetail_check.crashes import find_crashes
 from dovetail_check.frames import Frame, Kind
 
 Happening: TypeAlias = tuple[Kind, dict[str, Any]]
 
 
-def frames(*given: Happening, sitting: str = "stdio 2025-11-25") -> list[Frame]:
+def frames(*given: Happening, session: str = "stdio 2025-11-25") -> list[Frame]:
     return [
-        Frame(n=n, at=n / 10, sitting=sitting, line="main", kind=kind, **more)
+        Frame(n=n, at=n / 10, session=session, line="main", kind=kind, **more)
         for n, (kind, more) in enumerate(given)
     ]
 
 
 def test_a_process_that_ends_while_it_is_asked_is_a_death() -> None:
-    [death] = find_deaths(
+    [crash] = find_crashes(
         frames(
             ("started", {"text": "python server.py"}),
             ("sent", {"tag": "ping", "text": "{}"}),
@@ -27,12 +27,12 @@ def test_a_process_that_ends_while_it_is_asked_is_a_death() -> None:
             ("failed", {"of": 1, "text": "the process ended with status 1"}),
         )
     )
-    assert (death.probe, death.text) == ("ping", "the process ended with status 1")
-    assert (death.last_words, death.frames, death.counts) == ("Traceback", (1, 3), True)
+    assert (crash.probe, crash.text) == ("ping", "the process ended with status 1")
+    assert (crash.last_words, crash.frames, crash.counts) == ("Traceback", (1, 3), True)
 
 
 def test_the_probe_is_to_blame_and_not_the_harmless_request_behind_it() -> None:
-    [death] = find_deaths(
+    [crash] = find_crashes(
         frames(
             ("started", {}),
             ("sent", {"tag": "errors/truncated"}),
@@ -40,11 +40,11 @@ def test_the_probe_is_to_blame_and_not_the_harmless_request_behind_it() -> None:
             ("ended", {"status": 1}),
         )
     )
-    assert (death.probe, death.frames) == ("errors/truncated", (1, 3))
+    assert (crash.probe, crash.frames) == ("errors/truncated", (1, 3))
 
 
 def test_a_process_that_was_let_go_did_not_die() -> None:
-    assert not find_deaths(
+    assert not find_crashes(
         frames(("started", {}), ("sent", {"tag": "x"}), ("closed", {}), ("ended", {"status": 0}))
     )
 
@@ -55,15 +55,15 @@ def test_a_process_that_is_started_again_can_die_again() -> None:
         ("sent", {"tag": "a"}),
         ("ended", {"status": -9}),
     )
-    assert [death.probe for death in find_deaths(frames(*once, *once))] == ["a", "a"]
+    assert [crash.probe for crash in find_crashes(frames(*once, *once))] == ["a", "a"]
 
 
 def test_a_death_at_an_offer_is_told_and_does_not_count() -> None:
-    [death] = find_deaths(
-        frames(("started", {}), ("sent", {}), ("ended", {"status": 2}), sitting="stdio survey")
+    [crash] = find_crashes(
+        frames(("started", {}), ("sent", {}), ("ended", {"status": 2}), session="stdio survey")
     )
-    assert not death.counts
-    assert death.probe == "start"
+    assert not crash.counts
+    assert crash.probe == "start"
 
 
 def test_a_url_that_is_gone_is_a_death_once_and_another_host_is_none() -> None:
@@ -78,9 +78,9 @@ def test_a_url_that_is_gone_is_a_death_once_and_another_host_is_none() -> None:
         ("sent", {"tag": "ping", "url": url}),
         ("failed", {"of": 5, **refused}),
     )
-    [death] = find_deaths(frames(*given, sitting="http 2025-11-25"))
-    assert (death.probe, death.frames) == ("ping", (3, 4))
+    [crash] = find_crashes(frames(*given, session="http 2025-11-25"))
+    assert (crash.probe, crash.frames) == ("ping", (3, 4))
 
 
 def test_an_end_of_a_stream_is_no_death() -> None:
-    assert not find_deaths(frames(("started", {}), ("sent", {}), ("ended", {"of": 1})))
+    assert not find_crashes(frames(("started", {}), ("sent", {}), ("ended", {"of": 1})))

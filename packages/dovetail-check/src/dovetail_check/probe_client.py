@@ -25,15 +25,15 @@ from dovetail_check.lines.http_line import HttpLine
 from dovetail_check.lines.line import Line, Outgoing, Place
 from dovetail_check.mirrored_params import param_values
 from dovetail_check.personas import CLIENT_INFO, Persona, capabilities_of
+from dovetail_check.probe_sessions import OPENING
 from dovetail_check.recording import Recording
 from dovetail_check.replies import answer_request
 from dovetail_check.safety import SafetyPolicy
-from dovetail_check.sittings import OPENING
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-__all__ = ["Catalogue", "Circumstances", "Talk"]
+__all__ = ["AuditContext", "Catalogue", "ProbeClient"]
 
 # Seconds that an answer may lag behind the answer to what was sent after it.
 GRACE = 0.3
@@ -50,7 +50,7 @@ class Catalogue:
 
 
 @dataclass
-class Circumstances:
+class AuditContext:
     """What all conversations of a sitting share."""
 
     recording: Recording
@@ -75,7 +75,7 @@ class Circumstances:
         return min(self.opening_seconds, self.timeout)
 
     @property
-    def sitting(self) -> str:
+    def session(self) -> str:
         """The name that frames carry."""
         return f"{self.transport} {self.revision}"
 
@@ -85,13 +85,11 @@ class Circumstances:
         return self.revision.family is Family.MODERN
 
 
-class Talk:
+class ProbeClient:
     """One client of the server."""
 
-    def __init__(
-        self, circumstances: Circumstances, line: Line, persona: Persona = Persona.BARE
-    ) -> None:
-        self.at = circumstances
+    def __init__(self, context: AuditContext, line: Line, persona: Persona = Persona.BARE) -> None:
+        self.at = context
         self.line = line
         self.persona = persona
         line.asked = self._take_request
@@ -187,16 +185,16 @@ class Talk:
     @asynccontextmanager
     async def another(
         self, name: str, *, opened: bool = True, persona: Persona | None = None
-    ) -> AsyncIterator[Talk]:
+    ) -> AsyncIterator[ProbeClient]:
         """A second client of the same server, on a line of its own, for as long as it is needed."""
         place = self.line.place._replace(line=name)
-        talk = Talk(self.at, self.at.connect(place), persona or self.persona)
-        talk.probe = self.probe
+        client = ProbeClient(self.at, self.at.connect(place), persona or self.persona)
+        client.probe = self.probe
         try:
-            await (talk.open() if opened else talk.line.open())
-            yield talk
+            await (client.open() if opened else client.line.open())
+            yield client
         finally:
-            await talk.line.close()
+            await client.line.close()
 
     # -- sending -------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from dovetail_check.declared import declares
 from dovetail_check.exchanges import Exchange, Heard, parse
 from dovetail_check.frames import Frame
 
-__all__ = ["DOOR", "OPENING", "Run", "Sitting", "exchanges_in"]
+__all__ = ["DOOR", "OPENING", "ProbeSession", "Run", "exchanges_in"]
 
 # The tag of the request that opens a line: initialize, or server/discover.
 OPENING = "opening"
@@ -20,7 +20,7 @@ OPENING = "opening"
 DOOR = "door"
 
 
-class Sitting:
+class ProbeSession:
     """The frames of one transport and revision, and questions to ask of them."""
 
     def __init__(self, transport: str, revision: Revision, frames: Iterable[Frame]) -> None:
@@ -29,7 +29,7 @@ class Sitting:
         self.frames = list(frames)
 
     def __repr__(self) -> str:
-        return f"<Sitting {self.name}>"
+        return f"<ProbeSession {self.name}>"
 
     @property
     def name(self) -> str:
@@ -139,13 +139,13 @@ class Run:
         self.frames = list(frames)
 
     @cached_property
-    def sittings(self) -> list[Sitting]:
+    def sessions(self) -> list[ProbeSession]:
         """Transport by revision, oldest first; without what was seen at the door."""
         inside = [frame for frame in self.frames if not _is_at_door(frame)]
         return sorted(_find_sittings(self.transport, inside), key=_age)
 
     @cached_property
-    def doors(self) -> list[Sitting]:
+    def doors(self) -> list[ProbeSession]:
         """The same with what was seen at the door; also where that is all there is."""
         return sorted(_find_sittings(self.transport, self.frames), key=_age)
 
@@ -153,20 +153,20 @@ class Run:
     def survey(self) -> list[Exchange]:
         """The opening moves: what was offered to find out which revisions are spoken."""
         name = f"{self.transport} survey"
-        return exchanges_in(frame for frame in self.frames if frame.sitting == name)
+        return exchanges_in(frame for frame in self.frames if frame.session == name)
 
 
-def _find_sittings(transport: str, frames: list[Frame]) -> Iterator[Sitting]:
-    for name in dict.fromkeys(frame.sitting for frame in frames):
+def _find_sittings(transport: str, frames: list[Frame]) -> Iterator[ProbeSession]:
+    for name in dict.fromkeys(frame.session for frame in frames):
         found, _, date = name.partition(" ")
         revision = find_revision(date)
         if found == transport and revision is not None:
-            mine = [frame for frame in frames if frame.sitting == name]
-            yield Sitting(transport, revision, mine)
+            mine = [frame for frame in frames if frame.session == name]
+            yield ProbeSession(transport, revision, mine)
 
 
-def _age(sitting: Sitting) -> int:
-    return sitting.revision.order
+def _age(session: ProbeSession) -> int:
+    return session.revision.order
 
 
 def _is_at_door(frame: Frame) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
 
 from dovetail_check.frames import Frame
-from dovetail_check.report import Death
+from dovetail_check.report import Crash
 
-__all__ = ["find_deaths"]
+__all__ = ["find_crashes"]
 
 # Lines of stderr that are shown.
 _LAST_WORDS = 3
@@ -16,16 +16,16 @@ _LAST_WORDS = 3
 _HARMLESS = ("fence", "answer")
 
 
-def find_deaths(frames: Iterable[Frame]) -> tuple[Death, ...]:
+def find_crashes(frames: Iterable[Frame]) -> tuple[Crash, ...]:
     """Every end that the checker did not ask for."""
     by_line: dict[tuple[str, str], list[Frame]] = {}
     for frame in frames:
-        by_line.setdefault((frame.sitting, frame.line), []).append(frame)
-    found = [death for mine in by_line.values() for death in _deaths_on(mine)]
-    return tuple(sorted(found, key=lambda death: (death.sitting, death.probe, death.line)))
+        by_line.setdefault((frame.session, frame.line), []).append(frame)
+    found = [crash for mine in by_line.values() for crash in _deaths_on(mine)]
+    return tuple(sorted(found, key=lambda crash: (crash.session, crash.probe, crash.line)))
 
 
-def _deaths_on(frames: list[Frame]) -> Iterator[Death]:
+def _deaths_on(frames: list[Frame]) -> Iterator[Crash]:
     """The deaths on one line; a process that was started again is on the same line."""
     asked: Frame | None = None
     is_let_go = False
@@ -65,15 +65,15 @@ def _origin(url: str | None) -> str:
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
 
 
-def _death(end: Frame, asked: Frame | None, words: list[str]) -> Death:
+def _death(end: Frame, asked: Frame | None, words: list[str]) -> Crash:
     text = f"the process ended with status {end.status}" if end.kind == "ended" else end.text
     shown = (asked, end) if asked is not None else (end,)
-    return Death(
-        sitting=end.sitting,
+    return Crash(
+        session=end.session,
         line=end.line,
         probe=(asked.tag if asked is not None else end.tag) or "start",
         text=text or "it went away",
         last_words="\n".join(words[-_LAST_WORDS:]),
         frames=tuple(frame.n for frame in shown),
-        counts=not end.sitting.endswith(" survey"),
+        counts=not end.session.endswith(" survey"),
     )
