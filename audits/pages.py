@@ -9,7 +9,7 @@ from pathlib import Path
 from audits.confirming import Confirmations
 from audits.servers import ROOT, Audited
 from dovetail_check.report import Report, ReportRow
-from dovetail_check.verdicts import Verdict, Visibility
+from dovetail_check.verdicts import Observation, Verdict
 
 __all__ = ["Outcome", "write_index", "write_page"]
 
@@ -101,13 +101,13 @@ def _section(server: Audited, report: Report, confirmations: Confirmations) -> I
                 yield f"- *Confirmed*: {why}"
             yield ""
     if report.crashes:
-        yield f"The server ended {len(report.crashes)} times while it was looked at."
+        yield f"The server crashed {len(report.crashes)} times during the check."
         yield ""
 
 
 def _seen(row: ReportRow) -> Iterator[str]:
     """One line for each thing that was seen, with where."""
-    notes = row.said(Visibility.BROKEN)
+    notes = row.notes_by_text(Observation.VIOLATED)
     for text, places in list(notes.items())[:3]:
         where = sorted({session.partition(" ")[2] or session for session, _ in places})
         yield f"- {_plain(text)} ({', '.join(where)})"

@@ -1,4 +1,4 @@
-"""Writes the JSON Schema of a report down, for the package and for the docs.
+"""Writes the JSON Schema of a report, for the package and for the docs.
 
 python -m tools.report_schema --write
 """
@@ -17,13 +17,13 @@ __all__ = ["COPIES", "schema_text"]
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIES = (
-    ROOT / "src" / "dovetail" / "check" / "reports" / "report.schema.json",
+    ROOT / "packages/dovetail-check/src/dovetail_check/reports/report.schema.json",
     ROOT / "docs" / "check-report.schema.json",
 )
 
 
 def schema_text() -> str:
-    """As it is written."""
+    """Return the schema as formatted JSON."""
     return msgspec.json.format(codec.encode(make_schema()), indent=2).decode() + "\n"
 
 

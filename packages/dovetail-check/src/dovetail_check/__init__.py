@@ -1,6 +1,6 @@
-"""The checker: whether anybody's MCP server keeps the specification, with the bytes as evidence.
+"""Tests MCP servers against the specification, with the recorded traffic as evidence.
 
-A black box of its own: it shares the wire format and the tables of the protocol with the
-framework, and nothing else. Probes make traffic, the recording keeps every byte of it, rules
-read the recording and say what they saw, and each row of the inventory gets one verdict.
+Probes send traffic and a recording keeps every byte of it. Rules read the recording and report
+observations. Each requirement of the inventory gets one verdict. The checker shares only the wire
+format and the protocol tables with the framework, so that it tests any server from outside.
 """

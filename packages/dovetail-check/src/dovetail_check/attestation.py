@@ -1,12 +1,12 @@
-"""The author's statement: what cannot be seen from outside, and what the author says of it.
+"""Attestations: statements of the author about requirements that cannot be tested from outside.
 
     author = "Jo Doe"
     date = 2026-11-15
 
-    [rows]
+    [requirements]
     "tools.security.rate-limit" = "100 calls a minute for each token; see limits.py"
 
-What was seen outweighs what is stated: a row that a rule could judge keeps its verdict.
+A verdict of a rule takes precedence over a statement.
 """
 
 from __future__ import annotations
@@ -20,31 +20,33 @@ from dovetail_check.inventory import by_id
 
 __all__ = ["read_attestation"]
 
-_KEYS = ("author", "date", "rows")
+_KEYS = ("author", "date", "requirements")
 
 
 def read_attestation(path: Path) -> dict[str, str]:
-    """Row -> statement, with who says so and when; raises UsageError."""
+    """Return requirement id -> statement with author and date; raises UsageError."""
     try:
         given = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is no TOML: {error}") from None
+        raise UsageError(f"{path} is not valid TOML: {error}") from None
     if unknown := [key for key in given if key not in _KEYS]:
-        raise UsageError(f"{path} has {unknown[0]!r}; expected {', '.join(_KEYS)}")
-    rows = given.get("rows")
-    if not isinstance(rows, dict) or not rows or "author" not in given:
-        raise UsageError(f"{path} needs an author and a table [rows] with at least one statement")
+        raise UsageError(f"{path} has the unknown key {unknown[0]!r}; expected {', '.join(_KEYS)}")
+    statements = given.get("requirements")
+    if not isinstance(statements, dict) or not statements or "author" not in given:
+        raise UsageError(
+            f"{path} needs `author` and a table [requirements] with one statement or more"
+        )
     signed = f"{given['author']}, {given['date']}" if "date" in given else str(given["author"])
-    return {id: f"{_check(path, id, text)} ({signed})" for id, text in rows.items()}
+    return {id: f"{_check(path, id, text)} ({signed})" for id, text in statements.items()}
 
 
 def _check(path: Path, id: str, text: object) -> str:
     if id not in by_id():
         close = difflib.get_close_matches(id, by_id(), n=1)
         hint = f"; did you mean {close[0]!r}?" if close else "; `dovetail rules` lists them"
-        raise UsageError(f"{path} attests {id!r}, which is no row{hint}")
+        raise UsageError(f"{path} attests {id!r}, which is not a requirement{hint}")
     if not isinstance(text, str) or not text.strip():
-        raise UsageError(f"{path} says nothing of {id!r}; expected a sentence")
+        raise UsageError(f"{path} has no statement for {id!r}; expected a sentence")
     return text.strip()

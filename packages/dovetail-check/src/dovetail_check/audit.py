@@ -1,8 +1,8 @@
-"""The check itself: find out what is spoken, hold a sitting for each revision, keep everything.
+"""The audit of one target: negotiate the revisions, then run the probes in one session for each.
 
-All offers go out at once, each on a line of its own; a line whose offer was taken stays open and
-becomes the main line of its sitting. Sittings run side by side, the probes of a line in order; a
-second line, and probes that have one to themselves, do not wait for the first.
+All revisions are offered at once, each on its own connection. A connection whose offer is accepted
+stays open as the main connection of its session. Sessions run concurrently. The probes of a
+connection run in order; concurrent probes and the client with the full profile do not wait.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any
 from msgspec import structs
 
 from dovetail.spec.revisions import LEGACY, REVISIONS, Family, Revision
-from dovetail_check import pages
+from dovetail_check import registry
+from dovetail_check.client_profiles import ClientProfile
+from dovetail_check.connections.base import Connection, Recorder, UnreachableError
 from dovetail_check.faults import Fault, fault_of
 from dovetail_check.frames import Frame
-from dovetail_check.lines.line import Line, LineError, Place
-from dovetail_check.personas import Persona
 from dovetail_check.probe_client import AuditContext, ProbeClient
-from dovetail_check.probe_sessions import DOOR, OPENING
+from dovetail_check.probe_sessions import OPENING, PRE_AUTH
 from dovetail_check.probing import Order, Probe, probes
 from dovetail_check.recording import Recording
 from dovetail_check.safety import SafetyPolicy
@@ -32,20 +32,19 @@ from dovetail_check.targets import CheckTarget
 
 __all__ = ["Audit", "AuditOptions", "NeedsAuthError", "Progress"]
 
-# Dates that no revision ever had: what a server offers instead shows how it negotiates.
-STRANGE_OFFERS = ("1999-01-01", "2099-01-01")
-# What a POST to the stream of the old transport gets (2025-11-25 basic/transports, backwards
+# Dates that are not revisions: the version that a server offers instead shows how it negotiates.
+UNKNOWN_VERSIONS = ("1999-01-01", "2099-01-01")
+# Statuses of a POST to the stream URL of HTTP+SSE (2025-11-25 basic/transports, backwards
 # compatibility).
-_REFUSALS = (400, 404, 405)
-# Processes that start at the same time: more would only make each of them slower.
-_AT_ONCE = max(2, os.cpu_count() or 2)
+_REJECTED_POST = (400, 404, 405)
+# Processes that start at the same time; more would only slow each other down.
+_MAX_STARTS = max(2, os.cpu_count() or 2)
 
 
 class NeedsAuthError(Exception):
-    """The server wants credentials that were not given, or others than were given.
+    """The server requires credentials, or rejected the given ones.
 
-    `recording` holds what could be seen from outside, and can be judged: how strangers are
-    refused, and where they are sent.
+    `recording` holds the unauthenticated traffic, which rules can still evaluate.
     """
 
     def __init__(self, text: str, recording: Recording) -> None:
@@ -55,10 +54,10 @@ class NeedsAuthError(Exception):
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """How to check."""
+    """The options of an audit."""
 
     revisions: Collection[Revision] = REVISIONS
-    # The probes to run, by name; None: all.
+    # Names of the probes to run; None runs all.
     probes: Collection[str] | None = None
     calls: str = ""
     timeout: float = 5.0
@@ -67,22 +66,22 @@ class AuditOptions:
 
 @dataclass
 class Progress:
-    """How far a check has come, for whoever watches."""
+    """The progress of a check, for display."""
 
     done: int = 0
     total: int = 0
-    doing: str = ""
-    told: Callable[[Progress], None] = field(default=lambda _: None, repr=False)
+    activity: str = ""
+    on_change: Callable[[Progress], None] = field(default=lambda _: None, repr=False)
 
-    def say(self, doing: str, *, done: int = 0) -> None:
-        """Tell what is being done."""
-        self.doing = doing
+    def update(self, activity: str, *, done: int = 0) -> None:
+        """Set the current activity and call `on_change`."""
+        self.activity = activity
         self.done += done
-        self.told(self)
+        self.on_change(self)
 
 
 class Audit:
-    """One check of one target."""
+    """The audit of one target."""
 
     def __init__(
         self,
@@ -92,57 +91,60 @@ class Audit:
         progress: Progress | None = None,
         faults: list[Fault] | None = None,
     ) -> None:
-        """`faults` takes what went wrong in the checker itself; without it, it is raised."""
-        pages.load()
+        """`faults` collects exceptions of probes; without it, they are raised."""
+        registry.load()
         self.target = target
         self.options = options
         self.recording = recording or Recording(secrets=target.secrets)
         self.progress = progress or Progress()
         self._faults = faults
         self._policy = SafetyPolicy(options.calls, is_local=target.is_local)
-        self._gate = asyncio.Semaphore(_AT_ONCE if target.command else 64)
+        self._start_limit = asyncio.Semaphore(_MAX_STARTS if target.command else 64)
 
     async def run(self) -> Recording:
-        """Check; raises LineError where there is no server to talk to, NeedsAuthError."""
-        talks = await self._survey()
+        """Run all probes; raises UnreachableError, NeedsAuthError."""
+        clients = await self._survey()
         try:
             newest = max(
-                (client.revision.order for client in talks if not client.is_modern), default=-1
+                (client.revision.order for client in clients if not client.is_modern), default=-1
             )
-            chosen = [(client, self._choose(client, newest)) for client in talks]
+            chosen = [(client, self._choose(client, newest)) for client in clients]
             self.progress.total += sum(len(mine) for _, mine in chosen)
             await asyncio.gather(
-                self._offer_strange(), *(self._sit(client, mine) for client, mine in chosen)
+                self._offer_unknown(), *(self._run_session(client, mine) for client, mine in chosen)
             )
         finally:
-            await asyncio.gather(*(client.line.close() for client in talks))
+            await asyncio.gather(*(client.connection.close() for client in clients))
         return self.recording
 
     def _choose(self, client: ProbeClient, newest: int) -> list[Probe]:
         wanted = self.options.probes
-        # A legacy client says who it is once, so a second persona is a second process.
-        is_apt = client.is_modern or not self.target.command or client.revision.order == newest
+        # A legacy client declares its capabilities once per process. To start fewer processes, only
+        # the newest legacy revision is tested with other profiles.
+        allows_profiles = (
+            client.is_modern or not self.target.command or client.revision.order == newest
+        )
         fitting = [
             probe
             for probe in probes.values()
             if (wanted is None or probe.name in wanted or probe.order is Order.FIRST)
-            and probe.fits(client)
-            and (is_apt or probe.persona is Persona.BARE)
+            and probe.applies_to(client)
+            and (allows_profiles or probe.profile is ClientProfile.MINIMAL)
         ]
         return sorted(fitting, key=lambda probe: probe.order)
 
-    # -- which revisions are spoken ---------------------------------------------------------------
+    # -- version negotiation ----------------------------------------------------------------------
 
     async def _survey(self) -> list[ProbeClient]:
         results = await self._offer_all()
-        if not _talks_in(results) and self._may_be_old():
+        if not _clients_in(results) and self._may_be_old_sse():
             self.target = structs.replace(self.target, transport="sse")
             old = await self._offer_all()
-            results = old if _talks_in(old) else results
-        talks = _talks_in(results)
-        if not talks:
-            await self._explain(results)
-        return talks
+            results = old if _clients_in(old) else results
+        clients = _clients_in(results)
+        if not clients:
+            await self._raise_unreachable(results)
+        return clients
 
     async def _offer_all(self) -> list[Any]:
         is_old = self.target.transport == "sse"
@@ -155,69 +157,75 @@ class Audit:
             *(self._offer(revision) for revision in offers), return_exceptions=True
         )
 
-    async def _offer_strange(self) -> None:
-        """Nothing depends on what comes of it, so nobody waits for it."""
+    async def _offer_unknown(self) -> None:
+        """Offer dates that are not revisions; no other probe depends on the result."""
         if self.target.transport == "sse" or not set(LEGACY) <= set(self.options.revisions):
             return
-        # Where each is a process, one has to do.
-        dates = STRANGE_OFFERS[-1:] if self.target.command else STRANGE_OFFERS
-        with contextlib.suppress(LineError):
+        # Each offer starts a process on stdio, so one is enough.
+        dates = UNKNOWN_VERSIONS[-1:] if self.target.command else UNKNOWN_VERSIONS
+        with contextlib.suppress(UnreachableError):
             await asyncio.gather(*(self._offer(LEGACY[-1], date) for date in dates))
 
-    def _may_be_old(self) -> bool:
-        """Whether the URL may be that of a stream: what is posted to it is refused."""
+    def _may_be_old_sse(self) -> bool:
+        """Whether the URL may be an HTTP+SSE stream: it rejects POSTs."""
         return self.target.transport == "http" and any(
-            frame.status in _REFUSALS for frame in self.recording.frames
+            frame.status in _REJECTED_POST for frame in self.recording.frames
         )
 
-    async def _explain(self, results: list[Any]) -> None:
+    async def _raise_unreachable(self, results: list[Any]) -> None:
         for result in results:
-            if isinstance(result, BaseException) and not isinstance(result, LineError):
+            if isinstance(result, BaseException) and not isinstance(result, UnreachableError):
                 raise result
         if self.target.url and any(frame.status == 401 for frame in self.recording.frames):
-            await self._look_from_outside()
+            await self._probe_pre_auth()
             wanted = "other credentials" if self.target.headers else "credentials"
-            raise NeedsAuthError(f"{self.target} answers 401: it wants {wanted}", self.recording)
-        errors = [result for result in results if isinstance(result, LineError)]
-        said = [frame.text for frame in self.recording.frames if frame.kind == "stderr"]
-        hint = f"; its last words: {said[-1]}" if said else ""
+            raise NeedsAuthError(
+                f"{self.target} responds with 401: it requires {wanted}", self.recording
+            )
+        errors = [result for result in results if isinstance(result, UnreachableError)]
+        stderr = [frame.text for frame in self.recording.frames if frame.kind == "stderr"]
+        hint = f"; last line on stderr: {stderr[-1]}" if stderr else ""
         statuses = {f.status for f in self.recording.frames if f.kind == "received" and f.status}
         if statuses:
             hint = (
-                f": status {', '.join(map(str, sorted(statuses)))} instead; is it the right path?"
+                f"; got status {', '.join(map(str, sorted(statuses)))}: check the path of the URL"
             )
-        moved = [frame.header("location") for frame in self.recording.frames if _is_moved(frame)]
-        hint = f"; it sends everybody to {moved[0]}" if moved else hint
-        raise errors[0] if errors else LineError(f"{self.target} answered no opening{hint}")
+        redirects = [
+            frame.header("location") for frame in self.recording.frames if _is_redirect(frame)
+        ]
+        hint = f"; it redirects to {redirects[0]}" if redirects else hint
+        raise errors[0] if errors else UnreachableError(f"{self.target} accepted no revision{hint}")
 
-    async def _offer(self, revision: Revision, strange: str | None = None) -> ProbeClient | None:
-        """Offer one revision; a conversation at it if the server took the offer."""
-        name = f"offer {strange or revision}"
-        place = Place(self.recording, f"{self.target.transport} survey", name)
-        at = self._circumstances(revision)
-        client = ProbeClient(at, self._connect(place))
+    async def _offer(self, revision: Revision, version: str | None = None) -> ProbeClient | None:
+        """Offer one revision; returns a client if the server accepts it."""
+        name = f"offer {version or revision}"
+        recorder = Recorder(self.recording, f"{self.target.transport} survey", name)
+        context = self._make_context(revision)
+        client = ProbeClient(context, self._connect(recorder))
         client.probe = OPENING
-        async with self._gate:
-            self.progress.say(f"offering {strange or revision}")
-            opening = await client.open(strange)
-        if strange is None and _is_taken(client):
-            self._move_in(client, name)
-            at.capabilities = (opening.result or {}).get("capabilities") or {}
+        async with self._start_limit:
+            self.progress.update(f"offering {version or revision}")
+            opening = await client.open(version)
+        if version is None and _is_accepted(client):
+            self._assign_to_session(client, name)
+            context.capabilities = (opening.result or {}).get("capabilities") or {}
             return client
-        await client.line.close()
+        await client.connection.close()
         return None
 
-    async def _look_from_outside(self) -> None:
-        """Run what needs no conversation; no revision was agreed on, so it is the newest one."""
-        at = self._circumstances(max(self.options.revisions, key=lambda offered: offered.order))
-        client = ProbeClient(at, self._connect(Place(self.recording, at.session, DOOR)))
-        await client.line.open()
+    async def _probe_pre_auth(self) -> None:
+        """Run the probes that need no credentials, at the newest revision."""
+        context = self._make_context(max(self.options.revisions, key=lambda offered: offered.order))
+        client = ProbeClient(
+            context, self._connect(Recorder(self.recording, context.session, PRE_AUTH))
+        )
+        await client.connection.open()
         for probe in self._choose(client, client.revision.order):
-            if probe.at_door:
-                await self._act(client, probe)
-        await client.line.close()
+            if probe.pre_auth:
+                await self._run_probe(client, probe)
+        await client.connection.close()
 
-    def _circumstances(self, revision: Revision) -> AuditContext:
+    def _make_context(self, revision: Revision) -> AuditContext:
         return AuditContext(
             recording=self.recording,
             transport=self.target.transport,
@@ -228,97 +236,101 @@ class Audit:
             start_timeout=self.options.start_timeout,
         )
 
-    def _connect(self, place: Place) -> Line:
-        return self.target.connect(place)
+    def _connect(self, recorder: Recorder) -> Connection:
+        return self.target.connect(recorder)
 
-    def _move_in(self, client: ProbeClient, name: str) -> None:
-        """The line belongs to its sitting from its first frame on."""
-        old = client.line.place
-        client.line.place = old._replace(session=client.at.session, line="main")
+    def _assign_to_session(self, client: ProbeClient, name: str) -> None:
+        """Move the frames of a connection from the survey to its session."""
+        old = client.connection.recorder
+        client.connection.recorder = old._replace(session=client.context.session, connection="main")
         for frame in self.recording.frames:
-            if frame.session == old.session and frame.line == name:
-                frame.session, frame.line = client.at.session, "main"
+            if frame.session == old.session and frame.connection == name:
+                frame.session, frame.connection = client.context.session, "main"
 
-    # -- one sitting -----------------------------------------------------------------------------
+    # -- one session -----------------------------------------------------------------------------
 
-    async def _sit(self, client: ProbeClient, chosen: list[Probe]) -> None:
-        await self._act_all(client, [probe for probe in chosen if probe.order is Order.FIRST])
+    async def _run_session(self, client: ProbeClient, chosen: list[Probe]) -> None:
+        await self._run_probes(client, [probe for probe in chosen if probe.order is Order.FIRST])
         rest = [probe for probe in chosen if probe.order is not Order.FIRST]
-        mine = [probe for probe in rest if probe.persona is Persona.BARE]
+        mine = [probe for probe in rest if probe.profile is ClientProfile.MINIMAL]
         await asyncio.gather(
-            self._act_all(client, [probe for probe in mine if not probe.apart]),
-            # A copy has the same line, and says of its own which probe is at work.
-            *(self._act_all(copy.copy(client), [probe]) for probe in mine if probe.apart),
-            self._sit_capable(
-                client, [probe for probe in rest if probe.persona is Persona.CAPABLE]
+            self._run_probes(client, [probe for probe in mine if not probe.concurrent]),
+            # A copy shares the connection but has its own `probe` tag.
+            *(self._run_probes(copy.copy(client), [probe]) for probe in mine if probe.concurrent),
+            self._run_full_profile(
+                client, [probe for probe in rest if probe.profile is ClientProfile.FULL]
             ),
         )
 
-    async def _act_all(self, client: ProbeClient, chosen: list[Probe]) -> None:
+    async def _run_probes(self, client: ProbeClient, chosen: list[Probe]) -> None:
         try:
             for probe in chosen:
-                self.progress.say(f"{client.at.session}: {probe.name}", done=1)
-                await self._act(client, probe)
-        except LineError as error:
-            # It ended and does not come back; what was seen until now still counts.
-            client.line.place.add("failed", str(error).encode(), tag=client.probe)
+                self.progress.update(f"{client.context.session}: {probe.name}", done=1)
+                await self._run_probe(client, probe)
+        except UnreachableError as error:
+            # The server cannot be restarted; the traffic so far is still evaluated.
+            client.connection.recorder.add("failed", str(error).encode(), tag=client.probe)
 
-    async def _sit_capable(self, client: ProbeClient, chosen: list[Probe]) -> None:
-        """The probes of a client that can be asked for everything, on a second line."""
-        openers = [probe for probe in chosen if probe.opens]
-        others = [probe for probe in chosen if not probe.opens and _may_ask(client)]
+    async def _run_full_profile(self, client: ProbeClient, chosen: list[Probe]) -> None:
+        """Run the probes of the full profile on a second connection."""
+        openers = [probe for probe in chosen if probe.opens_connection]
+        others = [
+            probe
+            for probe in chosen
+            if not probe.opens_connection and _may_trigger_requests(client)
+        ]
         self.progress.done += len(chosen) - len(openers) - len(others)
         if not openers and not others:
             return
-        capable = self._connect_capable(client)
+        full = self._connect_full_profile(client)
         try:
-            await capable.line.open()
-            await self._act_all(capable, openers)
-            if others and not capable.is_at_work:
-                await capable.line.close()
-                capable = self._connect_capable(client)
-                await capable.open()
-            await self._act_all(capable, others)
-        except LineError as error:
-            capable.line.place.add("failed", str(error).encode(), tag=capable.probe)
+            await full.connection.open()
+            await self._run_probes(full, openers)
+            if others and not full.is_ready:
+                await full.connection.close()
+                full = self._connect_full_profile(client)
+                await full.open()
+            await self._run_probes(full, others)
+        except UnreachableError as error:
+            full.connection.recorder.add("failed", str(error).encode(), tag=full.probe)
         finally:
-            await capable.line.close()
+            await full.connection.close()
 
-    def _connect_capable(self, client: ProbeClient) -> ProbeClient:
-        place = client.line.place._replace(line="capable")
-        return ProbeClient(client.at, self._connect(place), Persona.CAPABLE)
+    def _connect_full_profile(self, client: ProbeClient) -> ProbeClient:
+        recorder = client.connection.recorder._replace(connection="full")
+        return ProbeClient(client.context, self._connect(recorder), ClientProfile.FULL)
 
-    async def _act(self, client: ProbeClient, probe: Probe) -> None:
-        if not client.line.is_open and not probe.apart:
-            await client.revive()
+    async def _run_probe(self, client: ProbeClient, probe: Probe) -> None:
+        if not client.connection.is_open and not probe.concurrent:
+            await client.reconnect()
         client.probe = probe.name
         try:
-            await probe.act(client)
-        except LineError:
+            await probe.run(client)
+        except UnreachableError:
             raise
         except Exception as error:
             if self._faults is None:
                 raise
-            self._faults.append(fault_of(f"probe {probe.name}, {client.at.session}", error))
+            self._faults.append(fault_of(f"probe {probe.name}, {client.context.session}", error))
 
 
-def _may_ask(client: ProbeClient) -> bool:
-    """Whether there is anything that may lead the server to ask."""
+def _may_trigger_requests(client: ProbeClient) -> bool:
+    """Whether there is anything to call that may make the server send requests."""
     return bool(client.callable_tools() or client.catalogue.prompts or client.catalogue.resources)
 
 
-def _is_moved(frame: Frame) -> bool:
+def _is_redirect(frame: Frame) -> bool:
     return frame.status in (301, 302, 307, 308)
 
 
-def _talks_in(results: list[Any]) -> list[ProbeClient]:
+def _clients_in(results: list[Any]) -> list[ProbeClient]:
     return [client for client in results if isinstance(client, ProbeClient)]
 
 
-def _is_taken(client: ProbeClient) -> bool:
+def _is_accepted(client: ProbeClient) -> bool:
     result = client.opening.result if client.opening is not None else None
     if result is None or client.opening is None or client.opening.status == 401:
-        # A result that comes with a refusal is no invitation.
+        # A result with status 401 does not accept the offer.
         return False
     if client.revision.family is Family.MODERN:
         return True

@@ -1,4 +1,4 @@
-"""A baseline: findings that are known and accepted, so that only new ones fail a build."""
+"""Baselines: known findings that are accepted, so that only new ones fail a build."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from dovetail_check.verdicts import Verdict
 
 __all__ = ["Baseline", "apply_baseline", "baseline_of", "read_baseline", "write_baseline"]
 
-_BROKEN = (Verdict.FAIL, Verdict.WARN)
+_FINDINGS = (Verdict.FAIL, Verdict.WARN)
 
 
 class Accepted(Struct, frozen=True, omit_defaults=True):
-    """One finding: a row, and where it is broken; elsewhere it would be a new one."""
+    """An accepted finding. In sessions that are not listed, it counts as new."""
 
     id: str
     sessions: tuple[str, ...] = ()
-    # For people: why it is accepted.
+    # Why it is accepted, for people.
     reason: str = ""
 
 
 class Baseline(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The file."""
+    """A baseline file."""
 
     format: int = 1
     accepted: tuple[Accepted, ...] = ()
 
 
 def baseline_of(report: Report) -> Baseline:
-    """Everything that is broken now."""
+    """Return a baseline that accepts all findings of a report."""
     rows = [
-        Accepted(row.id, tuple(f.session for f in row.findings if f.verdict in _BROKEN))
+        Accepted(row.id, tuple(f.session for f in row.findings if f.verdict in _FINDINGS))
         for row in report.rows
-        if row.verdict in _BROKEN
+        if row.verdict in _FINDINGS
     ]
     crashes = [Accepted(crash.id) for crash in report.crashes if crash.counts]
     return Baseline(accepted=(*rows, *crashes))
 
 
 def write_baseline(report: Report, path: Path) -> None:
-    """Accept what is broken now; reasons that an older file gives are kept."""
+    """Write a baseline with all findings; keeps the reasons of an existing file."""
     fresh = baseline_of(report)
     older = read_baseline(path) if path.exists() else Baseline()
     known = {entry.id: entry.reason for entry in older.accepted}
@@ -55,23 +55,23 @@ def write_baseline(report: Report, path: Path) -> None:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """What `write_baseline` wrote; raises UsageError."""
+    """Read a baseline file; raises UsageError."""
     try:
         return codec.decode_as(Baseline, path.read_bytes())
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     except msgspec.ValidationError as error:
-        raise UsageError(f"{path} is no baseline of --write-baseline: {error}") from None
+        raise UsageError(f"{path} is not a baseline of --write-baseline: {error}") from None
 
 
 def apply_baseline(report: Report, baseline: Baseline) -> Report:
-    """The report with known findings marked; what the file knows and nobody found is stale."""
+    """Mark the accepted findings; entries that no longer occur become `stale`."""
     known = {entry.id: entry.sessions for entry in baseline.accepted}
     rows = tuple(
         structs.replace(row, accepted=True)
-        if row.verdict in _BROKEN
+        if row.verdict in _FINDINGS
         and row.id in known
-        and all(f.session in known[row.id] for f in row.findings if f.verdict in _BROKEN)
+        and all(f.session in known[row.id] for f in row.findings if f.verdict in _FINDINGS)
         else row
         for row in report.rows
     )
@@ -79,9 +79,9 @@ def apply_baseline(report: Report, baseline: Baseline) -> Report:
         structs.replace(crash, accepted=True) if crash.id in known else crash
         for crash in report.crashes
     )
-    found = {row.id for row in rows if row.verdict in _BROKEN} | {crash.id for crash in crashes}
+    found = {row.id for row in rows if row.verdict in _FINDINGS} | {crash.id for crash in crashes}
     judged = {row.id for row in rows}
     stale = tuple(
-        id for id in known if id not in found and (id in judged or id.startswith("death/"))
+        id for id in known if id not in found and (id in judged or id.startswith("crash/"))
     )
     return structs.replace(report, rows=rows, crashes=crashes, stale=stale)

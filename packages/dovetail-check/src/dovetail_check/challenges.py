@@ -1,4 +1,4 @@
-"""WWW-Authenticate: what a server asks for when it refuses (RFC 9110 section 11.6.1)."""
+"""Parses the WWW-Authenticate header (RFC 9110 section 11.6.1)."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ __all__ = ["Challenge", "read_challenges"]
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _PART = re.compile(rf"({_TOKEN})\s*=\s*(\"(?:[^\"\\]|\\.)*\"|{_TOKEN})")
 _SCHEME = re.compile(rf"({_TOKEN})(?:\s+(.*))?", re.DOTALL)
-# A comma that is not inside a quoted string ends a part.
+# Parts are separated by commas outside quoted strings.
 _BETWEEN = re.compile(r"((?:[^\",]|\"(?:[^\"\\]|\\.)*\")+)")
 
 
 class Challenge(NamedTuple):
-    """One way to get in; the scheme and the names of parameters are in lower case."""
+    """One challenge; the scheme and parameter names are in lower case."""
 
     scheme: str
     params: dict[str, str]
 
     @property
     def scopes(self) -> frozenset[str]:
-        """The scopes that it names."""
+        """The scopes in the `scope` parameter."""
         return frozenset(self.params.get("scope", "").split())
 
 
 def read_challenges(header: str | None) -> list[Challenge]:
-    """Every challenge of a header; what cannot be read is left out."""
+    """Return the challenges of a header; skips what cannot be parsed."""
     found: list[Challenge] = []
     for part in _parts(header or ""):
         param = _PART.fullmatch(part)

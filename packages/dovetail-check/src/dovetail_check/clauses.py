@@ -1,4 +1,4 @@
-"""Where a clause can be read: the address of its page, and names of areas that say themselves."""
+"""URLs of clauses, and readable names of areas."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dovetail_check.inventory import Requirement
 
 __all__ = ["SNAPSHOT", "area_title", "clause_url"]
 
-# The text of the specification that the inventory was taken from and held against.
+# The snapshot of the specification that the inventory is based on.
 SNAPSHOT = "commit b0f60ba5 of 2026-08-22"
 
 _SITE = "https://modelcontextprotocol.io"
 
-# What stands in `spec` where the clause is on no page of a revision.
+# Values of `spec` that are not a page of a revision.
 _ELSEWHERE = {
     "jsonrpc 2.0 via basic/index": "https://www.jsonrpc.org/specification",
     "RFC 9728 via basic/authorization": "https://www.rfc-editor.org/rfc/rfc9728",
@@ -20,7 +20,7 @@ _ELSEWHERE = {
     "seps/2663": "https://github.com/modelcontextprotocol/modelcontextprotocol/issues/2663",
 }
 
-# Areas whose name in the inventory counts the revisions A to E.
+# Areas whose name in the inventory uses the letters A to E for the revisions.
 _AREAS = {
     "base 2026-07-28": "base, modern era",
     "lifecycle A-D": "lifecycle, legacy era",
@@ -40,12 +40,12 @@ _AREAS = {
 
 
 def area_title(area: str) -> str:
-    """The name of an area as people read it."""
+    """Return the readable name of an area."""
     return _AREAS.get(area, area)
 
 
 def clause_url(row: Requirement) -> str:
-    """The page and section that a row was taken from."""
+    """Return the URL of the page and section of a requirement."""
     page, _, section = row.spec.partition("#")
     anchor = f"#{section}" if section else ""
     if page in _ELSEWHERE:
@@ -53,7 +53,7 @@ def clause_url(row: Requirement) -> str:
     kind, _, date = page.partition(" ")
     if kind == "changelog":
         return f"{_SITE}/specification/{date}/changelog{anchor}"
-    # Pages are named as in the newest legacy revision that has the clause, if one has it.
+    # Page names are those of the newest legacy revision with the clause, if there is one.
     legacy = [revision for revision in row.revisions if revision.family is Family.LEGACY]
     newest = (legacy or row.revisions)[-1]
     return f"{_SITE}/specification/{newest}/{page.removesuffix('/index')}{anchor}"

@@ -1,4 +1,4 @@
-"""From a recording to a report: judge every row, and keep the frames that verdicts point to."""
+"""Turns a recording into a report, with the frames that verdicts refer to."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ from dovetail_check.verdicts import Note, Observation
 
 __all__ = ["About", "Selection", "compile_report", "describe_tool"]
 
-# How many notes of a sitting are kept, by what they say; the rest says no more.
-_KEPT_NOTES = {
-    Observation.BROKEN: 8,
-    Observation.UNSETTLED: 4,
-    Observation.KEPT: 2,
-    Observation.ABSENT: 2,
+# The number of notes in the report for each session and kind of observation.
+_MAX_NOTES = {
+    Observation.VIOLATED: 8,
+    Observation.AMBIGUOUS: 4,
+    Observation.SATISFIED: 2,
+    Observation.NOT_APPLICABLE: 2,
 }
-# How many frames of a note, and how much of each.
-_MOST_FRAMES = 12
-_MOST_TEXT = 6000
+# The number of frames of each note, and characters of each frame.
+_MAX_FRAMES = 12
+_MAX_TEXT = 6000
 
 
 class About(Struct, frozen=True, kw_only=True):
-    """What is known of a check besides its frames; kept beside them in evidence."""
+    """The facts about a check besides its frames; saved as `about.json`."""
 
     date: str
     seconds: float
@@ -55,27 +55,27 @@ class About(Struct, frozen=True, kw_only=True):
     offered: tuple[str, ...]
     calls: str
     faults: tuple[Fault, ...] = ()
-    # What the server said to somebody without credentials, where it let nobody else in.
+    # Why only unauthenticated access was tested; empty if the server needs no credentials.
     needs_auth: str = ""
 
 
 class Selection(Struct, frozen=True):
-    """The rows to judge: globs over their ids."""
+    """The selected requirements, as globs over ids."""
 
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
 
     def ids(self) -> set[str]:
-        """The ids of the rows that are left."""
-        return {row.id for row in load() if self._takes(row)}
+        """Return the selected ids."""
+        return {row.id for row in load() if self._includes(row)}
 
-    def _takes(self, row: Requirement) -> bool:
+    def _includes(self, row: Requirement) -> bool:
         is_wanted = not self.only or any(fnmatchcase(row.id, glob) for glob in self.only)
         return is_wanted and not any(fnmatchcase(row.id, glob) for glob in self.skip)
 
 
 def describe_tool() -> Tool:
-    """Who makes the report, and by which text."""
+    """Describe this checker and its inventory."""
     inventory = files("dovetail_check").joinpath("inventory.json").read_bytes()
     digest = hashlib.sha256(inventory).hexdigest()[:16]
     return Tool("dovetail", version("dovetail"), SNAPSHOT, digest)
@@ -87,19 +87,21 @@ def compile_report(
     selection: Selection | None = None,
     attested: Mapping[str, str] | None = None,
 ) -> Report:
-    """Judge a recording, fresh or read back."""
+    """Judge a recording and make the report."""
     selection = selection or Selection()
     faults = list(about.faults)
     judged = judge_recording(recording, only=selection.ids(), attested=attested, faults=faults)
     names = dict.fromkeys(frame.session.partition(" ")[0] for frame in recording.frames)
     runs = [Run(transport, recording.frames) for transport in names]
-    # Where nobody was let in, the door is all there is.
-    runs = [run for run in runs if run.doors]
+    # If the server requires credentials, there is only unauthenticated traffic.
+    runs = [run for run in runs if run.pre_auth_sessions]
     sessions = [_describe(session) for run in runs for session in run.sessions]
     rows = tuple(map(_make_row, judged))
     crashes = find_crashes(recording.frames)
-    pointed = [number for row in rows for finding in row.findings for number in _numbers(finding)]
-    pointed += [number for crash in crashes for number in crash.frames]
+    referenced = [
+        number for row in rows for finding in row.findings for number in _numbers(finding)
+    ]
+    referenced += [number for crash in crashes for number in crash.frames]
     return Report(
         tool=describe_tool(),
         date=about.date,
@@ -119,7 +121,7 @@ def compile_report(
         crashes=crashes,
         differences=find_differences(runs, judged),
         faults=tuple(faults),
-        frames=_keep_frames(recording, pointed),
+        frames=_keep_frames(recording, referenced),
     )
 
 
@@ -169,17 +171,17 @@ def _make_finding(finding: Finding) -> RowFinding:
 
 
 def _pick_notes(notes: Iterable[Note]) -> tuple[ReportNote, ...]:
-    """The first notes of each kind; of those that say the same, one."""
-    left = dict(_KEPT_NOTES)
-    said = set()
+    """The first notes of each kind, without duplicates."""
+    left = dict(_MAX_NOTES)
+    texts = set()
     picked = []
     for note in notes:
-        if left[note.observation] and (note.observation, note.text) not in said:
+        if left[note.observation] and (note.observation, note.text) not in texts:
             left[note.observation] -= 1
-            said.add((note.observation, note.text))
-            picked.append(ReportNote(note.observation, note.text, note.frames[:_MOST_FRAMES]))
-    # What is broken comes first.
-    order = list(_KEPT_NOTES)
+            texts.add((note.observation, note.text))
+            picked.append(ReportNote(note.observation, note.text, note.frames[:_MAX_FRAMES]))
+    # Violations first.
+    order = list(_MAX_NOTES)
     return tuple(sorted(picked, key=lambda note: order.index(note.observation)))
 
 
@@ -187,17 +189,17 @@ def _numbers(finding: RowFinding) -> Iterable[int]:
     return (number for note in finding.notes for number in note.frames)
 
 
-def _keep_frames(recording: Recording, pointed: Iterable[int]) -> tuple[Frame, ...]:
+def _keep_frames(recording: Recording, referenced: Iterable[int]) -> tuple[Frame, ...]:
     by_number = {frame.n: frame for frame in recording.frames}
-    wanted = sorted({number for number in pointed if number in by_number})
+    wanted = sorted({number for number in referenced if number in by_number})
     return tuple(_cut(by_number[number]) for number in wanted)
 
 
 def _cut(frame: Frame) -> Frame:
     for name in ("text", "base64"):
         text = getattr(frame, name)
-        if text is not None and len(text) > _MOST_TEXT:
-            shown = f"{text[:_MOST_TEXT]}… ({len(text)} characters)"
-            # What is cut is no base64 any more.
+        if text is not None and len(text) > _MAX_TEXT:
+            shown = f"{text[:_MAX_TEXT]}… ({len(text)} characters)"
+            # Truncated base64 cannot be decoded.
             return structs.replace(frame, base64=None, **{"text": shown})
     return frame

@@ -1,4 +1,4 @@
-"""What can be completed: arguments of prompts and variables of resource templates."""
+"""Completion requests for prompt arguments and resource template variables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EXPRESSION = re.compile(r"\{[+#./;?&]?([^{}]+)\}")
 
 
 def variables_of(template: str) -> list[str]:
-    """The names of the variables of a URI template."""
+    """Return the variable names of a URI template."""
     return [
         re.sub(r"(\*|:\d+)$", "", name)
         for expression in _EXPRESSION.findall(template)
@@ -24,7 +24,7 @@ def variables_of(template: str) -> list[str]:
 
 
 def completable(catalogue: Catalogue) -> list[dict[str, Any]]:
-    """The params of completion/complete for everything that has a name, with nothing typed."""
+    """Return the params of completion/complete for every argument, with an empty value."""
     return [
         {"ref": ref, "argument": {"name": name, "value": ""}}
         for ref, name in [*_arguments(catalogue), *_variables(catalogue)]

@@ -1,4 +1,4 @@
-"""Content that a server gave out: blocks in the results of tools and prompts, resources read."""
+"""Lookups of content: blocks in the results of tools and prompts, and resource contents."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from dovetail_check.probe_sessions import ProbeSession
 __all__ = ["annotated", "finished_calls", "prompt_blocks", "read_contents", "tool_blocks"]
 
 
-def finished_calls(seen: ProbeSession) -> Iterator[tuple[Exchange, dict[str, Any]]]:
-    """Results of calls that are complete: neither a question back nor a task."""
-    for exchange in seen.sent("tools/call"):
+def finished_calls(session: ProbeSession) -> Iterator[tuple[Exchange, dict[str, Any]]]:
+    """The calls with a final result, without input requests and tasks."""
+    for exchange in session.sent("tools/call"):
         result = exchange.result
         if result is None or "task" in result:
             continue
@@ -21,35 +21,35 @@ def finished_calls(seen: ProbeSession) -> Iterator[tuple[Exchange, dict[str, Any
             yield exchange, result
 
 
-def tool_blocks(seen: ProbeSession, *kinds: str) -> Iterator[tuple[Exchange, dict[str, Any]]]:
-    """The content of every result of tools/call; of these types, where some are named."""
-    for exchange in seen.sent("tools/call"):
+def tool_blocks(session: ProbeSession, *kinds: str) -> Iterator[tuple[Exchange, dict[str, Any]]]:
+    """The content blocks of tools/call results, optionally only of some types."""
+    for exchange in session.sent("tools/call"):
         yield from _blocks(exchange, (exchange.result or {}).get("content"), kinds)
 
 
-def prompt_blocks(seen: ProbeSession, *kinds: str) -> Iterator[tuple[Exchange, dict[str, Any]]]:
-    """The content of every message of prompts/get; of these types, where some are named."""
-    for exchange in seen.sent("prompts/get"):
+def prompt_blocks(session: ProbeSession, *kinds: str) -> Iterator[tuple[Exchange, dict[str, Any]]]:
+    """The content blocks of prompts/get messages, optionally only of some types."""
+    for exchange in session.sent("prompts/get"):
         messages = (exchange.result or {}).get("messages")
         for message in messages if isinstance(messages, list) else ():
             if isinstance(message, dict):
                 yield from _blocks(exchange, [message.get("content")], kinds)
 
 
-def read_contents(seen: ProbeSession) -> Iterator[tuple[Exchange, dict[str, Any]]]:
-    """Everything that resources/read returned."""
-    for exchange in seen.sent("resources/read"):
+def read_contents(session: ProbeSession) -> Iterator[tuple[Exchange, dict[str, Any]]]:
+    """The contents that resources/read returned."""
+    for exchange in session.sent("resources/read"):
         yield from _blocks(exchange, (exchange.result or {}).get("contents"), ())
 
 
-def annotated(seen: ProbeSession) -> Iterator[tuple[Exchange, Any]]:
-    """The annotations of whatever has some: resources, templates, content blocks."""
+def annotated(session: ProbeSession) -> Iterator[tuple[Exchange, Any]]:
+    """The annotations of resources, templates and content blocks."""
     for kind in ("resources", "resourceTemplates"):
-        for page in seen.pages(kind):
+        for page in session.pages(kind):
             items = (page.result or {}).get(kind)
             yield from _annotations(_blocks(page, items, ()))
-    yield from _annotations(tool_blocks(seen))
-    yield from _annotations(prompt_blocks(seen))
+    yield from _annotations(tool_blocks(session))
+    yield from _annotations(prompt_blocks(session))
 
 
 def _annotations(

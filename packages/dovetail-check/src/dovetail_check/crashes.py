@@ -1,4 +1,4 @@
-"""Deaths: a process that ended, or a URL that went away, while it was being asked something."""
+"""Finds crashes: a process that exited, or a URL that became unreachable, during a probe."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from dovetail_check.report import Crash
 
 __all__ = ["find_crashes"]
 
-# Lines of stderr that are shown.
-_LAST_WORDS = 3
-# Tags of what follows a probe only to see whether it was heard; the probe itself is to blame.
+# Lines of stderr in the report.
+_STDERR_LINES = 3
+# Tags of requests that follow a probe; a crash after one is attributed to the probe.
 _HARMLESS = ("fence", "answer")
 
 
 def find_crashes(frames: Iterable[Frame]) -> tuple[Crash, ...]:
-    """Every end that the checker did not ask for."""
-    by_line: dict[tuple[str, str], list[Frame]] = {}
+    """Return the crashes in a recording."""
+    by_connection: dict[tuple[str, str], list[Frame]] = {}
     for frame in frames:
-        by_line.setdefault((frame.session, frame.line), []).append(frame)
-    found = [crash for mine in by_line.values() for crash in _deaths_on(mine)]
-    return tuple(sorted(found, key=lambda crash: (crash.session, crash.probe, crash.line)))
+        by_connection.setdefault((frame.session, frame.connection), []).append(frame)
+    found = [crash for mine in by_connection.values() for crash in _crashes_on(mine)]
+    return tuple(sorted(found, key=lambda crash: (crash.session, crash.probe, crash.connection)))
 
 
-def _deaths_on(frames: list[Frame]) -> Iterator[Crash]:
-    """The deaths on one line; a process that was started again is on the same line."""
+def _crashes_on(frames: list[Frame]) -> Iterator[Crash]:
+    """The crashes on one connection; a restarted process uses the same connection."""
     asked: Frame | None = None
-    is_let_go = False
-    words: list[str] = []
+    is_expected = False
+    stderr: list[str] = []
     origin = ""
     for frame in frames:
         if frame.kind == "started":
-            asked, is_let_go, words = None, False, []
+            asked, is_expected, stderr = None, False, []
             origin = _origin(frame.text)
         elif frame.kind == "sent" and (asked is None or frame.tag not in _HARMLESS):
             asked = frame
         elif frame.kind == "stderr":
-            words.append(frame.text or "")
+            stderr.append(frame.text or "")
         elif frame.kind == "closed" and frame.of is None:
-            is_let_go = True
-        elif not is_let_go and _is_end(frame, asked, origin):
-            # Once is enough: nothing that follows gets an answer either.
-            is_let_go = True
-            yield _death(frame, asked, words)
+            is_expected = True
+        elif not is_expected and _is_end(frame, asked, origin):
+            # Report it once: all following requests fail as well.
+            is_expected = True
+            yield _make_crash(frame, asked, stderr)
 
 
 def _is_end(frame: Frame, asked: Frame | None, origin: str) -> bool:
@@ -53,27 +53,27 @@ def _is_end(frame: Frame, asked: Frame | None, origin: str) -> bool:
     if frame.kind != "failed":
         return False
     if frame.of is None:
-        # It is no answer: the server did not come back when it was to be started again.
+        # Not a reply: the server could not be restarted.
         return True
     is_refused = (frame.text or "").startswith("no connection")
     return is_refused and asked is not None and _origin(asked.url) == origin
 
 
 def _origin(url: str | None) -> str:
-    """Scheme and host of a URL; empty where it is none."""
+    """Scheme and host of a URL; empty if there is none."""
     parts = urlsplit(url or "")
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
 
 
-def _death(end: Frame, asked: Frame | None, words: list[str]) -> Crash:
-    text = f"the process ended with status {end.status}" if end.kind == "ended" else end.text
+def _make_crash(end: Frame, asked: Frame | None, stderr: list[str]) -> Crash:
+    text = f"the process exited with status {end.status}" if end.kind == "ended" else end.text
     shown = (asked, end) if asked is not None else (end,)
     return Crash(
         session=end.session,
-        line=end.line,
+        connection=end.connection,
         probe=(asked.tag if asked is not None else end.tag) or "start",
-        text=text or "it went away",
-        last_words="\n".join(words[-_LAST_WORDS:]),
+        text=text or "the server became unreachable",
+        stderr_tail="\n".join(stderr[-_STDERR_LINES:]),
         frames=tuple(frame.n for frame in shown),
         counts=not end.session.endswith(" survey"),
     )

@@ -1,4 +1,4 @@
-"""What a server has declared, read the same way by those who probe and those who judge."""
+"""Looks up declared capabilities, for probes and rules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["declares"]
 
 
 def declares(capabilities: Any, capability: str) -> bool:
-    """Whether it is among the capabilities; `resources.subscribe` asks for a member."""
+    """Whether a capability, or a member such as `resources.subscribe`, is declared."""
     found = capabilities
     for key in capability.split("."):
         if not isinstance(found, dict) or key not in found:

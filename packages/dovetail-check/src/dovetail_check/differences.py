@@ -1,4 +1,4 @@
-"""What one server shows otherwise over stdio than over HTTP; no clause forbids it."""
+"""Finds differences between the transports of a server. No clause forbids them."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _LISTS = {
     "resources": "uri",
     "resourceTemplates": "uriTemplate",
 }
-# Verdicts that say how the server answered; the others say that it was not asked.
-_TELLING = (Verdict.PASS, Verdict.FAIL, Verdict.WARN, Verdict.INFO)
-_BROKEN = frozenset({Verdict.FAIL.value, Verdict.WARN.value})
+# Verdicts that depend on the behaviour of the server.
+_DECIDED = (Verdict.PASS, Verdict.FAIL, Verdict.WARN, Verdict.INFO)
+_FINDINGS = frozenset({Verdict.FAIL.value, Verdict.WARN.value})
 
 
 def find_differences(runs: list[Run], rows: Iterable[RowReport]) -> tuple[Difference, ...]:
-    """Revision by revision: what is declared, what is listed, how each row ended."""
+    """Compare capabilities, lists and verdicts for each revision."""
     if len(runs) < 2:
         return ()
-    found = (*_compare_revisions(runs), *_compare_sittings(runs), *_compare_rows(rows))
+    found = (*_compare_revisions(runs), *_compare_sessions(runs), *_compare_rows(rows))
     return _merge(found)
 
 
 def _merge(found: Iterable[Difference]) -> tuple[Difference, ...]:
-    """What is the same at several revisions is said once."""
+    """Merge the same difference at several revisions into one."""
     merged: dict[str, Difference] = {}
     for one in found:
         key = f"{one.what} {_canonical(one.sides)}"
@@ -47,13 +47,13 @@ def _merge(found: Iterable[Difference]) -> tuple[Difference, ...]:
 
 
 def _compare_revisions(runs: list[Run]) -> Iterator[Difference]:
-    spoken = {run.transport: [str(session.revision) for session in run.sessions] for run in runs}
-    if len(set(map(tuple, spoken.values()))) > 1:
-        sides = {transport: ", ".join(dates) or "none" for transport, dates in spoken.items()}
-        yield Difference("", "revisions spoken", sides)
+    supported = {run.transport: [str(session.revision) for session in run.sessions] for run in runs}
+    if len(set(map(tuple, supported.values()))) > 1:
+        sides = {transport: ", ".join(dates) or "none" for transport, dates in supported.items()}
+        yield Difference("", "revisions supported", sides)
 
 
-def _compare_sittings(runs: list[Run]) -> Iterator[Difference]:
+def _compare_sessions(runs: list[Run]) -> Iterator[Difference]:
     sessions = [session for run in runs for session in run.sessions]
     sessions.sort(key=lambda session: session.revision.order)
     for _, group in groupby(sessions, key=lambda session: session.revision.order):
@@ -93,10 +93,10 @@ def _compare_rows(rows: Iterable[RowReport]) -> Iterator[Difference]:
         by_revision: dict[str, dict[str, str]] = {}
         for finding in report.findings:
             transport, _, revision = finding.session.partition(" ")
-            if finding.verdict in _TELLING:
+            if finding.verdict in _DECIDED:
                 by_revision.setdefault(revision, {})[transport] = finding.verdict.value
         for revision, sides in by_revision.items():
-            if len(set(sides.values())) > 1 and not _BROKEN.isdisjoint(sides.values()):
+            if len(set(sides.values())) > 1 and not _FINDINGS.isdisjoint(sides.values()):
                 yield Difference(revision, f"verdict of {report.row.id}", sides)
 
 
@@ -104,17 +104,17 @@ def _canonical(value: Any) -> str:
     return codec.encode_canonical(value).decode()
 
 
-def _opening(seen: ProbeSession) -> dict[str, Any]:
-    result = seen.opening.result if seen.opening is not None else None
+def _opening(session: ProbeSession) -> dict[str, Any]:
+    result = session.opening.result if session.opening is not None else None
     return result or {}
 
 
-def _name(seen: ProbeSession) -> str:
-    result = _opening(seen)
+def _name(session: ProbeSession) -> str:
+    result = _opening(session)
     meta = result.get("_meta")
     info = result.get("serverInfo") or (meta.get(keys.SERVER_INFO) if isinstance(meta, dict) else 0)
     return f"{info.get('name')} {info.get('version')}" if isinstance(info, dict) else ""
 
 
-def _instructions(seen: ProbeSession) -> str:
-    return str(_opening(seen).get("instructions") or "none")
+def _instructions(session: ProbeSession) -> str:
+    return str(_opening(session).get("instructions") or "none")

@@ -1,7 +1,7 @@
-"""What a compliance document claims, and whether it still holds.
+"""Reads and verifies the claims of a compliance document.
 
-The front matter has one line for each row. The tables repeat the verdicts for people; where
-somebody has changed one and not the other, the document contradicts itself and is not believed.
+The front matter has one line for each requirement. The tables repeat the verdicts; if the two
+differ, somebody has edited the document and it is rejected.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _FIELDS = ("date", "tool", "specification", "inventory", "transports", "offered"
 _HEAD = "dovetail-compliance"
 _CLAIM = re.compile(r"  ([\w.-]+): ([a-z ]+)")
 _TABLE_ROW = re.compile(r"\| `([\w.-]+)` \| ([a-z ]+) \|")
-_BROKEN = (Verdict.FAIL, Verdict.WARN)
+_FINDINGS = (Verdict.FAIL, Verdict.WARN)
 
 
 class Claims(Struct, frozen=True, kw_only=True):
-    """The machine's part of a document."""
+    """The claims of a document, from its front matter."""
 
     date: str
     tool: str
@@ -41,7 +41,7 @@ class Claims(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, report: Report) -> Claims:
-        """What a report can claim."""
+        """Return the claims that a report supports."""
         return cls(
             date=report.date,
             tool=f"{report.tool.name} {report.tool.version}",
@@ -55,7 +55,7 @@ class Claims(Struct, frozen=True, kw_only=True):
 
 
 class BrokenClaim(NamedTuple):
-    """A row that is not as the document says."""
+    """A claim that the new report does not confirm."""
 
     id: str
     claimed: Verdict
@@ -64,7 +64,7 @@ class BrokenClaim(NamedTuple):
 
 
 def write_front_matter(claims: Claims) -> str:
-    """Lines that YAML readers understand, and that need none to be read here."""
+    """Return the front matter as simple YAML, which `read_claims` parses without a YAML library."""
     lines = ["---", f"{_HEAD}: {FORMAT}"]
     for name in _FIELDS:
         value = getattr(claims, name)
@@ -76,15 +76,15 @@ def write_front_matter(claims: Claims) -> str:
 
 
 def read_claims(text: str, name: str) -> Claims:
-    """The claims of a document; raises UsageError where it is none, or contradicts itself."""
+    """Parse a document; raises UsageError if it is malformed or inconsistent."""
     lines = text.split("\n---", 1)[0].splitlines()
     if lines[:2] != ["---", f"{_HEAD}: {FORMAT}"]:
         raise UsageError(
-            f"{name} does not begin as a document of `dovetail report` does: ---, {_HEAD}: {FORMAT}"
+            f"{name} is not from `dovetail report`: it must start with ---, {_HEAD}: {FORMAT}"
         )
     given = dict(line.split(": ", 1) for line in lines if ": " in line and line[0] != " ")
     if missing := [field for field in _FIELDS if field not in given]:
-        raise UsageError(f"{name} has no {', '.join(missing)} in its front matter")
+        raise UsageError(f"{name} lacks {', '.join(missing)} in its front matter")
     rows = {found[1]: _verdict(found[2], name) for found in map(_CLAIM.fullmatch, lines) if found}
     _compare_tables(text, rows, name)
     lists = {field: _read_list(given[field]) for field in ("transports", "offered")}
@@ -106,7 +106,9 @@ def _verdict(text: str, name: str) -> Verdict:
         return Verdict(text)
     except ValueError:
         known = ", ".join(verdict.value for verdict in Verdict)
-        raise UsageError(f"{name} claims {text!r}; expected one of {known}") from None
+        raise UsageError(
+            f"{name} has the unknown verdict {text!r}; expected one of {known}"
+        ) from None
 
 
 def _read_list(text: str) -> tuple[str, ...]:
@@ -118,12 +120,14 @@ def _compare_tables(text: str, rows: dict[str, Verdict], name: str) -> None:
     for id in {**rows, **shown}:
         claimed = rows[id].value if id in rows else "nothing"
         if shown.get(id, "nothing") != claimed:
-            said = f"its table says {shown.get(id, 'nothing')} of {id}, its front matter {claimed}"
-            raise UsageError(f"{name} contradicts itself: {said}")
+            text = (
+                f"{id} is {shown.get(id, 'nothing')} in its table and {claimed} in its front matter"
+            )
+            raise UsageError(f"{name} is inconsistent: {text}")
 
 
 def verify_claims(claims: Claims, report: Report) -> list[BrokenClaim]:
-    """The claims that a new check does not bear out."""
+    """Return the claims that a new report does not confirm."""
     return list(_find_broken(claims, report))
 
 
@@ -132,9 +136,9 @@ def _find_broken(claims: Claims, report: Report) -> Iterator[BrokenClaim]:
         row = report.by_id.get(id)
         if row is None:
             if claimed is Verdict.PASS:
-                yield BrokenClaim(id, claimed, None, "no row of that name is judged any more")
+                yield BrokenClaim(id, claimed, None, "this requirement is no longer tested")
         elif claimed is Verdict.PASS and row.verdict is not Verdict.PASS:
-            yield BrokenClaim(id, claimed, row, f"claimed as pass, now {row.verdict.value}")
-        elif claimed not in _BROKEN and row.verdict in _BROKEN:
-            text = f"claimed as {claimed.value}, now {row.verdict.value}"
+            yield BrokenClaim(id, claimed, row, f"claimed pass, now {row.verdict.value}")
+        elif claimed not in _FINDINGS and row.verdict in _FINDINGS:
+            text = f"claimed {claimed.value}, now {row.verdict.value}"
             yield BrokenClaim(id, claimed, row, text)

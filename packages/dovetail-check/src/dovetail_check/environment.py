@@ -1,7 +1,7 @@
-"""What a server that is checked gets to see of the environment: what a program needs to start.
+"""The environment of a server process: only the variables that programs need to start.
 
-Not more: a tool may say what it finds there, and what a server says is kept as evidence. Whatever
-else it needs is given by name (`--env`), and is masked wherever it comes back.
+A tool may return environment variables, and evidence keeps its output. Other variables must be
+passed by name (`--env`); their values are masked in evidence.
 """
 
 from __future__ import annotations
@@ -9,25 +9,25 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-__all__ = ["plain_environment"]
+__all__ = ["minimal_environment"]
 
 _NEEDED = frozenset(
     (
         *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TZ", "TMPDIR", "LANG", "PWD"),
-        # Where interpreters and package runners find what is installed.
+        # Used by interpreters and package runners to find packages.
         *("VIRTUAL_ENV", "PYTHONPATH", "NODE_PATH", "XDG_CACHE_HOME", "XDG_DATA_HOME"),
-        # Windows does not start anything without these.
+        # Required to start a process on Windows.
         *("APPDATA", "LOCALAPPDATA", "SYSTEMROOT", "SYSTEMDRIVE", "TEMP", "TMP", "USERPROFILE"),
     )
 )
-# Locale, and the tools that measure a test run.
-_FAMILIES = ("LC_", "COVERAGE_", "PYTEST_")
+# Locale, and tools that measure a test run.
+_PREFIXES = ("LC_", "COVERAGE_", "PYTEST_")
 
 
-def plain_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The variables that are handed on."""
+def minimal_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the variables that are passed on."""
     return {
         name: value
         for name, value in environ.items()
-        if name.upper() in _NEEDED or name.startswith(_FAMILIES)
+        if name.upper() in _NEEDED or name.startswith(_PREFIXES)
     }

@@ -1,4 +1,4 @@
-"""Frames put together again: what was asked and what came of it."""
+"""Exchanges: a sent frame together with the frames that reply to it."""
 
 from __future__ import annotations
 
@@ -11,55 +11,55 @@ import msgspec
 from dovetail.wire import codec
 from dovetail_check.frames import Frame
 
-__all__ = ["NO_JSON", "Exchange", "Heard", "parse"]
+__all__ = ["NO_JSON", "Exchange", "Incoming", "parse"]
 
-# Stands for bytes that are no JSON; None is JSON.
+# Marks bytes that are not JSON. None cannot: it is the JSON value null.
 NO_JSON: Any = type("NoJson", (), {"__repr__": lambda _: "<no JSON>"})()
 
 
 def parse(data: bytes) -> Any:
-    """The JSON value of some bytes, or NO_JSON."""
+    """Return the JSON value of the bytes, or NO_JSON."""
     try:
         return codec.decode_json(data)
     except msgspec.ValidationError:
         return NO_JSON
 
 
-# Members that make a message an answer.
-_ENDS = frozenset({"result", "error"})
+# Members that make a message a response.
+_RESPONSE_MEMBERS = frozenset({"result", "error"})
 
 
-class Heard:
-    """One JSON value that the server sent; a batch is as many as it has members."""
+class Incoming:
+    """One JSON value that the server sent; a batch gives one for each member."""
 
     def __init__(self, frame: Frame, value: Any, exchange: Exchange | None = None) -> None:
         self.frame = frame
-        # NO_JSON where it is none.
+        # NO_JSON if the bytes are not JSON.
         self.value = value
-        # What it came in answer to, or on whose stream.
+        # The exchange that it replies to, or whose stream carried it.
         self.exchange = exchange
 
     def __repr__(self) -> str:
-        return f"<Heard #{self.frame.n} {self.frame.data!r}>"
+        return f"<Incoming #{self.frame.n} {self.frame.data!r}>"
 
     @property
     def message(self) -> dict[str, Any]:
-        """The members; empty where the value is no object."""
+        """The members; empty if the value is not an object."""
         return self.value if isinstance(self.value, dict) else {}
 
     @property
     def is_response(self) -> bool:
-        """Whether it can only be meant as an answer."""
-        return "method" not in self.message and not _ENDS.isdisjoint(self.message)
+        """Whether it is a response: a result or an error, and no method."""
+        return "method" not in self.message and not _RESPONSE_MEMBERS.isdisjoint(self.message)
 
     @property
     def is_request(self) -> bool:
-        """Whether it asks something of the client."""
+        """Whether it is a request from the server."""
         return "method" in self.message and "id" in self.message
 
     @property
     def is_notification(self) -> bool:
-        """Whether it tells without asking."""
+        """Whether it is a notification."""
         return "method" in self.message and "id" not in self.message
 
     @property
@@ -70,40 +70,40 @@ class Heard:
 
     @property
     def params(self) -> dict[str, Any]:
-        """The params of a request or notification; empty where there are none."""
+        """The params of a request or notification; empty if there are none."""
         params = self.message.get("params")
         return params if isinstance(params, dict) else {}
 
 
 class Exchange:
-    """One thing sent and everything that came back for it."""
+    """One message or HTTP request, and everything that the server sent in reply."""
 
     def __init__(self, sent: Frame, replies: Sequence[Frame] = ()) -> None:
         self.sent = sent
-        # Heads, bodies, events, silence, failures, ends: whatever belongs to it, in order.
+        # Every frame that belongs to it, in order: head, body, events, silence, failure, end.
         self.replies = list(replies)
-        # What was made of the replies so far; more of them come while a probe runs.
-        self._heard: list[Heard] = []
+        # Parsed replies. More frames arrive while a probe runs, so parsing is incremental.
+        self._incoming: list[Incoming] = []
         self._replies_read = 0
 
     def __repr__(self) -> str:
         return f"<Exchange #{self.sent.n} {self.sent.tag} {self.sent.data!r}>"
 
-    # -- what was sent ------------------------------------------------------------------------
+    # -- the request -------------------------------------------------------------------------
 
     @property
     def tag(self) -> str:
-        """What the probe called it."""
+        """The tag of the probe that sent it."""
         return self.sent.tag
 
     @property
-    def line(self) -> str:
-        """The connection it went over."""
-        return self.sent.line
+    def connection(self) -> str:
+        """The name of the connection that carried it."""
+        return self.sent.connection
 
     @cached_property
     def request(self) -> Any:
-        """What was sent as JSON; NO_JSON where it was none."""
+        """The request as JSON; NO_JSON if it was not JSON."""
         return parse(self.sent.data)
 
     @cached_property
@@ -113,64 +113,64 @@ class Exchange:
 
     @property
     def params(self) -> dict[str, Any]:
-        """The params that were sent; empty where there were none."""
+        """The params that were sent; empty if there were none."""
         params = self.request.get("params") if isinstance(self.request, dict) else None
         return params if isinstance(params, dict) else {}
 
     @property
     def id(self) -> Any:
-        """The id that was sent; None where there was none."""
+        """The id that was sent; None if there was none."""
         return self.request.get("id") if isinstance(self.request, dict) else None
 
     @property
     def is_replay(self) -> bool:
-        """Whether a stream was picked up, so that what comes may have come before."""
+        """Whether it resumed a stream, so that events may be repeats."""
         return self.sent.method == "GET" and self.sent.header("last-event-id") is not None
 
-    # -- what came ----------------------------------------------------------------------------
+    # -- the reply ---------------------------------------------------------------------------
 
     @property
-    def heard(self) -> list[Heard]:
-        """Every JSON value that came for it, in order."""
+    def incoming(self) -> list[Incoming]:
+        """Every JSON value of the reply, in order."""
         if self._replies_read < len(self.replies):
             for frame in self.replies[self._replies_read :]:
-                self._heard += self._values_of(frame)
+                self._incoming += self._parse_reply(frame)
             self._replies_read = len(self.replies)
-        return self._heard
+        return self._incoming
 
-    def _values_of(self, frame: Frame) -> list[Heard]:
+    def _parse_reply(self, frame: Frame) -> list[Incoming]:
         if frame.kind not in ("received", "event") or not frame.data.strip():
             return []
         value = parse(frame.data)
         if value is NO_JSON and _is_no_message(frame):
             return []
-        return [Heard(frame, part, self) for part in _parts(value)]
+        return [Incoming(frame, part, self) for part in _parts(value)]
 
     @property
-    def answer(self) -> Heard | None:
-        """The response: the one with our id, else the first one that came."""
-        responses = [heard for heard in self.heard if heard.is_response]
-        for heard in responses:
-            id = heard.message.get("id")
+    def answer(self) -> Incoming | None:
+        """The response: the one with the id of the request, else the first one."""
+        responses = [incoming for incoming in self.incoming if incoming.is_response]
+        for incoming in responses:
+            id = incoming.message.get("id")
             if id == self.id and type(id) is type(self.id):
-                return heard
+                return incoming
         return responses[0] if responses else None
 
     @property
     def result(self) -> dict[str, Any] | None:
-        """The result, where there is one and it is an object."""
+        """The result, if there is one and it is an object."""
         result = self.answer.message.get("result") if self.answer is not None else None
         return result if isinstance(result, dict) else None
 
     @property
     def error(self) -> dict[str, Any] | None:
-        """The error, where there is one and it is an object."""
+        """The error, if there is one and it is an object."""
         error = self.answer.message.get("error") if self.answer is not None else None
         return error if isinstance(error, dict) else None
 
     @property
     def code(self) -> Any:
-        """The code of the error; None where there is no error."""
+        """The error code; None if there is no error."""
         return None if self.error is None else self.error.get("code")
 
     @property
@@ -180,7 +180,7 @@ class Exchange:
 
     @property
     def status(self) -> int | None:
-        """The status of the HTTP response."""
+        """The HTTP status."""
         return None if self.head is None else self.head.status
 
     def header(self, name: str) -> str | None:
@@ -189,22 +189,22 @@ class Exchange:
 
     @property
     def is_stream(self) -> bool:
-        """Whether the HTTP response is a stream of events."""
+        """Whether the HTTP response is an SSE stream."""
         kind = (self.header("content-type") or "").partition(";")[0].strip().lower()
         return kind == "text/event-stream"
 
     @property
     def is_silent(self) -> bool:
-        """Whether nothing came although it was waited for."""
-        return any(frame.kind == "silence" for frame in self.replies) and not self.heard
+        """Whether the timeout passed without a reply."""
+        return any(frame.kind == "silence" for frame in self.replies) and not self.incoming
 
     @property
     def failure(self) -> str | None:
-        """How the connection broke, or how the process ended, before there was an answer."""
+        """How the connection or the process failed before a response arrived."""
         return next((frame.text for frame in self.replies if frame.kind == "failed"), None)
 
     def describe(self) -> str:
-        """What came, in a few words, for the text of a note."""
+        """Summarize the reply for the text of a note."""
         status = "" if self.status is None else f"status {self.status}, "
         if self.error is not None:
             return f"{status}error {self.code}: {str(self.error.get('message'))[:120]!r}"
@@ -216,12 +216,12 @@ class Exchange:
 
 
 def _is_no_message(frame: Frame) -> bool:
-    """Whether it does not claim to be a message: a page of text, the URL of the old transport."""
+    """Whether it is not meant as a message: plain text, or the endpoint event of HTTP+SSE."""
     if frame.event == "endpoint":
         return True
     return frame.status is not None and "json" not in (frame.header("content-type") or "")
 
 
 def _parts(value: Any) -> Sequence[Any]:
-    """The members of a batch; anything else is one."""
+    """The members of a batch; any other value alone."""
     return value if isinstance(value, list) and value else [value]

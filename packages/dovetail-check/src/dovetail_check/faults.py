@@ -1,4 +1,4 @@
-"""What went wrong in the checker itself: never a verdict about the server."""
+"""Faults: internal errors of the checker. They never affect a verdict about the server."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ["Fault", "fault_of"]
 
 
 class Fault(Struct, frozen=True):
-    """The checker failed here; the rest of the report stands."""
+    """An internal error; the rest of the report is valid."""
 
     where: str
     error: str
-    # What to send along when reporting it.
+    # The traceback, for a bug report.
     trace: str = ""
 
 
 def fault_of(where: str, error: Exception) -> Fault:
-    """A fault, from what was raised."""
+    """Make a fault from an exception."""
     trace = "".join(traceback.format_exception(error))
     return Fault(where, f"{type(error).__name__}: {error}", trace)

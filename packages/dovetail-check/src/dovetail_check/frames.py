@@ -1,4 +1,4 @@
-"""A frame: one thing that was sent, received or happened, as it is kept for evidence."""
+"""Frames: the recorded events of a check. Everything sent or received becomes one frame."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from msgspec import Struct
 __all__ = ["Frame", "Kind"]
 
 Kind: TypeAlias = Literal[
-    "started",  # a process runs, or a line to a URL is ready; `text` says how
+    "started",  # a process runs, or a URL accepts connections; `text` names it
     "sent",  # a line to stdin, or an HTTP request
-    "received",  # a line of stdout, or an HTTP response; of a stream only the head
-    "event",  # one event of a stream
+    "received",  # a line of stdout, or an HTTP response; for a stream only its head
+    "event",  # one event of an SSE stream
     "stderr",  # a line of stderr
-    "silence",  # nothing came for `of`, although it was waited for
-    "failed",  # the connection broke; `text` says how
-    "closed",  # the checker closed stdin, or hung up on the response `of`
-    "ended",  # a response or stream is over; without `of`: the process, `status` is its exit code
+    "silence",  # the timeout passed without a reply to `of`
+    "failed",  # the connection failed; `text` says how
+    "closed",  # the checker closed stdin, or the response `of`
+    "ended",  # a response or stream ended; without `of`: the process, `status` is its exit code
 ]
 
 
 class Frame(Struct, kw_only=True, omit_defaults=True):
-    """One line of the evidence."""
+    """One event, as written to `frames.ndjson`."""
 
     n: int
     # Seconds since the check began.
     at: float
-    # Transport and revision, "http 2025-11-25"; the opening moves have a sitting of their own.
+    # Transport and revision, "http 2025-11-25"; version negotiation is "http survey".
     session: str
-    # Which connection of the sitting.
-    line: str
+    # The name of the connection within the session.
+    connection: str
     kind: Kind
-    # What the probe called it.
+    # The probe that sent it, and a variant: "ping/string-id".
     tag: str = ""
-    # The number of the frame that this one belongs to: an answer to what it answers.
+    # The number of the frame that this one replies to.
     of: int | None = None
     text: str | None = None
-    # Where the bytes are no UTF-8.
+    # The bytes, if they are not valid UTF-8.
     base64: str | None = None
     method: str | None = None
     url: str | None = None
@@ -50,12 +50,12 @@ class Frame(Struct, kw_only=True, omit_defaults=True):
 
     @property
     def data(self) -> bytes:
-        """The bytes."""
+        """The bytes that were sent or received."""
         if self.base64 is not None:
             return base64.b64decode(self.base64)
         return (self.text or "").encode()
 
     def header(self, name: str) -> str | None:
-        """The value of a header; several lines of it joined as RFC 9110 section 5.3 says."""
+        """The value of a header; repeated headers are joined (RFC 9110 section 5.3)."""
         values = [value for key, value in self.headers if key.lower() == name.lower()]
         return ", ".join(values) if values else None

@@ -1,4 +1,4 @@
-"""What rules ask of HTTP exchanges: which are requests, which are streams, how they ended."""
+"""Lookups in HTTP traffic: requests, notifications, streams and how they ended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
     "first_event_id",
     "get_streams",
     "is_notification",
-    "is_refused",
+    "is_rejected",
     "is_request",
     "is_response",
     "media_type",
@@ -28,7 +28,7 @@ LISTEN = "subscriptions/listen"
 
 
 def is_request(exchange: Exchange) -> bool:
-    """Whether a request that deserves an answer was posted."""
+    """Whether it is a POST of a valid request."""
     sent = exchange.request
     return (
         exchange.sent.method == "POST"
@@ -40,7 +40,7 @@ def is_request(exchange: Exchange) -> bool:
 
 
 def is_notification(exchange: Exchange) -> bool:
-    """Whether a notification was posted."""
+    """Whether it is a POST of a notification."""
     sent = exchange.request
     return (
         exchange.sent.method == "POST"
@@ -52,7 +52,7 @@ def is_notification(exchange: Exchange) -> bool:
 
 
 def is_response(exchange: Exchange) -> bool:
-    """Whether a response was posted."""
+    """Whether it is a POST of a response."""
     sent = exchange.request
     return (
         exchange.sent.method == "POST"
@@ -62,58 +62,57 @@ def is_response(exchange: Exchange) -> bool:
     )
 
 
-def is_refused(exchange: Exchange) -> bool:
-    """Whether the status says that it was not taken."""
+def is_rejected(exchange: Exchange) -> bool:
+    """Whether the status is 400 or higher."""
     return exchange.status is not None and exchange.status >= 400
 
 
 def media_type(exchange: Exchange) -> str:
-    """The type of the response, without parameters."""
+    """The media type of the response, without parameters."""
     return (exchange.header("content-type") or "").partition(";")[0].strip().lower()
 
 
-def reply_streams(seen: ProbeSession) -> list[Exchange]:
-    """Streams that answer one request; a subscription is not one of them."""
+def reply_streams(session: ProbeSession) -> list[Exchange]:
+    """The SSE streams that reply to a request, without subscriptions."""
     return [
         exchange
-        for exchange in seen.exchanges
+        for exchange in session.exchanges
         if exchange.is_stream and is_request(exchange) and exchange.method != LISTEN
     ]
 
 
-def get_streams(seen: ProbeSession) -> list[Exchange]:
-    """Streams opened with GET, not to pick up another one."""
+def get_streams(session: ProbeSession) -> list[Exchange]:
+    """The SSE streams opened with GET, without resumed ones."""
     return [
         exchange
-        for exchange in seen.exchanges
+        for exchange in session.exchanges
         if exchange.is_stream and exchange.sent.method == "GET" and not exchange.is_replay
     ]
 
 
 def events_of(exchange: Exchange) -> list[Frame]:
-    """What came on a stream, also what had no data."""
+    """The events of a stream, including fields without data."""
     return [frame for frame in exchange.replies if frame.kind == "event"]
 
 
 def first_event_id(exchange: Exchange) -> str | None:
-    """The id that a client would name to get a stream from its beginning."""
+    """The first event id that can be sent in the Last-Event-ID header."""
     ids = [frame.event_id for frame in events_of(exchange) if frame.event_id]
-    # It is sent back in a header.
     return next((id for id in ids if id.isascii() and id.isprintable()), None)
 
 
 def session_of(exchange: Exchange) -> str:
-    """What event ids are unique in: the session, or the line where there is none."""
-    return exchange.sent.header("mcp-session-id") or exchange.line
+    """The scope of event ids: the session, or the connection if there is none."""
+    return exchange.sent.header("mcp-session-id") or exchange.connection
 
 
 def end_of(exchange: Exchange) -> Frame | None:
-    """How a stream ended: by the server (`ended`, `failed`) or by us (`closed`)."""
+    """How a stream ended: by the server (`ended`, `failed`) or the checker (`closed`)."""
     ends = [frame for frame in exchange.replies if frame.kind in ("ended", "failed", "closed")]
     return ends[0] if ends else None
 
 
 def token_of(exchange: Exchange) -> Any:
-    """The progress token that a request carried."""
+    """The progress token of a request."""
     meta = exchange.params.get("_meta")
     return meta.get("progressToken") if isinstance(meta, dict) else None

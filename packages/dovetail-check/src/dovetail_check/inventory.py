@@ -1,8 +1,7 @@
-"""The inventory: every normative statement about servers, one row each, as data.
+"""The inventory: every normative statement of the specification about servers, as data.
 
-`inventory.json` holds our own words for what the pages of the specification ask; `spec` names
-the page and section. A row says in which revisions it holds, how strong the word is, and whether
-a stranger can see from outside if it is kept.
+`inventory.json` paraphrases each requirement; `spec` names the page and section. An entry has the
+revisions, the level, and whether the requirement can be tested from outside.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ __all__ = ["Level", "Requirement", "by_id", "load"]
 
 
 class Level(Enum):
-    """How strong the word is."""
+    """The strength of a requirement."""
 
     MUST = "must"
     SHOULD = "should"
@@ -37,17 +36,17 @@ _LEVELS = {
     "OPTIONAL": Level.MAY,
 }
 
-_OUTSIDE = ("yes", "yes-if-server-has-feature")
+_TESTABLE = ("yes", "yes-if-server-has-feature")
 
 
 class Requirement(Struct, frozen=True, kw_only=True):
-    """One row."""
+    """One requirement."""
 
     id: str
     area: str
-    # The word of the specification: MUST, SHOULD NOT, ...
+    # The keyword of the specification: MUST, SHOULD NOT, ...
     level: str
-    # keyword, schema, jsonrpc, rfc; derived: a consequence that never fails a server alone.
+    # keyword, schema, jsonrpc, rfc, or derived: implied but not stated, so it only warns.
     basis: str
     # yes, yes-if-server-has-feature, only-with-fixture, no
     testable: str
@@ -61,33 +60,33 @@ class Requirement(Struct, frozen=True, kw_only=True):
 
     @property
     def strength(self) -> Level:
-        """The word without its direction."""
+        """The level without NOT."""
         return _LEVELS[self.level]
 
     @property
     def is_testable(self) -> bool:
-        """Whether it can be judged from outside on any server that has the feature."""
-        return self.testable in _OUTSIDE
+        """Whether it can be tested from outside on any server that has the feature."""
+        return self.testable in _TESTABLE
 
     @property
     def is_derived(self) -> bool:
-        """Whether no sentence of the specification says so outright."""
+        """Whether the specification implies it but does not state it."""
         return self.basis == "derived"
 
     @property
     def revisions(self) -> tuple[Revision, ...]:
-        """The revisions in which it holds, oldest first."""
+        """The revisions that contain it, oldest first."""
         return tuple(revision for revision in REVISIONS if revision.date in self.versions)
 
 
 @cache
 def load() -> tuple[Requirement, ...]:
-    """Every row, in the order of the specification's pages."""
+    """Return all requirements, in the order of the specification."""
     text = files("dovetail_check").joinpath("inventory.json").read_bytes()
     return codec.decode_as(tuple[Requirement, ...], text)
 
 
 @cache
 def by_id() -> dict[str, Requirement]:
-    """Every row by its id."""
+    """Return all requirements by id."""
     return {row.id: row for row in load()}

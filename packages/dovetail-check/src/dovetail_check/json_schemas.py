@@ -1,7 +1,6 @@
-"""JSON Schemas of a stranger: whether they are valid in their dialect, and what fits them.
+"""Validates JSON Schemas of a server, and values against them.
 
-Nothing here reaches the network: a `$schema` or `$ref` that points elsewhere is not followed, and
-where that leaves a question open the answer is None.
+Remote `$schema` and `$ref` URLs are not fetched. If the result depends on one, it is None.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from typing import Any
 
 import jsonschema_rs
 
-__all__ = ["dialect_of", "misfits", "schema_problems"]
+__all__ = ["dialect_of", "schema_problems", "validation_errors"]
 
 # json-schema-usage: without $schema it is 2020-12.
 DEFAULT_DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -22,13 +21,13 @@ _VALIDATORS: dict[str, Any] = {
     "http://json-schema.org/draft-06/schema": jsonschema_rs.Draft6Validator,
     "http://json-schema.org/draft-04/schema": jsonschema_rs.Draft4Validator,
 }
-# What the library says of schemas that it cannot read.
+# Exceptions of the library for schemas that it cannot read.
 _UNREADABLE = (ValueError, OverflowError, RecursionError, jsonschema_rs.ReferencingError)
-_MOST_PROBLEMS = 3
+_MAX_ERRORS = 3
 
 
 def dialect_of(schema: Any) -> str | None:
-    """The dialect that a schema declares; None where nothing here knows it."""
+    """The dialect that a schema declares; None if it is not supported."""
     declared = schema.get("$schema", DEFAULT_DIALECT) if isinstance(schema, dict) else None
     if not isinstance(declared, str):
         return None
@@ -37,9 +36,9 @@ def dialect_of(schema: Any) -> str | None:
 
 
 def schema_problems(schema: Any) -> list[str] | None:
-    """What the metaschema of its dialect has against it; None where the dialect is unknown."""
+    """Validate a schema against its metaschema; None if the dialect is not supported."""
     if not isinstance(schema, dict):
-        return [f"{schema!r:.60} is no object"]
+        return [f"{schema!r:.60} is not an object"]
     if dialect_of(schema) is None:
         return None
     try:
@@ -52,16 +51,16 @@ def schema_problems(schema: Any) -> list[str] | None:
     return []
 
 
-def misfits(schema: Any, value: Any) -> list[str] | None:
-    """Why a value does not fit, empty where it does; None where the schema cannot be read."""
+def validation_errors(schema: Any, value: Any) -> list[str] | None:
+    """Return why a value does not match, empty if it does; None if the schema is unreadable."""
     if isinstance(schema, bool):
-        return [] if schema else ["nothing fits the schema false"]
+        return [] if schema else ["the schema false matches nothing"]
     dialect = dialect_of(schema)
     if dialect is None:
         return None
     try:
         errors = _VALIDATORS[dialect](schema, offline=True).iter_errors(value)
-        return [_describe(error) for error, _ in zip(errors, range(_MOST_PROBLEMS), strict=False)]
+        return [_describe(error) for error, _ in zip(errors, range(_MAX_ERRORS), strict=False)]
     except _UNREADABLE:
         return None
 

@@ -1,4 +1,4 @@
-"""From a recording to verdicts: every row of the inventory ends in exactly one."""
+"""Applies the rules to a recording: every requirement gets exactly one verdict."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from dovetail_check import pages
+from dovetail_check import registry
 from dovetail_check.faults import Fault, fault_of
 from dovetail_check.inventory import Requirement, load
 from dovetail_check.probe_sessions import ProbeSession, Run
@@ -20,7 +20,7 @@ _ORDER = list(Verdict)
 
 
 class Finding(Struct, frozen=True):
-    """What one sitting showed of a row."""
+    """The verdict of one requirement in one session."""
 
     session: str
     verdict: Verdict
@@ -28,7 +28,7 @@ class Finding(Struct, frozen=True):
 
 
 class RowReport(Struct, frozen=True):
-    """One row and how it ended."""
+    """One requirement and its verdict."""
 
     row: Requirement
     verdict: Verdict
@@ -44,11 +44,12 @@ def judge_recording(
     attested: Mapping[str, str] | None = None,
     faults: list[Fault] | None = None,
 ) -> list[RowReport]:
-    """The verdict of every row; `only` keeps the rest from being judged.
+    """Return the verdict of every requirement, or of those in `only`.
 
-    `faults` takes what a rule raised, and its row counts as not observed; without it, it is raised.
+    If a rule raises, the verdict is "not observed" and the exception is added to `faults`; without
+    `faults` it is raised.
     """
-    pages.load()
+    registry.load()
     transports = list(dict.fromkeys(frame.session.partition(" ")[0] for frame in recording.frames))
     runs = [Run(transport, recording.frames) for transport in transports]
     return [
@@ -67,7 +68,7 @@ def _judge_safely(
         if faults is None:
             raise
         faults.append(fault_of(f"rule {row.id}", error))
-        reason = "the checker failed here: see the faults of the checker"
+        reason = "the rule failed with an internal error of the checker"
         return RowReport(row, Verdict.NOT_OBSERVED, reason=reason)
 
 
@@ -76,16 +77,16 @@ def _judge_row(row: Requirement, runs: list[Run], attested: Mapping[str, str]) -
     if judged_by is None:
         if row.id in attested:
             return RowReport(row, Verdict.ATTESTED, reason=attested[row.id])
-        if not _is_anywhere(row, runs):
-            return RowReport(row, Verdict.NOT_APPLICABLE, reason=_why_nowhere(row))
+        if not _is_relevant(row, runs):
+            return RowReport(row, Verdict.NOT_APPLICABLE, reason=_why_not_applicable(row))
         if row.testable == "no":
-            reason = unjudged.get(row.id, "nobody can see it from outside")
+            reason = unjudged.get(row.id, "it cannot be tested from outside")
             return RowReport(row, Verdict.NOT_TESTABLE, reason=reason)
-        reason = unjudged.get(row.id, "no rule judges it")
+        reason = unjudged.get(row.id, "there is no rule for it")
         return RowReport(row, Verdict.NOT_OBSERVED, reason=reason)
     findings = tuple(_find(judged_by, row, runs))
     if not findings:
-        return RowReport(row, Verdict.NOT_APPLICABLE, reason=_why_nowhere(row))
+        return RowReport(row, Verdict.NOT_APPLICABLE, reason=_why_not_applicable(row))
     verdict = min((finding.verdict for finding in findings), key=_ORDER.index)
     if verdict is Verdict.NOT_OBSERVED and row.id in attested:
         return RowReport(row, Verdict.ATTESTED, findings, attested[row.id])
@@ -94,36 +95,37 @@ def _judge_row(row: Requirement, runs: list[Run], attested: Mapping[str, str]) -
 
 def _find(judged_by: Rule | RunRule, row: Requirement, runs: Iterable[Run]) -> Iterator[Finding]:
     for run in runs:
-        if not _is_on(row, run.transport):
+        if not _uses_transport(row, run.transport):
             continue
         if isinstance(judged_by, RunRule):
             notes = tuple(judged_by.judge(run))
             yield Finding(run.transport, judge(row, notes), notes)
             continue
-        for session in run.doors if judged_by.at_door else run.sessions:
+        for session in run.pre_auth_sessions if judged_by.pre_auth else run.sessions:
             if session.revision in row.revisions:
-                yield _judge_sitting(judged_by, row, session)
+                yield _judge_session(judged_by, row, session)
 
 
-def _judge_sitting(judged_by: Rule, row: Requirement, session: ProbeSession) -> Finding:
+def _judge_session(judged_by: Rule, row: Requirement, session: ProbeSession) -> Finding:
     notes = tuple(judged_by.judge(session))
-    # Which revision would be spoken inside is not known then: one was chosen to judge by.
-    is_outside = judged_by.at_door and session.opening is None
-    name = f"{session.name}, from outside" if is_outside else session.name
+    # Without credentials, no revision was negotiated; the newest offered one is assumed.
+    is_unauthenticated = judged_by.pre_auth and session.opening is None
+    name = f"{session.name}, unauthenticated" if is_unauthenticated else session.name
     return Finding(name, judge(row, notes), notes)
 
 
-def _is_anywhere(row: Requirement, runs: Iterable[Run]) -> bool:
+def _is_relevant(row: Requirement, runs: Iterable[Run]) -> bool:
     return any(
-        _is_on(row, run.transport) and any(seen.revision in row.revisions for seen in run.sessions)
+        _uses_transport(row, run.transport)
+        and any(seen.revision in row.revisions for seen in run.sessions)
         for run in runs
     )
 
 
-def _is_on(row: Requirement, transport: str) -> bool:
+def _uses_transport(row: Requirement, transport: str) -> bool:
     return row.transport in ("any", transport)
 
 
-def _why_nowhere(row: Requirement) -> str:
+def _why_not_applicable(row: Requirement) -> str:
     where = "" if row.transport == "any" else f" over {row.transport}"
-    return f"the server was not seen to speak {', '.join(row.versions)}{where}"
+    return f"the server does not support {', '.join(row.versions)}{where}"

@@ -1,4 +1,4 @@
-"""Parameters of tools that Streamable HTTP repeats in headers: the `x-mcp-header` annotation."""
+"""The `x-mcp-header` annotation: tool parameters that Streamable HTTP repeats in headers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["Mark", "is_token", "marks_in", "param_values"]
 KEY = "x-mcp-header"
 # RFC 9110 section 5.6.2
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-# Keywords whose value is data, not a schema: what looks like a mark in there is none.
+# Keywords whose value is data, not a schema, so that it has no annotations.
 _DATA = frozenset({"const", "default", "enum", "examples"})
-# Keywords whose members are schemas by name, so that a member called x-mcp-header is a property.
+# Keywords that map names to schemas, so that a member called x-mcp-header is a property.
 _BY_NAME = frozenset(
     {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
 )
@@ -23,7 +23,7 @@ _DEPTH = 32
 class Mark(NamedTuple):
     """One annotation."""
 
-    # The way to it: keywords and names.
+    # The path to it: keywords and names.
     path: tuple[str, ...]
     value: Any
     # The schema that carries it.
@@ -31,19 +31,19 @@ class Mark(NamedTuple):
 
     @property
     def where(self) -> str:
-        """The way to it, as a JSON pointer."""
+        """The path as a JSON pointer."""
         return "/" + "/".join(self.path)
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The way to the argument; None where it leads not only through `properties`."""
+        """The path to the argument; None if it uses keywords other than `properties`."""
         keywords, names = self.path[::2], self.path[1::2]
         is_reachable = len(keywords) == len(names) > 0 and set(keywords) == {"properties"}
         return names if is_reachable else None
 
 
 def marks_in(schema: Any) -> list[Mark]:
-    """Every annotation anywhere in a schema."""
+    """Return all annotations in a schema."""
     return list(_search(schema, ()))
 
 
@@ -68,12 +68,12 @@ def _search(schema: Any, path: tuple[str, ...]) -> Iterator[Mark]:
 
 
 def is_token(value: Any) -> bool:
-    """Whether it can stand in the name of a header."""
+    """Whether it can be part of a header name."""
     return isinstance(value, str) and _TOKEN.fullmatch(value) is not None
 
 
 def param_values(schema: Any, arguments: Any) -> dict[str, str]:
-    """The texts of the headers that a call with these arguments carries, by their full names."""
+    """Return the headers that a call with these arguments must carry."""
     found: dict[str, str] = {}
     for mark in marks_in(schema):
         text = _text(_at(arguments, mark.names)) if mark.names is not None else None

@@ -1,7 +1,7 @@
-"""A conversation over a line: it knows how each era opens and what each request must carry.
+"""The client that probes use. It knows how each era opens and what each request must carry.
 
-A probe says what it wants to send; everything usual is added here (ids, the envelope, headers,
-the session), and everything unusual can be asked for: another id, no envelope, a header left out.
+It adds ids, the `_meta` envelope, headers and the session id. Probes can override all of them, for
+example with another id, no envelope or a missing header.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from dovetail.spec import keys
 from dovetail.spec.methods import methods_at
 from dovetail.spec.revisions import Family, Revision
 from dovetail.wire import codec
+from dovetail_check.client_profiles import CLIENT_INFO, ClientProfile, capabilities_of
+from dovetail_check.connections.base import Connection, Outgoing, Recorder
+from dovetail_check.connections.http_connection import HttpConnection
 from dovetail_check.declared import declares
 from dovetail_check.exchanges import Exchange
-from dovetail_check.lines.http_line import HttpLine
-from dovetail_check.lines.line import Line, Outgoing, Place
 from dovetail_check.mirrored_params import param_values
-from dovetail_check.personas import CLIENT_INFO, Persona, capabilities_of
 from dovetail_check.probe_sessions import OPENING
 from dovetail_check.recording import Recording
 from dovetail_check.replies import answer_request
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 __all__ = ["AuditContext", "Catalogue", "ProbeClient"]
 
-# Seconds that an answer may lag behind the answer to what was sent after it.
+# Seconds that a response may arrive later than the response to the following request.
 GRACE = 0.3
 
 
 @dataclass
 class Catalogue:
-    """What the server offers, as the walk over its lists found it."""
+    """The items in the lists of the server."""
 
     tools: list[dict[str, Any]] = field(default_factory=list)
     prompts: list[dict[str, Any]] = field(default_factory=list)
@@ -51,27 +51,27 @@ class Catalogue:
 
 @dataclass
 class AuditContext:
-    """What all conversations of a sitting share."""
+    """The state that all clients of a session share."""
 
     recording: Recording
     transport: str
     revision: Revision
     policy: SafetyPolicy
-    # Makes a line that is not open yet.
-    connect: Callable[[Place], Line]
+    # Returns a connection that is not open yet.
+    connect: Callable[[Recorder], Connection]
     timeout: float = 5.0
     start_timeout: float = 30.0
     catalogue: Catalogue = field(default_factory=Catalogue)
-    # What the server declared.
+    # The capabilities that the server declared.
     capabilities: dict[str, Any] = field(default_factory=dict)
-    # Seconds from the start of a line to the answer to its opening.
+    # Seconds from opening the connection to the response to the opening request.
     opening_seconds: float = 0.0
-    # Names of tools that gave no answer when they were called.
-    mute_tools: list[Any] = field(default_factory=list)
+    # Names of tools that did not respond to a call.
+    unresponsive_tools: list[Any] = field(default_factory=list)
 
     @property
-    def slack(self) -> float:
-        """Seconds more for a server that was slow to begin: it may not have the machine alone."""
+    def extra_timeout(self) -> float:
+        """Extra seconds for a server that was slow to start, for example on a busy machine."""
         return min(self.opening_seconds, self.timeout)
 
     @property
@@ -86,120 +86,127 @@ class AuditContext:
 
 
 class ProbeClient:
-    """One client of the server."""
+    """A client with one connection to the server."""
 
-    def __init__(self, context: AuditContext, line: Line, persona: Persona = Persona.BARE) -> None:
-        self.at = context
-        self.line = line
-        self.persona = persona
-        line.asked = self._take_request
-        # The probe at work: what it sends is tagged with its name.
+    def __init__(
+        self,
+        context: AuditContext,
+        connection: Connection,
+        profile: ClientProfile = ClientProfile.MINIMAL,
+    ) -> None:
+        self.context = context
+        self.connection = connection
+        self.profile = profile
+        connection.on_request = self._handle_request
+        # The running probe: frames are tagged with its name.
         self.probe = ""
         # The id of the legacy HTTP session.
         self.session: str | None = None
         self.opening: Exchange | None = None
-        # What to answer where the server asks; probes may put their own in.
+        # Replies to requests from the server; probes may replace it.
         self.reply_to: Callable[[dict[str, Any]], bytes | None] = answer_request
         self._ids = count(1)
 
-    # -- what a probe wants to know --------------------------------------------------------------
+    # -- state -----------------------------------------------------------------------------------
 
     @property
     def revision(self) -> Revision:
-        """The revision in force."""
-        return self.at.revision
+        """The revision of the session."""
+        return self.context.revision
 
     @property
     def is_modern(self) -> bool:
-        """Whether every request carries an envelope."""
-        return self.at.is_modern
+        """Whether every request carries the `_meta` envelope."""
+        return self.context.is_modern
 
     @property
     def is_http(self) -> bool:
-        """Whether requests have headers and a status that say something: Streamable HTTP."""
-        return self.at.transport == "http"
+        """Whether the transport is Streamable HTTP, where headers and status matter."""
+        return self.context.transport == "http"
 
     @property
-    def is_at_work(self) -> bool:
-        """Whether the line is open, and what opened it was taken."""
-        return self.line.is_open and self.opening is not None and self.opening.result is not None
+    def is_ready(self) -> bool:
+        """Whether the connection is open and the server accepted the opening request."""
+        return (
+            self.connection.is_open and self.opening is not None and self.opening.result is not None
+        )
 
     @property
     def catalogue(self) -> Catalogue:
-        """What the server offers."""
-        return self.at.catalogue
+        """The items in the lists of the server."""
+        return self.context.catalogue
 
     def has(self, capability: str) -> bool:
-        """Whether the server declared it; `resources.subscribe` asks for a member."""
-        return declares(self.at.capabilities, capability)
+        """Whether the server declared a capability, or a member such as `resources.subscribe`."""
+        return declares(self.context.capabilities, capability)
 
     def callable_tools(self) -> list[dict[str, Any]]:
-        """The tools that may be called with arguments that fit."""
+        """The tools that may be called with valid arguments."""
         tools = self.catalogue.tools
-        # A name that two tools share may reach the one that must not be called.
-        barred = [tool.get("name") for tool in tools if not self.at.policy.may_call(tool)]
-        barred += self.at.mute_tools
-        return [tool for tool in tools if tool.get("name") not in barred]
+        # If two tools share a name, the call may reach the one that must not be called.
+        excluded = [tool.get("name") for tool in tools if not self.context.policy.may_call(tool)]
+        excluded += self.context.unresponsive_tools
+        return [tool for tool in tools if tool.get("name") not in excluded]
 
     # -- opening -------------------------------------------------------------------------------
 
     async def open(self, offer: str | None = None) -> Exchange:
-        """Open the line and say hello; `offer` is another version than the sitting's."""
+        """Connect and send the opening request; `offer` replaces the version of the session."""
         self.probe = self.probe or OPENING
         began = time.monotonic()
-        await self.line.open()
+        await self.connection.open()
         if self.is_modern:
             self.opening = await self.request(
-                "server/discover", tag=OPENING, timeout=self.at.start_timeout
+                "server/discover", tag=OPENING, timeout=self.context.start_timeout
             )
         else:
             self.opening = await self.initialize(offer)
             if self.opening.result is not None and offer is None:
                 await self.notify("notifications/initialized", tag=OPENING)
-        self.at.opening_seconds = max(self.at.opening_seconds, time.monotonic() - began)
+        self.context.opening_seconds = max(self.context.opening_seconds, time.monotonic() - began)
         return self.opening
 
     async def initialize(self, offer: str | None = None, *, tag: str = OPENING) -> Exchange:
-        """The request that opens a legacy session; the session id is kept."""
+        """Send initialize and remember the session id."""
         exchange = await self.request(
             "initialize",
             {
                 "protocolVersion": offer or self.revision.date,
-                "capabilities": capabilities_of(self.persona, self.revision),
+                "capabilities": capabilities_of(self.profile, self.revision),
                 "clientInfo": CLIENT_INFO,
             },
             tag=tag,
-            timeout=self.at.start_timeout,
+            timeout=self.context.start_timeout,
         )
         self.session = exchange.header("mcp-session-id") or self.session
         return exchange
 
-    async def revive(self) -> None:
-        """Start again where the server died or forgot us."""
-        if not self.line.is_open:
-            self.line = self.at.connect(self.line.place)
-            self.line.asked = self._take_request
+    async def reconnect(self) -> None:
+        """Open a new connection if the old one is closed."""
+        if not self.connection.is_open:
+            self.connection = self.context.connect(self.connection.recorder)
+            self.connection.on_request = self._handle_request
             self.session = None
             await self.open()
 
     @asynccontextmanager
-    async def another(
-        self, name: str, *, opened: bool = True, persona: Persona | None = None
+    async def open_client(
+        self, name: str, *, opened: bool = True, profile: ClientProfile | None = None
     ) -> AsyncIterator[ProbeClient]:
-        """A second client of the same server, on a line of its own, for as long as it is needed."""
-        place = self.line.place._replace(line=name)
-        client = ProbeClient(self.at, self.at.connect(place), persona or self.persona)
+        """Open a second client with its own connection; closed at the end of the block."""
+        recorder = self.connection.recorder._replace(connection=name)
+        client = ProbeClient(self.context, self.context.connect(recorder), profile or self.profile)
         client.probe = self.probe
         try:
-            await (client.open() if opened else client.line.open())
+            await (client.open() if opened else client.connection.open())
             yield client
         finally:
-            await client.line.close()
+            await client.connection.close()
 
     # -- sending -------------------------------------------------------------------------------
 
     def new_id(self) -> int:
-        """An id that was not used on this line."""
+        """Return an id that this client has not used."""
         return next(self._ids)
 
     async def request(  # noqa: PLR0913 - everything usual has a default, all by name
@@ -214,30 +221,30 @@ class ProbeClient:
         envelope: bool = True,
         headers: Mapping[str, str | None] | None = None,
         timeout: float | None = None,
-        holds: bool = False,
+        keep_open: bool = False,
     ) -> Exchange:
-        """Send a request and wait for its answer.
+        """Send a request and wait for its response.
 
-        `meta` is put into `_meta`, where None takes a member out; `envelope=False` leaves out what
-        the modern era wants in it. `headers` replaces headers, None leaves one out. `holds` returns
-        once something came and goes on listening.
+        `meta` updates `_meta`; None removes a member. `envelope=False` leaves out the members that
+        the modern era requires. `headers` replaces headers; None removes one. `keep_open` returns
+        after the first reply and keeps listening.
         """
         id = self.new_id() if id is None else id
         message = {"jsonrpc": "2.0", "id": id, "method": method}
         message |= self._with_params(params, meta, envelope)
         if method == "tools/call":
-            self.at.policy.check_call(self.catalogue.tools, params or {})
+            self.context.policy.check_call(self.catalogue.tools, params or {})
         exchange = await self.send(
             codec.encode(message),
             ids=(id,),
             tag=tag or self._tag(variant),
             headers=self.headers_for(method, params, headers),
             timeout=timeout,
-            holds=holds,
+            keep_open=keep_open,
         )
-        if method == "tools/call" and exchange.answer is None and not holds:
-            # It waits for something, or ended the server: once is enough.
-            self.at.mute_tools.append((params or {}).get("name"))
+        if method == "tools/call" and exchange.answer is None and not keep_open:
+            # The tool hangs or crashed the server; do not call it again.
+            self.context.unresponsive_tools.append((params or {}).get("name"))
         return exchange
 
     async def notify(
@@ -249,7 +256,7 @@ class ProbeClient:
         tag: str = "",
         headers: Mapping[str, str | None] | None = None,
     ) -> Exchange:
-        """Send a notification; over HTTP there is a response to look at."""
+        """Send a notification; over HTTP the exchange has a response."""
         message = {"jsonrpc": "2.0", "method": method, **self._with_params(params, None, False)}
         return await self.send(
             codec.encode(message),
@@ -267,20 +274,20 @@ class ProbeClient:
         tag: str = "",
         headers: Mapping[str, str] | None = None,
         timeout: float | None = None,
-        holds: bool = False,
-        hurry: asyncio.Event | None = None,
+        keep_open: bool = False,
+        stop_waiting: asyncio.Event | None = None,
     ) -> Exchange:
-        """Send bytes as they are. `ids=None`: an answer, if any, will have no id to know it by."""
+        """Send raw bytes. `ids=None` means that a response will have no known id."""
         outgoing = Outgoing(
             data,
             tag or self._tag(variant),
             ids,
-            self.at.timeout + self.at.slack if timeout is None else timeout,
-            holds,
+            self.context.timeout + self.context.extra_timeout if timeout is None else timeout,
+            keep_open,
             headers=self.headers_for(None) if headers is None else headers,
-            hurry=hurry,
+            stop_waiting=stop_waiting,
         )
-        return await self.line.send(outgoing)
+        return await self.connection.send(outgoing)
 
     async def fetch(
         self,
@@ -290,10 +297,10 @@ class ProbeClient:
         headers: Mapping[str, str | None] | None = None,
         variant: str = "",
         data: bytes = b"",
-        holds: bool = False,
+        keep_open: bool = False,
         timeout: float | None = None,
     ) -> Exchange:
-        """A bare HTTP request: GET, DELETE, or to another URL than the endpoint."""
+        """Send an HTTP request other than a POST of a message to the endpoint."""
         all_headers: dict[str, str | None] = {"Accept": "text/event-stream"}
         all_headers |= {"Mcp-Session-Id": self.session}
         if self.revision.version_header:
@@ -302,49 +309,51 @@ class ProbeClient:
             data,
             self._tag(variant),
             (),
-            self.at.timeout + self.at.slack if timeout is None else timeout,
-            holds,
+            self.context.timeout + self.context.extra_timeout if timeout is None else timeout,
+            keep_open,
             verb,
             _only_given({**all_headers, **(headers or {})}),
             url,
         )
-        return await self.line.send(outgoing)
+        return await self.connection.send(outgoing)
 
     async def fence(self) -> Exchange:
-        """A harmless request: once it is answered, everything before it has been seen."""
+        """Send a harmless request; its response means that all earlier messages were processed."""
         if not self.is_modern:
             return await self.request("ping", tag="fence")
         return await self.request("server/discover", tag="fence")
 
-    async def venture(
+    async def send_lenient(
         self, data: bytes, *, ids: tuple[Any, ...] | None = None, variant: str = "", **more: Any
     ) -> Exchange:
-        """Send what may stay without an answer: it is given until the fence, and a little grace."""
-        hurry = asyncio.Event()
+        """Send data that may get no response; waits a short time after the fence is answered."""
+        stop_waiting = asyncio.Event()
         sending = asyncio.create_task(
-            self.send(data, ids=ids, variant=variant, hurry=hurry, **more)
+            self.send(data, ids=ids, variant=variant, stop_waiting=stop_waiting, **more)
         )
-        # The line is written in order, so the fence comes behind it.
+        # Messages are written in order, so the fence follows the data.
         await asyncio.sleep(0)
-        # Over HTTP everything has a response of its own, however long it takes.
-        await self.give_time({sending}, self.at.timeout if self.is_http else GRACE)
-        hurry.set()
+        # Over HTTP every request gets its own response, so wait for the full timeout.
+        await self.wait_behind_fence({sending}, self.context.timeout if self.is_http else GRACE)
+        stop_waiting.set()
         return await sending
 
-    async def give_time(self, sending: Collection[asyncio.Task[Exchange]], least: float) -> None:
-        """Wait for what was sent before, behind a fence; longer where the server is slow."""
+    async def wait_behind_fence(
+        self, sending: Collection[asyncio.Task[Exchange]], least: float
+    ) -> None:
+        """Send a fence and wait for earlier requests, longer if the fence was slow."""
         began = time.monotonic()
         fence = await self.fence()
         lag = 0.0 if fence.answer is None else time.monotonic() - began
         await asyncio.wait(sending, timeout=max(least, 2 * lag))
 
-    # -- what a request carries ------------------------------------------------------------------
+    # -- parts of a request ----------------------------------------------------------------------
 
     def _tag(self, variant: str) -> str:
         return f"{self.probe}/{variant}" if variant else self.probe
 
     def params_of(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The member `params` as a request would carry it, for messages made by hand."""
+        """Return the `params` member of a request, for messages that a probe builds itself."""
         return self._with_params(params, None, True)
 
     def _with_params(
@@ -355,7 +364,7 @@ class ProbeClient:
             inside = {
                 keys.PROTOCOL_VERSION: self.revision.date,
                 keys.CLIENT_INFO: CLIENT_INFO,
-                keys.CLIENT_CAPABILITIES: capabilities_of(self.persona, self.revision),
+                keys.CLIENT_CAPABILITIES: capabilities_of(self.profile, self.revision),
             }
         inside |= meta or {}
         inside = {name: value for name, value in inside.items() if value is not None}
@@ -370,8 +379,8 @@ class ProbeClient:
         params: Mapping[str, Any] | None = None,
         replaced: Mapping[str, str | None] | None = None,
     ) -> dict[str, str]:
-        """The headers that a POST carries; none of it matters on stdio."""
-        if not isinstance(self.line, HttpLine):
+        """Return the headers of a POST; empty on stdio."""
+        if not isinstance(self.connection, HttpConnection):
             return {}
         usual: dict[str, str | None] = {
             "Content-Type": "application/json",
@@ -394,19 +403,19 @@ class ProbeClient:
         return _only_given(usual)
 
     def _param_headers(self, params: Mapping[str, Any]) -> dict[str, str | None]:
-        """What the tool's own schema wants repeated (x-mcp-header)."""
+        """Return the headers that repeat arguments (x-mcp-header)."""
         for tool in self.catalogue.tools:
             if tool.get("name") == params.get("name"):
                 values = param_values(tool.get("inputSchema"), params.get("arguments"))
                 return {name: header_value(text) for name, text in values.items()}
         return {}
 
-    def _take_request(self, message: dict[str, Any]) -> bytes | None:
+    def _handle_request(self, message: dict[str, Any]) -> bytes | None:
         return self.reply_to(message)
 
 
 def header_value(value: Any) -> str | None:
-    """A value as Mcp-Name and Mcp-Param-* carry it: wrapped where a header could not hold it."""
+    """Encode a value for Mcp-Name and Mcp-Param-*: base64 if a header cannot carry it."""
     if not isinstance(value, str):
         return None
     is_plain = value.isascii() and value.isprintable() and value == value.strip()

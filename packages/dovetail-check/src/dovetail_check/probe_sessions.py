@@ -1,4 +1,4 @@
-"""A sitting: everything seen of a server over one transport at one revision."""
+"""Probe sessions: the traffic with a server over one transport at one revision."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 from dovetail.spec.revisions import Family, Revision, find_revision
 from dovetail_check.declared import declares
-from dovetail_check.exchanges import Exchange, Heard, parse
+from dovetail_check.exchanges import Exchange, Incoming, parse
 from dovetail_check.frames import Frame
 
-__all__ = ["DOOR", "OPENING", "ProbeSession", "Run", "exchanges_in"]
+__all__ = ["OPENING", "PRE_AUTH", "ProbeSession", "Run", "exchanges_in"]
 
-# The tag of the request that opens a line: initialize, or server/discover.
+# The tag of the request that opens a connection: initialize, or server/discover.
 OPENING = "opening"
-# How the names of lines begin that go without credentials: what comes on them is no conversation
-# but how strangers are refused, and where they are sent.
-DOOR = "door"
+# The name prefix of connections that send no credentials. Their traffic shows how the server
+# rejects unauthenticated requests.
+PRE_AUTH = "pre-auth"
 
 
 class ProbeSession:
-    """The frames of one transport and revision, and questions to ask of them."""
+    """The frames of one transport and revision, with lookups that rules use."""
 
     def __init__(self, transport: str, revision: Revision, frames: Iterable[Frame]) -> None:
         self.transport = transport
@@ -33,7 +33,7 @@ class ProbeSession:
 
     @property
     def name(self) -> str:
-        """As the frames call it."""
+        """The name that frames carry."""
         return f"{self.transport} {self.revision}"
 
     @property
@@ -48,20 +48,20 @@ class ProbeSession:
 
     @cached_property
     def exchanges(self) -> list[Exchange]:
-        """Everything sent, with what came for it."""
+        """Everything that was sent, with the replies."""
         return exchanges_in(self.frames)
 
     def tagged(self, *tags: str) -> list[Exchange]:
-        """What probes sent under one of these tags, or under a variant of it (`tag/variant`)."""
+        """The exchanges with one of these tags, or a variant of one (`tag/variant`)."""
         return _in_order(self._by_tag, tags)
 
     def sent(self, *methods: str) -> list[Exchange]:
-        """Every exchange whose request has one of these methods."""
+        """The exchanges whose request has one of these methods."""
         return _in_order(self._by_method, methods)
 
     @cached_property
     def _by_tag(self) -> dict[str, list[Exchange]]:
-        """Under each tag also its variants: `a/b` is found by `a/b` and by `a`."""
+        """Index by tag and by each prefix: `a/b` is found under `a/b` and `a`."""
         found: dict[str, list[Exchange]] = {}
         for exchange in self.exchanges:
             parts = exchange.tag.split("/")
@@ -78,61 +78,61 @@ class ProbeSession:
         return found
 
     @cached_property
-    def heard(self) -> list[Heard]:
-        """Every JSON value that came, in order, also those that answer nothing.
+    def incoming(self) -> list[Incoming]:
+        """Every JSON value that the server sent, in order, including unsolicited ones.
 
-        What came again because a stream was picked up is left out: it was heard before.
+        Values from resumed streams are left out, because they repeat earlier ones.
         """
-        asked = [exchange for exchange in self.exchanges if not exchange.is_replay]
-        found = [heard for exchange in asked for heard in exchange.heard]
+        first = [exchange for exchange in self.exchanges if not exchange.is_replay]
+        found = [incoming for exchange in first for incoming in exchange.incoming]
         for frame in self.frames:
             if frame.of is None and frame.kind in ("received", "event") and frame.data.strip():
                 value = parse(frame.data)
                 parts = value if isinstance(value, list) and value else [value]
-                found += [Heard(frame, part) for part in parts]
-        return sorted(found, key=lambda heard: heard.frame.n)
+                found += [Incoming(frame, part) for part in parts]
+        return sorted(found, key=lambda incoming: incoming.frame.n)
 
-    def notifications(self, *methods: str) -> list[Heard]:
-        """Notifications of these methods; all where none is named."""
+    def notifications(self, *methods: str) -> list[Incoming]:
+        """The notifications with one of these methods; all if none is given."""
         return [
-            heard
-            for heard in self.heard
-            if heard.is_notification and (not methods or heard.method in methods)
+            incoming
+            for incoming in self.incoming
+            if incoming.is_notification and (not methods or incoming.method in methods)
         ]
 
     @property
-    def requests(self) -> list[Heard]:
-        """What the server asked of the client."""
-        return [heard for heard in self.heard if heard.is_request]
+    def requests(self) -> list[Incoming]:
+        """The requests that the server sent."""
+        return [incoming for incoming in self.incoming if incoming.is_request]
 
     @cached_property
     def opening(self) -> Exchange | None:
-        """The first initialize or server/discover that was answered with a result."""
+        """The first initialize or server/discover that returned a result."""
         answered = [exchange for exchange in self.tagged(OPENING) if exchange.result is not None]
         return answered[0] if answered else None
 
     @property
     def capabilities(self) -> dict[str, Any]:
-        """What the server declared."""
+        """The capabilities that the server declared."""
         result = self.opening.result if self.opening is not None else None
         declared = (result or {}).get("capabilities")
         return declared if isinstance(declared, dict) else {}
 
     def has(self, capability: str) -> bool:
-        """Whether the server declared it; `resources.subscribe` asks for a member."""
+        """Whether the server declared a capability, or a member such as `resources.subscribe`."""
         return declares(self.capabilities, capability)
 
     def listed(self, kind: str) -> list[dict[str, Any]]:
-        """Every item of a list that was walked: tools, prompts, resources, resourceTemplates."""
+        """All items of a list: tools, prompts, resources, resourceTemplates."""
         return [item for exchange in self.tagged(f"walk/{kind}") for item in _items(exchange, kind)]
 
     def pages(self, kind: str) -> list[Exchange]:
-        """The pages of a list that was walked."""
+        """The pages of a list."""
         return self.tagged(f"walk/{kind}")
 
 
 class Run:
-    """All sittings over one transport, and the opening moves that led to them."""
+    """All sessions over one transport, and the version negotiation before them."""
 
     def __init__(self, transport: str, frames: Iterable[Frame]) -> None:
         self.transport = transport
@@ -140,23 +140,23 @@ class Run:
 
     @cached_property
     def sessions(self) -> list[ProbeSession]:
-        """Transport by revision, oldest first; without what was seen at the door."""
-        inside = [frame for frame in self.frames if not _is_at_door(frame)]
-        return sorted(_find_sittings(self.transport, inside), key=_age)
+        """The sessions, oldest revision first, without unauthenticated traffic."""
+        authenticated = [frame for frame in self.frames if not _is_pre_auth(frame)]
+        return sorted(_find_sessions(self.transport, authenticated), key=_by_revision)
 
     @cached_property
-    def doors(self) -> list[ProbeSession]:
-        """The same with what was seen at the door; also where that is all there is."""
-        return sorted(_find_sittings(self.transport, self.frames), key=_age)
+    def pre_auth_sessions(self) -> list[ProbeSession]:
+        """The sessions including unauthenticated traffic, even if there is nothing else."""
+        return sorted(_find_sessions(self.transport, self.frames), key=_by_revision)
 
     @cached_property
     def survey(self) -> list[Exchange]:
-        """The opening moves: what was offered to find out which revisions are spoken."""
+        """The requests that found out which revisions the server supports."""
         name = f"{self.transport} survey"
         return exchanges_in(frame for frame in self.frames if frame.session == name)
 
 
-def _find_sittings(transport: str, frames: list[Frame]) -> Iterator[ProbeSession]:
+def _find_sessions(transport: str, frames: list[Frame]) -> Iterator[ProbeSession]:
     for name in dict.fromkeys(frame.session for frame in frames):
         found, _, date = name.partition(" ")
         revision = find_revision(date)
@@ -165,16 +165,16 @@ def _find_sittings(transport: str, frames: list[Frame]) -> Iterator[ProbeSession
             yield ProbeSession(transport, revision, mine)
 
 
-def _age(session: ProbeSession) -> int:
+def _by_revision(session: ProbeSession) -> int:
     return session.revision.order
 
 
-def _is_at_door(frame: Frame) -> bool:
-    return frame.line.partition(" ")[0] == DOOR
+def _is_pre_auth(frame: Frame) -> bool:
+    return frame.connection.partition(" ")[0] == PRE_AUTH
 
 
 def exchanges_in(frames: Iterable[Frame]) -> list[Exchange]:
-    """Frames grouped by what was sent."""
+    """Group frames by the request that they belong to."""
     found: dict[int, Exchange] = {}
     for frame in frames:
         if frame.kind == "sent":
@@ -185,7 +185,7 @@ def exchanges_in(frames: Iterable[Frame]) -> list[Exchange]:
 
 
 def _in_order(index: dict[str, list[Exchange]], names: Iterable[str]) -> list[Exchange]:
-    """What is found under any of the names, each once, as it was sent."""
+    """The exchanges under any of the names, each once, in the order they were sent."""
     found = {exchange.sent.n: exchange for name in names for exchange in index.get(name, ())}
     return [found[number] for number in sorted(found)]
 

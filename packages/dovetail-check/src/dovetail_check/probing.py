@@ -1,13 +1,13 @@
-"""Probes: they make the traffic that rules read. Each runs once per sitting where it fits.
+"""Probes: functions that send the traffic that rules read. Each runs once per session.
 
     @probe("ping", era=Family.LEGACY)
-    async def send_pings(talk: Talk) -> None:
-        await talk.request("ping")
-        await talk.request("ping", id="a string", variant="string-id")
+    async def send_pings(client: ProbeClient) -> None:
+        await client.request("ping")
+        await client.request("ping", id="a string", variant="string-id")
 
-What a probe sends is tagged with its name, a variant behind a slash: `ping/string-id`. It asserts
-nothing and judges nothing. Gentle ones come first; those that a weak server may not survive come
-late, each line after them is a new one if the old one is gone.
+Frames are tagged with the name of the probe and a variant: `ping/string-id`. A probe does not
+evaluate replies. Probes that a fragile server may not survive run late; if the connection is gone
+afterwards, the next probe gets a new one.
 """
 
 from __future__ import annotations
@@ -18,51 +18,51 @@ from typing import NamedTuple, TypeAlias
 
 from dovetail.errors import UsageError
 from dovetail.spec.revisions import Family
-from dovetail_check.personas import Persona
+from dovetail_check.client_profiles import ClientProfile
 from dovetail_check.probe_client import ProbeClient
 
 __all__ = ["Order", "Probe", "probe", "probes"]
 
-Act: TypeAlias = Callable[[ProbeClient], Awaitable[None]]
+ProbeFunction: TypeAlias = Callable[[ProbeClient], Awaitable[None]]
 
 
 class Order(IntEnum):
     """When a probe runs."""
 
-    # Reads the lists; everything else may count on them.
+    # Reads the lists that other probes rely on.
     FIRST = 0
     GENTLE = 1
-    # Sends what no client should.
+    # Sends invalid data.
     ROUGH = 2
     # Ends the session or the process.
     LAST = 3
 
 
 class Probe(NamedTuple):
-    """One probe and where it fits."""
+    """One probe and the sessions it applies to."""
 
     name: str
-    act: Act
+    run: ProbeFunction
     order: Order
     # Only in this era.
     era: Family | None
     # Only over one of these: stdio, http, sse.
     transports: tuple[str, ...]
-    # Only where the server declared this capability; empty: everywhere.
+    # Only if the server declared this capability; empty: always.
     needs: str
-    persona: Persona
-    # Whether it needs no conversation: it also runs where the server lets nobody in.
-    at_door: bool = False
-    # Whether it mostly talks over lines of its own: it runs beside the others.
-    apart: bool = False
-    # Whether it opens its line itself: it gets one that nobody has opened yet.
-    opens: bool = False
+    profile: ClientProfile
+    # Whether it also runs if the server rejects every unauthenticated request.
+    pre_auth: bool = False
+    # Whether it runs concurrently with the other probes, mostly on its own connections.
+    concurrent: bool = False
+    # Whether it sends the opening request itself.
+    opens_connection: bool = False
 
-    def fits(self, client: ProbeClient) -> bool:
-        """Whether it makes sense in a sitting."""
+    def applies_to(self, client: ProbeClient) -> bool:
+        """Whether it applies to the session of a client."""
         return (
             (self.era is None or self.era is client.revision.family)
-            and client.at.transport in self.transports
+            and client.context.transport in self.transports
             and (not self.needs or client.has(self.needs))
         )
 
@@ -77,19 +77,28 @@ def probe(  # noqa: PLR0913 - everything usual has a default, all by name
     era: Family | None = None,
     transports: tuple[str, ...] = ("stdio", "http", "sse"),
     needs: str = "",
-    persona: Persona = Persona.BARE,
-    at_door: bool = False,
-    apart: bool = False,
-    opens: bool = False,
-) -> Callable[[Act], Act]:
+    profile: ClientProfile = ClientProfile.MINIMAL,
+    pre_auth: bool = False,
+    concurrent: bool = False,
+    opens_connection: bool = False,
+) -> Callable[[ProbeFunction], ProbeFunction]:
     """Register a probe."""
 
-    def register(act: Act) -> Act:
+    def register(run: ProbeFunction) -> ProbeFunction:
         if name in probes:
-            raise UsageError(f"two probes called {name!r}")
+            raise UsageError(f"two probes are registered as {name!r}")
         probes[name] = Probe(
-            name, act, order, era, transports, needs, persona, at_door, apart, opens
+            name,
+            run,
+            order,
+            era,
+            transports,
+            needs,
+            profile,
+            pre_auth,
+            concurrent,
+            opens_connection,
         )
-        return act
+        return run
 
     return register

@@ -1,4 +1,4 @@
-"""What the fixture `mcp_check` does; the fixture itself is in `dovetail_pytest`, which is light.
+"""The implementation of the `mcp_check` fixture, which `dovetail_pytest` provides.
 
 def test_compliance(mcp_check):
     mcp_check("python server.py")
@@ -36,10 +36,10 @@ def check_server(  # noqa: PLR0913 - everything has a default and is given by na
     attest: str | Path | None = None,
     baseline: str | Path | None = None,
 ) -> Report:
-    """Check a server and return the report; AssertionError where it has findings.
+    """Check a server and return the report; raises AssertionError if there are findings.
 
-    A target is a URL, FILE.py, or a command: one string, or a list of words. Give two to check
-    one server over both transports.
+    A target is a URL, FILE.py, or a command as a string or list. Pass two targets to check one
+    server over both transports.
     """
     options = CheckOptions(
         revisions=find_revisions(revision),
@@ -53,7 +53,9 @@ def check_server(  # noqa: PLR0913 - everything has a default and is given by na
     if baseline is not None:
         report = apply_baseline(report, read_baseline(Path(baseline)))
     if report.findings(fail_on) or report.faults:
-        raise AssertionError(f"the server does not keep the specification\n\n{_text(report)}")
+        raise AssertionError(
+            f"the server does not comply with the specification\n\n{_text(report)}"
+        )
     return report
 
 

@@ -1,7 +1,7 @@
-"""What a server asked of the client, whichever way its era asks: found in the frames.
+"""Questions: elicitation, sampling and roots requests that the server sent to the client.
 
-In the legacy era a question is a request of the server. In the modern era it is an entry of the
-`inputRequests` of a result, and the client answers it by sending its own request once more.
+In the legacy era a question is a request from the server. In the modern era it is an entry of
+`inputRequests` in a result, and the client repeats its request with the answer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from dovetail.spec import keys
 from dovetail.wire import codec
-from dovetail_check.exchanges import Exchange, Heard
+from dovetail_check.exchanges import Exchange, Incoming
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.replies import MISFIT
 
@@ -21,44 +21,44 @@ __all__ = [
     "INPUT_REQUIRED",
     "Question",
     "answered_as",
+    "got_misfit_reply",
     "input_requests",
     "is_asking",
-    "is_told_misfit",
-    "lacking",
+    "missing_capability",
     "questions_behind",
     "questions_in",
     "subject_of",
 ]
 
 INPUT_REQUIRED = "input_required"
-# What a client can be asked, and the capability that says so.
+# Methods that a client can be asked, and the capability that allows them.
 ASKS = {
     "elicitation/create": "elicitation",
     "sampling/createMessage": "sampling",
     "roots/list": "roots",
 }
-# What a retry has that the first request had not.
-_OF_THE_RETRY = ("_meta", "inputResponses", "requestState")
+# Params that a retry adds to the request.
+_RETRY_PARAMS = ("_meta", "inputResponses", "requestState")
 
 
 class Question(NamedTuple):
-    """One thing asked."""
+    """One question."""
 
-    where: Heard
+    where: Incoming
     # One of ASKS.
     method: str
     params: dict[str, Any]
-    # What the client had declared; None where that is not known.
+    # The capabilities that the client declared; None if unknown.
     declared: dict[str, Any] | None
 
     @property
     def is_form(self) -> bool:
-        """Whether the user is to fill in a form."""
-        return self.method == "elicitation/create" and not self.is_page
+        """Whether it is form elicitation."""
+        return self.method == "elicitation/create" and not self.is_url
 
     @property
-    def is_page(self) -> bool:
-        """Whether the user is to visit a page."""
+    def is_url(self) -> bool:
+        """Whether it is URL elicitation."""
         params = self.params
         named = params.get("mode") == "url"
         return self.method == "elicitation/create" and (
@@ -66,30 +66,32 @@ class Question(NamedTuple):
         )
 
 
-def questions_in(seen: ProbeSession, *methods: str) -> list[Question]:
-    """Everything that was asked, of these methods; all where none is named."""
-    found = _modern(seen) if seen.is_modern else _legacy(seen)
+def questions_in(session: ProbeSession, *methods: str) -> list[Question]:
+    """The questions with one of these methods; all if none is given."""
+    found = _modern(session) if session.is_modern else _legacy(session)
     return [question for question in found if not methods or question.method in methods]
 
 
-def _legacy(seen: ProbeSession) -> Iterator[Question]:
-    for heard in seen.requests:
-        if heard.method in ASKS:
-            yield Question(heard, heard.method or "", heard.params, _declared_on(seen, heard))
+def _legacy(session: ProbeSession) -> Iterator[Question]:
+    for incoming in session.requests:
+        if incoming.method in ASKS:
+            yield Question(
+                incoming, incoming.method or "", incoming.params, _declared_on(session, incoming)
+            )
 
 
-def _declared_on(seen: ProbeSession, heard: Heard) -> dict[str, Any] | None:
-    """What the handshake of the line said."""
-    hellos = [
+def _declared_on(session: ProbeSession, incoming: Incoming) -> dict[str, Any] | None:
+    """The client capabilities in the last initialize on the same connection."""
+    declared = [
         exchange.params.get("capabilities")
-        for exchange in seen.sent("initialize")
-        if exchange.line == heard.frame.line and exchange.sent.n < heard.frame.n
+        for exchange in session.sent("initialize")
+        if exchange.connection == incoming.frame.connection and exchange.sent.n < incoming.frame.n
     ]
-    return hellos[-1] if hellos and isinstance(hellos[-1], dict) else None
+    return declared[-1] if declared and isinstance(declared[-1], dict) else None
 
 
-def _modern(seen: ProbeSession) -> Iterator[Question]:
-    for exchange in seen.exchanges:
+def _modern(session: ProbeSession) -> Iterator[Question]:
+    for exchange in session.exchanges:
         yield from _questions_of(exchange)
 
 
@@ -111,41 +113,41 @@ def _questions_of(exchange: Exchange) -> Iterator[Question]:
 
 
 def is_asking(exchange: Exchange) -> bool:
-    """Whether the result says that input is required."""
-    # Most answers do not even have the word, and need not be read for it.
+    """Whether the result requires input."""
+    # A cheap text search avoids parsing most responses.
     has_word = any(INPUT_REQUIRED in (frame.text or "") for frame in exchange.replies)
     return has_word and (exchange.result or {}).get("resultType") == INPUT_REQUIRED
 
 
 def input_requests(exchange: Exchange) -> dict[str, Any]:
-    """The entries of `inputRequests`; empty where there are none."""
+    """The entries of `inputRequests`; empty if there are none."""
     asked = (exchange.result or {}).get("inputRequests")
     return asked if isinstance(asked, dict) else {}
 
 
-# -- which question was answered how ---------------------------------------------------------------
+# -- questions and their replies -------------------------------------------------------------------
 
 
-def answered_as(seen: ProbeSession, variant: str) -> list[tuple[Exchange, list[Question]]]:
-    """Requests whose questions got replies of one kind (`replies.REPLIES`), with the questions."""
-    found = seen.tagged(f"asking/{variant}", f"input-rounds/{variant}")
-    pairs = [(exchange, questions_behind(seen, exchange)) for exchange in found]
+def answered_as(session: ProbeSession, variant: str) -> list[tuple[Exchange, list[Question]]]:
+    """The requests whose questions got one kind of reply (`replies.REPLIES`)."""
+    found = session.tagged(f"asking/{variant}", f"input-rounds/{variant}")
+    pairs = [(exchange, questions_behind(session, exchange)) for exchange in found]
     return [(exchange, questions) for exchange, questions in pairs if questions]
 
 
-def questions_behind(seen: ProbeSession, exchange: Exchange) -> list[Question]:
-    """What was asked before a request could be answered; probes see to it that this is clear."""
-    if not seen.is_modern:
+def questions_behind(session: ProbeSession, exchange: Exchange) -> list[Question]:
+    """The questions of the server before it answered a request. Probes send one at a time."""
+    if not session.is_modern:
         end = _end_of(exchange)
         return [
             question
-            for question in _legacy(seen)
-            if question.where.frame.line == exchange.line
+            for question in _legacy(session)
+            if question.where.frame.connection == exchange.connection
             and exchange.sent.n < question.where.frame.n < end
         ]
     before = [
         other
-        for other in seen.tagged("input-rounds")
+        for other in session.tagged("input-rounds")
         if other.sent.n < exchange.sent.n
         and subject_of(other) == subject_of(exchange)
         and is_asking(other)
@@ -154,36 +156,36 @@ def questions_behind(seen: ProbeSession, exchange: Exchange) -> list[Question]:
 
 
 def _end_of(exchange: Exchange) -> float:
-    """The number of the frame that answered it."""
+    """The number of the frame with the response."""
     return math.inf if exchange.answer is None else exchange.answer.frame.n
 
 
 def subject_of(exchange: Exchange) -> bytes:
-    """What was asked for, the same for a request and its retries."""
-    params = {name: v for name, v in exchange.params.items() if name not in _OF_THE_RETRY}
+    """A key that is the same for a request and its retries."""
+    params = {name: v for name, v in exchange.params.items() if name not in _RETRY_PARAMS}
     return codec.encode([exchange.method, sorted(params.items())])
 
 
-def is_told_misfit(seen: ProbeSession, exchange: Exchange) -> bool:
-    """Whether an answer that does not fit was given on the way."""
-    if seen.is_modern:
+def got_misfit_reply(session: ProbeSession, exchange: Exchange) -> bool:
+    """Whether the client sent an invalid reply during the exchange."""
+    if session.is_modern:
         return MISFIT.encode() in exchange.sent.data
     end = _end_of(exchange)
     return any(
         frame.kind == "sent"
         and frame.tag == "answer"
-        and frame.line == exchange.line
+        and frame.connection == exchange.connection
         and exchange.sent.n < frame.n < end
         and MISFIT.encode() in frame.data
-        for frame in seen.frames
+        for frame in session.frames
     )
 
 
-# -- what the client had declared ------------------------------------------------------------------
+# -- client capabilities ---------------------------------------------------------------------------
 
 
-def lacking(question: Question) -> str | None:
-    """The capability that a question needs and the client did not declare."""
+def missing_capability(question: Question) -> str | None:
+    """The capability that a question requires and the client did not declare."""
     capability = ASKS[question.method]
     declared = question.declared
     if declared is None:
@@ -191,9 +193,9 @@ def lacking(question: Question) -> str | None:
     able = declared.get(capability)
     if not isinstance(able, dict):
         return capability
-    if question.is_page:
+    if question.is_url:
         return None if "url" in able else "elicitation.url"
-    # A client that names no mode means forms.
+    # Without a declared mode, a client supports forms.
     if question.is_form and "url" in able and "form" not in able:
         return "elicitation.form"
     return None

@@ -1,6 +1,6 @@
-"""The recording: every frame in order, and its form on disk, one JSON object per line.
+"""The recording: all frames of a check in order. On disk it is one JSON object per line.
 
-Secrets are masked before anything is kept, so that evidence can be shown to anybody.
+Secrets are masked before a frame is stored, so evidence can be shared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SECRET_HEADERS = ("authorization", "proxy-authorization", "cookie", "set-cookie
 
 
 class Recording:
-    """Frames as they happen, or as they were read back."""
+    """The frames of a running check, or of a saved one."""
 
     def __init__(self, frames: Iterable[Frame] = (), secrets: Collection[str] = ()) -> None:
         self.frames = list(frames)
@@ -29,11 +29,13 @@ class Recording:
         self._start = time.monotonic()
 
     def add(
-        self, session: str, line: str, kind: Kind, data: bytes | None = None, **more: Any
+        self, session: str, connection: str, kind: Kind, data: bytes | None = None, **more: Any
     ) -> Frame:
-        """Keep one frame; `data` becomes its text, or base64 where it is none."""
+        """Record one frame; `data` becomes its text, or base64 if it is not UTF-8."""
         at = round(time.monotonic() - self._start, 4)
-        frame = Frame(n=len(self.frames), at=at, session=session, line=line, kind=kind, **more)
+        frame = Frame(
+            n=len(self.frames), at=at, session=session, connection=connection, kind=kind, **more
+        )
         if data is not None:
             self._put(frame, data)
         if frame.headers:
@@ -55,17 +57,17 @@ class Recording:
         return MASK if name.lower() in _SECRET_HEADERS else self.mask(value)
 
     def mask(self, text: str) -> str:
-        """A text without the secrets."""
+        """Replace the secrets in a text."""
         for secret in self._secrets:
             text = text.replace(secret, MASK)
         return text
 
     def save(self, path: Path) -> None:
-        """Write one line per frame."""
+        """Write one JSON line per frame."""
         with path.open("wb") as file:
             file.writelines(codec.encode(frame) + b"\n" for frame in self.frames)
 
     @classmethod
     def read(cls, path: Path) -> Recording:
-        """What `save` wrote."""
+        """Read a file that `save` wrote."""
         return cls(codec.decode_as(Frame, line) for line in path.read_bytes().splitlines() if line)

@@ -1,7 +1,7 @@
-"""What the client says when the server asks: fitting answers, refusals, and misfits.
+"""Replies of the client to questions of the server: valid, declined, failed and invalid ones.
 
-A reply is made for one question, whichever way it came: as a request of the server (legacy era) or
-as an entry of `inputRequests` (modern era).
+The same replies serve requests from the server (legacy era) and entries of `inputRequests` (modern
+era).
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from dovetail.wire import codec
-from dovetail_check.json_schemas import misfits
+from dovetail_check.json_schemas import validation_errors
 from dovetail_check.samples import NoSampleError, sample
 
 __all__ = [
+    "MAX_TURNS",
     "MISFIT",
-    "MOST_TURNS",
     "REPLIES",
     "Reply",
     "accept",
@@ -24,32 +24,32 @@ __all__ = [
     "is_tool_sampling",
 ]
 
-# Method and params of a question; None: the client answers with an error.
+# Takes method and params of a question; returns None to reply with an error.
 Reply: TypeAlias = Callable[[Any, dict[str, Any]], dict[str, Any] | None]
 
-# Stands in every answer that is not what was asked for, so that its traces can be known.
+# Part of every invalid reply, so that rules can find it in later traffic.
 MISFIT = "dovetail-check-misfit"
-# How often a model wants a tool called before it has had enough.
-MOST_TURNS = 20
+# How often the sampled model requests a tool call before it stops.
+MAX_TURNS = 20
 _NO_METHOD = {"code": -32601, "message": "Method not found"}
 _REJECTED = {"code": -1, "message": "User rejected the request"}
-# What does not fit a field of each type of a form.
-_STRANGERS: dict[str, Any] = {"number": MISFIT, "integer": MISFIT, "boolean": MISFIT}
+# A value of the wrong type for each field type.
+_WRONG_VALUES: dict[str, Any] = {"number": MISFIT, "integer": MISFIT, "boolean": MISFIT}
 
 
 def accept(method: Any, params: dict[str, Any]) -> dict[str, Any] | None:
-    """A plain, fitting answer to each kind of question; None where the method is unknown."""
+    """Return a valid reply to a question; None if the method is unknown."""
     made = _ACCEPTED.get(method) if isinstance(method, str) else None
     return None if made is None else made(params)
 
 
 def answer_input(method: Any, params: Any, reply: Reply = accept) -> dict[str, Any] | None:
-    """The result for one question; None where there is none to give."""
+    """Return the result for a question; None if the client replies with an error."""
     return reply(method, params if isinstance(params, dict) else {})
 
 
 def answer_request(message: dict[str, Any], reply: Reply = accept) -> bytes | None:
-    """The response to a request of the server (legacy era)."""
+    """Return the response to a request from the server (legacy era)."""
     method = message.get("method")
     result = answer_input(method, message.get("params"), reply)
     answer: dict[str, Any] = {"jsonrpc": "2.0", "id": message.get("id")}
@@ -61,10 +61,10 @@ def answer_request(message: dict[str, Any], reply: Reply = accept) -> bytes | No
     return codec.encode(answer)
 
 
-# -- fitting answers -------------------------------------------------------------------------------
+# -- valid replies ---------------------------------------------------------------------------------
 
 
-def _said(content: Any, reason: str = "endTurn") -> dict[str, Any]:
+def _message(content: Any, reason: str = "endTurn") -> dict[str, Any]:
     return {
         "role": "assistant",
         "content": content,
@@ -84,14 +84,14 @@ def _fill_in(params: dict[str, Any]) -> dict[str, Any]:
 
 _ACCEPTED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "ping": lambda _: {},
-    # A folder that does not exist.
+    # This folder does not exist.
     "roots/list": lambda _: {"roots": [{"uri": "file:///dovetail-check", "name": "check"}]},
-    "sampling/createMessage": lambda _: _said({"type": "text", "text": "sample"}),
+    "sampling/createMessage": lambda _: _message({"type": "text", "text": "sample"}),
     "elicitation/create": _fill_in,
 }
 
 
-# -- other answers ---------------------------------------------------------------------------------
+# -- other replies ---------------------------------------------------------------------------------
 
 
 def _decline(method: Any, params: dict[str, Any]) -> dict[str, Any] | None:
@@ -107,9 +107,9 @@ def _fail(method: Any, params: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _misfit(method: Any, params: dict[str, Any]) -> dict[str, Any] | None:
-    """An answer that is not what was asked for, where such a thing can be made."""
+    """Return an invalid reply if one can be made."""
     if method == "sampling/createMessage":
-        return _said({"type": MISFIT, "text": MISFIT})
+        return _message({"type": MISFIT, "text": MISFIT})
     content = _misfit_content(params) if method == "elicitation/create" else None
     return accept(method, params) if content is None else {"action": "accept", "content": content}
 
@@ -119,17 +119,17 @@ def _misfit_content(params: dict[str, Any]) -> dict[str, Any] | None:
     fields = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(fields, dict):
         return None
-    content = {name: _stranger_to(field) for name, field in fields.items()}
-    return content if misfits(schema, content) else None
+    content = {name: _wrong_value_for(field) for name, field in fields.items()}
+    return content if validation_errors(schema, content) else None
 
 
-def _stranger_to(field: Any) -> Any:
+def _wrong_value_for(field: Any) -> Any:
     kind = field.get("type") if isinstance(field, dict) else None
-    return _STRANGERS.get(kind, {MISFIT: True}) if isinstance(kind, str) else {MISFIT: True}
+    return _WRONG_VALUES.get(kind, {MISFIT: True}) if isinstance(kind, str) else {MISFIT: True}
 
 
 def _use_tool(method: Any, params: dict[str, Any]) -> dict[str, Any] | None:
-    """The model wants a tool called, again and again."""
+    """Request a tool call each time."""
     if not is_tool_sampling(method, params):
         return accept(method, params)
     tool = params["tools"][0]
@@ -138,11 +138,11 @@ def _use_tool(method: Any, params: dict[str, Any]) -> dict[str, Any] | None:
     except NoSampleError:
         given = {}
     use = {"type": "tool_use", "id": "dovetail-check-use", "name": tool.get("name"), "input": given}
-    return _said([use], "toolUse")
+    return _message([use], "toolUse")
 
 
 def is_tool_sampling(method: Any, params: Any) -> bool:
-    """Whether a question is for a model that is given tools."""
+    """Whether a question is a sampling request with tools."""
     tools = params.get("tools") if isinstance(params, dict) else None
     return (
         method == "sampling/createMessage"
@@ -152,7 +152,7 @@ def is_tool_sampling(method: Any, params: Any) -> bool:
     )
 
 
-# Each under the name of the variant in which a probe gives it.
+# Variant name -> reply.
 REPLIES: dict[str, Reply] = {
     "accept": accept,
     "decline": _decline,

@@ -1,4 +1,4 @@
-"""The report: everything that a check found, and the only thing that every format is made from."""
+"""The report of a check. Every output format is rendered from it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
     "read_report",
 ]
 
-# Goes up when a reader of older reports would misread a new one.
+# Increase it when readers of the old format would misread the new one.
 FORMAT = 1
 
 FailOn: TypeAlias = Literal["must", "should", "never"]
@@ -43,22 +43,22 @@ FAIL_ON: dict[str, tuple[Verdict, ...]] = {
     "never": (),
 }
 
-_SEEN = (Verdict.PASS, Verdict.FAIL, Verdict.WARN, Verdict.INFO)
+_DECIDED = (Verdict.PASS, Verdict.FAIL, Verdict.WARN, Verdict.INFO)
 
 
 class Tool(Struct, frozen=True):
-    """Who made the report."""
+    """The checker that made the report."""
 
     name: str
     version: str
-    # The text of the specification that the inventory was held against.
+    # The snapshot of the specification that the inventory is based on.
     specification: str
-    # Two reports with the same digest judge the same rows.
+    # A digest of the inventory: two reports with the same digest have the same requirements.
     inventory: str
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
-    """One transport and revision that the server was seen to speak."""
+    """One transport and revision that the server supports."""
 
     name: str
     transport: str
@@ -69,7 +69,7 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
 
 
 class ReportNote(Struct, frozen=True):
-    """One thing that a rule saw, and the numbers of the frames that show it."""
+    """One observation of a rule, and the numbers of the frames that show it."""
 
     observation: Observation
     text: str
@@ -77,21 +77,21 @@ class ReportNote(Struct, frozen=True):
 
 
 class RowFinding(Struct, frozen=True):
-    """What one sitting showed of a row."""
+    """The verdict of one requirement in one session."""
 
     session: str
     verdict: Verdict
     notes: tuple[ReportNote, ...] = ()
-    # How many more notes there were that say no more than these.
+    # The number of further notes that were left out.
     omitted: int = 0
 
 
 class ReportRow(Struct, frozen=True, kw_only=True):
-    """One row of the inventory and how it ended."""
+    """One requirement of the inventory and its verdict."""
 
     id: str
     area: str
-    # The word of the specification, and its strength.
+    # The keyword of the specification, and its strength.
     level: str
     strength: Level
     basis: str
@@ -102,14 +102,14 @@ class ReportRow(Struct, frozen=True, kw_only=True):
     url: str
     paraphrase: str
     verdict: Verdict
-    # Why there is no finding, or what the author states.
+    # Why there is no finding, or the statement of the author.
     reason: str = ""
-    # A baseline knows of it.
+    # Whether the baseline accepts it.
     accepted: bool = False
     findings: tuple[RowFinding, ...] = ()
 
-    def said(self, *observations: Observation) -> dict[str, list[tuple[str, ReportNote]]]:
-        """The notes of these sights by their text, each with its sitting."""
+    def notes_by_text(self, *observations: Observation) -> dict[str, list[tuple[str, ReportNote]]]:
+        """Group notes with these observations by text, each with the name of its session."""
         found: dict[str, list[tuple[str, ReportNote]]] = {}
         for finding in self.findings:
             for note in finding.notes:
@@ -119,47 +119,47 @@ class ReportRow(Struct, frozen=True, kw_only=True):
 
 
 class Crash(Struct, frozen=True, kw_only=True):
-    """The server ended, or went away, while it was being asked."""
+    """The server process exited, or the URL became unreachable, during a probe."""
 
     session: str
-    line: str
-    # The probe that was at work.
+    connection: str
+    # The probe that was running.
     probe: str
     text: str
-    # What it said last on stderr.
-    last_words: str = ""
+    # The last lines of stderr.
+    stderr_tail: str = ""
     frames: tuple[int, ...] = ()
-    # Whether it happened in the conversation, not when an offer was tried.
+    # False if the server exited during version negotiation; that is not a finding.
     counts: bool = True
     accepted: bool = False
 
     @property
     def id(self) -> str:
-        """As a baseline calls it."""
-        return f"death/{self.session}/{self.probe}"
+        """The id that a baseline uses."""
+        return f"crash/{self.session}/{self.probe}"
 
 
 class Difference(Struct, frozen=True):
-    """Something that one server shows otherwise over another transport."""
+    """Something that differs between the transports of one server."""
 
-    # One or several; empty where it is not a matter of one.
+    # The revisions where it differs; empty if it is not specific to a revision.
     revision: str
     what: str
-    # What each transport shows.
+    # Transport -> its value.
     sides: dict[str, str]
 
 
 class Coverage(Struct, frozen=True, kw_only=True):
-    """How much of the inventory this check could say something about."""
+    """How many requirements of one level the check could decide."""
 
     level: Level
     rows: int
-    # Of those: can be judged from outside. Of those: apply to this server.
-    outside: int
-    applies: int
-    # The parts of `applies`.
+    # Of `rows`: can be tested without access to the server code.
+    testable: int
+    # Of `testable`: apply to this server. The remaining fields add up to it.
+    applicable: int
     passed: int
-    broken: int
+    violated: int
     info: int
     attested: int
     not_observed: int
@@ -177,10 +177,10 @@ class Report(Struct, frozen=True, kw_only=True, dict=True):
     # legacy, modern or both
     eras: tuple[str, ...]
     revisions: tuple[str, ...]
-    # What was asked for: the revisions offered, the tools that might be called, the rows left out.
+    # The options of the check: revisions offered, tools that could be called, selection.
     offered: tuple[str, ...]
     calls: str
-    # Not empty where the server wants credentials: only what strangers see was judged.
+    # Not empty if the server requires credentials: only unauthenticated access was tested.
     needs_auth: str = ""
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
@@ -190,41 +190,41 @@ class Report(Struct, frozen=True, kw_only=True, dict=True):
     crashes: tuple[Crash, ...] = ()
     differences: tuple[Difference, ...] = ()
     faults: tuple[Fault, ...] = ()
-    # Accepted findings of the baseline that did not come up any more.
+    # Findings that the baseline accepts and that no longer occur.
     stale: tuple[str, ...] = ()
-    # The frames that anything above points to; texts may be cut.
+    # The frames that the report refers to; long texts are truncated.
     frames: tuple[Frame, ...] = ()
 
     @cached_property
     def by_id(self) -> dict[str, ReportRow]:
-        """The rows by their ids."""
+        """The requirements by id."""
         return {row.id: row for row in self.rows}
 
     @cached_property
-    def frame(self) -> dict[int, Frame]:
-        """The frames by their numbers."""
+    def frames_by_number(self) -> dict[int, Frame]:
+        """The frames by number."""
         return {frame.n: frame for frame in self.frames}
 
     @property
     def server(self) -> str:
-        """What the server calls itself."""
+        """Name and version of the server."""
         return next((session.server for session in self.sessions if session.server), "")
 
-    def ended(self, *verdicts: Verdict) -> list[ReportRow]:
-        """The rows that ended so; those that a baseline knows of are left out."""
+    def with_verdict(self, *verdicts: Verdict) -> list[ReportRow]:
+        """The requirements with one of these verdicts, without those that the baseline accepts."""
         return [row for row in self.rows if row.verdict in verdicts and not row.accepted]
 
     @property
     def accepted(self) -> list[ReportRow]:
-        """The rows that a baseline knows of."""
+        """The requirements that the baseline accepts."""
         return [row for row in self.rows if row.accepted]
 
     def count(self, *verdicts: Verdict) -> int:
-        """How many rows ended so."""
-        return len(self.ended(*verdicts))
+        """Count the requirements with one of these verdicts."""
+        return len(self.with_verdict(*verdicts))
 
     def findings(self, fail_on: FailOn) -> int:
-        """How many findings there are at a level; a death in conversation counts at any."""
+        """Count the findings for `--fail-on`; crashes count unless it is `never`."""
         if fail_on == "never":
             return 0
         crashes = [crash for crash in self.crashes if crash.counts and not crash.accepted]
@@ -232,28 +232,28 @@ class Report(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def count_coverage(rows: Iterable[ReportRow]) -> tuple[Coverage, ...]:
-    """The counts that every format prints: MUST and SHOULD."""
-    kept = list(rows)
+    """Count the requirements of the levels MUST and SHOULD."""
+    all_rows = list(rows)
     return tuple(
-        _count_level(level, [row for row in kept if row.strength is level])
+        _count_level(level, [row for row in all_rows if row.strength is level])
         for level in (Level.MUST, Level.SHOULD)
     )
 
 
 def _count_level(level: Level, rows: list[ReportRow]) -> Coverage:
-    # A row that needs a fixture can still be judged where traffic happened to show it.
-    outside = [row for row in rows if row.testable.startswith("yes") or row.verdict in _SEEN]
+    # A requirement that needs a fixture counts if the traffic happened to decide it.
+    testable = [row for row in rows if row.testable.startswith("yes") or row.verdict in _DECIDED]
 
     def count(*verdicts: Verdict) -> int:
-        return sum(row.verdict in verdicts for row in outside)
+        return sum(row.verdict in verdicts for row in testable)
 
     return Coverage(
         level=level,
         rows=len(rows),
-        outside=len(outside),
-        applies=len(outside) - count(Verdict.NOT_APPLICABLE),
+        testable=len(testable),
+        applicable=len(testable) - count(Verdict.NOT_APPLICABLE),
         passed=count(Verdict.PASS),
-        broken=count(Verdict.FAIL, Verdict.WARN),
+        violated=count(Verdict.FAIL, Verdict.WARN),
         info=count(Verdict.INFO),
         attested=count(Verdict.ATTESTED),
         not_observed=count(Verdict.NOT_OBSERVED, Verdict.NOT_TESTABLE),
@@ -261,13 +261,15 @@ def _count_level(level: Level, rows: list[ReportRow]) -> Coverage:
 
 
 def read_report(data: bytes, name: str) -> Report:
-    """A report as JSON; raises UsageError, with the name that the file has."""
+    """Parse a JSON report; raises UsageError, which names the file."""
     try:
         report = codec.decode_as(Report, data)
     except msgspec.ValidationError as error:
         raise UsageError(
-            f"{name} is no report of `dovetail check --format json`: {error}"
+            f"{name} is not a report of `dovetail check --format json`: {error}"
         ) from None
     if report.format != FORMAT:
-        raise UsageError(f"{name} has format {report.format}; this version reads {FORMAT}")
+        raise UsageError(
+            f"{name} has report format {report.format}; this version reads format {FORMAT}"
+        )
     return report

@@ -1,13 +1,13 @@
-"""Rules: small functions that read a sitting and say what they saw of one row.
+"""Rules: functions that read a session and report observations on one requirement.
 
     @rule("ping.empty-result", reads=("ping",))
-    def ping_has_an_empty_result(seen: ProbeSession) -> Iterator[Note]:
-        for exchange in seen.tagged("ping"):
+    def ping_has_an_empty_result(session: ProbeSession) -> Iterator[Note]:
+        for exchange in session.tagged("ping"):
             ...
-            yield kept(exchange)
+            yield satisfied(exchange)
 
-A rule yields nothing where there was nothing to see. It never raises for what a server sent.
-`reads` names the probes whose traffic it needs; a rule without any reads whatever there is.
+A rule yields nothing if the traffic shows nothing. It must not raise, whatever the server sent.
+`reads` names the probes whose traffic it needs; a rule without `reads` uses all traffic.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ RunJudge: TypeAlias = Callable[[Run], Iterable[Note]]
 
 
 class Rule(NamedTuple):
-    """One row's rule: it reads one sitting (transport and revision) at a time."""
+    """A rule that reads one session (transport and revision) at a time."""
 
     row: Requirement
     judge: Judge
     reads: tuple[str, ...]
-    # Whether it also reads what was seen without credentials (`Run.doors`).
-    at_door: bool = False
+    # Whether it also reads unauthenticated traffic (`Run.pre_auth_sessions`).
+    pre_auth: bool = False
 
 
 class RunRule(NamedTuple):
-    """One row's rule that needs all sittings of a transport at once."""
+    """A rule that reads all sessions of a transport at once."""
 
     row: Requirement
     judge: RunJudge
@@ -46,24 +46,24 @@ class RunRule(NamedTuple):
 
 rules: dict[str, Rule | RunRule] = {}
 
-# Rows that no rule judges, and why; pages add theirs.
+# Requirements without a rule, and the reason; rule modules add theirs.
 unjudged: dict[str, str] = {}
 
 
 def rule(
-    id: str, *, reads: tuple[str, ...] = (), at_door: bool = False
+    id: str, *, reads: tuple[str, ...] = (), pre_auth: bool = False
 ) -> Callable[[Judge], Judge]:
-    """Register the rule of a row."""
+    """Register the rule for a requirement."""
 
     def register(judge: Judge) -> Judge:
-        _add(Rule(_row(id), judge, reads, at_door))
+        _add(Rule(_row(id), judge, reads, pre_auth))
         return judge
 
     return register
 
 
 def overall(id: str, *, reads: tuple[str, ...] = ()) -> Callable[[RunJudge], RunJudge]:
-    """Register the rule of a row that compares sittings."""
+    """Register the rule for a requirement that needs all sessions of a transport."""
 
     def register(judge: RunJudge) -> RunJudge:
         _add(RunRule(_row(id), judge, reads))
@@ -75,11 +75,11 @@ def overall(id: str, *, reads: tuple[str, ...] = ()) -> Callable[[RunJudge], Run
 def _row(id: str) -> Requirement:
     row = by_id().get(id)
     if row is None:
-        raise UsageError(f"a rule for {id!r}, but the inventory has no such row")
+        raise UsageError(f"a rule is registered for {id!r}, which is not in the inventory")
     return row
 
 
 def _add(added: Rule | RunRule) -> None:
     if added.row.id in rules:
-        raise UsageError(f"two rules for {added.row.id!r}")
+        raise UsageError(f"two rules are registered for {added.row.id!r}")
     rules[added.row.id] = added

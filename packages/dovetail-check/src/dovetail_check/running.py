@@ -1,4 +1,4 @@
-"""One check from start to end: targets in, report out; and the evidence on disk."""
+"""Runs a check: audits the targets, saves evidence and returns the report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 from dovetail.errors import UsageError
 from dovetail.spec.revisions import REVISIONS, Revision, find_revision
 from dovetail.wire import codec
-from dovetail_check import pages
+from dovetail_check import registry
 from dovetail_check.audit import Audit, AuditOptions, NeedsAuthError, Progress
 from dovetail_check.compiling import About, Selection, compile_report
 from dovetail_check.faults import Fault
@@ -37,19 +37,19 @@ _ABOUT = "about.json"
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """How to check, and what of it to report."""
+    """The options of a check."""
 
     revisions: Sequence[Revision] = REVISIONS
     calls: str = ""
     timeout: float = 5.0
     selection: Selection = field(default_factory=Selection)
     attested: Mapping[str, str] = field(default_factory=dict)
-    # Where the frames go.
+    # The folder for the evidence.
     evidence: Path | None = None
 
 
 def find_revisions(text: str) -> tuple[Revision, ...]:
-    """What `--revision` means: all, latest or a date; raises UsageError."""
+    """Parse `--revision`: all, latest or a date; raises UsageError."""
     if text == "all":
         return REVISIONS
     if text == "latest":
@@ -57,7 +57,7 @@ def find_revisions(text: str) -> tuple[Revision, ...]:
     found = find_revision(text)
     if found is None:
         known = ", ".join(revision.date for revision in REVISIONS)
-        raise UsageError(f"no revision {text!r}; expected all, latest or one of {known}")
+        raise UsageError(f"unknown revision {text!r}; expected all, latest or one of {known}")
     return (found,)
 
 
@@ -66,12 +66,12 @@ async def run_check(
 ) -> Report:
     """Check one server over each of its transports, one after the other.
 
-    Raises LineError where there is nothing to talk to, NeedsAuthError, UsageError.
+    Raises UnreachableError, NeedsAuthError, UsageError.
     """
-    _refuse_twins(targets)
+    _validate_targets(targets)
     wanted = options.selection.ids()
     if not wanted:
-        raise UsageError("--only and --skip leave no row to judge; `dovetail rules` lists them")
+        raise UsageError("--only and --skip select no requirement; `dovetail rules` lists the ids")
     secrets = [secret for target in targets for secret in target.secrets]
     recording = Recording(secrets=secrets)
     faults: list[Fault] = []
@@ -88,8 +88,8 @@ async def run_check(
         try:
             await Audit(target, audit_options, recording, progress, faults).run()
         except NeedsAuthError as error:
-            # What strangers see can still be judged, if anything was shown to them.
-            if not Run(target.transport, recording.frames).doors:
+            # Unauthenticated traffic can be judged, if there is any.
+            if not Run(target.transport, recording.frames).pre_auth_sessions:
                 raise
             needs_auth = str(error)
     about = About(
@@ -107,12 +107,12 @@ async def run_check(
 
 
 def replay_evidence(folder: Path, options: CheckOptions) -> Report:
-    """Judge what `--evidence` kept, without the server; raises UsageError."""
+    """Judge saved evidence again, without the server; raises UsageError."""
     try:
         about = codec.decode_as(About, (folder / _ABOUT).read_bytes())
         recording = Recording.read(folder / _FRAMES)
     except OSError as error:
-        text = f"{folder} holds no evidence of `dovetail check --evidence`: {error}"
+        text = f"{folder} has no evidence of `dovetail check --evidence`: {error}"
         raise UsageError(text) from None
     except msgspec.ValidationError as error:
         raise UsageError(f"the evidence in {folder} cannot be read: {error}") from None
@@ -125,20 +125,20 @@ def _save(recording: Recording, about: About, folder: Path) -> None:
     (folder / _ABOUT).write_bytes(codec.encode(about) + b"\n")
 
 
-def _refuse_twins(targets: Sequence[CheckTarget]) -> None:
+def _validate_targets(targets: Sequence[CheckTarget]) -> None:
     if not targets:
-        raise UsageError("nothing to check: give a URL, FILE.py, or a command behind --")
+        raise UsageError("no target: pass a URL, FILE.py, or a command after --")
     transports = [target.transport for target in targets]
     for transport in transports:
         if transports.count(transport) > 1:
             same = " and ".join(str(t) for t in targets if t.transport == transport)
-            text = f"two targets over {transport}: {same}"
-            raise UsageError(f"{text}; one server is checked once over each transport")
+            text = f"two targets use {transport}: {same}"
+            raise UsageError(f"{text}; pass one target for each transport")
 
 
 def _find_probes(wanted: set[str]) -> set[str] | None:
-    """The probes that the rules of these rows read; None where one of them reads everything."""
-    pages.load()
+    """The probes that the selected rules need; None if a rule needs all of them."""
+    registry.load()
     judged = [rules[id] for id in wanted if id in rules]
     if any(not judge.reads for judge in judged):
         return None

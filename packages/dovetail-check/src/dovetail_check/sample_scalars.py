@@ -1,4 +1,4 @@
-"""Texts and numbers for a JSON Schema, plain ones first."""
+"""Generates strings and numbers that match a JSON Schema, simple ones first."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ _FORMATS = {
     "regex": "^sample$",
     "byte": "c2FtcGxl",
 }
-# A text that must be longer than this is not made up.
+# Longer strings are not generated.
 _LONGEST = 100_000
-# How often what may repeat is repeated beyond what it must, until a pattern's text is long enough.
+# Extra repetitions to try until the text of a pattern is long enough.
 _EXTRAS = (0, 1, 2, 3, 4, 7, 11, 15, 19, 31, 63, 127, 255)
 _BRANCHES = 4
 _MANY = 1000
 
 
 def texts(schema: Schema) -> Iterator[str]:
-    """Texts that keep format, pattern and lengths as far as they are understood."""
+    """Yield strings that match format, pattern and lengths, as far as supported."""
     least, most = _bound(schema, "minLength", 0), _bound(schema, "maxLength", _LONGEST)
     if least > _LONGEST:
-        raise NoSampleError(f"a text of {least} characters is not made up")
+        raise NoSampleError(f"a string of {least} characters is too long to generate")
     if isinstance(schema.get("pattern"), str):
         yield from _matching(schema["pattern"], least, most)
         return
@@ -71,7 +71,7 @@ def _matching(pattern: str, least: int, most: int) -> Iterator[str]:
         for extra in _EXTRAS:
             for branch in range(_BRANCHES):
                 text = text_for(pattern, extra=extra, branch=branch)
-                # A pattern without an end matches whatever follows.
+                # A pattern without an end anchor matches any suffix.
                 loose = "" if pattern.endswith("$") else "x" * (least - len(text))
                 if least <= len(text + loose) <= most:
                     yield text + loose
@@ -80,7 +80,7 @@ def _matching(pattern: str, least: int, most: int) -> Iterator[str]:
 
 
 def numbers(schema: Schema, *, whole: bool) -> Iterator[int | float]:
-    """Numbers within the bounds: 1 if it fits, else the nearest to a bound."""
+    """Yield numbers within the bounds, starting at 1 or at the nearest bound."""
     step = _exact(schema.get("multipleOf")) or None
     if whole:
         step = Fraction(1) if step is None else _common(step)
@@ -95,12 +95,12 @@ def _exact(value: Any) -> Fraction | None:
 
 
 def _common(step: Fraction) -> Fraction:
-    """The whole numbers among the multiples of a step."""
+    """The step between the whole multiples of a step."""
     return Fraction(step.numerator)
 
 
 def _limits(schema: Schema, step: Fraction | None) -> tuple[Fraction | None, Fraction | None]:
-    """The lowest and highest value, the exclusive ones moved inward."""
+    """The lowest and highest value; exclusive bounds are moved inward."""
     edges = [_exact(schema.get(key)) for key in ("exclusiveMinimum", "exclusiveMaximum")]
     width = edges[1] - edges[0] if edges[0] is not None and edges[1] is not None else None
     nudge = Fraction(1, 1024) if width is None else width / 4

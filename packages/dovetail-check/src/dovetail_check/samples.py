@@ -1,7 +1,7 @@
-"""A value that fits a JSON Schema, as plain as can be: arguments for calls that are allowed.
+"""Generates simple values that match a JSON Schema, as arguments for tool calls.
 
-Candidates are made up keyword by keyword, plain ones first, and the first that the whole schema
-accepts is taken. So a keyword that is not understood here costs a sample, never a wrong one.
+Candidates are generated from the keywords, and the first one that the schema accepts is used. An
+unsupported keyword may leave no sample, but it never gives an invalid one.
 """
 
 from __future__ import annotations
@@ -10,35 +10,35 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, islice, product
 from typing import Any
 
-from dovetail_check.json_schemas import misfits
+from dovetail_check.json_schemas import validation_errors
 from dovetail_check.sample_scalars import NoSampleError, numbers, texts
 from dovetail_check.schema_merging import Schema, merge, resolve
 
 __all__ = ["NoSampleError", "sample", "samples"]
 
 _DEPTH = 12
-# How many candidates are tried for a whole schema, and for one of its parts.
-_MOST = 200
+# The number of candidates for the whole schema, and for each part of it.
+_MAX_CANDIDATES = 200
 _FEW = 4
-# An array or object that must be longer than this is not made up.
+# Longer arrays and objects are not generated.
 _LONGEST = 1000
 
 
 def sample(schema: Any) -> Any:
-    """A value that fits; raises NoSampleError where none is found."""
+    """Return a matching value; raises NoSampleError if none is found."""
     for value in samples(schema):
         return value
-    raise NoSampleError(f"nothing that fits {str(schema)[:200]} was found")
+    raise NoSampleError(f"no value found that matches {str(schema)[:200]}")
 
 
 def samples(schema: Any) -> Iterator[Any]:
-    """Values that fit, plain ones first."""
+    """Yield matching values, simple ones first."""
     try:
-        for value in islice(_candidates(schema, schema, _DEPTH), _MOST):
-            if misfits(schema, value) == []:
+        for value in islice(_candidates(schema, schema, _DEPTH), _MAX_CANDIDATES):
+            if validation_errors(schema, value) == []:
                 yield value
     except (NoSampleError, TypeError, ValueError, ArithmeticError, RecursionError):
-        # The schema is not what a schema should be; what was found until here is all there is.
+        # The schema is malformed; stop with the values found so far.
         return
 
 
@@ -61,12 +61,12 @@ def _candidates(schema: Any, root: Any, depth: int) -> Iterator[Any]:
         each = [_candidates(branch, root, depth - 1) for branch in branches]
     else:
         each = [_MAKERS[kind](schema, root, depth) for kind in _types(schema)]
-    # Some of each way before all of one.
+    # The first few candidates of every branch, then the rest.
     yield from chain(*[list(islice(way, _FEW)) for way in each], *each)
 
 
 def _suggested(schema: Schema) -> Iterator[Any]:
-    """What the author of the schema gave as a value."""
+    """Yield the default and the examples."""
     if "default" in schema:
         yield schema["default"]
     if isinstance(schema.get("examples"), list):
@@ -74,7 +74,7 @@ def _suggested(schema: Schema) -> Iterator[Any]:
 
 
 def _branches(schema: Schema) -> Iterator[Schema]:
-    """The schema without its combinators, once for each way through them."""
+    """Yield the schema without combinators, once for each branch."""
     for key in ("allOf", "anyOf", "oneOf"):
         parts = schema.get(key)
         if isinstance(parts, list) and parts:
@@ -94,7 +94,7 @@ def _types(schema: Schema) -> list[str]:
     kind = schema.get("type")
     kinds = kind if isinstance(kind, list) else [kind] if kind is not None else _guess(schema)
     known = [one for one in kinds if one in _MAKERS]
-    # null says the least about a tool, so it comes last.
+    # null tests the least, so it comes last.
     return sorted(known, key=lambda one: one == "null")
 
 
@@ -127,9 +127,9 @@ def _arrays(schema: Schema, root: Any, depth: int) -> Iterator[Any]:
 
 
 def _fill(head: list[Any], items: Any, root: Any, depth: int, length: int, unique: bool) -> Any:
-    """The head and as many items behind it as are wanted."""
+    """Append items to the head up to the length."""
     if length > _LONGEST:
-        raise NoSampleError(f"an array of {length} items is not made up")
+        raise NoSampleError(f"an array of {length} items is too long to generate")
     candidates = _candidates(items, root, depth - 1)
     if not unique:
         return [*head, *(list(islice(candidates, 1)) * (length - len(head)))]
@@ -172,18 +172,18 @@ def _schema_of(name: str, schema: Schema) -> Any:
 
 
 def _padded(made: dict[str, Any], schema: Schema, root: Any, depth: int, least: int) -> Any:
-    """With invented members, where there must be more of them."""
+    """Add generated members up to `minProperties`."""
     if least > _LONGEST:
-        raise NoSampleError(f"an object of {least} members is not made up")
+        raise NoSampleError(f"an object of {least} members is too large to generate")
     names: Any = schema.get("propertyNames")
     members = schema.get("patternProperties")
     inside: Any = schema.get("additionalProperties", True)
     if isinstance(members, Mapping) and members:
         pattern, inside = next(iter(members.items()))
         names = {"pattern": pattern}
-    invented = texts(names if isinstance(names, Mapping) else {})
+    names_left = texts(names if isinstance(names, Mapping) else {})
     while len(made) < least:
-        name = next(invented, None)
+        name = next(names_left, None)
         if name is None:
             break
         made.setdefault(name, next(_candidates(inside, root, depth - 1), None))

@@ -1,4 +1,4 @@
-"""Parts of a JSON Schema put together: references followed, `allOf` made into one."""
+"""Resolves `$ref` and merges parts of a JSON Schema."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ __all__ = ["NoSampleError", "Schema", "merge", "resolve"]
 
 Schema: TypeAlias = Mapping[str, Any]
 
-_MOST_HOPS = 16
+_MAX_HOPS = 16
 
 
 class NoSampleError(Exception):
-    """The schema asks for something that cannot be made up."""
+    """No value can be generated for the schema."""
 
 
 def resolve(schema: Schema, root: Any) -> Schema:
-    """The schema that a `$ref` means, together with what stands beside it."""
-    for _ in range(_MOST_HOPS):
+    """Return the target of `$ref`, merged with the sibling keywords."""
+    for _ in range(_MAX_HOPS):
         ref = schema.get("$ref")
         if not isinstance(ref, str):
             return schema
         beside = {name: value for name, value in schema.items() if name != "$ref"}
         schema = merge(beside, find(ref, root))
-    raise NoSampleError("references go in circles")
+    raise NoSampleError("the references are circular")
 
 
 def find(ref: str, root: Any) -> Any:
-    """What a reference inside the same schema points to."""
+    """Return the target of a reference within the same schema."""
     if not ref.startswith("#") or (len(ref) > 1 and ref[1] != "/"):
-        raise NoSampleError(f"{ref!r} points elsewhere")
+        raise NoSampleError(f"{ref!r} refers to another document")
     found: Any = root
     for step in ref[2:].split("/") if len(ref) > 1 else ():
         step = unquote(step).replace("~1", "/").replace("~0", "~")
@@ -40,18 +40,18 @@ def find(ref: str, root: Any) -> Any:
         elif isinstance(found, Mapping) and step in found:
             found = found[step]
         else:
-            raise NoSampleError(f"{ref!r} points nowhere")
+            raise NoSampleError(f"{ref!r} does not exist")
     return found
 
 
 def merge(*parts: Any) -> Schema:
-    """One schema that asks for what all parts ask for, as far as that can be said in one."""
+    """Merge schemas into one that requires what all of them require, as far as possible."""
     merged: dict[str, Any] = {}
     for part in parts:
         if part is True:
             continue
         if not isinstance(part, Mapping):
-            raise NoSampleError(f"nothing fits {part!r}")
+            raise NoSampleError(f"nothing matches {part!r}")
         for name, value in part.items():
             merged[name] = _join(name, merged[name], value) if name in merged else value
     return merged
@@ -63,7 +63,7 @@ def _join(name: str, one: Any, other: Any) -> Any:
 
 
 def _both(one: Any, other: Any) -> Any:
-    """Two subschemas for the same place."""
+    """Combine two subschemas for the same value."""
     return other if one == other else {"allOf": [one, other]}
 
 

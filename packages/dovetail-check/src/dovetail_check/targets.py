@@ -1,4 +1,4 @@
-"""What is checked: a command, a URL, an entry of a client's configuration, a file."""
+"""Check targets: a command, a URL, an entry of a client configuration, or a file."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from urllib.parse import parse_qsl, urlsplit
 from msgspec import Struct
 
 from dovetail.errors import UsageError
+from dovetail_check.connections.base import Connection, Recorder
+from dovetail_check.connections.http_connection import HttpConnection
+from dovetail_check.connections.old_sse import OldSseConnection
+from dovetail_check.connections.stdio import StdioConnection
 from dovetail_check.exchanges import NO_JSON, parse
-from dovetail_check.lines.http_line import HttpLine
-from dovetail_check.lines.line import Line, Place
-from dovetail_check.lines.old_sse import OldSseLine
-from dovetail_check.lines.process import ProcessLine
 from dovetail_check.safety import is_loopback
 
 __all__ = ["CheckTarget", "find_target", "from_config"]
 
 
-# Shorter values are flags and names, and masking them would make evidence unreadable.
+# Shorter values are usually flags and names; masking them would make evidence unreadable.
 _SHORTEST_SECRET = 8
 
 
@@ -34,7 +34,7 @@ class CheckTarget(Struct, frozen=True, kw_only=True):
     env: dict[str, str] = {}
     cwd: str | None = None
     headers: dict[str, str] = {}
-    # What the user called it, where that is not the command.
+    # The name that the user gave, if it is not the command.
     name: str = ""
 
     def __str__(self) -> str:
@@ -47,25 +47,25 @@ class CheckTarget(Struct, frozen=True, kw_only=True):
 
     @property
     def secrets(self) -> list[str]:
-        """What must not stand in any evidence."""
+        """The values that are masked in evidence."""
         values = [*self.headers.values(), *self.env.values(), *_secrets_in(self.url)]
-        # `Bearer x` is one as a whole, and so is what stands behind the scheme.
+        # Mask `Bearer x` as a whole, and `x` alone.
         words = [value.rpartition(" ")[2] for value in self.headers.values()]
         long = {secret for secret in (*values, *words) if len(secret) >= _SHORTEST_SECRET}
-        # The longer ones first, so that none is masked in part only.
+        # Longest first, so that no secret is masked only in part.
         return sorted(long, key=lambda secret: (-len(secret), secret))
 
-    def connect(self, place: Place) -> Line:
-        """A line that is not open yet."""
+    def connect(self, recorder: Recorder) -> Connection:
+        """Return a connection that is not open yet."""
         if self.transport == "sse":
-            return OldSseLine(place, self.url, self.headers, keeps=not self.is_local)
+            return OldSseConnection(recorder, self.url, self.headers, reuse=not self.is_local)
         if self.url:
-            return HttpLine(place, self.url, self.headers, keeps=not self.is_local)
-        return ProcessLine(place, self.command, env=self.env, cwd=self.cwd)
+            return HttpConnection(recorder, self.url, self.headers, reuse=not self.is_local)
+        return StdioConnection(recorder, self.command, env=self.env, cwd=self.cwd)
 
 
 def _secrets_in(url: str) -> list[str]:
-    """A password, and what is given behind the question mark: many servers take a key there."""
+    """The password and the query values of a URL: many servers take an API key there."""
     parts = urlsplit(url)
     return [parts.password or "", *(value for _, value in parse_qsl(parts.query))]
 
@@ -88,20 +88,20 @@ def find_target(
     path, _, name = text.partition(":")
     if path.endswith(".py") and Path(path).is_file():
         # The file stays where it was named, wherever the server is to run.
-        place = path if cwd is None else str(Path(path).absolute())
-        run = (sys.executable, "-m", "dovetail", "run", f"{place}:{name}" if name else place)
+        file = path if cwd is None else str(Path(path).absolute())
+        run = (sys.executable, "-m", "dovetail", "run", f"{file}:{name}" if name else file)
         return CheckTarget(transport="stdio", command=run, env=dict(env or {}), cwd=cwd, name=text)
     raise UsageError(f"{text!r} is no URL and no FILE.py; put a command behind --")
 
 
 def from_config(path: Path, server: str | None) -> CheckTarget:
-    """An entry of a configuration file as clients keep it (`mcpServers`, or `servers`)."""
+    """The target of an entry in a client configuration file (`mcpServers` or `servers`)."""
     try:
         whole = parse(path.read_bytes())
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     if whole is NO_JSON or not isinstance(whole, dict):
-        raise UsageError(f"{path} is no JSON object")
+        raise UsageError(f"{path} is not a JSON object")
     entries = whole.get("mcpServers") or whole.get("servers") or {}
     known = ", ".join(entries) or "none"
     if server is None and len(entries) == 1:

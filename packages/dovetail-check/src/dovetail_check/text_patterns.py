@@ -1,6 +1,6 @@
-"""A text that a regular expression matches, for the plain ones: literals, classes, repeats.
+"""Generates a text that matches a regular expression of literals, classes and repeats.
 
-What is beyond that (look-around, back-references, properties) raises UnknownPatternError.
+Other features (look-around, back-references, properties) raise UnknownPatternError.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ __all__ = ["UnknownPatternError", "text_for"]
 _CLASSES = {"d": "0123456789", "w": "abcdefghijklmnopqrstuvwxyz0123456789_", "s": " "}
 _OUTSIDE = {"D": "a", "W": "-", "S": "a"}
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "0": "\0"}
-# What is tried for a class that says what is not allowed, and for the dot.
+# Candidates for a negated class.
 _USUAL = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_ ./:@"
 
 
 class UnknownPatternError(Exception):
-    """The pattern has something that no text is made up for."""
+    """The pattern uses an unsupported feature."""
 
 
 def text_for(pattern: str, *, extra: int = 0, branch: int = 0) -> str:
-    """A text that matches; `extra` repeats what may repeat, `branch` picks an alternative."""
+    """Return a matching text; `extra` adds repetitions, `branch` selects an alternative."""
     reader = _Reader(pattern, extra, branch)
     text = reader.alternatives()
     if reader.at < len(pattern):
-        raise UnknownPatternError(f"{pattern!r} has something unexpected at {reader.at}")
+        raise UnknownPatternError(f"{pattern!r} has an unexpected character at {reader.at}")
     return text
 
 
 class _Reader:
-    """Reads a pattern from left to right and writes what it matches."""
+    """A recursive descent parser that returns a matching text."""
 
     def __init__(self, pattern: str, extra: int, branch: int) -> None:
         self._pattern = pattern
@@ -69,7 +69,7 @@ class _Reader:
         elif char == "{" and self._peek_counts():
             least, most = self._counts()
         if self._peek() == "?" and (least, most) != (1, 1):
-            # Lazy or not, the same texts match.
+            # Laziness does not change which texts match.
             self.at += 1
         wanted = least + self._extra
         return piece * (wanted if most == -1 else min(wanted, most))
@@ -106,10 +106,10 @@ class _Reader:
         if self._peek() == "?":
             self.at += 1
             if self._next() != ":":
-                raise UnknownPatternError(f"{self._pattern!r} looks around or names groups")
+                raise UnknownPatternError(f"{self._pattern!r} uses look-around or named groups")
         text = self.alternatives()
         if self._next() != ")":
-            raise UnknownPatternError(f"{self._pattern!r} has a group that does not end")
+            raise UnknownPatternError(f"{self._pattern!r} has an unclosed group")
         return text
 
     def _escaped(self) -> str:
@@ -130,7 +130,7 @@ class _Reader:
             try:
                 code = int(digits, 16)
             except ValueError:
-                raise UnknownPatternError(f"{self._pattern!r} has a strange escape") from None
+                raise UnknownPatternError(f"{self._pattern!r} has an invalid escape") from None
             self.at += len(digits)
             return chr(code)
         if char.isalnum():
@@ -146,10 +146,10 @@ class _Reader:
         if is_negated:
             fitting = [one for one in _USUAL if one not in allowed]
         else:
-            # A letter or a digit reads better than the first sign of a range.
+            # Prefer letters and digits.
             fitting = sorted(allowed, key=lambda one: not (one.isascii() and one.isalnum()))
         if not fitting:
-            raise UnknownPatternError(f"{self._pattern!r} has a class that nothing is in")
+            raise UnknownPatternError(f"{self._pattern!r} has an empty class")
         return fitting[0]
 
     def _members(self, char: str) -> list[str]:

@@ -1,12 +1,12 @@
-"""What a rule says it saw, and the verdict that follows for a row of the inventory.
+"""The observations that rules report, and the verdict that follows from them.
 
-what the rules saw                          level MUST   SHOULD   MAY
-something broken                            fail         warn     info
-... where the row is derived                warn         warn     info
-something the specification leaves open     info         info     info
-something kept, nothing of the above        pass         pass     pass
-only reasons why it does not apply          not applicable
-nothing                                     not observed
+observations of the rule             level MUST   SHOULD   MAY
+any violated                         fail         warn     info
+any violated, derived requirement    warn         warn     info
+any ambiguous                        info         info     info
+any satisfied, none of the above     pass         pass     pass
+only not applicable                  not applicable
+none                                 not observed
 """
 
 from __future__ import annotations
@@ -15,24 +15,33 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple
 
-from dovetail_check.exchanges import Exchange, Heard
+from dovetail_check.exchanges import Exchange, Incoming
 from dovetail_check.frames import Frame
 from dovetail_check.inventory import Level, Requirement
 
-__all__ = ["Note", "Observation", "Verdict", "absent", "broken", "judge", "kept", "unsettled"]
+__all__ = [
+    "Note",
+    "Observation",
+    "Verdict",
+    "ambiguous",
+    "judge",
+    "not_applicable",
+    "satisfied",
+    "violated",
+]
 
 
 class Observation(Enum):
-    """The kinds of note."""
+    """What a note reports."""
 
-    KEPT = "kept"
-    BROKEN = "broken"
-    UNSETTLED = "unsettled"
-    ABSENT = "absent"
+    SATISFIED = "satisfied"
+    VIOLATED = "violated"
+    AMBIGUOUS = "ambiguous"
+    NOT_APPLICABLE = "not applicable"
 
 
 class Verdict(Enum):
-    """How a row ends; in the order in which one outweighs another."""
+    """The result for one requirement; of several verdicts, the first in this order wins."""
 
     FAIL = "fail"
     WARN = "warn"
@@ -45,45 +54,45 @@ class Verdict(Enum):
 
 
 class Note(NamedTuple):
-    """One thing a rule saw, and the frames that show it."""
+    """One observation of a rule, and the numbers of the frames that show it."""
 
     observation: Observation
     text: str
     frames: tuple[int, ...] = ()
 
 
-def kept(where: Exchange | Heard | Frame | None = None, text: str = "") -> Note:
-    """The clause was kept here."""
-    return Note(Observation.KEPT, text, _frames_of(where))
+def satisfied(where: Exchange | Incoming | Frame | None = None, text: str = "") -> Note:
+    """The server met the requirement here."""
+    return Note(Observation.SATISFIED, text, _frames_of(where))
 
 
-def broken(where: Exchange | Heard | Frame | None, text: str) -> Note:
-    """The clause was broken here; `text` says what came and what should have."""
-    return Note(Observation.BROKEN, text, _frames_of(where))
+def violated(where: Exchange | Incoming | Frame | None, text: str) -> Note:
+    """The server broke the requirement here; `text` says what it sent and what was expected."""
+    return Note(Observation.VIOLATED, text, _frames_of(where))
 
 
-def unsettled(where: Exchange | Heard | Frame | None, text: str) -> Note:
-    """The specification can be read both ways; `text` names both readings and what came."""
-    return Note(Observation.UNSETTLED, text, _frames_of(where))
+def ambiguous(where: Exchange | Incoming | Frame | None, text: str) -> Note:
+    """The specification allows two readings; `text` names both and what the server sent."""
+    return Note(Observation.AMBIGUOUS, text, _frames_of(where))
 
 
-def absent(text: str) -> Note:
-    """The clause does not apply to this server, and why."""
-    return Note(Observation.ABSENT, text)
+def not_applicable(text: str) -> Note:
+    """The requirement does not apply to this server; `text` says why."""
+    return Note(Observation.NOT_APPLICABLE, text)
 
 
-def _frames_of(where: Exchange | Heard | Frame | None) -> tuple[int, ...]:
+def _frames_of(where: Exchange | Incoming | Frame | None) -> tuple[int, ...]:
     if where is None:
         return ()
     if isinstance(where, Frame):
         return (where.n,)
-    if isinstance(where, Heard):
+    if isinstance(where, Incoming):
         asked = () if where.exchange is None else (where.exchange.sent.n,)
         return (*asked, where.frame.n)
     return (where.sent.n, *(frame.n for frame in where.replies))
 
 
-_WHEN_BROKEN = {
+_WHEN_VIOLATED = {
     Level.MUST: Verdict.FAIL,
     Level.SHOULD: Verdict.WARN,
     Level.MAY: Verdict.INFO,
@@ -91,14 +100,18 @@ _WHEN_BROKEN = {
 
 
 def judge(row: Requirement, notes: Iterable[Note]) -> Verdict:
-    """The verdict that the table above gives."""
+    """Return the verdict by the table at the top of this module."""
     observations = {note.observation for note in notes}
-    if Observation.BROKEN in observations:
-        verdict = _WHEN_BROKEN[row.strength]
-        # A consequence that no sentence states must not fail anybody alone.
+    if Observation.VIOLATED in observations:
+        verdict = _WHEN_VIOLATED[row.strength]
+        # The specification does not state a derived requirement, so breaking it is only a warning.
         return Verdict.WARN if row.is_derived and verdict is Verdict.FAIL else verdict
-    if Observation.UNSETTLED in observations:
+    if Observation.AMBIGUOUS in observations:
         return Verdict.INFO
-    if Observation.KEPT in observations:
+    if Observation.SATISFIED in observations:
         return Verdict.PASS
-    return Verdict.NOT_APPLICABLE if Observation.ABSENT in observations else Verdict.NOT_OBSERVED
+    return (
+        Verdict.NOT_APPLICABLE
+        if Observation.NOT_APPLICABLE in observations
+        else Verdict.NOT_OBSERVED
+    )

@@ -1,4 +1,4 @@
-"""Where the documents about authorization are, and which of those places may be asked."""
+"""URLs of authorization metadata, and which of them the checker may fetch."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ _OPENID = "/.well-known/openid-configuration"
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port as they stand in a URL."""
+    """The scheme, host and port of a URL, as written."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
 
 
 def resource_metadata_urls(url: str) -> list[str]:
-    """Where the metadata of a protected resource may be: at its path, then at the root."""
+    """The possible metadata URLs of a protected resource: with its path, then at the root."""
     origin, path = origin_of(url), urlsplit(url).path.rstrip("/")
     return list(dict.fromkeys((f"{origin}{_RESOURCE}{path}", f"{origin}{_RESOURCE}")))
 
 
 def server_metadata_urls(issuer: str) -> list[str]:
-    """Where the metadata of an authorization server may be, in the order in which clients try."""
+    """The possible metadata URLs of an authorization server, in the order clients try them."""
     origin, path = origin_of(issuer), urlsplit(issuer).path.rstrip("/")
     tries = (f"{_SERVER}{path}", f"{_OPENID}{path}", f"{path}{_OPENID}")
-    return list(dict.fromkeys(f"{origin}{place}" for place in tries))
+    return list(dict.fromkeys(f"{origin}{path}" for path in tries))
 
 
 def is_same_origin(one: str, other: str) -> bool:
-    """Whether two URLs have scheme, host and port in common."""
+    """Whether two URLs have the same scheme, host and port."""
     return _key(one) is not None and _key(one) == _key(other)
 
 
 def may_fetch(url: str, audited: str) -> bool:
-    """Whether a URL that the audited server named may be asked.
+    """Whether a URL that the audited server named may be fetched.
 
-    A server elsewhere must not make the checker talk to this machine or to the network around it,
-    and nothing but the audited server itself is asked without TLS, except on this machine.
+    A server on another machine must not make the checker send requests to this machine or its
+    network. Other hosts than the audited one require TLS, except on this machine.
     """
     if not all("!" <= letter <= "~" for letter in url) or _key(url) is None:
         return False
@@ -57,11 +57,11 @@ def may_fetch(url: str, audited: str) -> bool:
         return True
     if urlsplit(url).scheme == "http":
         return is_loopback(url) and is_loopback(audited)
-    return is_loopback(audited) or not _is_near(urlsplit(url).hostname or "")
+    return is_loopback(audited) or not _is_private(urlsplit(url).hostname or "")
 
 
 def _key(url: str) -> tuple[str, str, int] | None:
-    """What tells origins apart; None where it is no URL of HTTP."""
+    """Scheme, host and port with defaults; None if it is not an HTTP URL."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -72,8 +72,8 @@ def _key(url: str) -> tuple[str, str, int] | None:
     return parts.scheme, parts.hostname, port or _PORTS[parts.scheme]
 
 
-def _is_near(host: str) -> bool:
-    """Whether a host is this machine, or an address that only its network knows."""
+def _is_private(host: str) -> bool:
+    """Whether a host is this machine or a private address."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -12,6 +12,7 @@ import uvicorn
 
 from tests.check.saboteur import guarded
 from tests.check.saboteur.over_http import app
+from tests.patience import CAP
 
 
 @pytest.fixture(scope="session")
@@ -27,4 +28,4 @@ def saboteur_url() -> Iterator[str]:
     thread.start()
     yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     running.should_exit = True
-    thread.join(10)
+    thread.join(CAP)

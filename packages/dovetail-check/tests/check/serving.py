@@ -6,13 +6,13 @@ import socket
 import subprocess
 import time
 
-__all__ = ["free_port", "wait_until_it_listens"]
+from tests.patience import CAP
 
-_PATIENCE = 30.0
+__all__ = ["free_port", "wait_until_it_listens"]
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens on."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -21,7 +21,7 @@ def free_port() -> int:
 
 def wait_until_it_listens(process: subprocess.Popen[bytes], port: int) -> None:
     """Return once somebody accepts connections; raises where the process ends before."""
-    until = time.monotonic() + _PATIENCE
+    until = time.monotonic() + CAP
     while time.monotonic() < until:
         if process.poll() is not None:
             raise RuntimeError(f"{process.args!r} ended with status {process.returncode}")
@@ -30,4 +30,4 @@ def wait_until_it_listens(process: subprocess.Popen[bytes], port: int) -> None:
             if attempt.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.02)
-    raise TimeoutError(f"{process.args!r} does not listen on {port} after {_PATIENCE:g} s")
+    raise TimeoutError(f"{process.args!r} does not listen on {port} after {CAP:g} s")

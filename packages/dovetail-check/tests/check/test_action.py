@@ -53,7 +53,7 @@ def test_findings_are_annotated_summed_up_and_kept(tmp_path: Path) -> None:
         tmp_path,
         command=f"'{sys.executable}' '{CROOKED}'",
         revision="2025-11-25",
-        options="--only ping.empty-result --timeout '3'",
+        options="--only ping.empty-result --timeout '100'",
     )
     assert done.returncode == 1, done.stdout + done.stderr
     assert "::error title=ping.empty-result (MUST)::" in done.stdout
@@ -71,7 +71,7 @@ def test_findings_are_annotated_summed_up_and_kept(tmp_path: Path) -> None:
     ]
 
 
-def test_a_server_that_does_not_start_is_told_apart(tmp_path: Path) -> None:
+def test_a_server_that_does_not_start_sets_another_exit_code(tmp_path: Path) -> None:
     done = run_step(tmp_path, command="no-such-server 'with spaces'")
     assert done.returncode == 4
     assert "'no-such-server' did not start" in done.stderr

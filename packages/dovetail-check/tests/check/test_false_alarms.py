@@ -12,6 +12,7 @@ import pytest
 from dovetail.spec.revisions import LEGACY, Revision
 from dovetail_check.audit import Audit, AuditOptions
 from dovetail_check.targets import CheckTarget
+from tests.patience import CAP
 
 # As some servers of the official SDK for TypeScript do: tasks are declared at every revision.
 TASKS_EVERYWHERE = """
@@ -55,7 +56,7 @@ def test_tools_are_called_as_tasks_only_where_there_are_tasks(
     path.write_text(TASKS_EVERYWHERE)
     target = CheckTarget(transport="stdio", command=(sys.executable, str(path)))
     probes = ("task-progress", "tasks", "task-questions", "progress")
-    options = AuditOptions(revisions=(revision,), probes=probes, timeout=1.0)
+    options = AuditOptions(revisions=(revision,), probes=probes, timeout=CAP)
     recording = asyncio.run(Audit(target, options).run())
     sent = [json.loads(f.text) for f in recording.frames if f.kind == "sent" and f.text]
     calls = [message["params"] for message in sent if message.get("method") == "tools/call"]

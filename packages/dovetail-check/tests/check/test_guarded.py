@@ -13,8 +13,8 @@ import pytest
 from dovetail.spec.revisions import REVISIONS
 from dovetail_check.audit import Audit, AuditOptions, NeedsAuthError
 from dovetail_check.judging import judge_recording
-from dovetail_check.probe_sessions import DOOR, Run
-from dovetail_check.probes.authorization import MOST_BYTES
+from dovetail_check.probe_sessions import PRE_AUTH, Run
+from dovetail_check.probes.authorization import MAX_BYTES
 from dovetail_check.recording import Recording
 from dovetail_check.rulebook import rules
 from dovetail_check.targets import CheckTarget
@@ -23,13 +23,13 @@ from tests.check.saboteur import guarded
 from tests.check.test_matrix import show
 
 WITH_TOKEN = {"Authorization": f"Bearer {guarded.TOKEN}"}
-BROKEN = (Verdict.FAIL, Verdict.WARN)
+VIOLATED = (Verdict.FAIL, Verdict.WARN)
 
 
 def look_from_outside(url: str, headers: dict[str, str] | None = None) -> Recording:
     target = CheckTarget(transport="http", url=url, headers=headers or {})
     with pytest.raises(NeedsAuthError) as caught:
-        asyncio.run(Audit(target, AuditOptions(timeout=2.0)).run())
+        asyncio.run(Audit(target, AuditOptions(timeout=60.0)).run())
     return caught.value.recording
 
 
@@ -40,10 +40,10 @@ def healthy_url(saboteur_url: str) -> str:
 
 def test_nothing_fires_from_outside(healthy_url: str) -> None:
     reports = judge_recording(look_from_outside(healthy_url))
-    assert [show(report) for report in reports if report.verdict in BROKEN] == []
+    assert [show(report) for report in reports if report.verdict in VIOLATED] == []
     passed = {report.row.id for report in reports if report.verdict is Verdict.PASS}
     assert passed >= {"auth.401-when-needed", "auth.prm.exists", "auth.as.metadata"}
-    # Nobody was let in, so nothing else can have been seen to hold.
+    # All requests were rejected, so no other requirement can pass.
     assert {id.partition(".")[0] for id in passed} == {"auth"}
 
 
@@ -51,7 +51,7 @@ def test_nothing_of_authorization_fires_with_a_token(healthy_url: str) -> None:
     target = CheckTarget(transport="http", url=healthy_url, headers=WITH_TOKEN)
     recording = asyncio.run(Audit(target, AuditOptions()).run())
     reports = judge_recording(recording)
-    assert [show(report) for report in reports if report.verdict in BROKEN] == []
+    assert [show(report) for report in reports if report.verdict in VIOLATED] == []
     passed = {report.row.id for report in reports if report.verdict is Verdict.PASS}
     assert passed >= {"auth.token.every-request", "sbp.session-not-auth", "auth.b.metadata"}
     assert guarded.TOKEN not in "".join(map(repr, recording.frames))
@@ -64,29 +64,29 @@ def test_without_a_guard_the_rules_do_not_apply(saboteur_url: str) -> None:
     guarding = [id for id in rules if id.startswith("auth.")]
     verdicts = {report.verdict for report in judge_recording(recording, only=guarding)}
     assert verdicts == {Verdict.NOT_APPLICABLE}
-    assert not any(frame.line.startswith(DOOR) for frame in recording.frames)
+    assert not any(frame.connection.startswith(PRE_AUTH) for frame in recording.frames)
 
 
-def test_from_outside_the_newest_revision_offered_is_the_measure(healthy_url: str) -> None:
+def test_without_credentials_the_newest_offered_revision_is_used(healthy_url: str) -> None:
     recording = look_from_outside(healthy_url)
     [run] = [Run("http", recording.frames)]
     assert run.sessions == []
-    assert [door.revision for door in run.doors] == [REVISIONS[-1]]
+    assert [session.revision for session in run.pre_auth_sessions] == [REVISIONS[-1]]
     [report] = judge_recording(recording, only=["auth.401-when-needed"])
     assert [finding.session for finding in report.findings] == [
-        f"http {REVISIONS[-1]}, from outside"
+        f"http {REVISIONS[-1]}, unauthenticated"
     ]
 
 
-def test_a_token_that_is_refused_is_said_to_be(healthy_url: str) -> None:
+def test_a_rejected_token_is_reported(healthy_url: str) -> None:
     target = CheckTarget(
         transport="http", url=healthy_url, headers={"Authorization": "Bearer some-other-token"}
     )
     with pytest.raises(NeedsAuthError, match="other credentials"):
-        asyncio.run(Audit(target, AuditOptions(timeout=2.0)).run())
+        asyncio.run(Audit(target, AuditOptions(timeout=60.0)).run())
 
 
-# -- whom the checker talks to, and what it says ---------------------------------------------------
+# -- hosts that the checker contacts ---------------------------------------------------------------
 
 
 class Request(NamedTuple):
@@ -97,7 +97,7 @@ class Request(NamedTuple):
 Answer = Callable[[Request], tuple[int, dict[str, str], bytes]]
 
 
-class Place:
+class Recorder:
     """A small HTTP server that remembers what it was asked."""
 
     def __init__(self, answer: Answer) -> None:
@@ -143,19 +143,19 @@ def guard(document: Callable[[], bytes], named: str = "") -> Answer:
     return answer
 
 
-async def _look(server: Place, headers: dict[str, str]) -> Recording:
+async def _look(server: Recorder, headers: dict[str, str]) -> Recording:
     target = CheckTarget(transport="http", url=f"{server.url}/mcp", headers=headers)
     try:
-        await Audit(target, AuditOptions(timeout=2.0)).run()
+        await Audit(target, AuditOptions(timeout=60.0)).run()
     except NeedsAuthError as error:
         return error.recording
     raise AssertionError("it let us in")
 
 
-def look_at(document: Callable[[str], Any], issuer: Place, named: str = "") -> Recording:
+def look_at(document: Callable[[str], Any], issuer: Recorder, named: str = "") -> Recording:
     """Look at a guarded server whose document names an authorization server."""
     found: list[Recording] = []
-    server = Place(guard(lambda: json.dumps(document(issuer.url)).encode(), named))
+    server = Recorder(guard(lambda: json.dumps(document(issuer.url)).encode(), named))
 
     async def work() -> None:
         headers = {"Authorization": "Bearer some-secret-token", "X-Api-Key": "some-secret-key"}
@@ -166,7 +166,7 @@ def look_at(document: Callable[[str], Any], issuer: Place, named: str = "") -> R
 
 
 def test_authorization_servers_get_no_credentials_and_nothing_but_get() -> None:
-    issuer = Place(nobody)
+    issuer = Recorder(nobody)
     look_at(lambda url: {"resource": "x", "authorization_servers": [url]}, issuer)
     assert len(issuer.asked) == 2
     assert {request.line.partition(" ")[0] for request in issuer.asked} == {"GET"}
@@ -175,22 +175,22 @@ def test_authorization_servers_get_no_credentials_and_nothing_but_get() -> None:
 
 
 def test_metadata_of_the_resource_is_not_fetched_from_elsewhere() -> None:
-    issuer = Place(nobody)
+    issuer = Recorder(nobody)
     recording = look_at(lambda url: {}, issuer, named="http://127.0.0.1:1/metadata")
     fetched = [frame.url for frame in recording.frames if frame.method == "GET"]
     assert fetched
     assert not any("127.0.0.1:1/" in str(url) for url in fetched)
 
 
-def test_a_document_without_end_is_given_up() -> None:
+def test_an_endless_document_is_truncated() -> None:
     def endless(request: Request) -> tuple[int, dict[str, str], bytes]:
-        return 200, {"content-type": "application/json"}, b" " * (MOST_BYTES + 1_000_000)
+        return 200, {"content-type": "application/json"}, b" " * (MAX_BYTES + 1_000_000)
 
-    issuer = Place(endless)
+    issuer = Recorder(endless)
     recording = look_at(lambda url: {"authorization_servers": [url]}, issuer)
     sizes = [len(frame.data) for frame in recording.frames if frame.kind == "received"]
-    assert max(sizes) < MOST_BYTES + 100_000
-    assert any("more than" in (frame.text or "") for frame in recording.frames)
+    assert max(sizes) < MAX_BYTES + 100_000
+    assert any("is larger than" in (frame.text or "") for frame in recording.frames)
 
 
 VALUES: list[Any] = [None, 7, "text", {}, [None, 7, {}], ["", "x", "http://[bad", "https://a b/"]]
@@ -205,7 +205,7 @@ def strange_documents() -> Iterator[Any]:
 
 @pytest.mark.parametrize("document", list(strange_documents()), ids=repr)
 def test_whatever_the_document_is_it_is_judged(document: Any) -> None:
-    issuer = Place(nobody)
+    issuer = Recorder(nobody)
     recording = look_at(lambda url: document, issuer)
     verdicts = {report.row.id: report.verdict for report in judge_recording(recording)}
     assert issuer.asked == []
@@ -234,7 +234,7 @@ def test_whatever_the_authorization_server_says_it_is_judged(value: Any) -> None
         body = json.dumps(dict.fromkeys(names, value)).encode()
         return 200, {"content-type": "application/json"}, body
 
-    recording = look_at(lambda url: {"authorization_servers": [url]}, Place(strange))
+    recording = look_at(lambda url: {"authorization_servers": [url]}, Recorder(strange))
     verdicts = {report.row.id: report.verdict for report in judge_recording(recording)}
     assert verdicts["auth.as.metadata"] is Verdict.PASS
     assert verdicts["auth.as.pkce-advertised"] is Verdict.FAIL
@@ -247,7 +247,7 @@ def test_only_the_document_that_clients_take_is_held_against_the_server() -> Non
         "/.well-known/oauth-protected-resource": "/other",
         "/.well-known/oauth-protected-resource/mcp": "/mcp",
     }
-    server = Place(lambda request: answer(request))
+    server = Recorder(lambda request: answer(request))
 
     def answer(request: Request) -> tuple[int, dict[str, str], bytes]:
         path = request.line.split(" ")[1]

@@ -1,4 +1,4 @@
-"""The transport of 2024-11-05 is found behind a URL, and told from what is no server at all."""
+"""HTTP+SSE of 2024-11-05 is detected from the URL."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from dovetail_check.audit import Audit, AuditOptions
-from dovetail_check.lines.line import LineError
+from dovetail_check.connections.base import UnreachableError
 from dovetail_check.probe_sessions import Run
 from dovetail_check.targets import find_target
 
@@ -29,7 +29,7 @@ def test_streamable_http_is_not_taken_for_the_old_transport(saboteur_url: str) -
     assert audit.target.transport == "http"
 
 
-def test_a_url_that_speaks_neither_is_said_to_answer_no_opening(saboteur_url: str) -> None:
+def test_a_url_without_a_server_is_unreachable(saboteur_url: str) -> None:
     audit = Audit(find_target(f"{saboteur_url}/healthy/nothing", []), ONLY_WALK)
-    with pytest.raises(LineError, match="answered no opening"):
+    with pytest.raises(UnreachableError, match="accepted no revision"):
         asyncio.run(audit.run())

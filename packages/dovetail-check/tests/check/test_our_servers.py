@@ -15,9 +15,11 @@ from dovetail.spec.revisions import REVISIONS
 from dovetail_check.audit import Audit, AuditOptions
 from dovetail_check.judging import RowReport, judge_recording
 from dovetail_check.recording import Recording
+from dovetail_check.rules import tasks_results
 from dovetail_check.targets import find_target
 from dovetail_check.verdicts import Verdict
 from tests.check.serving import free_port, wait_until_it_listens
+from tests.patience import CAP
 
 ROOT = Path(__file__).resolve().parents[4]
 SERVERS = [*sorted(ROOT.glob("examples/*.py")), ROOT / "conformance" / "server.py"]
@@ -40,8 +42,14 @@ def reached(path: Path, transport: str) -> Iterator[str]:
             process.terminate()
 
 
+@pytest.fixture(autouse=True)
+def slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow machine every answer is slow."""
+    monkeypatch.setattr(tasks_results, "_SLOW", CAP)
+
+
 def check(target: str) -> tuple[Recording, list[RowReport]]:
-    recording = asyncio.run(Audit(find_target(target, []), AuditOptions()).run())
+    recording = asyncio.run(Audit(find_target(target, []), AuditOptions(timeout=60.0)).run())
     return recording, judge_recording(recording)
 
 
@@ -51,20 +59,18 @@ def show(report: RowReport) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 @pytest.mark.parametrize("path", SERVERS, ids=lambda path: path.stem)
 def test_our_servers_deviate_nowhere(path: Path, transport: str) -> None:
     with reached(path, transport) as target:
         recording, reports = check(target)
-    spoken = {frame.session for frame in recording.frames}
-    assert {f"{transport} {revision}" for revision in REVISIONS} <= spoken
+    sessions = {frame.session for frame in recording.frames}
+    assert {f"{transport} {revision}" for revision in REVISIONS} <= sessions
     assert [show(report) for report in reports if report.verdict in DEVIATIONS] == []
     assert any(report.verdict is Verdict.PASS for report in reports)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_two_checks_come_to_the_same_verdicts(transport: str) -> None:
     with reached(ROOT / "examples" / "weather.py", transport) as target:

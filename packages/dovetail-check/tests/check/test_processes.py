@@ -1,4 +1,4 @@
-"""A check over stdio shares its processes: each start costs the server's author time."""
+"""A check over stdio starts few processes, because each start takes time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEWEST = AuditOptions(revisions=(LATEST_LEGACY,))
 
 
 def starts_in(recording: Recording) -> Counter[str]:
-    return Counter(frame.line for frame in recording.frames if frame.kind == "started")
+    return Counter(frame.connection for frame in recording.frames if frame.kind == "started")
 
 
 def test_a_whole_check_starts_eight_processes() -> None:
@@ -25,30 +25,30 @@ def test_a_whole_check_starts_eight_processes() -> None:
     assert starts_in(recording) == {
         "main": len(REVISIONS),
         "offer 2099-01-01": 1,
-        "capable": 1,
+        "full": 1,
         "cold": 1,
     }
 
 
-def test_a_server_that_did_not_survive_an_early_request_is_asked_anew() -> None:
+def test_a_server_that_exits_after_an_early_request_is_restarted() -> None:
     target = target_for(switches["lifecycle.init.first"], "stdio", "")
     options = replace(NEWEST, probes=("unopened", "asking"))
     recording = asyncio.run(Audit(target, options).run())
-    assert starts_in(recording) == {"main": 1, "capable": 2}
-    tags = [frame.tag for frame in recording.frames if frame.line == "capable"]
+    assert starts_in(recording) == {"main": 1, "full": 2}
+    tags = [frame.tag for frame in recording.frames if frame.connection == "full"]
     assert "unopened/early" in tags
     assert "asking/accept" in tags
 
 
-def test_a_server_that_survived_it_is_asked_in_the_same_process() -> None:
+def test_a_server_that_survives_it_keeps_its_process() -> None:
     options = replace(NEWEST, probes=("unopened", "asking"))
     recording = asyncio.run(Audit(target_for(None, "stdio", ""), options).run())
-    assert starts_in(recording) == {"main": 1, "capable": 1}
-    tags = [frame.tag for frame in recording.frames if frame.line == "capable"]
+    assert starts_in(recording) == {"main": 1, "full": 1}
+    tags = [frame.tag for frame in recording.frames if frame.connection == "full"]
     assert tags.index("unopened/initialize") < tags.index("asking/accept")
 
 
-def test_progress_comes_to_its_end() -> None:
+def test_progress_is_complete_at_the_end() -> None:
     for options in (NEWEST, AuditOptions()):
         progress = Progress()
         asyncio.run(Audit(target_for(None, "stdio", ""), options, progress=progress).run())

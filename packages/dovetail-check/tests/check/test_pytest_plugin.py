@@ -1,4 +1,4 @@
-"""The fixture in somebody else's suite."""
+"""The pytest fixture in another test suite."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def test_the_fixture_fails_with_the_report_and_takes_options(tmp_path: Path) -> 
     (tmp_path / "test_compliance.py").write_text(TESTS.format(crooked=CROOKED))
     done = run(tmp_path)
     assert "1 failed, 3 passed" in done.stdout, done.stdout + done.stderr
-    assert "the server does not keep the specification" in done.stdout
+    assert "the server does not comply with the specification" in done.stdout
     assert "FAIL  ping.empty-result  MUST" in done.stdout
-    # The report is what is read, not how the checker came to it.
+    # The failure shows the report, not a traceback of the checker.
     assert "pytest_plugin.py" not in done.stdout
 
 

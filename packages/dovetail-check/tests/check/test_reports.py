@@ -1,4 +1,4 @@
-"""Whole checks of real servers: reports that agree with each other, twice the same, and deaths."""
+"""Full checks of real servers: consistent formats, repeatable verdicts, crashes."""
 
 from __future__ import annotations
 
@@ -55,14 +55,17 @@ def test_a_whole_check_can_be_written_in_every_format(weather: Report) -> None:
     assert weather.faults == ()
 
 
-def test_every_row_of_the_inventory_ends_in_one_verdict(weather: Report) -> None:
+def test_every_requirement_gets_one_verdict(weather: Report) -> None:
     assert {row.id for row in weather.rows} == Selection().ids()
     for row in weather.rows:
         for finding in row.findings:
             for note in finding.notes:
-                assert set(note.frames) <= weather.frame.keys()
+                assert set(note.frames) <= weather.frames_by_number.keys()
     [must, _] = weather.coverage
-    assert must.passed + must.broken + must.info + must.attested + must.not_observed == must.applies
+    assert (
+        must.passed + must.violated + must.info + must.attested + must.not_observed
+        == must.applicable
+    )
 
 
 @pytest.mark.slow
@@ -73,7 +76,7 @@ def test_the_same_server_twice_gets_the_same_verdicts(weather: Report) -> None:
     ]
 
 
-def test_both_transports_of_one_server_are_judged_and_compared(saboteur_url: str) -> None:
+def test_both_transports_of_one_server_are_checked_and_compared(saboteur_url: str) -> None:
     # Not the same server: the comparison has something to find.
     http = CheckTarget(transport="http", url=f"{saboteur_url}/ping.empty-result/mcp")
     options = CheckOptions(
@@ -86,28 +89,28 @@ def test_both_transports_of_one_server_are_judged_and_compared(saboteur_url: str
         "http 2025-11-25": Verdict.FAIL,
         "stdio 2025-11-25": Verdict.PASS,
     }
-    told = {difference.what: difference.sides for difference in report.differences}
-    assert told["verdict of ping.empty-result"] == {"http": "fail", "stdio": "pass"}
-    assert told["tools: forecast"]["http"] == "not listed"
+    reported = {difference.what: difference.sides for difference in report.differences}
+    assert reported["verdict of ping.empty-result"] == {"http": "fail", "stdio": "pass"}
+    assert reported["tools: forecast"]["http"] == "not listed"
 
 
-def test_a_server_that_dies_is_started_again_and_its_death_is_a_finding() -> None:
+def test_a_server_that_crashes_is_restarted_and_the_crash_is_a_finding() -> None:
     target = CheckTarget(transport="stdio", command=(sys.executable, "-c", FRAGILE))
     options = CheckOptions(revisions=LATEST.revisions, selection=Selection(("ping.empty-result",)))
     report = asyncio.run(run_check([target], options))
     assert report.crashes
     crash = report.crashes[0]
-    assert (crash.probe, crash.text) == ("ping", "the process ended with status 7")
-    assert crash.last_words == "no ping, please"
+    assert (crash.probe, crash.text) == ("ping", "the process exited with status 7")
+    assert crash.stderr_tail == "no ping, please"
     assert report.findings("must") >= 1
-    assert "DIED  stdio 2025-11-25, during ping" in render(report, "text")
+    assert "CRASH  stdio 2025-11-25, during ping" in render(report, "text")
 
 
-def test_progress_tells_what_is_done_of_how_much() -> None:
-    told: list[tuple[int, int, str]] = []
+def test_progress_reports_done_and_total() -> None:
+    reported: list[tuple[int, int, str]] = []
     progress = Progress()
-    progress.told = lambda now: told.append((now.done, now.total, now.doing))
+    progress.on_change = lambda now: reported.append((now.done, now.total, now.activity))
     options = CheckOptions(revisions=LATEST.revisions, selection=Selection(("ping.empty-result",)))
     asyncio.run(run_check([STDIO], options, progress))
-    assert told[0][2] == "offering 2025-11-25"
-    assert told[-1][0] == told[-1][1] > 0
+    assert reported[0][2] == "offering 2025-11-25"
+    assert reported[-1][0] == reported[-1][1] > 0

@@ -24,6 +24,7 @@ from dovetail_check.recording import Recording
 from dovetail_check.safety import SafetyPolicy, UnsafeProbeError, is_loopback
 from dovetail_check.targets import CheckTarget
 from tests.check.test_matrix import target_for
+from tests.patience import CAP
 
 MODERN = REVISIONS[-1]
 READ_ONLY = ToolAnnotations(read_only_hint=True)
@@ -85,7 +86,7 @@ def served(app: Any) -> Iterator[str]:
     thread.start()
     yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     running.should_exit = True
-    thread.join(10)
+    thread.join(CAP)
 
 
 @pytest.fixture(params=[True, False], ids=["a read-only tool", "no read-only tool"])
@@ -129,7 +130,7 @@ def test_a_tool_that_is_named_is_reached_and_no_other(minefield: Minefield) -> N
 # -- what goes out ---------------------------------------------------------------------------------
 
 
-def sittings_of(recording: Recording) -> list[Recording]:
+def sessions_of(recording: Recording) -> list[Recording]:
     """One for each revision: only from some on do tools say that they are read-only."""
     parts: dict[str, Recording] = {}
     for frame in recording.frames:
@@ -174,19 +175,19 @@ def why_allowed(call: dict[str, Any], tools: list[dict[str, Any]]) -> str | None
     arguments = call.get("arguments", {})
     schemas = [tool["inputSchema"] for tool in mine]
     if all(not jsonschema.Draft202012Validator(schema).is_valid(arguments) for schema in schemas):
-        return "refused"
+        return "rejected"
     return None
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
-def test_every_call_of_a_full_check_is_allowed_or_refused_or_unknown(
+def test_every_call_of_a_full_check_is_allowed_rejected_or_unknown(
     transport: str, saboteur_url: str
 ) -> None:
     target = target_for(None, transport, saboteur_url)
     recording = asyncio.run(Audit(target, AuditOptions()).run())
     judged = [
         (call, why_allowed(call, tools_in(session)))
-        for session in sittings_of(recording)
+        for session in sessions_of(recording)
         for call in calls_in(session)
     ]
     assert {"unknown", "read-only"} <= {reason for _, reason in judged}
@@ -197,13 +198,13 @@ def test_calls_that_must_fail_go_only_where_they_cannot_succeed(minefield: Minef
     recording = check(minefield.url)
     touched = {
         call.get("name"): why_allowed(call, tools_in(session))
-        for session in sittings_of(recording)
+        for session in sessions_of(recording)
         for call in calls_in(session)
         if call.get("name") in ("write", "wipe", "launch")
     }
     # What takes no arguments accepts any call, and what says it is destructive is left alone.
     assert touched.keys() <= {"write"}
-    assert set(touched.values()) <= {"refused"}
+    assert set(touched.values()) <= {"rejected"}
     if "peek" in listed_names(recording):
         # Where a read-only tool shows the same, no other is touched at all.
         assert touched == {}
@@ -361,6 +362,6 @@ def test_only_true_itself_says_read_only(hint: Any) -> None:
     assert not policy.may_call({"name": "x", "annotations": {"readOnlyHint": hint}})
 
 
-def test_a_policy_that_nobody_knows_is_refused() -> None:
+def test_an_unknown_policy_is_rejected() -> None:
     with pytest.raises(UsageError, match="everything"):
         SafetyPolicy("everything", is_local=True)

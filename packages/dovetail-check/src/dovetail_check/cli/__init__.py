@@ -1,4 +1,4 @@
-"""The commands of the checker, and `dovetail-check` for people who do not use the framework."""
+"""The command line of the checker: `dovetail-check`, and the subcommands that `dovetail` adds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ __all__ = ["main"]
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dovetail-check", prog_name="dovetail-check")
 def group() -> None:
-    """Test MCP servers against the specification. Without a command: `check`."""
+    """Test MCP servers against the specification.
+
+    `dovetail-check TARGET` and `dovetail-check -- COMMAND` run the command `check`.
+    """
 
 
 for _command in (check, report, verify, diff, explain, rules, badge_command):
@@ -25,9 +28,8 @@ for _command in (check, report, verify, diff, explain, rules, badge_command):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line; the exit code."""
+    """Run a command line and return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    # `dovetail-check URL` and `dovetail-check -- COMMAND` are what people type first.
     if words and words[0] not in (*group.commands, "-h", "--help", "--version"):
         words.insert(0, "check")
     return run_group(group, words, "dovetail-check")

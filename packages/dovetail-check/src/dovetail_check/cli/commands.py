@@ -1,10 +1,10 @@
-"""The commands that judge: `check`, `report`, `verify`, `diff`, `badge`.
+"""The commands `check`, `report`, `verify`, `diff` and `badge`. Their exit codes:
 
-    0  clean    1  findings at the chosen level    2  the command line is wrong
-    3  the server wants credentials    4  it cannot be reached or did not start
-    5  a fault of the checker
+    0  no findings    1  findings at the --fail-on level    2  wrong usage
+    3  the server requires credentials    4  it did not start or is unreachable
+    5  an internal error of the checker
 
-This file reads the command line and picks the words; the work is in `dovetail_check`.
+This module only parses the command line and prints.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from dovetail_check.cli.printing import (
 )
 from dovetail_check.comparing import compare_reports
 from dovetail_check.compiling import Selection
+from dovetail_check.connections.base import UnreachableError
 from dovetail_check.documents import read_claims, verify_claims
-from dovetail_check.lines.line import LineError
 from dovetail_check.report import FailOn, Report, read_report
 from dovetail_check.reports import FORMATS, badge, format_for, render
 from dovetail_check.reports.text import print_report
@@ -53,25 +53,25 @@ __all__ = ["badge_command", "check", "diff", "report", "verify"]
 
 T = TypeVar("T")
 
-FINDINGS, NEEDS_AUTH, UNREACHABLE, OWN_FAULT = 1, 3, 4, 5
+FINDINGS, NEEDS_AUTH, UNREACHABLE, INTERNAL_ERROR = 1, 3, 4, 5
 
-# What may share stdout: the lines of one do not disturb the other.
-_SHARED = {"text", "github"}
+# Formats of independent lines, which can be mixed on stdout.
+_LINE_FORMATS = {"text", "github"}
 
 
 @dataclass(frozen=True)
 class Output:
-    """One form of the report, and where it goes; stdout where no file is named."""
+    """A format and the file for it; None means stdout."""
 
     format: str
     path: Path | None = None
 
 
 class OutputsCommand(click.Command):
-    """A command that knows which `-o` stands behind which `--format`."""
+    """A command that pairs each `-o` with the `--format` before it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the pairs off the order of the words, which click does not keep."""
+        """Remember the order of `--format` and `-o`, which click discards."""
         values, _, order = self.make_parser(ctx).parse_args(list(args))
         left = {name: list(values.get(name) or ()) for name in ("formats", "files")}
         given = [(p.name, left[p.name].pop(0)) for p in order if p.name in left]
@@ -88,50 +88,68 @@ def _pair_outputs(given: Sequence[tuple[str, str]]) -> list[Output]:
             outputs[-1] = Output(outputs[-1].format, Path(value))
         else:
             outputs.append(Output(format_for(value), Path(value)))
-    loud = [output.format for output in outputs if output.path is None]
-    if len(loud) > 1 and not set(loud) <= _SHARED:
-        raise UsageError(f"{' and '.join(loud)} cannot share stdout; give all but one a file: -o")
-    # Files are beside the text, not in its place.
-    return outputs if loud else [Output("text"), *outputs]
+    on_stdout = [output.format for output in outputs if output.path is None]
+    if len(on_stdout) > 1 and not set(on_stdout) <= _LINE_FORMATS:
+        raise UsageError(
+            f"{' and '.join(on_stdout)} cannot share stdout; pass -o FILE for all but one"
+        )
+    # Text still goes to stdout if all other outputs are files.
+    return outputs if on_stdout else [Output("text"), *outputs]
 
 
 _PATH = click.Path(path_type=Path)
 
 _TARGET_OPTIONS: Sequence[OptionMaker] = (
-    click.option("--config", type=_PATH, metavar="FILE", help="A client's configuration file."),
-    click.option("--server", metavar="NAME", help="The entry of it that is meant."),
+    click.option(
+        "--config",
+        type=_PATH,
+        metavar="FILE",
+        help="Read the target from a client configuration file.",
+    ),
+    click.option("--server", metavar="NAME", help="Entry of the --config file to check."),
     *REACH_OPTIONS,
     click.option(
         "--revision",
         default="all",
         show_default=True,
         metavar="all|latest|DATE",
-        help="The revisions to offer.",
+        help="Protocol revisions to test.",
     ),
     click.option(
         "--calls",
         default="",
         metavar="none|readonly|allow=NAME,...",
-        help="The tools that may be called. Default: readonly; none on other machines.",
+        help="Tools that may be called. [default: readonly; none for remote URLs]",
     ),
     click.option(
         "--timeout",
         type=click.FloatRange(min=0.0, min_open=True),
         default=5.0,
         show_default=True,
-        help="Seconds to wait for an answer.",
+        metavar="SECONDS",
+        help="Time to wait for each response.",
     ),
-    click.option("--only", multiple=True, metavar="GLOB", help="Judge these rows."),
-    click.option("--skip", multiple=True, metavar="GLOB", help="Leave these rows out."),
-    click.option("--attest", type=_PATH, metavar="FILE", help="The author's statements (TOML)."),
-    click.option("--evidence", type=_PATH, metavar="DIR", help="Keep every frame there."),
-    click.option("--replay", type=_PATH, metavar="DIR", help="Judge what --evidence kept."),
+    click.option(
+        "--only", multiple=True, metavar="GLOB", help="Check only these requirements (repeatable)."
+    ),
+    click.option(
+        "--skip", multiple=True, metavar="GLOB", help="Skip these requirements (repeatable)."
+    ),
+    click.option(
+        "--attest", type=_PATH, metavar="FILE", help="Read statements of the server author (TOML)."
+    ),
+    click.option(
+        "--evidence", type=_PATH, metavar="DIR", help="Save the recorded traffic to this folder."
+    ),
+    click.option(
+        "--replay", type=_PATH, metavar="DIR", help="Evaluate a folder saved with --evidence."
+    ),
 )
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The options that every command with a TARGET has."""
+class TargetOptions:
+    """The options of the commands that take a target."""
 
     config: Path | None
     server: str | None
@@ -149,7 +167,7 @@ class Asked:
     replay: Path | None
 
     def find_targets(self, texts: Sequence[str], command: Sequence[str]) -> list[CheckTarget]:
-        """Everything that the command line names; raises UsageError."""
+        """Return the targets of the command line; raises UsageError."""
         headers = read_headers(self.header_lines, self.token_env)
         targets = [
             find_target(text, (), env=self.env, cwd=self.cwd, headers=headers) for text in texts
@@ -159,13 +177,13 @@ class Asked:
         if self.config is not None:
             targets.append(from_config(self.config, self.server))
         elif self.server is not None:
-            raise UsageError("--server names an entry of --config FILE, which is not given")
+            raise UsageError("--server selects an entry of --config FILE; pass --config as well")
         if headers and not any(target.url for target in targets):
-            raise UsageError("--header and --token-env are for a URL, and none is given")
+            raise UsageError("--header and --token-env require a URL as target")
         return targets
 
     def check_options(self) -> CheckOptions:
-        """As the checker takes them; raises UsageError."""
+        """Return the options of the check; raises UsageError."""
         return CheckOptions(
             revisions=find_revisions(self.revision),
             calls=self.calls,
@@ -176,12 +194,12 @@ class Asked:
         )
 
     def make_report(self, texts: Sequence[str], command: Sequence[str]) -> Report:
-        """Check, or judge a recording again; raises Failure with the exit code."""
+        """Run a check, or replay a recording; raises Failure with the exit code."""
         try:
             options = self.check_options()
             if self.replay is not None:
                 if texts or command or self.config is not None:
-                    raise UsageError("--replay judges a recording; a target goes without it")
+                    raise UsageError("--replay evaluates a recording and takes no target")
                 return replay_evidence(self.replay, options)
             targets = self.find_targets(texts, command)
             with show_progress() as progress:
@@ -189,17 +207,17 @@ class Asked:
         except UsageError as error:
             raise Failure(str(error), WRONG_USAGE) from None
         except NeedsAuthError as error:
-            text = f"{error}; give --token-env NAME or --header 'Authorization: ...'"
+            text = f"{error}; pass --token-env NAME or --header 'Authorization: ...'"
             raise Failure(text, NEEDS_AUTH) from None
-        except LineError as error:
+        except UnreachableError as error:
             raise Failure(str(error), UNREACHABLE) from None
         except Exception as error:
-            raise Failure(_confess(error), OWN_FAULT) from error
+            raise Failure(_describe_internal_error(error), INTERNAL_ERROR) from error
 
 
-def _confess(error: Exception) -> str:
+def _describe_internal_error(error: Exception) -> str:
     trace = "".join(traceback.format_exception(error)).rstrip()
-    text = "a fault of the checker, not of the server. Please report it with what follows:"
+    text = "internal error of the checker. Please report it with this traceback:"
     return f"{text}\n{trace}"
 
 
@@ -212,7 +230,7 @@ def _confess(error: Exception) -> str:
     "formats",
     multiple=True,
     type=click.Choice(list(FORMATS)),
-    help="Repeatable; an -o behind it says where.",
+    help="Report format (repeatable). [default: text]",
 )
 @click.option(
     "-o",
@@ -220,17 +238,19 @@ def _confess(error: Exception) -> str:
     "files",
     multiple=True,
     metavar="FILE",
-    help="Repeatable; its end says the format where none stands before it.",
+    help="Write the preceding --format to FILE, else the format of its extension (repeatable).",
 )
 @click.option(
     "--fail-on",
     type=click.Choice(["must", "should", "never"]),
     default="must",
     show_default=True,
-    help="Findings that make the exit code 1.",
+    help="Lowest level of findings that set exit code 1.",
 )
-@click.option("--baseline", type=_PATH, metavar="FILE", help="Findings that are accepted.")
-@click.option("--write-baseline", type=_PATH, metavar="FILE", help="Accept what is found now.")
+@click.option("--baseline", type=_PATH, metavar="FILE", help="Accept the findings listed in FILE.")
+@click.option(
+    "--write-baseline", type=_PATH, metavar="FILE", help="Write all current findings to FILE."
+)
 @click.pass_context
 def check(
     context: click.Context,
@@ -241,39 +261,39 @@ def check(
     write_baseline: Path | None,
     **given: Any,
 ) -> None:
-    """Judge a server by the specification, with the bytes as evidence.
+    """Check an MCP server against the specification.
 
-    TARGET is a URL or FILE.py; a command goes behind `--`. Give a URL and a command to check
-    one server over both transports and compare them.
+    TARGET is a URL or FILE.py. To check a server over stdio, pass its command after `--`. Pass a
+    URL and a command to check both transports and compare them.
     """
     del given["formats"], given["files"]
     outputs = or_fail(lambda: _pair_outputs(context.meta["outputs"]))
     known = None if baseline is None else or_fail(lambda: read_baseline(baseline))
-    report = Asked(**given).make_report(targets, context.obj or [])
+    report = TargetOptions(**given).make_report(targets, context.obj or [])
     if known is not None:
         report = apply_baseline(report, known)
     for output in outputs:
-        _put_out(report, output, fail_on)
+        _emit(report, output, fail_on)
     if write_baseline is not None:
         or_fail(lambda: _write_baseline(report, write_baseline))
-        raise SystemExit(OWN_FAULT if report.faults else 0)
+        raise SystemExit(INTERNAL_ERROR if report.faults else 0)
     raise SystemExit(_exit_code(report, fail_on))
 
 
 def _write_baseline(report: Report, path: Path) -> None:
     write_baseline(report, path)
-    click.echo(f"{path}: accepts what was found", err=True)
+    click.echo(f"{path}: written", err=True)
 
 
 def _exit_code(report: Report, fail_on: FailOn) -> int:
     if report.faults:
-        return OWN_FAULT
+        return INTERNAL_ERROR
     if report.needs_auth:
         return NEEDS_AUTH
     return FINDINGS if report.findings(fail_on) else 0
 
 
-def _put_out(report: Report, output: Output, fail_on: FailOn) -> None:
+def _emit(report: Report, output: Output, fail_on: FailOn) -> None:
     if output.path is not None:
         _write(output.path, render(report, output.format, fail_on))
     elif output.format == "text" and sys.stdout.isatty():
@@ -294,19 +314,22 @@ def _write(path: Path, text: str) -> None:
 @click.command()
 @click.argument("targets", nargs=-1, metavar="[TARGET]... | -- COMMAND")
 @with_options(_TARGET_OPTIONS)
-@click.option("-o", "--output", type=_PATH, metavar="FILE", help="Default: stdout.")
+@click.option("-o", "--output", type=_PATH, metavar="FILE", help="Write to FILE instead of stdout.")
 @click.pass_obj
 def report(
     command: list[str], /, targets: tuple[str, ...], output: Path | None, **given: Any
 ) -> None:
-    """Write COMPLIANCE.md: every row with verdict, level, clause, evidence and date."""
-    made = Asked(**given).make_report(targets, command or [])
+    """Check a server and write COMPLIANCE.md.
+
+    The document lists every requirement with its verdict, level, clause and evidence.
+    """
+    made = TargetOptions(**given).make_report(targets, command or [])
     text = render(made, "md")
     if output is None:
         click.echo(text, nl=False)
     else:
         _write(output, text)
-    raise SystemExit(OWN_FAULT if made.faults else 0)
+    raise SystemExit(INTERNAL_ERROR if made.faults else 0)
 
 
 @click.command()
@@ -315,20 +338,18 @@ def report(
 @with_options(_TARGET_OPTIONS)
 @click.pass_obj
 def verify(command: list[str], /, document: Path, targets: tuple[str, ...], **given: Any) -> None:
-    """Check again, and fail where a claim of DOCUMENT no longer holds."""
+    """Check a server and fail if a claim of DOCUMENT no longer holds."""
     claims = or_fail(lambda: read_claims(_read(document).decode("utf-8", "replace"), str(document)))
-    asked = Asked(**given)
+    asked = TargetOptions(**given)
     made = asked.make_report(targets, command or [])
     missing = [transport for transport in claims.transports if transport not in made.transports]
     if missing:
         seen = ", ".join(made.transports)
-        text = (
-            f"{document} was made over {', '.join(claims.transports)}; this check only over {seen}"
-        )
+        text = f"{document} covers {', '.join(claims.transports)}; this check covers only {seen}"
         raise Failure(text, WRONG_USAGE)
     broken = verify_claims(claims, made)
     print_broken_claims(make_console(), claims, made, broken)
-    raise SystemExit(OWN_FAULT if made.faults else FINDINGS if broken else 0)
+    raise SystemExit(INTERNAL_ERROR if made.faults else FINDINGS if broken else 0)
 
 
 @click.command()
@@ -336,7 +357,7 @@ def verify(command: list[str], /, document: Path, targets: tuple[str, ...], **gi
 @click.argument("new", type=_PATH, metavar="NEW.json")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def diff(old: Path, new: Path, as_json: bool) -> None:
-    """Compare two reports; the exit code is 1 where something became worse."""
+    """Compare two JSON reports. Exits with 1 if anything got worse."""
     comparison = compare_reports(_read_report(old), _read_report(new))
     if as_json:
         print_json(comparison)
@@ -347,9 +368,9 @@ def diff(old: Path, new: Path, as_json: bool) -> None:
 
 @click.command(name="badge")
 @click.argument("file", type=_PATH, metavar="REPORT.json")
-@click.option("-o", "--output", type=_PATH, metavar="FILE", help="Default: stdout.")
+@click.option("-o", "--output", type=_PATH, metavar="FILE", help="Write to FILE instead of stdout.")
 def badge_command(file: Path, output: Path | None) -> None:
-    """Draw a badge with the counts of a report, as SVG."""
+    """Render a badge with the counts of a report (SVG)."""
     made = _read_report(file)
     if output is None:
         click.echo(badge.render(made), nl=False)

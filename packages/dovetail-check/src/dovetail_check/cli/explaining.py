@@ -1,4 +1,4 @@
-"""`explain` and `rules`: what the checker knows of a row, and of all of them."""
+"""The commands `explain` and `rules`, which describe the requirements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.text import Text
 
 from dovetail.commands import WRONG_USAGE, Failure, make_console, print_json, print_pairs
 from dovetail.errors import UsageError
-from dovetail_check import pages
+from dovetail_check import registry
 from dovetail_check.clauses import area_title, clause_url
 from dovetail_check.inventory import Level, Requirement, by_id, load
 from dovetail_check.report import Report, read_report
@@ -29,8 +29,8 @@ __all__ = ["explain", "rules"]
 _PATH = click.Path(path_type=Path)
 _TESTABLE = {
     "yes": "yes, on any server",
-    "yes-if-server-has-feature": "yes, where the server has the feature",
-    "only-with-fixture": "only where traffic happens to show it",
+    "yes-if-server-has-feature": "yes, if the server has the feature",
+    "only-with-fixture": "only if the traffic happens to show it",
     "no": "no",
 }
 
@@ -38,15 +38,20 @@ _TESTABLE = {
 @click.command()
 @click.argument("id")
 @click.argument("file", type=_PATH, required=False, metavar="[REPORT.json]")
-@click.option("--replay", type=_PATH, metavar="DIR", help="Show the frames of this evidence.")
+@click.option(
+    "--replay", type=_PATH, metavar="DIR", help="Show findings from a folder saved with --evidence."
+)
 def explain(id: str, file: Path | None, replay: Path | None) -> None:
-    """Say what a row asks, where it stands, how it is probed; with a report, what was seen."""
+    """Explain a requirement: clause, probe and rule.
+
+    With a report, show the findings and recorded messages.
+    """
     row = by_id().get(id)
     if row is None:
         close = difflib.get_close_matches(id, by_id(), n=3, cutoff=0.5)
-        hint = f"; did you mean {', '.join(close)}?" if close else "; `dovetail rules` lists them"
-        raise Failure(f"no row {id!r}{hint}", WRONG_USAGE)
-    pages.load()
+        hint = f"; did you mean {', '.join(close)}?" if close else "; `dovetail rules` lists all"
+        raise Failure(f"unknown requirement {id!r}{hint}", WRONG_USAGE)
+    registry.load()
     print_pairs([pair for pair in _describe(row) if pair[1]])
     try:
         if file is not None:
@@ -63,30 +68,30 @@ def _describe(row: Requirement) -> list[tuple[str, str]]:
     rule = all_rules.get(row.id)
     by_probe = "all traffic" if rule is not None and not rule.reads else ""
     reads = by_probe or ("" if rule is None else ", ".join(rule.reads))
-    scope = "all revisions of a transport together" if isinstance(rule, RunRule) else ""
+    scope = "compares all revisions of a transport" if isinstance(rule, RunRule) else ""
     transport = "any" if row.transport == "any" else f"{row.transport} only"
     return [
-        ("Row", row.id),
+        ("Id", row.id),
         ("Area", area_title(row.area)),
         ("Level", f"{row.level} ({row.basis})"),
-        ("Asks", row.requirement),
+        ("Requires", row.requirement),
         ("Clause", row.spec),
-        ("Read it at", clause_url(row)),
+        ("URL", clause_url(row)),
         ("Revisions", ", ".join(row.versions)),
         ("Transport", transport),
-        ("From outside", _TESTABLE.get(row.testable, row.testable)),
+        ("Testable", _TESTABLE.get(row.testable, row.testable)),
         ("Probe", row.probe),
         ("Rule", inspect.getdoc(rule.judge) or "" if rule is not None else "none"),
         ("Reads", f"{reads}; {scope}" if scope else reads),
-        ("Not judged", unjudged.get(row.id, "") if rule is None else ""),
+        ("No rule", unjudged.get(row.id, "") if rule is None else ""),
         ("Ambiguity", row.note),
-        ("If broken", _consequence(row)),
+        ("If violated", _consequence(row)),
     ]
 
 
 def _consequence(row: Requirement) -> str:
     if row.is_derived:
-        return "warn: no sentence of the specification says it outright"
+        return "warn: implied by the specification, but not stated"
     return {Level.MUST: "fail", Level.SHOULD: "warn", Level.MAY: "info"}[row.strength]
 
 
@@ -94,7 +99,7 @@ def _print_findings(report: Report, id: str) -> None:
     console = make_console()
     row = report.by_id.get(id)
     if row is None:
-        console.print("The report does not judge this row (--only, --skip).")
+        console.print("The report does not include this requirement (--only, --skip).")
         return
     console.print()
     verdict = Text(row.verdict.value.upper(), style=STYLES.get(row.verdict, "bold"))
@@ -103,18 +108,28 @@ def _print_findings(report: Report, id: str) -> None:
         console.print(Text(f"\n{finding.session}: {finding.verdict.value}", style="bold"))
         for note in finding.notes:
             console.print(Text(f"{note.observation.value}: {clean(note.text)}".rstrip(": ")))
-            print_frames(console, [report.frame[n] for n in note.frames if n in report.frame])
+            print_frames(
+                console,
+                [report.frames_by_number[n] for n in note.frames if n in report.frames_by_number],
+            )
         if finding.omitted:
             console.print(f"and {plural(finding.omitted, 'more note')} of the same kind")
 
 
 @click.command()
-@click.option("--revision", metavar="all|latest|DATE", default="all", help="Rows of these.")
-@click.option("--level", type=click.Choice(["must", "should", "may"]), help="Rows of this level.")
-@click.option("--json", "as_json", is_flag=True, help="One object per row.")
+@click.option(
+    "--revision",
+    metavar="all|latest|DATE",
+    default="all",
+    help="Only requirements of these revisions.",
+)
+@click.option(
+    "--level", type=click.Choice(["must", "should", "may"]), help="Only requirements of this level."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def rules(revision: str, level: str | None, as_json: bool) -> None:
-    """List the inventory: every row, and whether a rule judges it."""
-    pages.load()
+    """List all requirements, and whether a rule tests them."""
+    registry.load()
     try:
         wanted = find_revisions(revision)
     except UsageError as error:
@@ -147,17 +162,17 @@ def _as_object(row: Requirement) -> dict[str, Any]:
 
 
 def _reason(row: Requirement) -> str:
-    """Why no rule judges it; empty where one does."""
+    """Why there is no rule; empty if there is one."""
     if row.id in all_rules:
         return ""
-    usual = "cannot be seen from outside" if row.testable == "no" else "no rule yet"
+    usual = "cannot be tested from outside" if row.testable == "no" else "no rule yet"
     return unjudged.get(row.id, usual)
 
 
 def _print_rules(rows: list[Requirement]) -> None:
     console = make_console()
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, header_style="dim")
-    for name in ("row", "level", "outside", "judged", "asks"):
+    for name in ("id", "level", "testable", "rule", "requires"):
         table.add_column(name, overflow="fold", no_wrap=name == "level")
     for row in rows:
         judged = "yes" if row.id in all_rules else "no"
@@ -170,6 +185,6 @@ def _print_rules(rows: list[Requirement]) -> None:
         by_rule = [row for row in seen if row.id in all_rules]
         if mine:
             console.print(
-                f"{level.value.upper()}: {len(mine)} rows, {len(seen)} can be judged from "
-                f"outside, {len(by_rule)} of those by a rule"
+                f"{level.value.upper()}: {len(mine)} requirements, {len(seen)} testable from "
+                f"outside, {len(by_rule)} of those with a rule"
             )

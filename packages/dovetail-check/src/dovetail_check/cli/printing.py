@@ -1,4 +1,4 @@
-"""What the commands of the checker print besides reports: progress, comparisons, claims."""
+"""Prints progress, comparisons and broken claims."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dovetail_check.audit import Progress
 from dovetail_check.comparing import Change, Comparison
 from dovetail_check.documents import BrokenClaim, Claims
 from dovetail_check.report import Report
-from dovetail_check.reports.phrases import plural, what_was_seen
+from dovetail_check.reports.phrases import observed_texts, plural
 from dovetail_check.reports.text import clean
 from dovetail_check.verdicts import Verdict
 
@@ -24,7 +24,7 @@ __all__ = ["print_broken_claims", "print_comparison", "show_progress"]
 
 @contextmanager
 def show_progress() -> Iterator[Progress]:
-    """What is being probed and how many are done, on stderr and only on a terminal."""
+    """Show a progress bar on stderr, if it is a terminal."""
     progress = Progress()
     if not sys.stderr.isatty():
         yield progress
@@ -38,40 +38,40 @@ def show_progress() -> Iterator[Progress]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=None)
 
-        def tell(now: Progress) -> None:
+        def update(now: Progress) -> None:
             bar.update(
-                task, completed=now.done, total=now.total or None, description=now.doing[:60]
+                task, completed=now.done, total=now.total or None, description=now.activity[:60]
             )
 
-        progress.told = tell
+        progress.on_change = update
         yield progress
 
 
 def print_broken_claims(
     console: Console, claims: Claims, report: Report, broken: list[BrokenClaim]
 ) -> None:
-    """Each claim that no longer holds, with what was seen instead."""
+    """Print the claims that no longer hold, with the new observations."""
     for claim in broken:
         console.print(Text.assemble((claim.id, "bold red"), f"  {claim.text}"))
         if claim.row is not None:
-            for text in what_was_seen(claim.row)[:3]:
+            for text in observed_texts(claim.row)[:3]:
                 console.print(Text(f"    {clean(text)}"))
     if claims.inventory != report.tool.inventory:
-        console.print("The document was made with another inventory; new rows are not claimed.")
+        console.print(
+            "The document uses another inventory; it makes no claims about new requirements."
+        )
     passed = sum(verdict is Verdict.PASS for verdict in claims.rows.values())
-    stated = sum(verdict is Verdict.ATTESTED for verdict in claims.rows.values())
-    apart = f"; {plural(stated, 'statement')} of the author cannot be verified" if stated else ""
+    attested = sum(verdict is Verdict.ATTESTED for verdict in claims.rows.values())
+    rest = f"; {plural(attested, 'statement')} of the author not verified" if attested else ""
     if broken:
         verb = "does" if len(broken) == 1 else "do"
-        console.print(
-            f"{plural(len(broken), 'claim')} of {claims.date[:10]} {verb} not hold{apart}"
-        )
+        console.print(f"{plural(len(broken), 'claim')} of {claims.date[:10]} {verb} not hold{rest}")
     else:
-        console.print(f"Everything claimed on {claims.date[:10]} holds: {passed} passed{apart}")
+        console.print(f"All claims of {claims.date[:10]} hold: {passed} passed{rest}")
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
-    """Worse first."""
+    """Print the changes, regressions first."""
     for note in comparison.notes:
         console.print(Text(clean(note), style="dim"))
     titles = (
@@ -85,7 +85,7 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
             for change in changes:
                 _print_change(console, change)
     counts = f"{len(comparison.worse)} worse, {len(comparison.better)} better"
-    console.print(f"{counts}, {len(comparison.other)} otherwise changed")
+    console.print(f"{counts}, {len(comparison.other)} other changes")
 
 
 def _print_change(console: Console, change: Change) -> None:

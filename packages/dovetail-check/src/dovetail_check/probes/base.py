@@ -12,8 +12,8 @@ from dovetail_check.probing import probe
 
 __all__: list[str] = []
 
-# Far above what the line counts up to, so that none is used twice. A string next to its number
-# shows whether the type is kept.
+# Far above the ids that the client counts up to, so none is used twice. A string equal to a
+# number shows whether the server keeps the type.
 IDS: dict[str, Any] = {
     "number": 9_000_001,
     "same-as-string": "9000001",
@@ -26,27 +26,27 @@ TWIN = "same-as-string"
 
 @probe("ids")
 async def use_ids_of_each_kind(client: ProbeClient) -> None:
-    """The same harmless request with one id after the other; the variant is the kind of id."""
+    """The same harmless request with each kind of id, which is also the variant."""
     method = "server/discover" if client.is_modern else "ping"
     kinds = [kind for kind in IDS if kind != TWIN]
     await asyncio.gather(*(client.request(method, id=IDS[kind], variant=kind) for kind in kinds))
-    # Alone: a server that takes it for the number mixes the two up if both are under way, but only
-    # sometimes, and a verdict that depends on who is faster is none.
+    # Sent alone: a server that confuses it with the number would fail only sometimes if both were
+    # in flight, and the verdict would depend on timing.
     await client.request(method, id=IDS[TWIN], variant=TWIN)
 
 
 @probe("notices")
 async def send_notifications(client: ProbeClient) -> None:
-    """unknown: a notification that nobody knows. Its answer, if any, has no id to know it by."""
+    """unknown: an unknown notification. A response to it would have no id to match."""
     message = {"jsonrpc": "2.0", "method": "notifications/dovetail-check-unknown"}
     headers = client.headers_for(message["method"])
-    await client.venture(codec.encode(message), variant="unknown", headers=headers)
+    await client.send_lenient(codec.encode(message), variant="unknown", headers=headers)
 
 
 @probe("meta-keys")
-async def send_a_key_of_ours(client: ProbeClient) -> None:
-    """again: the first page of a list as the walk asked for it. vendor-key: the same, with a key
-    of a vendor in `_meta`."""
+async def send_a_vendor_key(client: ProbeClient) -> None:
+    """again: the first page of a list, as in the walk probe. vendor-key: the same with a vendor key
+    in `_meta`."""
     for capability, method, _, _ in LISTS:
         if client.has(capability):
             key = {"com.example.dovetail-check/note": {"anything": [1, None]}}

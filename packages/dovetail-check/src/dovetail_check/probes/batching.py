@@ -1,4 +1,4 @@
-"""basic/index#batching: arrays of messages, where they exist and where they do not."""
+"""basic/index#batching: arrays of messages, in revisions with and without batching."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dovetail_check.probing import Order, probe
 
 __all__: list[str] = []
 
-_NOTICE = {"jsonrpc": "2.0", "method": "notifications/dovetail-check-unknown"}
+_NOTIFICATION = {"jsonrpc": "2.0", "method": "notifications/dovetail-check-unknown"}
 
 
 @probe("batch")
@@ -21,20 +21,20 @@ async def send_batches(client: ProbeClient) -> None:
     ids = (client.new_id(), client.new_id())
     messages: list[dict[str, Any]] = [
         {"jsonrpc": "2.0", "id": ids[0], "method": "ping"},
-        _NOTICE,
+        _NOTIFICATION,
         {"jsonrpc": "2.0", "id": ids[1], "method": "ping"},
     ]
-    await client.venture(codec.encode(messages), ids=ids, variant="mixed")
-    await client.venture(codec.encode([_NOTICE, _NOTICE]), variant="notifications")
+    await client.send_lenient(codec.encode(messages), ids=ids, variant="mixed")
+    await client.send_lenient(codec.encode([_NOTIFICATION, _NOTIFICATION]), variant="notifications")
 
 
 @probe("batch-removed", order=Order.ROUGH)
-async def send_a_batch_where_there_are_none(client: ProbeClient) -> None:
-    """An array with one request; what should come of it is written nowhere."""
+async def send_a_batch_without_batching(client: ProbeClient) -> None:
+    """An array with one request. The specification does not say how a server treats it."""
     if client.revision.batching:
         return
     id = client.new_id()
     method = "server/discover" if client.is_modern else "ping"
     message = {"jsonrpc": "2.0", "id": id, "method": method, **client.params_of({})}
     headers = client.headers_for(method)
-    await client.venture(codec.encode([message]), ids=(id,), headers=headers)
+    await client.send_lenient(codec.encode([message]), ids=(id,), headers=headers)

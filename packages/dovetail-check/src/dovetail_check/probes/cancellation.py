@@ -15,10 +15,10 @@ NO_SUCH_ID = "dovetail-check-never-sent"
 
 
 @probe("cancellations")
-async def cancel_in_vain(client: ProbeClient) -> None:
-    """finished: a request that was answered. unknown: an id never used. malformed: no id at all.
+async def cancel_without_effect(client: ProbeClient) -> None:
+    """finished: an answered request. unknown: an id never used. malformed: not an id.
 
-    A fence follows each of them: whether the server lived on.
+    A fence request after each shows whether the server still responds.
     """
     finished = client.new_id()
     method = "server/discover" if client.is_modern else "ping"
@@ -34,4 +34,4 @@ async def _cancel(client: ProbeClient, variant: str, params: dict[str, Any]) -> 
     method = "notifications/cancelled"
     message = {"jsonrpc": "2.0", "method": method, "params": params}
     headers = client.headers_for(method)
-    await client.venture(codec.encode(message), variant=variant, headers=headers)
+    await client.send_lenient(codec.encode(message), variant=variant, headers=headers)

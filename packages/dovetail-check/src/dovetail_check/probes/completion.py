@@ -12,17 +12,17 @@ from dovetail_check.probing import probe
 
 __all__: list[str] = []
 
-MOST_COMPLETED = 6
+MAX_COMPLETED = 6
 
 
 @probe("complete")
 async def complete(client: ProbeClient) -> None:
-    """fitting: what prompts and templates name, with nothing typed.
+    """fitting: arguments of prompts and templates, with an empty value.
 
-    unknown: a prompt that does not exist. missing: no argument. wrong-type/...: a ref that is a
-    text, a value that is a number.
+    unknown: an unknown prompt. missing: no argument. wrong-type/...: a ref that is a string, a
+    value that is a number.
     """
-    # The first revision has no capability for it: whoever has something to complete is asked.
+    # The first revision has no capability for completions: try if there is something to complete.
     if client.revision.completions_capability and not client.has("completions"):
         return
     fitting = completable(client.catalogue)
@@ -32,7 +32,7 @@ async def complete(client: ProbeClient) -> None:
     name = first["argument"]["name"]
     unknown = {"type": "ref/prompt", "name": NO_SUCH_PROMPT}
     sent: list[tuple[str, dict[str, Any]]] = [
-        *(("fitting", params) for params in fitting[:MOST_COMPLETED]),
+        *(("fitting", params) for params in fitting[:MAX_COMPLETED]),
         ("unknown", {"ref": unknown, "argument": {"name": name, "value": ""}}),
         ("missing", {"ref": first["ref"]}),
         ("wrong-type/ref", {**first, "ref": "dovetail-check"}),

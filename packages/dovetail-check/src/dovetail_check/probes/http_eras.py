@@ -1,4 +1,4 @@
-"""basic/transports/streamable-http, backward compatibility: what is left of the legacy era."""
+"""basic/transports/streamable-http, backward compatibility: requests of legacy clients."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import asyncio
 
 from dovetail.spec.revisions import LATEST_LEGACY, Family
 from dovetail.wire import codec
-from dovetail_check.lines.http_line import HttpLine
-from dovetail_check.personas import CLIENT_INFO
+from dovetail_check.client_profiles import CLIENT_INFO
+from dovetail_check.connections.http_connection import HttpConnection
 from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probes.http_post import NO_SUCH_SESSION
 from dovetail_check.probing import probe
@@ -19,27 +19,27 @@ _DISCOVER = "server/discover"
 
 
 @probe("http-eras", era=Family.MODERN, transports=("http",))
-async def speak_as_a_legacy_client(client: ProbeClient) -> None:
-    """initialize: a handshake, which shows whether the server speaks to legacy clients at all.
+async def act_as_a_legacy_client(client: ProbeClient) -> None:
+    """initialize: a handshake, which shows whether the server supports legacy clients.
 
-    version-absent, session, last-event-id: server/discover with a header less or more. get,
-    delete: the other verbs. cleanup: the session that the handshake opened is ended.
+    version-absent, session, last-event-id: server/discover with a missing or additional header.
+    get, delete: the other verbs. cleanup: end the session that the handshake opened.
     """
-    opened = await _shake_hands(client)
+    opened = await _handshake(client)
     await asyncio.gather(
         client.request(_DISCOVER, headers={"MCP-Protocol-Version": None}, variant="version-absent"),
         client.request(_DISCOVER, headers={"Mcp-Session-Id": NO_SUCH_SESSION}, variant="session"),
         client.request(_DISCOVER, headers={"Last-Event-ID": "1"}, variant="last-event-id"),
     )
-    stream = await client.fetch("GET", variant="get", holds=True)
-    if isinstance(client.line, HttpLine):
-        await client.line.hang_up(stream)
+    stream = await client.fetch("GET", variant="get", keep_open=True)
+    if isinstance(client.connection, HttpConnection):
+        await client.connection.close_response(stream)
     await client.fetch("DELETE", variant="delete")
     if opened is not None:
         await client.fetch("DELETE", headers={"Mcp-Session-Id": opened}, variant="cleanup")
 
 
-async def _shake_hands(client: ProbeClient) -> str | None:
+async def _handshake(client: ProbeClient) -> str | None:
     id = client.new_id()
     hello = {
         "protocolVersion": LATEST_LEGACY.date,
@@ -58,14 +58,14 @@ async def _shake_hands(client: ProbeClient) -> str | None:
 
 
 @probe("http-hang-up", era=Family.MODERN, transports=("http",))
-async def hang_up_on_a_subscription(client: ProbeClient) -> None:
-    """Listen, close the stream, and look for traces of it on another one and behind a fence."""
+async def close_a_subscription(client: ProbeClient) -> None:
+    """Listen, close the stream, then open another one and send a fence to detect late messages."""
     wanted = {"notifications": {"toolsListChanged": True}}
-    line = client.line
-    if not isinstance(line, HttpLine):
+    connection = client.connection
+    if not isinstance(connection, HttpConnection):
         return
-    gone = await client.request("subscriptions/listen", wanted, id=CLOSED_ID, holds=True)
-    await line.hang_up(gone)
-    other = await client.request("subscriptions/listen", wanted, holds=True, variant="other")
+    gone = await client.request("subscriptions/listen", wanted, id=CLOSED_ID, keep_open=True)
+    await connection.close_response(gone)
+    other = await client.request("subscriptions/listen", wanted, keep_open=True, variant="other")
     await client.request(_DISCOVER, variant="fence")
-    await line.hang_up(other)
+    await connection.close_response(other)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from dovetail.spec import keys
 from dovetail.spec.revisions import LATEST_LEGACY, Family
-from dovetail_check.calls import NO_SUCH_TOOL, fitting_calls
+from dovetail_check.calls import NO_SUCH_TOOL, valid_calls
 from dovetail_check.mirrored_params import is_token, marks_in, param_values
 from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probing import probe
@@ -21,7 +21,7 @@ NO_METHOD = "dovetail-check/no-such-method"
 OTHER_NAME = "dovetail-check-other"
 _DISCOVER = "server/discover"
 
-# variant: what the headers of server/discover say instead
+# variant: changed headers of server/discover
 _ON_DISCOVER: dict[str, dict[str, str | None]] = {
     "method-missing": {"Mcp-Method": None},
     "method-mismatch": {"Mcp-Method": "tools/list"},
@@ -33,12 +33,12 @@ _ON_DISCOVER: dict[str, dict[str, str | None]] = {
 
 
 @probe("http-headers", era=Family.MODERN, transports=("http",))
-async def say_other_things_in_headers(client: ProbeClient) -> None:
+async def send_mismatched_headers(client: ProbeClient) -> None:
     """method-missing, method-mismatch, case/..., version-mismatch: server/discover, see the table.
 
-    version-unsupported: one that nobody speaks, in header and body. unknown-method.
-    name-missing, name-mismatch, name-base64: Mcp-Name of something that exists, if there is any;
-    `/fake` behind it where there is none.
+    version-unsupported: an unknown version in header and body. unknown-method: an unknown method.
+    name-missing, name-mismatch, name-base64: Mcp-Name for an existing name; the variant ends in
+    `/fake` if the server has none.
     """
     unsupported = {"MCP-Protocol-Version": NO_VERSION}
     await asyncio.gather(
@@ -53,12 +53,12 @@ async def say_other_things_in_headers(client: ProbeClient) -> None:
             variant="version-unsupported",
         ),
         client.request(NO_METHOD, variant="unknown-method"),
-        _misname(client),
+        _send_wrong_names(client),
     )
 
 
 class _Named(NamedTuple):
-    """A request whose params name something."""
+    """A request whose params have a name or URI."""
 
     method: str
     params: dict[str, Any]
@@ -66,23 +66,23 @@ class _Named(NamedTuple):
     is_fake: bool = False
 
 
-def _something_named(client: ProbeClient) -> _Named | None:
-    """Something that can be read, got or called without harm; else something that is not there."""
+def _find_named(client: ProbeClient) -> _Named | None:
+    """A harmless request with an existing name; otherwise one with an unknown name."""
     for resource in client.catalogue.resources:
         if isinstance(uri := resource.get("uri"), str):
             return _Named("resources/read", {"uri": uri}, uri)
     for prompt in client.catalogue.prompts:
         if isinstance(name := prompt.get("name"), str) and not prompt.get("arguments"):
             return _Named("prompts/get", {"name": name}, name)
-    for call in fitting_calls(client):
+    for call in valid_calls(client):
         return _Named("tools/call", call, call["name"])
     if client.has("tools"):
         return _Named("tools/call", {"name": NO_SUCH_TOOL}, NO_SUCH_TOOL, is_fake=True)
     return None
 
 
-async def _misname(client: ProbeClient) -> None:
-    named = _something_named(client)
+async def _send_wrong_names(client: ProbeClient) -> None:
+    named = _find_named(client)
     if named is None:
         return
     wrapped = f"=?base64?{base64.b64encode(named.name.encode()).decode()}?="
@@ -97,37 +97,37 @@ async def _misname(client: ProbeClient) -> None:
 
 
 @probe("http-params", era=Family.MODERN, transports=("http",), needs="tools")
-async def say_other_arguments_in_headers(client: ProbeClient) -> None:
-    """Calls of a tool whose schema wants an argument repeated in a header (x-mcp-header).
+async def send_mismatched_param_headers(client: ProbeClient) -> None:
+    """Calls of a tool whose schema mirrors an argument in a header (x-mcp-header).
 
-    fits: as it should be. missing, mismatch, invalid: the header is not there, says something
-    else, has letters that no header has. absent: neither argument nor header. number: 42 in the
-    body, 42.0 in the header.
+    fits: header and argument match. missing, mismatch, invalid: the header is missing, differs, or
+    has invalid characters. absent: neither argument nor header. number: 42 in the body, 42.0 in
+    the header.
     """
     tools = {tool.get("name"): tool.get("inputSchema") for tool in client.catalogue.tools}
-    for call in fitting_calls(client):
+    for call in valid_calls(client):
         schema, arguments = tools[call["name"]], call["arguments"]
         values = param_values(schema, arguments)
         for header in list(values)[:1]:
-            await _spoil(client, call, header)
+            await _send_wrong_params(client, call, header)
         marks = [mark for mark in marks_in(schema) if is_token(mark.value)]
         if len(values) < len(marks):
             await client.request("tools/call", call, variant="absent")
         for mark in marks:
-            if mark.names is not None and len(mark.names) == 1 and _takes_42(mark.schema):
+            if mark.names is not None and len(mark.names) == 1 and _accepts_42(mark.schema):
                 given = {**call, "arguments": {**arguments, mark.names[0]: 42}}
                 headers = {f"Mcp-Param-{mark.value}": "42.0"}
                 await client.request("tools/call", given, headers=headers, variant="number")
 
 
-async def _spoil(client: ProbeClient, call: Mapping[str, Any], header: str) -> None:
+async def _send_wrong_params(client: ProbeClient, call: Mapping[str, Any], header: str) -> None:
     tries = {"missing": None, "mismatch": OTHER_NAME, "invalid": "\u017elu\u0165"}
     await client.request("tools/call", call, variant="fits")
     for variant, value in tries.items():
         await client.request("tools/call", call, headers={header: value}, variant=variant)
 
 
-def _takes_42(schema: Mapping[str, Any]) -> bool:
+def _accepts_42(schema: Mapping[str, Any]) -> bool:
     kind = schema.get("type")
     others = schema.keys() - {"type", "title", "description", "default", "x-mcp-header"}
     return not others and (kind == "integer" or (isinstance(kind, list) and "integer" in kind))

@@ -1,4 +1,4 @@
-"""basic/transports, Streamable HTTP: what is posted that no answer is due to."""
+"""basic/transports, Streamable HTTP: POST of messages that get no response."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _STRAY = b'{"jsonrpc":"2.0","id":"dovetail-check-stray","result":{}}'
 
 
 @probe("http-post", transports=("http",))
-async def post_what_is_not_answered(client: ProbeClient) -> None:
-    """notification: one that nobody knows. stray: a response to nothing (legacy era).
+async def post_notifications(client: ProbeClient) -> None:
+    """notification: an unknown notification. stray: a response without a request (legacy era).
 
-    token: a ping that carries a progress token (legacy era).
-    no-session: a notification for a session that does not exist (legacy era, with sessions).
+    token: a ping with a progress token (legacy era).
+    no-session: a notification with an unknown session id (legacy era, with sessions).
     """
     if client.revision.old_sse:
-        # Streamable HTTP is not of that revision, so no row asks.
+        # That revision has no Streamable HTTP, so no row needs it.
         return
     unknown = "notifications/dovetail-check"
     await client.notify(unknown, variant="notification")

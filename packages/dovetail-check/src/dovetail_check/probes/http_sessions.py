@@ -5,27 +5,27 @@ from __future__ import annotations
 import asyncio
 
 from dovetail.spec.revisions import Family
-from dovetail_check.personas import CLIENT_INFO
+from dovetail_check.client_profiles import CLIENT_INFO
 from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probes.http_post import NO_SUCH_SESSION
 from dovetail_check.probing import probe
 
 __all__: list[str] = []
 
-# Sessions opened beside the main one, to compare their ids.
+# The number of additional sessions, to compare their ids.
 SESSIONS = 4
-# Versions that no server can speak.
+# Versions that do not exist.
 NO_VERSIONS = ("dovetail-check", "1999-01-01", "2099-01-01")
 
 
 @probe("http-sessions", era=Family.LEGACY, transports=("http",))
 async def use_sessions(client: ProbeClient) -> None:
-    """again: more sessions. missing: a request without one. fake: with an id never given out.
+    """again: more sessions. missing: a request without a session id. fake: with an unknown id.
 
-    delete: the sessions are ended. ended: a request in one that was.
+    delete: end the sessions. ended: a request in an ended session.
     """
     if client.session is None or client.revision.old_sse:
-        # Streamable HTTP is not of that revision, so no row asks.
+        # That revision has no Streamable HTTP, so no row needs it.
         return
     hello = {"protocolVersion": client.revision.date, "capabilities": {}, "clientInfo": CLIENT_INFO}
     opened = await asyncio.gather(
@@ -39,7 +39,7 @@ async def use_sessions(client: ProbeClient) -> None:
         client.request("ping", headers={"Mcp-Session-Id": NO_SUCH_SESSION}, variant="fake"),
     )
     ids = [id for exchange in opened if (id := exchange.header("mcp-session-id"))]
-    # An id that is no header value cannot be sent back.
+    # An id that is not a valid header value cannot be sent back.
     sendable = [id for id in ids if id.isascii() and id.isprintable() and id != client.session]
     await asyncio.gather(*(_delete(client, id) for id in sendable))
     for id in sendable[:1]:
@@ -51,8 +51,8 @@ async def _delete(client: ProbeClient, id: str) -> None:
 
 
 @probe("http-version-header", era=Family.LEGACY, transports=("http",))
-async def name_other_versions(client: ProbeClient) -> None:
-    """invalid: versions that cannot be. absent: a request without the header."""
+async def send_invalid_versions(client: ProbeClient) -> None:
+    """invalid: versions that do not exist. absent: a request without the header."""
     if not client.revision.version_header:
         return
     await asyncio.gather(

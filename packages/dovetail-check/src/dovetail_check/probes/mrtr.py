@@ -1,6 +1,6 @@
-"""basic/patterns/mrtr: be asked for input, and send the request once more.
+"""basic/patterns/mrtr: get input_required, and retry the request.
 
-Capabilities travel with each request of this era, so the main line can be a client of any kind.
+In this era each request declares its capabilities, so the main connection can act as any client.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from typing import Any
 
 from dovetail.spec import keys
 from dovetail.spec.revisions import Family, Revision
-from dovetail_check.askers import Wanted, may_ask
+from dovetail_check.client_profiles import ClientProfile, capabilities_of, narrow_capabilities
 from dovetail_check.exchanges import Exchange
-from dovetail_check.personas import Persona, capabilities_of, narrow_capabilities
 from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probing import probe
 from dovetail_check.questions import input_requests, is_asking
 from dovetail_check.replies import (
+    MAX_TURNS,
     MISFIT,
-    MOST_TURNS,
     REPLIES,
     accept,
     answer_input,
     is_tool_sampling,
 )
 from dovetail_check.samples import samples
+from dovetail_check.server_requests import MethodCall, triggering_requests
 
 __all__: list[str] = []
 
 EXTRA = "dovetail-check-extra"
-_MOST_ASKERS = 4
-_MOST_ROUNDS = 5
+_MAX_ASKERS = 4
+_MAX_ROUNDS = 5
 _ABANDONED = 3
 _OVERSIZED = "A" * 200_000
 
@@ -40,41 +40,41 @@ Answers = dict[str, Any]
 
 
 @probe("input-rounds", era=Family.MODERN)
-async def be_asked_for_input(client: ProbeClient) -> None:
-    """Send what may lead to questions with all capabilities, and what they lead to.
+async def answer_input_requests(client: ProbeClient) -> None:
+    """Send what may trigger input requests with all capabilities, and retries.
 
-    ask: the first request of each try. follow: retries with fitting answers, until the result is
-    complete. One retry each: decline, cancel, misfit; empty, partial: answers are missing; extra:
-    one too many; no-map, no-answer: malformed; flipped, random, oversized: requestState is not
-    what it was; elsewhere: it is presented with another request. tool-use: the model wants tools
-    called. narrow/...: the request with one capability at a time. unasked: an answer that nobody
-    asked for. A fence stands behind what was abandoned or forged.
+    ask: the first request of each attempt. follow: retries with valid answers, until the result
+    is complete. One retry each: decline, cancel, misfit; empty, partial: missing answers; extra:
+    one additional answer; no-map, no-answer: malformed answers; flipped, random, oversized: a
+    changed requestState; elsewhere: the requestState of another request. tool-use: the model
+    requests tools. narrow/...: the request with one capability at a time. unasked: an answer
+    without an input request. A fence request follows abandoned and forged ones.
     """
-    wanted = may_ask(client)
+    wanted = triggering_requests(client)
     first = await asyncio.gather(*(_ask(client, one) for one in wanted))
     pairs = list(zip(wanted, first, strict=True))
-    askers = [(one, came) for one, came in pairs if is_asking(came)][:_MOST_ASKERS]
-    for (method, params), came in pairs:
-        if came.result is not None and not is_asking(came):
+    askers = [(one, exchange) for one, exchange in pairs if is_asking(exchange)][:_MAX_ASKERS]
+    for (method, params), exchange in pairs:
+        if exchange.result is not None and not is_asking(exchange):
             more = {"inputResponses": {EXTRA: {"action": "accept"}}}
             await _send(client, (method, {**params, **more}), "unasked")
             break
     await asyncio.gather(*(_pursue(client, *asker) for asker in askers))
     await _present_elsewhere(client, askers)
-    for one, came in askers:
-        if _has_tools(came):
-            await _follow(client, one, "tool-use", MOST_TURNS)
+    for one, exchange in askers:
+        if _has_tools(exchange):
+            await _follow(client, one, "tool-use", MAX_TURNS)
             break
     if askers:
         await client.fence()
 
 
-async def _pursue(client: ProbeClient, one: Wanted, came: Exchange) -> None:
-    await _follow(client, one, "follow", _MOST_ROUNDS)
+async def _pursue(client: ProbeClient, one: MethodCall, exchange: Exchange) -> None:
+    await _follow(client, one, "follow", _MAX_ROUNDS)
     for variant, make in _RETRIES.items():
-        if make(input_requests(came), _state_of(came)) is None:
+        if make(input_requests(exchange), _state_of(exchange)) is None:
             continue
-        # A state may be good for one use only.
+        # A state may be valid for one use only.
         again = await _ask(client, one)
         answers = make(input_requests(again), _state_of(again))
         if is_asking(again) and answers is not None:
@@ -85,32 +85,34 @@ async def _pursue(client: ProbeClient, one: Wanted, came: Exchange) -> None:
         await _ask(client, one)
 
 
-async def _follow(client: ProbeClient, one: Wanted, variant: str, most: int) -> None:
+async def _follow(client: ProbeClient, one: MethodCall, variant: str, most: int) -> None:
     method, params = one
     reply = REPLIES.get(variant, accept)
-    came = await _ask(client, one)
+    exchange = await _ask(client, one)
     for _ in range(most):
-        if not is_asking(came):
+        if not is_asking(exchange):
             return
-        answers = {"inputResponses": _answers(came, reply), **_state_of(came)}
-        came = await _send(client, (method, {**params, **answers}), variant)
+        answers = {"inputResponses": _answers(exchange, reply), **_state_of(exchange)}
+        exchange = await _send(client, (method, {**params, **answers}), variant)
 
 
-async def _present_elsewhere(client: ProbeClient, askers: list[tuple[Wanted, Exchange]]) -> None:
-    """The state of one request with another one that asks as well."""
-    for one, came in askers:
+async def _present_elsewhere(
+    client: ProbeClient, askers: list[tuple[MethodCall, Exchange]]
+) -> None:
+    """Send the state of one request with another request that also requires input."""
+    for one, exchange in askers:
         for other in _others(client, one, [wanted for wanted, _ in askers]):
-            state = _state_of(came)
+            state = _state_of(exchange)
             there = await _ask(client, other)
             if state and is_asking(there):
-                given = {**_answers(came, accept), **_answers(there, accept)}
+                given = {**_answers(exchange, accept), **_answers(there, accept)}
                 answers = {"inputResponses": given, **state}
                 await _send(client, (other[0], {**other[1], **answers}), "elsewhere")
                 return
 
 
-def _others(client: ProbeClient, one: Wanted, askers: list[Wanted]) -> list[Wanted]:
-    """Other requests that ask, and the same one with other arguments."""
+def _others(client: ProbeClient, one: MethodCall, askers: list[MethodCall]) -> list[MethodCall]:
+    """Other requests that require input, and the same one with other arguments."""
     method, params = one
     found = [other for other in askers if other != one]
     for tool in client.callable_tools() if method == "tools/call" else ():
@@ -123,28 +125,28 @@ def _others(client: ProbeClient, one: Wanted, askers: list[Wanted]) -> list[Want
     return found[:3]
 
 
-async def _ask(client: ProbeClient, one: Wanted) -> Exchange:
+async def _ask(client: ProbeClient, one: MethodCall) -> Exchange:
     return await _send(client, one, "ask")
 
 
 async def _send(
-    client: ProbeClient, one: Wanted, variant: str, declared: dict[str, Any] | None = None
+    client: ProbeClient, one: MethodCall, variant: str, declared: dict[str, Any] | None = None
 ) -> Exchange:
     able = _everything(client.revision) if declared is None else declared
     return await client.request(*one, variant=variant, meta={keys.CLIENT_CAPABILITIES: able})
 
 
 def _everything(revision: Revision) -> dict[str, Any]:
-    """Everything that can be asked for; without extensions, which answer in other ways."""
-    declared = capabilities_of(Persona.CAPABLE, revision)
+    """All capabilities except extensions, which change the results."""
+    declared = capabilities_of(ClientProfile.FULL, revision)
     return {name: value for name, value in declared.items() if name != "extensions"}
 
 
 # -- retries ---------------------------------------------------------------------------------------
 
 
-def _answers(came: Exchange, reply: Any) -> Answers:
-    return _replies(input_requests(came), reply)
+def _answers(exchange: Exchange, reply: Any) -> Answers:
+    return _replies(input_requests(exchange), reply)
 
 
 def _replies(asked: Mapping[str, Any], reply: Any) -> Answers:
@@ -157,15 +159,15 @@ def _replies(asked: Mapping[str, Any], reply: Any) -> Answers:
     return found
 
 
-def _state_of(came: Exchange) -> dict[str, Any]:
-    state = (came.result or {}).get("requestState")
+def _state_of(exchange: Exchange) -> dict[str, Any]:
+    state = (exchange.result or {}).get("requestState")
     return {"requestState": state} if isinstance(state, str) else {}
 
 
-def _has_tools(came: Exchange) -> bool:
+def _has_tools(exchange: Exchange) -> bool:
     return any(
         is_tool_sampling(asked.get("method"), asked.get("params"))
-        for asked in input_requests(came).values()
+        for asked in input_requests(exchange).values()
         if isinstance(asked, dict)
     )
 
@@ -174,7 +176,7 @@ def _asks_for(asked: Mapping[str, Any], *methods: str) -> bool:
     return any(isinstance(one, dict) and one.get("method") in methods for one in asked.values())
 
 
-# Makes the members of a retry from what was asked and the state; None where it means nothing.
+# Makes the members of a retry from the input requests and the state; None if it does not apply.
 Retry = Callable[[Mapping[str, Any], dict[str, Any]], Answers | None]
 
 
@@ -214,7 +216,7 @@ def _forging(forge: Callable[[str], str]) -> Retry:
 
 
 def _flip(text: str) -> str:
-    """Another letter in the middle: the last one of base64 may carry bits that nobody reads."""
+    """Change a character in the middle: the last one of base64 may have unused bits."""
     middle = len(text) // 2
     return text[:middle] + ("A" if text[middle : middle + 1] != "A" else "B") + text[middle + 1 :]
 

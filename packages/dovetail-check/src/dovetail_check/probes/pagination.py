@@ -15,7 +15,7 @@ NO_CURSOR = "dovetail-check-no-such-cursor"
 
 @probe("cursors")
 async def use_cursors(client: ProbeClient) -> None:
-    """invalid/...: a cursor that nobody gave out. again/...: one that was, used twice."""
+    """invalid/...: an unknown cursor. again/...: a valid cursor, used twice."""
     mine = [(method, member) for needed, method, member, _ in LISTS if client.has(needed)]
     await asyncio.gather(
         *(

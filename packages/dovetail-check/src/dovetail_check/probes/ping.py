@@ -17,6 +17,6 @@ async def ping(client: ProbeClient) -> None:
 
 
 @probe("removed-ping", era=Family.MODERN)
-async def ping_where_it_is_gone(client: ProbeClient) -> None:
-    """A method that the era no longer has."""
+async def ping_after_removal(client: ProbeClient) -> None:
+    """ping, which the modern era does not have."""
     await client.request("ping")

@@ -6,7 +6,7 @@ import asyncio
 
 from dovetail.spec import keys
 from dovetail.spec.revisions import Family
-from dovetail_check.calls import fitting_calls
+from dovetail_check.calls import valid_calls
 from dovetail_check.probe_client import GRACE, ProbeClient
 from dovetail_check.probing import probe
 
@@ -14,9 +14,9 @@ __all__: list[str] = []
 
 
 @probe("progress", needs="tools")
-async def ask_for_progress(client: ProbeClient) -> None:
-    """string-token, number-token: what may be called, with a token of each kind."""
-    calls = fitting_calls(client)
+async def request_progress(client: ProbeClient) -> None:
+    """string-token, number-token: tool calls with a token of each type."""
+    calls = valid_calls(client)
     await asyncio.gather(
         *(
             client.request("tools/call", call, meta={keys.PROGRESS_TOKEN: token}, variant=variant)
@@ -29,17 +29,17 @@ async def ask_for_progress(client: ProbeClient) -> None:
     )
 
 
-# How often the state of a task is asked for before it is left alone.
-_MOST_POLLS = 20
+# The maximum number of polls for one task.
+_MAX_POLLS = 20
 
 
 @probe("task-progress", needs="tasks.requests.tools.call", era=Family.LEGACY)
-async def ask_for_progress_of_a_task(client: ProbeClient) -> None:
-    """task: one tool that may be called as a task, with a token. poll: until it is over."""
+async def request_progress_of_a_task(client: ProbeClient) -> None:
+    """task: one call as a task, with a token. poll: until the task has ended."""
     if not client.revision.tasks:
-        # Some servers declare tasks at every revision; to use them there would be our fault.
+        # Some servers declare tasks at every revision, but only this one allows their use.
         return
-    for call in fitting_calls(client):
+    for call in valid_calls(client):
         if not _may_be_a_task(client, call["name"]):
             continue
         token = {keys.PROGRESS_TOKEN: "dovetail-check-task"}
@@ -60,10 +60,10 @@ def _may_be_a_task(client: ProbeClient, name: str) -> bool:
 
 
 async def _poll(client: ProbeClient, id: str) -> None:
-    for _ in range(_MOST_POLLS):
+    for _ in range(_MAX_POLLS):
         polled = await client.request("tasks/get", {"taskId": id}, variant="poll")
         if (polled.result or {}).get("status") not in ("working", "input_required"):
             break
-        await client.line.linger(GRACE / 3)
+        await client.connection.keep_listening(GRACE / 3)
     await client.fence()
-    await client.line.linger(GRACE)
+    await client.connection.keep_listening(GRACE)

@@ -11,12 +11,12 @@ from dovetail_check.probing import probe
 __all__: list[str] = []
 
 NO_SUCH_PROMPT = "dovetail-check-no-such-prompt"
-MOST_PROMPTS = 6
+MAX_PROMPTS = 6
 
 
 @probe("get-prompts", needs="prompts")
 async def get_prompts(client: ProbeClient) -> None:
-    """Get some prompts, with a text for each argument they require."""
+    """Get some prompts, with a string for each required argument."""
     await asyncio.gather(
         *(
             client.request(
@@ -26,22 +26,22 @@ async def get_prompts(client: ProbeClient) -> None:
                     "arguments": dict.fromkeys(_required(prompt), "sample"),
                 },
             )
-            for prompt in _named(client)[:MOST_PROMPTS]
+            for prompt in _named(client)[:MAX_PROMPTS]
         )
     )
 
 
 @probe("prompt-refusals", needs="prompts")
-async def get_what_is_refused(client: ProbeClient) -> None:
-    """unknown: no such prompt. missing: without required arguments. wrong-type: an array."""
+async def get_invalid_prompts(client: ProbeClient) -> None:
+    """unknown: an unknown prompt. missing: no required arguments. wrong-type: an array."""
     gets: list[tuple[str, dict[str, Any]]] = [
         ("unknown", {"name": NO_SUCH_PROMPT, "arguments": {}})
     ]
-    for prompt in [prompt for prompt in _named(client) if _required(prompt)][:MOST_PROMPTS]:
-        fitting: dict[str, Any] = dict.fromkeys(_required(prompt), "sample")
-        spoiled = {**fitting, _required(prompt)[0]: ["dovetail-check"]}
+    for prompt in [prompt for prompt in _named(client) if _required(prompt)][:MAX_PROMPTS]:
+        valid: dict[str, Any] = dict.fromkeys(_required(prompt), "sample")
+        invalid = {**valid, _required(prompt)[0]: ["dovetail-check"]}
         gets.append(("missing", {"name": prompt["name"], "arguments": {}}))
-        gets.append(("wrong-type", {"name": prompt["name"], "arguments": spoiled}))
+        gets.append(("wrong-type", {"name": prompt["name"], "arguments": invalid}))
     await asyncio.gather(
         *(client.request("prompts/get", params, variant=fault) for fault, params in gets)
     )

@@ -14,7 +14,7 @@ from dovetail_check.probing import Order, probe
 
 __all__: list[str] = []
 
-MOST_READ = 6
+MAX_READ = 6
 
 _MALFORMED: dict[str, dict[str, Any]] = {
     "malformed/missing": {},
@@ -24,10 +24,10 @@ _MALFORMED: dict[str, dict[str, Any]] = {
     "malformed/long": {"uri": "dovetail-check-none://" + "x" * 10_000},
 }
 
-# A file that every Linux has, with nothing in it that anybody would hide.
+# A file that every Linux system has, without sensitive contents.
 CANARY = "etc/os-release"
 _UP = "../" * 12
-_CLIMBS = {
+_TRAVERSALS = {
     "dots": _UP + CANARY,
     "encoded-dots": _UP.replace("..", "%2e%2e") + CANARY,
     "encoded-slashes": (_UP + CANARY).replace("/", "%2f"),
@@ -36,18 +36,18 @@ _CLIMBS = {
 
 @probe("read-resources", needs="resources")
 async def read_resources(client: ProbeClient) -> None:
-    """Read some of what is listed."""
+    """Read some of the listed resources."""
     await asyncio.gather(
-        *(client.request("resources/read", {"uri": uri}) for uri in _uris(client)[:MOST_READ])
+        *(client.request("resources/read", {"uri": uri}) for uri in _uris(client)[:MAX_READ])
     )
 
 
 @probe("resource-refusals", needs="resources")
-async def read_what_is_not_there(client: ProbeClient) -> None:
+async def read_unknown_resources(client: ProbeClient) -> None:
     """Reads that must fail.
 
-    unknown/scheme: a scheme that nobody has. unknown/listed-scheme: a scheme of the list, if no
-    template could match it. malformed/...: no URI.
+    unknown/scheme: an unknown scheme. unknown/listed-scheme: a scheme of the list, if no template
+    could match it. malformed/...: not a URI.
     """
     reads: dict[str, dict[str, Any]] = {"unknown/scheme": {"uri": NO_SUCH_URI}, **_MALFORMED}
     schemes = {urlsplit(uri).scheme for uri in _uris(client) if "://" in uri}
@@ -62,18 +62,18 @@ async def read_what_is_not_there(client: ProbeClient) -> None:
 
 
 @probe("traversal", needs="resources", era=Family.MODERN, order=Order.ROUGH)
-async def climb_out_of_a_folder(client: ProbeClient) -> None:
-    """Only where file: resources are served.
+async def try_path_traversal(client: ProbeClient) -> None:
+    """Only if the server has file: resources.
 
-    direct: a harmless file of the system by its own URI. dots, encoded-dots, encoded-slashes:
-    the same file by climbing out of what is served.
+    direct: a harmless system file by its own URI. dots, encoded-dots, encoded-slashes: the same
+    file by path traversal from the served folder.
     """
     folders = _folders(client)
-    # On the machine of somebody else it would look like an attack.
-    if not folders or client.at.policy.calls == "none":
+    # On a foreign machine it would look like an attack.
+    if not folders or client.context.policy.calls == "none":
         return
     reads = {"direct": f"file:///{CANARY}"}
-    reads |= {name: folders[0] + climb for name, climb in _CLIMBS.items()}
+    reads |= {name: folders[0] + traversal for name, traversal in _TRAVERSALS.items()}
     await asyncio.gather(
         *(
             client.request("resources/read", {"uri": uri}, variant=name)
@@ -84,7 +84,7 @@ async def climb_out_of_a_folder(client: ProbeClient) -> None:
 
 @probe("subscribe", needs="resources.subscribe", era=Family.LEGACY)
 async def subscribe_and_unsubscribe(client: ProbeClient) -> None:
-    """Variants subscribe and unsubscribe, of a resource that is listed."""
+    """subscribe, unsubscribe: for a listed resource."""
     for uri in _uris(client)[:1]:
         await client.request("resources/subscribe", {"uri": uri}, variant="subscribe")
         await client.request("resources/unsubscribe", {"uri": uri}, variant="unsubscribe")
@@ -101,7 +101,7 @@ def _templates(client: ProbeClient) -> list[str]:
 
 
 def _folders(client: ProbeClient) -> list[str]:
-    """What stands before the part of a file: URI that a client may choose."""
+    """The fixed prefixes of file: URIs."""
     templated = [
         template.partition("{")[0]
         for template in _templates(client)

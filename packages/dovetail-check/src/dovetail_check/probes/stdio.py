@@ -1,4 +1,4 @@
-"""basic/transports, stdio: what needs a question; the rest is read off whatever a process says."""
+"""basic/transports, stdio: rules that need their own requests; others read all traffic."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from dovetail_check.probing import probe
 
 __all__: list[str] = []
 
-# Letters of two, three and four bytes.
+# Characters of two, three and four bytes in UTF-8.
 NON_ASCII_ID = "dovetail-check-\u017elu\u0165-\u6f22\u5b57-\U0001f54a"
 CANCELLED_ID = "dovetail-check-cancelled"
-_PATIENCE = 2.0
+_TIMEOUT = 2.0
 
 
 @probe("non-ascii")
-async def send_letters_of_many_bytes(client: ProbeClient) -> None:
-    """A request whose id, to be echoed, is not ASCII."""
+async def send_a_non_ascii_id(client: ProbeClient) -> None:
+    """A request whose id is not ASCII; the response must repeat it."""
     method = "server/discover" if client.is_modern else "ping"
-    await client.request(method, id=NON_ASCII_ID, timeout=_PATIENCE + client.at.slack)
+    await client.request(method, id=NON_ASCII_ID, timeout=_TIMEOUT + client.context.extra_timeout)
 
 
 @probe("cancel-listen", era=Family.MODERN, transports=("stdio",))
 async def cancel_a_subscription(client: ProbeClient) -> None:
-    """Listen, cancel it, and see whether it is over; two fences stand behind the cancellation."""
+    """Listen, cancel the subscription, and send two fence requests to detect late messages."""
     wanted = {"notifications": {"toolsListChanged": True}}
-    await client.request("subscriptions/listen", wanted, id=CANCELLED_ID, holds=True)
+    await client.request("subscriptions/listen", wanted, id=CANCELLED_ID, keep_open=True)
     told = {"requestId": CANCELLED_ID, "reason": "a check"}
     await client.notify("notifications/cancelled", told, variant="cancelled")
     for _ in range(2):

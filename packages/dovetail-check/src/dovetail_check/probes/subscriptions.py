@@ -6,41 +6,43 @@ import asyncio
 from typing import Any
 
 from dovetail.spec.revisions import Family
-from dovetail_check.askers import may_ask
 from dovetail_check.exchanges import Exchange
 from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probing import probe
+from dovetail_check.server_requests import triggering_requests
 
 __all__: list[str] = []
 
 TEXT_ID = "dovetail-check-subscription"
 _LISTEN = "subscriptions/listen"
 _LISTS = ("toolsListChanged", "promptsListChanged", "resourcesListChanged")
-_MOST_URIS = 3
-# Seconds that an acknowledgement may take, and how often to look for it.
-_PATIENCE = 2.0
-_GLANCE = 0.01
+_MAX_URIS = 3
+# Seconds to wait for an acknowledgement, and between two polls.
+_TIMEOUT = 2.0
+_POLL_INTERVAL = 0.01
 _OVER = ("ended", "failed", "closed", "silence")
 
 
 @probe("subscriptions", era=Family.MODERN)
 async def listen_to_changes(client: ProbeClient) -> None:
-    """Streams that stay open for as long as the line does.
+    """Streams that stay open for as long as the connection.
 
-    everything: all types and some resources. text-id: the same, with an id that is a text.
-    nothing: an empty filter. calls: what may be called meanwhile, which may change something.
-    removed/...: resources/subscribe and its opposite.
+    everything: all types and some resources. text-id: the same with a string id. nothing: an empty
+    filter. calls: tool calls meanwhile, which may change something. removed/...:
+    resources/subscribe and resources/unsubscribe.
     """
     uris = [item["uri"] for item in client.catalogue.resources if isinstance(item.get("uri"), str)]
     everything: dict[str, Any] = dict.fromkeys(_LISTS, True)
-    everything["resourceSubscriptions"] = uris[:_MOST_URIS]
+    everything["resourceSubscriptions"] = uris[:_MAX_URIS]
     opened = [
         await _listen(client, everything, "everything"),
         await _listen(client, everything, "text-id", TEXT_ID),
         await _listen(client, {}, "nothing"),
     ]
-    await asyncio.gather(*(_hear(exchange) for exchange in opened))
-    await asyncio.gather(*(client.request(*one, variant="calls") for one in may_ask(client)))
+    await asyncio.gather(*(_wait_for_message(exchange) for exchange in opened))
+    await asyncio.gather(
+        *(client.request(*one, variant="calls") for one in triggering_requests(client))
+    )
     for method in ("resources/subscribe", "resources/unsubscribe"):
         params = {"uri": uris[0] if uris else "dovetail-check-none://resource"}
         await client.request(method, params, variant=f"removed/{method}")
@@ -51,13 +53,18 @@ async def _listen(
 ) -> Exchange:
     params = {"notifications": wanted}
     return await client.request(
-        _LISTEN, params, variant=variant, id=id, holds=True, timeout=_PATIENCE + client.at.slack
+        _LISTEN,
+        params,
+        variant=variant,
+        id=id,
+        keep_open=True,
+        timeout=_TIMEOUT + client.context.extra_timeout,
     )
 
 
-async def _hear(exchange: Exchange) -> None:
+async def _wait_for_message(exchange: Exchange) -> None:
     """Wait for the first message of a stream."""
-    for _ in range(round(_PATIENCE / _GLANCE)):
-        if exchange.heard or any(frame.kind in _OVER for frame in exchange.replies):
+    for _ in range(round(_TIMEOUT / _POLL_INTERVAL)):
+        if exchange.incoming or any(frame.kind in _OVER for frame in exchange.replies):
             return
-        await asyncio.sleep(_GLANCE)
+        await asyncio.sleep(_POLL_INTERVAL)

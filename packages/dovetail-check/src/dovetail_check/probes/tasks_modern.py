@@ -1,7 +1,7 @@
 """The extension io.modelcontextprotocol/tasks (SEP-2663).
 
-The server decides which calls become tasks, so every tool that may be called is called. What has
-not ended is cancelled.
+The server decides which calls become tasks, so every tool that the policy allows is called. Tasks
+that do not end are cancelled.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 
 from dovetail.spec import keys
 from dovetail.spec.revisions import Family
-from dovetail_check.calls import fitting_calls
+from dovetail_check.calls import valid_calls
+from dovetail_check.client_profiles import ClientProfile, capabilities_of
 from dovetail_check.exchanges import Exchange
-from dovetail_check.personas import Persona, capabilities_of
 from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probing import probe
 from dovetail_check.replies import accept, answer_input
@@ -29,20 +29,20 @@ from dovetail_check.task_traffic import (
 
 __all__ = ["EXTRA_KEY"]
 
-# Under this key nobody asked anything.
+# A key without an input request.
 EXTRA_KEY = "dovetail-check-extra"
-_MOST_CALLS = 20
-_MOST_TASKS = 5
-# Seconds: as long as tasks are waited for, and between two looks at one.
-_PATIENCE = 2.0
+_MAX_CALLS = 20
+_MAX_TASKS = 5
+# Seconds to wait for tasks, and limits for the time between two polls.
+_TIMEOUT = 2.0
 _SHORTEST, _LONGEST = 0.05, 1.0
 _LISTENING = 1.0
 _METHODS = ("tasks/get", "tasks/update", "tasks/cancel")
 
 
 def _declared(client: ProbeClient, *, extension: bool) -> dict[str, Any]:
-    """The metadata of a client that can be asked for everything, and may know tasks."""
-    able = capabilities_of(Persona.CAPABLE, client.revision)
+    """`_meta` of a client with all capabilities, with or without the extension."""
+    able = capabilities_of(ClientProfile.FULL, client.revision)
     if not extension:
         able = {name: value for name, value in able.items() if name != "extensions"}
     return {keys.CLIENT_CAPABILITIES: able}
@@ -50,21 +50,21 @@ def _declared(client: ProbeClient, *, extension: bool) -> dict[str, Any]:
 
 @probe("extension-tasks", era=Family.MODERN)
 async def call_tools_that_become_tasks(client: ProbeClient) -> None:
-    """Calls of a client that knows tasks, and what becomes of them.
+    """Calls of a client with the extension, and requests about the tasks that they create.
 
-    removed/tasks/result: gone with the extension. create: the calls. Of what becomes a task:
-    get, listen (the first), poll until its end, update/extra and update where it asks,
-    cancel/ended, get/last; or cancel/running where it does not end. stopped: a call that is
+    removed/tasks/result: a method that the extension does not have. create: the calls. For each
+    task: get, listen (the first), poll until its end, update/extra and update if it requires
+    input, cancel/ended, get/last; or cancel/running if it does not end. stopped: a call that is
     cancelled at once. plain: the same calls without the extension, and with-param: with the
-    parameter that asked for a task before. unknown/METHOD: an id that nobody gave out.
-    undeclared/METHOD: without the extension. name-mismatch: the header names another task (HTTP).
+    `task` parameter of 2025-11-25. unknown/METHOD: an unknown id. undeclared/METHOD: without the
+    extension. name-mismatch: the header names another task (HTTP).
     """
     able = _declared(client, extension=True)
     params = {"taskId": NO_SUCH_TASK}
     await client.request("tasks/result", params, meta=able, variant="removed/tasks/result")
-    if not offers_extension(client.at.capabilities):
+    if not offers_extension(client.context.capabilities):
         return
-    calls = fitting_calls(client, _MOST_CALLS)
+    calls = valid_calls(client, _MAX_CALLS)
     answers = await asyncio.gather(
         *(
             _call(client, call, "create", token=f"dovetail-check-x{n}")
@@ -73,20 +73,20 @@ async def call_tools_that_become_tasks(client: ProbeClient) -> None:
     )
     made = [
         (call, id)
-        for call, came in zip(calls, answers, strict=True)
-        if (id := id_of(came)) is not None
+        for call, exchange in zip(calls, answers, strict=True)
+        if (id := id_of(exchange)) is not None
     ]
     await asyncio.gather(
         *(_ask(client, method, NO_SUCH_TASK, f"unknown/{method}") for method in _METHODS),
         *(_follow(client, id, listens=index == 0) for index, (_, id) in enumerate(made)),
         *(_stop(client, call) for call, _ in made[:1]),
-        *(_call_plainly(client, call) for call, _ in made[:_MOST_TASKS]),
+        *(_call_plainly(client, call) for call, _ in made[:_MAX_TASKS]),
         _misuse(client, [*(id for _, id in made), NO_SUCH_TASK][0]),
     )
 
 
 def _wait(client: ProbeClient) -> float:
-    return min(_PATIENCE, client.at.timeout)
+    return min(_TIMEOUT, client.context.timeout)
 
 
 async def _call(
@@ -109,31 +109,32 @@ async def _ask(
 
 
 async def _follow(client: ProbeClient, id: str, *, listens: bool) -> None:
-    """One task to its end."""
-    came = await _ask(client, "tasks/get", id, "get")
+    """Follow one task to its end."""
+    exchange = await _ask(client, "tasks/get", id, "get")
     if listens:
         await _listen(client, id, "listen", extension=True)
-    until = time.monotonic() + _PATIENCE
+    until = time.monotonic() + _TIMEOUT
     answered: set[str] = set()
-    while not is_over(came) and came.result is not None and time.monotonic() < until:
-        await _answer(client, id, came, answered)
-        await client.line.linger(_interval(came))
-        came = await _ask(client, "tasks/get", id, "poll")
-    await _ask(client, "tasks/cancel", id, "cancel/ended" if is_over(came) else "cancel/running")
+    while not is_over(exchange) and exchange.result is not None and time.monotonic() < until:
+        await _answer(client, id, exchange, answered)
+        await client.connection.keep_listening(_interval(exchange))
+        exchange = await _ask(client, "tasks/get", id, "poll")
+    variant = "cancel/ended" if is_over(exchange) else "cancel/running"
+    await _ask(client, "tasks/cancel", id, variant)
     await _ask(client, "tasks/get", id, "get/last")
 
 
-def _interval(came: Exchange) -> float:
-    """How long the server wants to be left alone, within reason."""
-    wanted = (task_in(came) or {}).get("pollIntervalMs")
+def _interval(exchange: Exchange) -> float:
+    """The poll interval that the server suggests, within limits."""
+    wanted = (task_in(exchange) or {}).get("pollIntervalMs")
     if isinstance(wanted, bool) or not isinstance(wanted, int | float):
         return _SHORTEST
     return max(min(wanted, 1000 * _LONGEST) / 1000, _SHORTEST)
 
 
-async def _answer(client: ProbeClient, id: str, came: Exchange, answered: set[str]) -> None:
-    """Answer what a task asks and has not been told yet."""
-    answers = dict(_answers(came, answered))
+async def _answer(client: ProbeClient, id: str, exchange: Exchange, answered: set[str]) -> None:
+    """Answer the input requests of a task that were not answered before."""
+    answers = dict(_answers(exchange, answered))
     if not answers:
         return
     if not answered:
@@ -143,8 +144,8 @@ async def _answer(client: ProbeClient, id: str, came: Exchange, answered: set[st
     await _ask(client, "tasks/update", id, "update", answers=answers)
 
 
-def _answers(came: Exchange, answered: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    asked = (came.result or {}).get("inputRequests")
+def _answers(exchange: Exchange, answered: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    asked = (exchange.result or {}).get("inputRequests")
     for key, question in asked.items() if isinstance(asked, dict) else ():
         if key in answered or not isinstance(question, dict):
             continue
@@ -163,8 +164,8 @@ async def _stop(client: ProbeClient, call: dict[str, Any]) -> None:
 async def _call_plainly(client: ProbeClient, call: dict[str, Any]) -> None:
     meta = _declared(client, extension=False)
     timeout = _wait(client)
-    came = await client.request("tools/call", call, meta=meta, variant="plain", timeout=timeout)
-    if came.answer is not None:
+    exchange = await client.request("tools/call", call, meta=meta, variant="plain", timeout=timeout)
+    if exchange.answer is not None:
         params = {**call, "task": {"ttl": 60_000}}
         await client.request("tools/call", params, meta=meta, variant="with-param", timeout=timeout)
 
@@ -174,7 +175,7 @@ async def _misuse(client: ProbeClient, id: str) -> None:
         await _ask(client, method, id, f"undeclared/{method}", extension=False)
     await _listen(client, id, "undeclared/listen", extension=False)
     if client.is_http and id != NO_SUCH_TASK:
-        # The other id is not of a task either, so that nothing can be found under it.
+        # The other id is also unknown, so the server cannot find a task for it.
         await _ask(
             client, "tasks/get", id, "name-mismatch", headers={"Mcp-Name": "dovetail-check-other"}
         )
@@ -186,6 +187,6 @@ async def _listen(client: ProbeClient, id: str, variant: str, *, extension: bool
         {"notifications": {"taskIds": [id]}},
         meta=_declared(client, extension=extension),
         variant=variant,
-        holds=True,
+        keep_open=True,
         timeout=_LISTENING,
     )

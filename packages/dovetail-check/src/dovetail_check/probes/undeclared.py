@@ -1,4 +1,4 @@
-"""Methods of capabilities that the server did not declare: what is offered must be declared."""
+"""Requests for methods of capabilities that the server did not declare."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ NO_SUCH_URI = "dovetail-check-none://no/such/resource"
 
 
 @probe("undeclared")
-async def ask_for_what_is_not_declared(client: ProbeClient) -> None:
-    """One request for each such capability; the variant is the method."""
+async def request_undeclared_methods(client: ProbeClient) -> None:
+    """One request for each undeclared capability; the variant is the method."""
     known = methods_at(client.revision)
     await asyncio.gather(
         *(

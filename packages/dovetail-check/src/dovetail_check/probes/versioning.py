@@ -1,4 +1,4 @@
-"""basic/versioning, and what basic/index says of statelessness and of `_meta` of requests."""
+"""basic/versioning; statelessness and `_meta` of requests in basic/index."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail.spec import keys
 from dovetail.spec.revisions import Family
-from dovetail_check.personas import CLIENT_INFO
+from dovetail_check.client_profiles import CLIENT_INFO
 from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probes.walk import LISTS, walk_all
 from dovetail_check.probing import probe
@@ -18,8 +18,8 @@ NO_SUCH_VERSION = "1900-01-01"
 
 
 @probe("strange-version", era=Family.MODERN)
-async def ask_in_a_version_that_never_was(client: ProbeClient) -> None:
-    """discover, list: both say the version in header and body alike."""
+async def send_an_unknown_version(client: ProbeClient) -> None:
+    """discover, list: an unknown version in header and body."""
     meta = {keys.PROTOCOL_VERSION: NO_SUCH_VERSION}
     headers = {"MCP-Protocol-Version": NO_SUCH_VERSION}
     methods = {"discover": "server/discover", "list": _list_method(client)}
@@ -28,8 +28,8 @@ async def ask_in_a_version_that_never_was(client: ProbeClient) -> None:
 
 
 @probe("envelope", era=Family.MODERN)
-async def leave_out_what_must_be_said(client: ProbeClient) -> None:
-    """none: no `_meta` at all. no-version, no-capabilities: one of its members is missing."""
+async def omit_required_meta(client: ProbeClient) -> None:
+    """none: no `_meta`. no-version, no-capabilities: one of its members is missing."""
     method = "server/discover"
     await client.request(method, {}, envelope=False, variant="none")
     await client.request(method, {}, meta={keys.PROTOCOL_VERSION: None}, variant="no-version")
@@ -39,8 +39,8 @@ async def leave_out_what_must_be_said(client: ProbeClient) -> None:
 
 
 @probe("many-clients", era=Family.MODERN)
-async def be_many_at_once(client: ProbeClient) -> None:
-    """The same list, all at once, each time as somebody else: nobody, us, other, long."""
+async def act_as_several_clients(client: ProbeClient) -> None:
+    """The same list concurrently with different clientInfo: nobody, us, other, long."""
     method = _list_method(client)
     clients: dict[str, Any] = {
         "us": CLIENT_INFO,
@@ -50,19 +50,19 @@ async def be_many_at_once(client: ProbeClient) -> None:
     }
     await asyncio.gather(
         *(
-            client.request(method, {}, meta={keys.CLIENT_INFO: client}, variant=name)
-            for name, client in clients.items()
+            client.request(method, {}, meta={keys.CLIENT_INFO: info}, variant=name)
+            for name, info in clients.items()
         )
     )
 
 
-@probe("cold", era=Family.MODERN, apart=True)
-async def begin_in_the_middle(client: ProbeClient) -> None:
-    """first: a list is the first thing asked on a new line. page-one: the same on the old line.
-    page-two: what follows it, on the new one. lists/...: every list there, by member."""
+@probe("cold", era=Family.MODERN, concurrent=True)
+async def start_without_opening(client: ProbeClient) -> None:
+    """first: a list is the first request on a new connection. page-one: the same on the main
+    connection. page-two: the next page, on the new one. lists/...: every list there, by member."""
     method = _list_method(client)
-    async with client.another("cold", opened=False) as fresh:
-        await fresh.request(method, {}, variant="first", timeout=fresh.at.start_timeout)
+    async with client.open_client("cold", opened=False) as fresh:
+        await fresh.request(method, {}, variant="first", timeout=fresh.context.start_timeout)
         page = await client.request(method, {}, variant="page-one")
         cursor = (page.result or {}).get("nextCursor")
         if isinstance(cursor, str):

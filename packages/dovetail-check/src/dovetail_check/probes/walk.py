@@ -1,4 +1,4 @@
-"""Read every list to its end: most other probes and many rules need to know what is there."""
+"""Read every list to its end. Most other probes and many rules need the items."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dovetail_check.probing import Order, probe
 
 __all__ = ["LISTS", "read_list", "walk_all"]
 
-# Beyond this many pages a list is as good as endless.
-MOST_PAGES = 50
+# The maximum number of pages to read.
+MAX_PAGES = 50
 
-# capability, method, member of the result, where the catalogue keeps it
+# capability, method, member of the result, attribute of the catalogue
 LISTS = (
     ("tools", "tools/list", "tools", "tools"),
     ("prompts", "prompts/list", "prompts", "prompts"),
@@ -32,11 +32,11 @@ async def walk_lists(client: ProbeClient) -> None:
 async def read_list(
     client: ProbeClient, method: str, member: str, *, variant: str = ""
 ) -> list[dict[str, Any]]:
-    """Every item of a list, page by page; `variant` is the member where nothing else is said."""
+    """Read all pages of a list and return the items. `variant` defaults to the member."""
     found: list[dict[str, Any]] = []
     cursor: Any = None
     seen: list[Any] = []
-    while len(seen) < MOST_PAGES:
+    while len(seen) < MAX_PAGES:
         params = {} if cursor is None else {"cursor": cursor}
         exchange = await client.request(method, params, variant=variant or member)
         result = exchange.result or {}
@@ -52,7 +52,7 @@ async def read_list(
 
 
 async def walk_all(client: ProbeClient, where: str) -> None:
-    """Read every list that was declared once more, as `where/member`."""
+    """Read every declared list again, with the variant `where/member`."""
     for capability, method, member, _ in LISTS:
         if client.has(capability):
             await read_list(client, method, member, variant=f"{where}/{member}")

@@ -1,4 +1,4 @@
-"""The lists once more, after everything gentle was asked."""
+"""Read the lists again after the gentle probes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dovetail_check.probing import probe
 __all__: list[str] = []
 
 
-# Its page sorts behind the others, so it runs behind their gentle probes.
+# The module sorts last, so this runs after the gentle probes of the others.
 @probe("walk-again", era=Family.MODERN)
 async def walk_lists_again(client: ProbeClient) -> None:
     """same/...: on the same connection; the variant ends in the member. `cold` uses a new one."""

@@ -1,4 +1,4 @@
-"""The formats of a report: each is a function from a Report to text, and nothing else."""
+"""Report formats: each module here has a `render` function from a Report to text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["FORMATS", "format_for", "render"]
 
 Render: TypeAlias = Callable[[Report, FailOn], str]
 
-# Format -> the module here that has its `render`.
+# Format -> module.
 FORMATS = {
     "text": "text",
     "json": "json_form",
@@ -25,8 +25,8 @@ FORMATS = {
     "github": "annotations",
 }
 
-# The end of a file's name -> its format.
-_ENDINGS = {
+# File extension -> format.
+_EXTENSIONS = {
     ".txt": "text",
     ".json": "json",
     ".md": "md",
@@ -39,17 +39,19 @@ _ENDINGS = {
 
 
 def format_for(name: str) -> str:
-    """The format that the name of a file asks for; raises UsageError."""
+    """Return the format for a file name; raises UsageError."""
     suffixes = PurePath(name.lower()).suffixes
-    for ending in ("".join(suffixes[-2:]), "".join(suffixes[-1:])):
-        if ending in _ENDINGS:
-            return _ENDINGS[ending]
-    known = ", ".join(_ENDINGS)
-    raise UsageError(f"-o {name}: no --format before it, and its end is none of {known}")
+    for extension in ("".join(suffixes[-2:]), "".join(suffixes[-1:])):
+        if extension in _EXTENSIONS:
+            return _EXTENSIONS[extension]
+    known = ", ".join(_EXTENSIONS)
+    raise UsageError(
+        f"-o {name}: unknown file extension; use one of {known}, or pass --format before it"
+    )
 
 
 def render(report: Report, format: str, fail_on: FailOn = "must") -> str:
-    """A report in one of the formats; `fail_on` decides what a failure is where one has to say."""
+    """Render a report; `fail_on` selects the failures in formats that have them."""
     module = import_module(f"dovetail_check.reports.{FORMATS[format]}")
     write: Render = module.render
     return write(report, fail_on)

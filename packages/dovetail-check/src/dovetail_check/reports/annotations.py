@@ -1,11 +1,11 @@
-"""Annotations of GitHub Actions: one workflow command per finding, on stdout of a step."""
+"""GitHub Actions annotations: one workflow command per finding."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from dovetail_check.report import FailOn, Report
-from dovetail_check.reports.phrases import coverage_sentence, short_sum, what_was_seen
+from dovetail_check.reports.phrases import coverage_sentence, observed_texts, summary_line
 from dovetail_check.verdicts import Verdict
 
 __all__ = ["render"]
@@ -14,27 +14,27 @@ _COMMANDS = {Verdict.FAIL: "error", Verdict.WARN: "warning", Verdict.INFO: "noti
 
 
 def render(report: Report, fail_on: FailOn = "must") -> str:
-    """Errors, warnings and notices, and a notice with the counts."""
+    """Return workflow commands for all findings, and a notice with the counts."""
     return "\n".join(_commands(report)) + "\n"
 
 
 def _commands(report: Report) -> Iterator[str]:
     for verdict, command in _COMMANDS.items():
-        for row in report.ended(verdict):
-            seen = "; ".join(what_was_seen(row)[:3])
-            text = f"{row.paraphrase}. Seen: {seen} ({row.clause}, {row.url})"
+        for row in report.with_verdict(verdict):
+            seen = "; ".join(observed_texts(row)[:3])
+            text = f"{row.paraphrase}. Observed: {seen} ({row.clause}, {row.url})"
             yield _command(command, f"{row.id} ({row.level})", text)
     for crash in report.crashes:
         command = "error" if crash.counts and not crash.accepted else "notice"
-        yield _command(command, f"died during {crash.probe}", f"{crash.session}: {crash.text}")
+        yield _command(command, f"crashed during {crash.probe}", f"{crash.session}: {crash.text}")
     for difference in report.differences:
         sides = "; ".join(f"{transport}: {text}" for transport, text in difference.sides.items())
         yield _command("notice", f"transports differ: {difference.what}", sides)
     if report.needs_auth:
-        yield _command("error", "needs credentials", report.needs_auth)
+        yield _command("error", "credentials required", report.needs_auth)
     for fault in report.faults:
-        yield _command("error", f"fault of the checker: {fault.where}", fault.error)
-    sentences = [short_sum(report), *map(coverage_sentence, report.coverage)]
+        yield _command("error", f"internal error of the checker: {fault.where}", fault.error)
+    sentences = [summary_line(report), *map(coverage_sentence, report.coverage)]
     yield _command("notice", "MCP compliance", ". ".join(sentences))
 
 

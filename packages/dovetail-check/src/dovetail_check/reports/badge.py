@@ -1,4 +1,4 @@
-"""A badge as SVG: counts, never a grade."""
+"""An SVG badge with counts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dovetail_check.verdicts import Verdict
 
 __all__ = ["render"]
 
-# The advance of DejaVu Sans and Verdana at 11 pixels: narrow, wide, and everything else.
+# Glyph widths of DejaVu Sans and Verdana at 11 pixels: narrow, wide, and all others.
 _NARROW, _WIDE, _USUAL = 4.2, 10.0, 6.9
 _PADDING = 7
 
@@ -31,12 +31,12 @@ _SVG = """\
 
 
 def render(report: Report, fail_on: FailOn = "must") -> str:
-    """The newest revision that was seen, what is broken, and how many rows were judged."""
+    """Return a badge with the newest revision, failures, warnings and tested requirements."""
     name = f"MCP {report.revisions[-1]}" if report.revisions else "MCP"
     failed = sum(row.verdict is Verdict.FAIL for row in report.rows)
     warned = sum(row.verdict is Verdict.WARN for row in report.rows)
-    judged = failed + warned + sum(row.verdict is Verdict.PASS for row in report.rows)
-    counts = f"{failed} failed, {plural(warned, 'warning')}, {judged} rows judged"
+    tested = failed + warned + sum(row.verdict is Verdict.PASS for row in report.rows)
+    counts = f"{failed} failed, {plural(warned, 'warning')}, {tested} tested"
     colour = "#b3261e" if failed else "#8a6100" if warned else "#2b6e3f"
     left_text, right_text = _width(name), _width(counts)
     left, right = left_text + 2 * _PADDING, right_text + 2 * _PADDING

@@ -1,4 +1,4 @@
-"""One page of HTML that needs no network: verdicts stand in it, frames are drawn when asked for."""
+"""A self-contained HTML page. Its script renders frames when a requirement is opened."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from importlib.resources import files
 from dovetail.spec.revisions import find_revision
 from dovetail.wire import codec
 from dovetail_check.report import Coverage, Crash, FailOn, Report, ReportNote, ReportRow, RowFinding
-from dovetail_check.reports.phrases import describe_spoken, plural, what_was_seen
+from dovetail_check.reports.phrases import describe_sessions, observed_texts, plural
 from dovetail_check.verdicts import Verdict
 
 __all__ = ["render"]
 
-# Verdict -> the class of its colour, and the words of its tile.
+# Verdict -> CSS class, and label of its tile.
 _CLASSES = {
     Verdict.FAIL: "fail",
     Verdict.WARN: "warn",
@@ -29,33 +29,33 @@ _CLASSES = {
 _TILES = {
     Verdict.FAIL: "failed",
     Verdict.WARN: "warnings",
-    Verdict.INFO: "undecided",
+    Verdict.INFO: "info",
     Verdict.PASS: "passed",
     Verdict.NOT_OBSERVED: "not observed",
     Verdict.NOT_APPLICABLE: "not applicable",
 }
-# What a row rests on, where it is not a word of the page itself.
+# The basis of a requirement, if it is not a keyword of the page.
 _BASES = {
-    "derived": "a consequence: no sentence says it outright, so it never fails a server alone",
+    "derived": "implied by the specification but not stated, so a violation is only a warning",
     "schema": "the schema of the revision",
     "jsonrpc": "JSON-RPC 2.0",
-    "rfc": "an RFC that the page names",
+    "rfc": "an RFC that the page refers to",
 }
-_TOLD = (Verdict.FAIL, Verdict.WARN, Verdict.INFO)
+_WITH_SUMMARY = (Verdict.FAIL, Verdict.WARN, Verdict.INFO)
 _ORDER = list(_CLASSES)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_PLACE = re.compile(r"\{\{(\w+)\}\}")
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
 def render(report: Report, fail_on: FailOn = "must") -> str:
-    """The whole page."""
+    """Return the page."""
     rows = sorted(report.rows, key=lambda row: _ORDER.index(row.verdict))
     values = {
         "generator": escape(f"{report.tool.name} {report.tool.version}"),
         "title": escape(f"MCP compliance of {report.server or 'a server'}"),
         "style": _resource("page.css"),
         "script": _resource("page.js"),
-        "server": escape(report.server or "A server without a name"),
+        "server": escape(report.server or "Unnamed server"),
         "targets": escape(" and ".join(report.targets)),
         "facts": "".join(f"<div><dt>{n}</dt><dd>{_text(v)}</dd></div>" for n, v in _facts(report)),
         "tiles": "".join(_tiles(report)),
@@ -65,14 +65,14 @@ def render(report: Report, fail_on: FailOn = "must") -> str:
         "area_options": _options(sorted({row.area for row in report.rows}, key=str.lower)),
         "rows": "\n".join(map(_row, rows)),
         "footer": _footer(report),
-        # A script element ends at the first `</`, whatever JSON thinks of it.
+        # A script element ends at the first `</`, also inside a JSON string.
         "frames": codec.encode(report.frames).decode().replace("<", "\\u003c"),
     }
-    return _PLACE.sub(lambda place: values[place[1]], _resource("page.html"))
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], _resource("page.html"))
 
 
 def _text(text: str) -> str:
-    """A text whose dates are not broken across lines."""
+    """Escape a text and keep dates on one line."""
     return _DATE.sub(r'<span class="nb">\g<0></span>', escape(text))
 
 
@@ -81,7 +81,7 @@ def _resource(name: str) -> str:
 
 
 def _facts(report: Report) -> Iterator[tuple[str, str]]:
-    yield "Spoken", describe_spoken(report)
+    yield "Supports", describe_sessions(report)
     yield "Tools called", report.calls
     yield "Checked", f"{report.date[:16].replace('T', ' ')} UTC, {report.seconds:g} s"
 
@@ -99,8 +99,8 @@ def _tiles(report: Report) -> Iterator[str]:
 def _coverage(coverage: Coverage) -> str:
     parts = (
         ("pass", coverage.passed, "passed"),
-        ("fail", coverage.broken, "broken"),
-        ("info", coverage.info, "undecided"),
+        ("fail", coverage.violated, "violated"),
+        ("info", coverage.info, "info"),
         ("attested", coverage.attested, "attested"),
         ("none", coverage.not_observed, "not observed"),
     )
@@ -108,18 +108,18 @@ def _coverage(coverage: Coverage) -> str:
     legend = "".join(f'<li class="{name}">{n} {words}</li>' for name, n, words in parts if n)
     return (
         f'<div class="level"><p><strong>{coverage.level.value.upper()}</strong>: '
-        f"{coverage.outside} of {coverage.rows} rows can be judged from outside, "
-        f"{coverage.applies} apply to this server.</p>"
+        f"{coverage.testable} of {coverage.rows} requirements can be tested from outside, "
+        f"{coverage.applicable} apply to this server.</p>"
         f'<div class="stack" aria-hidden="true">{stack}</div><ul class="legend">{legend}</ul></div>'
     )
 
 
 def _events(report: Report) -> Iterator[str]:
     if report.needs_auth:
-        text = f"{escape(report.needs_auth)}. Only what strangers see was judged."
+        text = f"{escape(report.needs_auth)}. Only unauthenticated access was tested."
         yield f'<section><div class="event bad">{text}</div></section>'
     if report.crashes:
-        yield f"<section><h2>{plural(len(report.crashes), 'death')} of the server</h2>"
+        yield f"<section><h2>{plural(len(report.crashes), 'crash')} of the server</h2>"
         yield from map(_crash, report.crashes)
         yield "</section>"
     if report.differences:
@@ -133,7 +133,7 @@ def _events(report: Report) -> Iterator[str]:
             yield f'<div class="event">{escape(difference.what + at)}<dl>{sides}</dl></div>'
         yield "</section>"
     if report.faults:
-        yield "<section><h2>Faults of the checker</h2>"
+        yield "<section><h2>Internal errors of the checker</h2>"
         for fault in report.faults:
             text = f"{escape(fault.where)}: {escape(fault.error)}"
             yield f'<div class="event bad">{text}<pre>{escape(fault.trace)}</pre></div>'
@@ -142,10 +142,10 @@ def _events(report: Report) -> Iterator[str]:
 
 def _crash(crash: Crash) -> str:
     bad = " bad" if crash.counts and not crash.accepted else ""
-    words = f"<pre>{escape(crash.last_words)}</pre>" if crash.last_words else ""
+    stderr = f"<pre>{escape(crash.stderr_tail)}</pre>" if crash.stderr_tail else ""
     return (
         f'<div class="event{bad}"><strong>{escape(crash.session)}</strong>, during '
-        f"<code>{escape(crash.probe)}</code>: {escape(crash.text)}{words}{_frames(crash.frames)}"
+        f"<code>{escape(crash.probe)}</code>: {escape(crash.text)}{stderr}{_frames(crash.frames)}"
         "</div>"
     )
 
@@ -159,16 +159,16 @@ def _row(row: ReportRow) -> str:
         f'data-area="{escape(row.area)}"><summary>'
         f'<span class="pill {name}">{row.verdict.value}{accepted}</span>'
         f'<span class="id">{escape(row.id)}</span>'
-        f'<span class="what">{escape(row.paraphrase)}{_told(row)}</span>'
+        f'<span class="what">{escape(row.paraphrase)}{_summary(row)}</span>'
         f'<span class="side"><b>{row.level}</b><br><span class="area">{escape(row.area)}</span>'
         f'</span></summary><div class="inside">{_inside(row)}</div></details>'
     )
 
 
-def _told(row: ReportRow) -> str:
-    """What was seen first, where there is something to look into."""
-    seen = what_was_seen(row) if row.verdict in _TOLD else []
-    return f'<span class="told">{escape(seen[0])}</span>' if seen else ""
+def _summary(row: ReportRow) -> str:
+    """The first observation, for verdicts that need attention."""
+    seen = observed_texts(row) if row.verdict in _WITH_SUMMARY else []
+    return f'<span class="observed">{escape(seen[0])}</span>' if seen else ""
 
 
 def _eras(row: ReportRow) -> list[str]:
@@ -180,8 +180,8 @@ def _inside(row: ReportRow) -> str:
     transport = "any transport" if row.transport == "any" else row.transport
     facts = {
         "Clause": f'<a href="{escape(row.url)}" rel="noreferrer">{escape(row.clause)}</a>',
-        "Holds in": _text(f"{', '.join(row.revisions)}, over {transport}"),
-        "Why": escape(row.reason),
+        "Revisions": _text(f"{', '.join(row.revisions)}, over {transport}"),
+        "Reason": escape(row.reason),
         "Basis": _BASES.get(row.basis, ""),
     }
     about = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts.items() if text)
@@ -194,12 +194,12 @@ def _finding(finding: RowFinding) -> str:
     rest = f'<p class="more">{more} of the same kind</p>' if more else ""
     notes = "".join(map(_note, finding.notes))
     head = f"<h3>{escape(finding.session)} {pill}</h3>"
-    return f'<div class="sitting">{head}{notes}{rest}</div>'
+    return f'<div class="session">{head}{notes}{rest}</div>'
 
 
 def _note(note: ReportNote) -> str:
     text = f"<p>{escape(note.text)}</p>" if note.text else ""
-    return f'<div class="note {note.observation.value}">{text}{_frames(note.frames)}</div>'
+    return f'<div class="note {note.observation.name.lower()}">{text}{_frames(note.frames)}</div>'
 
 
 def _frames(numbers: Iterable[int]) -> str:
@@ -217,8 +217,8 @@ def _options(values: Iterable[str]) -> str:
 def _footer(report: Report) -> str:
     tool = report.tool
     return (
-        "<p>A row passes only where it was seen to be kept. What was not seen, does not apply or "
-        "cannot be seen from outside is counted apart, and there is no grade.</p>"
-        f"<p>Made by dovetail {escape(tool.version)}, held against the specification "
+        "<p>A requirement passes only if the server was observed to meet it. Requirements that "
+        "were not observed, do not apply or cannot be tested are counted separately.</p>"
+        f"<p>Made by dovetail {escape(tool.version)}, based on the specification "
         f"({escape(tool.specification)}), inventory {escape(tool.inventory)}.</p>"
     )

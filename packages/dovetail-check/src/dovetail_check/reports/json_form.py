@@ -1,4 +1,4 @@
-"""JSON: the report as it is, and the schema that it keeps (report.schema.json)."""
+"""JSON: the report struct itself, and its JSON Schema (report.schema.json)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["make_schema", "render"]
 
 
 def render(report: Report, fail_on: FailOn = "must") -> str:
-    """Two spaces deep, in an order that stays."""
+    """Return the report as indented JSON with a stable order of keys."""
     return msgspec.json.format(codec.encode(report), indent=2).decode() + "\n"
 
 
 def make_schema() -> dict[str, Any]:
-    """The JSON Schema of a report, from the structs themselves."""
+    """Return the JSON Schema of a report."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Report of dovetail check",

@@ -1,4 +1,4 @@
-"""JUnit XML, for whatever shows test results: one case per row, one suite per area."""
+"""JUnit XML: one test case per requirement, one suite per area."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from itertools import groupby
 from xml.etree import ElementTree
 
 from dovetail_check.report import FAIL_ON, FailOn, Report, ReportRow
-from dovetail_check.reports.phrases import join_sessions, what_was_seen
+from dovetail_check.reports.phrases import join_sessions, observed_texts
 from dovetail_check.verdicts import Observation, Verdict
 
 __all__ = ["render"]
 
-# Characters that XML 1.0 cannot hold in any spelling.
+# Characters that XML 1.0 cannot represent.
 _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_UNSEEN = (Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE, Verdict.NOT_TESTABLE, Verdict.ATTESTED)
+_UNDECIDED = (Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE, Verdict.NOT_TESTABLE, Verdict.ATTESTED)
 
 
 def render(report: Report, fail_on: FailOn = "must") -> str:
-    """A failure is what `fail_on` names; what was not seen is skipped, with the reason."""
+    """Return the XML; `fail_on` selects failures, undecided requirements are skipped."""
     suites = ElementTree.Element("testsuites", name="MCP compliance")
     for area, rows in groupby(
         sorted(report.rows, key=lambda row: row.area), key=lambda row: row.area
@@ -39,12 +39,12 @@ def _add_suite(
     for row in rows:
         name = f"{row.id} ({row.level})"
         case = ElementTree.SubElement(suite, "testcase", classname=f"mcp.{row.area}", name=name)
-        seen = "; ".join(what_was_seen(row))
+        seen = "; ".join(observed_texts(row))
         if row.verdict in FAIL_ON[fail_on] and not row.accepted:
             failure = ElementTree.SubElement(case, "failure", message=_legal(seen))
             failure.set("type", row.verdict.value)
             failure.text = _legal(_describe(row))
-        elif row.verdict in _UNSEEN:
+        elif row.verdict in _UNDECIDED:
             message = f"{row.verdict.value}: {seen}" if seen else row.verdict.value
             ElementTree.SubElement(case, "skipped", message=_legal(message))
         elif row.verdict is not Verdict.PASS:
@@ -54,21 +54,21 @@ def _add_suite(
 
 
 def _describe(row: ReportRow) -> str:
-    said = row.said(Observation.BROKEN) or row.said(Observation.UNSETTLED)
+    notes = row.notes_by_text(Observation.VIOLATED) or row.notes_by_text(Observation.AMBIGUOUS)
     lines = [
-        f"{text} [{join_sessions([sitting for sitting, _ in places])}]"
-        for text, places in said.items()
+        f"{text} [{join_sessions([session for session, _ in places])}]"
+        for text, places in notes.items()
     ]
     return "\n".join([row.paraphrase, row.url, *lines])
 
 
 def _add_events(suites: ElementTree.Element, report: Report, fail_on: FailOn) -> None:
-    suite = ElementTree.SubElement(suites, "testsuite", name="the check itself")
+    suite = ElementTree.SubElement(suites, "testsuite", name="check")
     for crash in report.crashes:
         case = ElementTree.SubElement(suite, "testcase", classname="mcp.crashes", name=crash.id)
         if crash.counts and not crash.accepted and fail_on != "never":
             failure = ElementTree.SubElement(case, "failure", message=_legal(crash.text))
-            failure.text = _legal(crash.last_words)
+            failure.text = _legal(crash.stderr_tail)
     for fault in report.faults:
         case = ElementTree.SubElement(suite, "testcase", classname="mcp.faults", name=fault.where)
         error = ElementTree.SubElement(case, "error", message=_legal(fault.error))
@@ -76,7 +76,7 @@ def _add_events(suites: ElementTree.Element, report: Report, fail_on: FailOn) ->
 
 
 def _add_counts(suites: ElementTree.Element) -> None:
-    """What every reader of the format wants to find in the heads."""
+    """Set the counts that readers of the format expect."""
     kinds = {"failures": "failure", "errors": "error", "skipped": "skipped"}
     for element in (suites, *suites):
         element.set("tests", str(len(list(element.iter("testcase")))))

@@ -1,4 +1,4 @@
-"""Markdown: the document COMPLIANCE.md. Its front matter can be verified later (documents.py)."""
+"""Markdown: COMPLIANCE.md. `dovetail verify` reads its front matter (documents.py)."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from dovetail_check.report import FailOn, Report, ReportRow
 from dovetail_check.reports.phrases import (
     coverage_sentence,
     join_sessions,
-    short_sum,
-    what_was_seen,
+    observed_texts,
+    summary_line,
 )
 from dovetail_check.verdicts import Observation, Verdict
 
 __all__ = ["render"]
 
 _JUDGED = (Verdict.FAIL, Verdict.WARN, Verdict.INFO, Verdict.PASS)
-_BROKEN = (Verdict.FAIL, Verdict.WARN)
-_MOST_FRAMES = 3
+_FINDINGS = (Verdict.FAIL, Verdict.WARN)
+_MAX_FRAMES = 3
 
 
 def render(report: Report, fail_on: FailOn = "must") -> str:
-    """The whole document."""
+    """Return the document."""
     parts = [
         write_front_matter(Claims.of(report)),
         *_opening(report),
         *_findings(report),
         *_areas(report),
         *_attested(report),
-        *_unseen(report),
+        *_untested(report),
         *_differences(report),
         *_faults(report),
         _how_to_read(),
@@ -41,8 +41,8 @@ def render(report: Report, fail_on: FailOn = "must") -> str:
 def _opening(report: Report) -> Iterator[str]:
     yield f"# MCP compliance of {_plain(report.server or 'a server')}"
     yield (
-        f"What the server did when `dovetail check` talked to it on {report.date[:10]}, held "
-        f"against the specification ({report.tool.specification}). Nothing here was typed by hand."
+        f"Results of `dovetail check` on {report.date[:10]}, based on the specification "
+        f"({report.tool.specification}). This file is generated."
     )
     yield "\n".join(
         [
@@ -52,7 +52,7 @@ def _opening(report: Report) -> Iterator[str]:
             f"| Target | {', '.join(_code(target) for target in report.targets)} |",
             f"| Transports | {', '.join(report.transports)} |",
             f"| Eras | {', '.join(report.eras) or 'none'} |",
-            f"| Revisions spoken | {', '.join(report.revisions) or 'none'} |",
+            f"| Revisions supported | {', '.join(report.revisions) or 'none'} |",
             f"| Revisions offered | {', '.join(report.offered)} |",
             f"| Tools called | {_plain(report.calls)} |",
             f"| Checked by | dovetail {report.tool.version}, inventory `{report.tool.inventory}` |",
@@ -61,13 +61,13 @@ def _opening(report: Report) -> Iterator[str]:
     )
     yield "## Summary"
     if report.needs_auth:
-        yield f"{_plain(report.needs_auth)}. Only what strangers see was judged."
-    lines = [short_sum(report), *map(coverage_sentence, report.coverage)]
+        yield f"{_plain(report.needs_auth)}. Only unauthenticated access was tested."
+    lines = [summary_line(report), *map(coverage_sentence, report.coverage)]
     yield "\n".join(f"- {line}." for line in lines)
 
 
 def _findings(report: Report) -> Iterator[str]:
-    rows = [row for row in report.rows if row.verdict in _BROKEN]
+    rows = [row for row in report.rows if row.verdict in _FINDINGS]
     yield "## Findings"
     if not rows and not report.crashes:
         yield "None."
@@ -76,20 +76,20 @@ def _findings(report: Report) -> Iterator[str]:
         yield f"### `{row.id}`: {row.verdict.value}{accepted}"
         yield f"{row.level}, [{row.clause}]({row.url}): {_plain(row.paraphrase)}."
         yield "\n".join(
-            f"- {_plain(text)} ({join_sessions([sitting for sitting, _ in places])})"
-            for text, places in row.said(Observation.BROKEN).items()
+            f"- {_plain(text)} ({join_sessions([session for session, _ in places])})"
+            for text, places in row.notes_by_text(Observation.VIOLATED).items()
         )
     for crash in report.crashes:
         yield f"- {crash.session}, during `{crash.probe}`: {_plain(crash.text)}"
 
 
 def _areas(report: Report) -> Iterator[str]:
-    yield "## Rows that were judged"
+    yield "## Tested requirements"
     for area, rows in _by_area(row for row in report.rows if row.verdict in _JUDGED):
         yield f"### {area[:1].upper()}{area[1:]}"
         yield "\n".join(
             [
-                "| row | verdict | level | clause | what | evidence | date |",
+                "| id | verdict | level | clause | requirement | evidence | date |",
                 "|---|---|---|---|---|---|---|",
                 *(_table_row(report, row) for row in rows),
             ]
@@ -110,10 +110,10 @@ def _table_row(report: Report, row: ReportRow) -> str:
 
 
 def _evidence(row: ReportRow) -> str:
-    """Where it was seen, and the numbers of a few frames."""
+    """The sessions, and the numbers of a few frames."""
     seen = [finding for finding in row.findings if finding.verdict is row.verdict]
     numbers = [n for finding in seen for note in finding.notes for n in note.frames]
-    frames = ", ".join(f"#{number}" for number in list(dict.fromkeys(numbers))[:_MOST_FRAMES])
+    frames = ", ".join(f"#{number}" for number in list(dict.fromkeys(numbers))[:_MAX_FRAMES])
     where = join_sessions([finding.session for finding in seen])
     return f"{where}: {frames}" if frames else where
 
@@ -122,11 +122,11 @@ def _attested(report: Report) -> Iterator[str]:
     rows = [row for row in report.rows if row.verdict is Verdict.ATTESTED]
     if rows:
         yield "## Attested by the author"
-        yield "Nobody saw these from outside; the author of the server states them."
+        yield "These requirements were not tested; the author states that the server meets them."
         yield _plain_table(rows, "statement")
 
 
-def _unseen(report: Report) -> Iterator[str]:
+def _untested(report: Report) -> Iterator[str]:
     titles = {
         Verdict.NOT_OBSERVED: "Not observed",
         Verdict.NOT_APPLICABLE: "Not applicable",
@@ -136,17 +136,17 @@ def _unseen(report: Report) -> Iterator[str]:
         rows = [row for row in report.rows if row.verdict is verdict]
         if rows:
             yield f"## {title} ({len(rows)})"
-            yield _plain_table(rows, "why")
+            yield _plain_table(rows, "reason")
 
 
 def _plain_table(rows: Iterable[ReportRow], last: str) -> str:
     return "\n".join(
         [
-            f"| row | verdict | level | clause | what | {last} |",
+            f"| id | verdict | level | clause | requirement | {last} |",
             "|---|---|---|---|---|---|",
             *(
                 f"| `{row.id}` | {row.verdict.value} | {row.level} | [{row.clause}]({row.url}) | "
-                f"{_plain(row.paraphrase)} | {_plain('; '.join(what_was_seen(row)[:2]))} |"
+                f"{_plain(row.paraphrase)} | {_plain('; '.join(observed_texts(row)[:2]))} |"
                 for row in rows
             ),
         ]
@@ -166,7 +166,7 @@ def _differences(report: Report) -> Iterator[str]:
 
 def _faults(report: Report) -> Iterator[str]:
     if report.faults:
-        yield "## Faults of the checker"
+        yield "## Internal errors of the checker"
         yield "\n".join(
             f"- {_plain(fault.where)}: {_plain(fault.error)}" for fault in report.faults
         )
@@ -175,9 +175,9 @@ def _faults(report: Report) -> Iterator[str]:
 def _how_to_read() -> str:
     return (
         "---\n\n"
-        "`#n` is the number of a frame in the evidence of this check (`--evidence DIR`). "
-        "*pass* means: seen to be kept, each time it was looked at; what was not seen is not "
-        "passed. `dovetail verify` with this file and the server says whether it still holds."
+        "`#n` is the number of a frame in the evidence of this check (`--evidence DIR`). *pass* "
+        "means that the server met the requirement each time it was tested. Run `dovetail verify` "
+        "with this file and the server to check whether the claims still hold."
     )
 
 
@@ -188,7 +188,7 @@ def _by_area(rows: Iterable[ReportRow]) -> Iterator[tuple[str, list[ReportRow]]]
 
 
 def _plain(text: str) -> str:
-    """A text that is one line and no markup, whatever a server wrote."""
+    """Escape a text and put it on one line."""
     line = " ".join(text.split())
     for mark in "\\|<>`*_[]":
         line = line.replace(mark, f"\\{mark}")

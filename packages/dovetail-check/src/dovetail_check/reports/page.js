@@ -27,7 +27,7 @@
       count += row.hidden ? 0 : 1;
     }
     const chosen = controls.filter((id) => wanted[id]);
-    $("shown").textContent = chosen.length ? `${count} of ${rows.length} rows` : `${rows.length} rows`;
+    $("shown").textContent = chosen.length ? `${count} of ${rows.length} requirements` : `${rows.length} requirements`;
     $("reset").hidden = !chosen.length;
     $("none").hidden = count > 0;
     for (const tile of document.querySelectorAll(".tile")) {
@@ -101,8 +101,8 @@
     if (frame.kind === "sent" && frame.url) return `${frame.method || "POST"} ${frame.url}`;
     if (frame.kind === "received" && frame.status !== undefined) return `HTTP ${frame.status}`;
     if (frame.kind === "event") return `event ${frame.event || "message"}`;
-    if (frame.kind === "silence") return "nothing came, although it was waited for";
-    if (frame.kind === "ended") return frame.status === undefined || frame.of !== undefined ? "end" : `process ended with status ${frame.status}`;
+    if (frame.kind === "silence") return "no reply before the timeout";
+    if (frame.kind === "ended") return frame.status === undefined || frame.of !== undefined ? "end" : `process exited with status ${frame.status}`;
     return frame.kind;
   };
 
@@ -112,7 +112,7 @@
     const top = make("header");
     top.append(make("span", "way", arrows[frame.kind] || "×"), make("b", "", head(frame)));
     top.append(make("span", "", `#${frame.n}`), make("span", "", `${frame.at.toFixed(3)} s`));
-    top.append(make("span", "", [frame.line, frame.tag].filter(Boolean).join(", ")));
+    top.append(make("span", "", [frame.connection, frame.tag].filter(Boolean).join(", ")));
     box.append(top);
     if (frame.headers && frame.headers.length) {
       box.append(make("pre", "heads", frame.headers.map(([name, value]) => `${name}: ${value}`).join("\n")));

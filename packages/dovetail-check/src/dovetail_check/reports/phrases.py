@@ -1,4 +1,4 @@
-"""Words and sentences that several formats share."""
+"""Texts that several formats share."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from dovetail_check.verdicts import Observation, Verdict
 __all__ = [
     "ARROWS",
     "coverage_sentence",
-    "describe_spoken",
+    "describe_sessions",
     "frame_body",
     "frame_head",
     "join_sessions",
+    "observed_texts",
     "plural",
-    "short_sum",
-    "what_was_seen",
+    "summary_line",
 ]
 
-# Which way a frame went, or what it is.
+# Frame kind -> symbol.
 ARROWS = {
     "sent": "→",
     "received": "←",
@@ -34,39 +34,39 @@ ARROWS = {
 }
 
 
-def describe_spoken(report: Report) -> str:
-    """The revisions that were agreed on, over which transports, and their eras."""
+def describe_sessions(report: Report) -> str:
+    """Describe the supported transports, revisions and eras."""
     if not report.sessions:
-        return "no revision was agreed on"
-    spoken = join_sessions([session.name for session in report.sessions])
-    return f"{spoken} ({' and '.join(report.eras)} era)"
+        return "no revision negotiated"
+    names = join_sessions([session.name for session in report.sessions])
+    return f"{names} ({' and '.join(report.eras)} era)"
 
 
 def plural(count: int, noun: str) -> str:
-    """`1 row`, `2 rows`."""
+    """Return the count and the noun: `1 crash`, `2 crashes`."""
     if count == 1:
         return f"1 {noun}"
-    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
+    return f"{count} {noun}es" if noun.endswith("sh") else f"{count} {noun}s"
 
 
 def coverage_sentence(coverage: Coverage) -> str:
-    """How much could be said at a level."""
+    """Return the counts of one level as a sentence."""
     parts = [
         f"{coverage.passed} passed",
-        f"{coverage.broken} broken",
-        *([f"{coverage.info} undecided"] if coverage.info else []),
+        f"{coverage.violated} violated",
+        *([f"{coverage.info} info"] if coverage.info else []),
         *([f"{coverage.attested} attested"] if coverage.attested else []),
         f"{coverage.not_observed} not observed",
     ]
     level = coverage.level.value.upper()
     return (
-        f"{coverage.outside} of {coverage.rows} {level} rows can be judged from outside, "
-        f"{coverage.applies} apply here: {', '.join(parts)}"
+        f"{coverage.testable} of {coverage.rows} {level} requirements can be tested from outside, "
+        f"{coverage.applicable} apply to this server: {', '.join(parts)}"
     )
 
 
-def short_sum(report: Report) -> str:
-    """The closing line."""
+def summary_line(report: Report) -> str:
+    """Return the counts of failures, warnings, crashes and internal errors."""
     parts = [
         f"{report.count(Verdict.FAIL)} failed",
         plural(report.count(Verdict.WARN), "warning"),
@@ -76,22 +76,22 @@ def short_sum(report: Report) -> str:
     if report.crashes:
         parts.append(plural(len(report.crashes), "crash"))
     if report.faults:
-        parts.append(f"{plural(len(report.faults), 'fault')} of the checker")
+        parts.append(plural(len(report.faults), "internal error"))
     return ", ".join(parts)
 
 
-def what_was_seen(row: ReportRow) -> list[str]:
-    """What the notes of a row that did not pass say; the reason where there are none."""
-    said = (
-        row.said(Observation.BROKEN)
-        or row.said(Observation.UNSETTLED)
-        or row.said(Observation.ABSENT)
+def observed_texts(row: ReportRow) -> list[str]:
+    """Return the texts of the notes that explain a verdict, or else the reason."""
+    notes = (
+        row.notes_by_text(Observation.VIOLATED)
+        or row.notes_by_text(Observation.AMBIGUOUS)
+        or row.notes_by_text(Observation.NOT_APPLICABLE)
     )
-    return [text for text in said if text] or ([row.reason] if row.reason else [])
+    return [text for text in notes if text] or ([row.reason] if row.reason else [])
 
 
 def join_sessions(names: list[str]) -> str:
-    """`stdio 2025-06-18, 2025-11-25; http 2025-11-25`."""
+    """Join session names: `stdio 2025-06-18, 2025-11-25; http 2025-11-25`."""
     by_transport: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         transport, _, revision = name.partition(" ")
@@ -102,23 +102,23 @@ def join_sessions(names: list[str]) -> str:
 
 
 def frame_head(frame: Frame) -> str:
-    """The first line of an HTTP request or response; what else a frame is, in a few words."""
+    """Return the first line of an HTTP message, or a description of another frame."""
     if frame.kind == "sent" and frame.url:
         return f"{frame.method or 'POST'} {frame.url}"
     if frame.kind == "received" and frame.status is not None:
         return f"HTTP {frame.status}"
     if frame.kind == "ended" and frame.status is not None:
-        return f"the process ended with status {frame.status}"
+        return f"the process exited with status {frame.status}"
     return {
         "event": f"event {frame.event or 'message'}",
-        "silence": "nothing came",
+        "silence": "no reply before the timeout",
         "ended": "end of the stream",
         "closed": "closed by the checker",
     }.get(frame.kind, "")
 
 
 def frame_body(frame: Frame) -> str:
-    """The bytes as text; JSON without the spaces that a server may put in."""
+    """Return the body as text; JSON without insignificant whitespace."""
     if frame.base64 is not None:
         return f"(base64) {frame.base64}"
     value = parse(frame.data) if frame.text else NO_JSON

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0: every row is a rule, also the clean ones, so that an alert can be closed."""
+"""SARIF 2.1.0. Passed requirements are rules too, so that code scanning closes their alerts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BY_STRENGTH = {"must": "error", "should": "warning", "may": "note"}
 
 
 def render(report: Report, fail_on: FailOn = "must") -> str:
-    """One run; faults of the checker are its notifications, never results."""
+    """Return one run; internal errors of the checker become notifications, not results."""
     driver = {
         "name": "dovetail check",
         "version": report.tool.version,
@@ -50,7 +50,7 @@ def _rule(row: ReportRow) -> dict[str, Any]:
         "id": row.id,
         "shortDescription": {"text": row.paraphrase},
         "helpUri": row.url,
-        "help": {"text": f"{row.level}, {row.clause}. `dovetail explain {row.id}` says more."},
+        "help": {"text": f"{row.level}, {row.clause}. Details: `dovetail explain {row.id}`."},
         "defaultConfiguration": {"level": _BY_STRENGTH[row.strength.value]},
         "properties": {
             "tags": ["mcp", row.area, row.level],
@@ -66,14 +66,16 @@ def _results(report: Report) -> Iterator[dict[str, Any]]:
         if row.verdict not in _LEVELS:
             continue
         for text, places in (
-            row.said(Observation.BROKEN) or row.said(Observation.UNSETTLED)
+            row.notes_by_text(Observation.VIOLATED) or row.notes_by_text(Observation.AMBIGUOUS)
         ).items():
             sessions = join_sessions([session for session, _ in places])
             result: dict[str, Any] = {
                 "ruleId": row.id,
                 "ruleIndex": index,
                 "level": _LEVELS[row.verdict],
-                "message": {"text": f"{row.paraphrase}. Seen on {sessions}: {text or 'broken'}"},
+                "message": {
+                    "text": f"{row.paraphrase}. Observed on {sessions}: {text or 'violated'}"
+                },
                 "locations": [location],
                 "partialFingerprints": {"row/v1": f"{row.id}:{text}"[:200]},
                 "properties": {"frames": places[0][1].frames},
@@ -92,7 +94,7 @@ def _notifications(report: Report) -> Iterator[dict[str, Any]]:
 
 
 def _location(report: Report) -> dict[str, Any]:
-    """The file of the server where one is named; readers want a file, and a server has none."""
+    """The file of the server, if the target names one; SARIF requires a location."""
     words = [word for target in report.targets for word in target.split()]
     named = [word for word in words if not Path(word).is_absolute() and Path(word).is_file()]
     uri = Path(named[-1]).as_posix() if named else "mcp-server"

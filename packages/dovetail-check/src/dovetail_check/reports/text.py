@@ -1,6 +1,6 @@
-"""Text for people at a terminal: findings first, then how much could be seen, then one line.
+"""Text for the terminal: findings, coverage and a summary line.
 
-What a server says is foreign: it is printed with its control characters made visible.
+Text of the server is printed with control characters escaped.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from dovetail_check.frames import Frame
 from dovetail_check.report import Crash, FailOn, Report, ReportNote, ReportRow
 from dovetail_check.reports.phrases import (
     ARROWS,
-    describe_spoken,
+    describe_sessions,
     frame_body,
     frame_head,
     join_sessions,
     plural,
-    short_sum,
+    summary_line,
 )
 from dovetail_check.verdicts import Observation, Verdict
 
@@ -38,24 +38,24 @@ STYLES = {
     Verdict.ATTESTED: "magenta",
 }
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-# How many things a rule said, and how many frames of each, are shown.
-_MOST_NOTES = 3
-_MOST_FRAMES = 4
+# The number of notes per finding, and of frames per note.
+_MAX_NOTES = 3
+_MAX_FRAMES = 4
 _PLAIN_WIDTH = 100
 
 
 def render(report: Report, fail_on: FailOn = "must") -> str:
-    """The report without colours."""
+    """Return the report without colours."""
     out = StringIO()
     print_report(Console(file=out, width=_PLAIN_WIDTH, color_system=None), report, fail_on)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
 def print_report(console: Console, report: Report, fail_on: FailOn = "must") -> None:
-    """The report, as wide as the console."""
+    """Print the report to a console."""
     _print_head(console, report)
     for verdict in (Verdict.FAIL, Verdict.WARN):
-        for row in report.ended(verdict):
+        for row in report.with_verdict(verdict):
             _print_finding(console, report, row)
     for crash in report.crashes:
         _print_crash(console, report, crash)
@@ -67,9 +67,11 @@ def print_report(console: Console, report: Report, fail_on: FailOn = "must") -> 
 
 
 def _print_head(console: Console, report: Report) -> None:
-    name = report.server or "a server without a name"
+    name = report.server or "unnamed server"
     console.print(Text.assemble((clean(name), "bold"), "  ", clean(" and ".join(report.targets))))
-    console.print(f"{describe_spoken(report)}; calls: {report.calls}", style="dim", highlight=False)
+    console.print(
+        f"{describe_sessions(report)}; calls: {report.calls}", style="dim", highlight=False
+    )
     console.print()
 
 
@@ -82,11 +84,11 @@ def _print_finding(console: Console, report: Report, row: ReportRow) -> None:
     )
     console.print(head)
     _print_in(console, Text(row.paraphrase, style="italic"))
-    said = row.said(Observation.BROKEN)
-    for text, places in list(said.items())[:_MOST_NOTES]:
+    notes = row.notes_by_text(Observation.VIOLATED)
+    for text, places in list(notes.items())[:_MAX_NOTES]:
         _print_note(console, report, text, places)
-    if len(said) > _MOST_NOTES:
-        _print_in(console, Text(f"and {len(said) - _MOST_NOTES} more: dovetail explain {row.id}"))
+    if len(notes) > _MAX_NOTES:
+        _print_in(console, Text(f"and {len(notes) - _MAX_NOTES} more: dovetail explain {row.id}"))
     console.print()
 
 
@@ -95,11 +97,13 @@ def _print_note(
 ) -> None:
     sessions = join_sessions([session for session, _ in places])
     _print_in(console, Text(clean(text)))
-    _print_in(console, Text(f"seen on {sessions}", style="dim"), 8)
-    frames = [report.frame[n] for n in places[0][1].frames if n in report.frame]
-    # That a response is over says nothing beside the response.
-    telling = [frame for frame in frames if frame.kind != "ended" or frame.of is None]
-    for frame in telling[:_MOST_FRAMES]:
+    _print_in(console, Text(f"observed on {sessions}", style="dim"), 8)
+    frames = [
+        report.frames_by_number[n] for n in places[0][1].frames if n in report.frames_by_number
+    ]
+    # The end of a response adds nothing to the response.
+    shown = [frame for frame in frames if frame.kind != "ended" or frame.of is None]
+    for frame in shown[:_MAX_FRAMES]:
         line = _abbreviate(frame, console.width - 8)
         console.print(
             Padding(Text(line, no_wrap=True, overflow="ellipsis"), (0, 0, 0, 8), expand=False)
@@ -118,31 +122,33 @@ def _abbreviate(frame: Frame, width: int) -> str:
 
 
 def _origin(frame: Frame) -> str:
-    """What all URLs of a check begin with, which takes up the room of what matters."""
+    """Scheme and host of a URL, which are cut to save space."""
     parts = urlsplit(frame.url or "")
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
 
 
 def _print_crash(console: Console, report: Report, crash: Crash) -> None:
     style = "bold red" if crash.counts and not crash.accepted else "bold"
-    head = Text.assemble(("DIED", style), f"  {crash.session}, during {crash.probe}: {crash.text}")
+    head = Text.assemble(("CRASH", style), f"  {crash.session}, during {crash.probe}: {crash.text}")
     console.print(head)
-    for line in crash.last_words.splitlines():
+    for line in crash.stderr_tail.splitlines():
         _print_in(console, Text(f"! {clean(line)}", style="dim"))
     for number in crash.frames[:1]:
-        if number in report.frame:
-            _print_in(console, Text(_abbreviate(report.frame[number], console.width - 6)))
+        if number in report.frames_by_number:
+            _print_in(
+                console, Text(_abbreviate(report.frames_by_number[number], console.width - 6))
+            )
     console.print()
 
 
 def _print_undecided(console: Console, report: Report) -> None:
-    rows = report.ended(Verdict.INFO)
+    rows = report.with_verdict(Verdict.INFO)
     if not rows:
         return
-    console.print("The specification does not decide, or only permits:", style="bold blue")
+    console.print("Ambiguous or optional in the specification:", style="bold blue")
     for row in rows:
-        said = row.said(Observation.UNSETTLED) or row.said(Observation.BROKEN)
-        first = next(iter(said), "")
+        notes = row.notes_by_text(Observation.AMBIGUOUS) or row.notes_by_text(Observation.VIOLATED)
+        first = next(iter(notes), "")
         _print_in(console, Text.assemble((row.id, "bold"), f": {clean(first)}"), 2)
     console.print()
 
@@ -162,27 +168,27 @@ def _print_differences(console: Console, report: Report) -> None:
 
 def _print_faults(console: Console, report: Report) -> None:
     for fault in report.faults:
-        console.print(Text.assemble(("FAULT OF THE CHECKER", "bold red"), f"  {fault.where}"))
+        console.print(Text.assemble(("INTERNAL ERROR", "bold red"), f"  {fault.where}"))
         _print_in(console, Text(clean(fault.error)))
     if report.faults:
-        text = "The verdicts above stand. Please report this, with the report as JSON."
+        text = "The verdicts above are valid. Please report this error and attach the JSON report."
         _print_in(console, Text(text))
         console.print()
 
 
-# Column -> the count of a coverage that it shows.
+# Column -> field of Coverage.
 _COLUMNS = {
-    "rows": "rows",
-    "outside": "outside",
-    "apply": "applies",
+    "total": "rows",
+    "testable": "testable",
+    "applicable": "applicable",
     "passed": "passed",
-    "broken": "broken",
-    "open": "info",
+    "violated": "violated",
+    "info": "info",
     "attested": "attested",
-    "not seen": "not_observed",
+    "not observed": "not_observed",
 }
-# Left out where there is nothing to count.
-_RARE = ("open", "attested")
+# Columns that are hidden if all counts are 0.
+_OPTIONAL = ("info", "attested")
 
 
 def _print_coverage(console: Console, report: Report) -> None:
@@ -192,36 +198,40 @@ def _print_coverage(console: Console, report: Report) -> None:
         name: [getattr(coverage, field) for coverage in report.coverage]
         for name, field in _COLUMNS.items()
     }
-    shown = {name: counts for name, counts in columns.items() if name not in _RARE or any(counts)}
+    shown = {
+        name: counts for name, counts in columns.items() if name not in _OPTIONAL or any(counts)
+    }
     for name in shown:
         table.add_column(name, justify="right")
     for coverage, *counts in zip(report.coverage, *shown.values(), strict=True):
         table.add_row(coverage.level.value.upper(), *map(str, counts))
     console.print(table)
     if report.only or report.skip:
-        console.print("Only some rows were judged (--only, --skip).", style="dim")
+        console.print("Only some requirements were checked (--only, --skip).", style="dim")
 
 
 def _print_end(console: Console, report: Report, fail_on: FailOn) -> None:
     if report.needs_auth:
-        text = f"{clean(report.needs_auth)}; only what strangers see was judged (--token-env)."
+        text = f"{clean(report.needs_auth)}; only unauthenticated access was tested (--token-env)."
         console.print(Text(text, style="bold"))
     found = report.findings(fail_on)
     bad = bool(found or report.faults or report.needs_auth)
     for name in report.stale:
-        console.print(f"The baseline accepts {name}, which is no longer found.", highlight=False)
+        console.print(f"The baseline accepts {name}, which no longer occurs.", highlight=False)
     mark = Text("✗ " if bad else "✓ ", style="bold red" if bad else "bold green")
-    console.print(mark + Text(f"{short_sum(report)}; {report.seconds:g} s"))
+    console.print(mark + Text(f"{summary_line(report)}; {report.seconds:g} s"))
     if found:
         at = "" if fail_on == "must" else f" at --fail-on {fail_on}"
-        text = f"{plural(found, 'finding')}{at}; dovetail explain ID says more of one"
+        text = f"{plural(found, 'finding')}{at}; run `dovetail explain ID` for details"
         console.print(text, style="dim", highlight=False)
 
 
 def print_frames(console: Console, frames: list[Frame]) -> None:
-    """Frames in full, as evidence is read."""
+    """Print frames in full."""
     for frame in frames:
-        head = f"{ARROWS[frame.kind]} #{frame.n} {frame.at:.3f} s  {frame.session}, {frame.line}"
+        head = (
+            f"{ARROWS[frame.kind]} #{frame.n} {frame.at:.3f} s  {frame.session}, {frame.connection}"
+        )
         tag = f"  {frame.tag}" if frame.tag else ""
         console.print(Text(f"{head}{tag}", style="bold"))
         lines = [frame_head(frame), *(f"{name}: {value}" for name, value in frame.headers)]
@@ -232,5 +242,5 @@ def print_frames(console: Console, frames: list[Frame]) -> None:
 
 
 def clean(text: str) -> str:
-    """A text that cannot move the cursor, hide itself or turn around."""
+    """Escape control and bidirectional characters."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

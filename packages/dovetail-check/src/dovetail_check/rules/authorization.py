@@ -1,124 +1,126 @@
-"""basic/authorization: who is refused, with which status, and what the challenge says."""
+"""basic/authorization: which requests are rejected, the status, and the challenge."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from dovetail_check.challenges import Challenge, read_challenges
-from dovetail_check.doors import (
-    is_let_in,
-    refusals,
+from dovetail_check.auth_traffic import (
+    is_accepted,
+    rejections,
     resource_document,
-    strangers,
+    unauthorized_requests,
 )
+from dovetail_check.challenges import Challenge, read_challenges
 from dovetail_check.exchanges import Exchange
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import Judge, rule, unjudged
-from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
+from dovetail_check.verdicts import Note, ambiguous, not_applicable, satisfied, violated
 
 __all__ = ["guarded"]
 
-unjudged["auth.optional"] = "a permission: nothing to break"
-unjudged["auth.challenge.scope-relation"] = "a permission: nothing to break"
+unjudged["auth.optional"] = "a permission: nothing to violate"
+unjudged["auth.challenge.scope-relation"] = "a permission: nothing to violate"
 unjudged["auth.scope.single-challenge"] = (
-    "which scopes an operation needs is known to the server and its authorization server alone"
+    "only the server and its authorization server know which scopes an operation needs"
 )
 unjudged["auth.scope.consistent"] = (
-    "it takes tokens of several scopes, and operations that each of them is too small for"
+    "needs tokens with different scopes, and operations that require more than each of them"
 )
-unjudged["auth.scope.hierarchy"] = "which scope implies which is known to the server alone"
+unjudged["auth.scope.hierarchy"] = "only the server knows which scope implies which"
 
 _OFFLINE = "offline_access"
-_TOO_SMALL = "insufficient_scope"
+_INSUFFICIENT = "insufficient_scope"
 
 
 def guarded(id: str, *, reads: tuple[str, ...] = ("authorization",)) -> Callable[[Judge], Judge]:
-    """Register a rule for servers that want credentials: for others it does not apply."""
+    """Register a rule for servers that require credentials; it does not apply to others."""
 
     def register(judge: Judge) -> Judge:
-        def judge_the_door(seen: ProbeSession) -> Iterator[Note]:
-            if _is_open(seen):
-                yield absent("requests without credentials are served")
+        def judge_guarded(session: ProbeSession) -> Iterator[Note]:
+            if _is_open(session):
+                yield not_applicable("requests without credentials are accepted")
             else:
-                yield from judge(seen)
+                yield from judge(session)
 
-        rule(id, reads=reads, at_door=True)(judge_the_door)
+        rule(id, reads=reads, pre_auth=True)(judge_guarded)
         return judge
 
     return register
 
 
-def _is_open(seen: ProbeSession) -> bool:
-    alone = strangers(seen, "none")
+def _is_open(session: ProbeSession) -> bool:
+    alone = unauthorized_requests(session, "none")
     if alone:
-        return is_let_in(alone[0])
-    # Nobody came without credentials, unless the conversation itself is one without.
-    opening = seen.opening
+        return is_accepted(alone[0])
+    # Nothing was sent without credentials, unless the whole session has none.
+    opening = session.opening
     return opening is not None and opening.sent.header("authorization") is None
 
 
 @guarded("auth.401-when-needed")
-def strangers_get_401(seen: ProbeSession) -> Iterator[Note]:
-    """The status of a request that should have had a token."""
-    opening = seen.opening
-    for exchange in strangers(seen, "none", "again"):
+def requests_without_token_get_401(session: ProbeSession) -> Iterator[Note]:
+    """A request without the required token gets status 401."""
+    opening = session.opening
+    for exchange in unauthorized_requests(session, "none", "again"):
         if exchange.status == 401:
-            yield kept(exchange)
+            yield satisfied(exchange)
         elif opening is not None and opening.sent.header("authorization") is not None:
             what = f"a request without a token got {exchange.describe()}"
-            yield broken(exchange, f"{what}, and is served with one; 401 was due")
+            yield violated(exchange, f"{what} but succeeds with one; expected 401")
         else:
-            what = "without the headers that were given"
-            text = "401 is due if one of them is a credential"
-            yield unsettled(exchange, f"{what} a request got {exchange.describe()}; {text}")
+            what = "a request without the configured headers"
+            text = "expected 401 if one of them is a credential"
+            yield ambiguous(exchange, f"{what} got {exchange.describe()}; {text}")
 
 
-# What may come for each, and in words.
+# Allowed statuses for each variant, and a description for messages.
 _STATUSES = {
-    "token": ((401,), "401 for a token that is none"),
-    "malformed": ((400, 401), "400 for a header that cannot be read, or 401"),
+    "token": ((401,), "401 for an invalid token"),
+    "malformed": ((400, 401), "400 or 401 for a malformed header"),
 }
 
 
 @guarded("auth.status-codes")
-def refusals_have_their_status(seen: ProbeSession) -> Iterator[Note]:
-    """401 for tokens that are none, 400 or 401 for headers that cannot be read."""
-    for variant, (due, words) in _STATUSES.items():
-        for exchange in strangers(seen, variant):
-            if exchange.status in due:
-                yield kept(exchange)
+def rejections_have_the_right_status(session: ProbeSession) -> Iterator[Note]:
+    """401 for invalid tokens, 400 or 401 for malformed headers."""
+    for variant, (expected, words) in _STATUSES.items():
+        for exchange in unauthorized_requests(session, variant):
+            if exchange.status in expected:
+                yield satisfied(exchange)
             else:
                 name = exchange.tag.partition("/")[2]
-                yield broken(exchange, f"{name} got {exchange.describe()}; {words} was due")
+                yield violated(exchange, f"{name} got {exchange.describe()}; expected {words}")
 
 
 @guarded("auth.challenge.scope")
-def the_challenge_names_scopes(seen: ProbeSession) -> Iterator[Note]:
-    """What a client should ask for stands in the 401."""
-    document = resource_document(seen)
+def the_challenge_names_scopes(session: ProbeSession) -> Iterator[Note]:
+    """The 401 names the scopes that a client should request."""
+    document = resource_document(session)
     has_scopes = document is not None and bool(document.members.get("scopes_supported"))
-    for exchange, challenges in refusals(seen):
-        came = f"WWW-Authenticate is {exchange.header('www-authenticate')!r}"
+    for exchange, challenges in rejections(session):
+        got = f"WWW-Authenticate is {exchange.header('www-authenticate')!r}"
         if any(challenge.scopes for challenge in challenges):
-            yield kept(exchange)
+            yield satisfied(exchange)
         elif has_scopes:
-            yield broken(exchange, f"{came}, the metadata has scopes_supported; a scope was due")
+            yield violated(
+                exchange, f"{got}, but the metadata has scopes_supported; expected a scope"
+            )
         else:
-            text = "a scope was due, unless the server has none: its metadata names none either"
-            yield unsettled(exchange, f"{came}; {text}")
+            text = "expected a scope unless the server has none; its metadata names none either"
+            yield ambiguous(exchange, f"{got}; {text}")
 
 
 @guarded("auth.challenge.scope-consistent")
-def the_same_request_gets_the_same_scopes(seen: ProbeSession) -> Iterator[Note]:
-    """The challenges of two like requests name the same scopes."""
-    seen_scopes = [(exchange, _scopes(challenges)) for exchange, challenges in refusals(seen)]
+def the_same_request_gets_the_same_scopes(session: ProbeSession) -> Iterator[Note]:
+    """The challenges for two identical requests name the same scopes."""
+    seen_scopes = [(exchange, _scopes(challenges)) for exchange, challenges in rejections(session)]
     for (_, before), (exchange, after) in pairwise(seen_scopes):
         if before == after:
-            yield kept(exchange)
+            yield satisfied(exchange)
         else:
-            text = f"a request got the scopes {sorted(before)}, the same request {sorted(after)}"
-            yield broken(exchange, f"{text}; the same ones were due")
+            text = f"a request got the scopes {sorted(before)}, then {sorted(after)}"
+            yield violated(exchange, f"{text}; expected the same scopes both times")
 
 
 def _scopes(challenges: list[Challenge]) -> frozenset[str]:
@@ -126,62 +128,68 @@ def _scopes(challenges: list[Challenge]) -> frozenset[str]:
 
 
 @guarded("auth.no-offline-access")
-def refresh_tokens_are_not_asked_for(seen: ProbeSession) -> Iterator[Note]:
-    """offline_access is between the client and the authorization server."""
-    for exchange, challenges in refusals(seen):
+def refresh_tokens_are_not_asked_for(session: ProbeSession) -> Iterator[Note]:
+    """offline_access concerns only the client and the authorization server."""
+    for exchange, challenges in rejections(session):
         if _OFFLINE in _scopes(challenges):
-            yield broken(exchange, f"the challenge names the scope {_OFFLINE}; it was not to")
+            yield violated(exchange, f"the challenge names the scope {_OFFLINE}; it should not")
         else:
-            yield kept(exchange)
-    document = resource_document(seen)
+            yield satisfied(exchange)
+    document = resource_document(session)
     if document is not None:
         supported = document.members.get("scopes_supported")
         if isinstance(supported, list) and _OFFLINE in supported:
-            text = f"scopes_supported of {document.url} has {_OFFLINE}; it was not to"
-            yield broken(document.exchange, text)
+            text = f"scopes_supported of {document.url} has {_OFFLINE}; it should not"
+            yield violated(document.exchange, text)
         else:
-            yield kept(document.exchange)
+            yield satisfied(document.exchange)
 
 
-# -- too small a scope: seen only where that of the given token is ---------------------------------
+# -- insufficient scope: observed only if the configured token lacks a scope -----------------------
 
 
-def _too_small(seen: ProbeSession) -> Iterator[tuple[Exchange, Challenge]]:
-    for exchange in seen.exchanges:
+def _insufficient_scope(session: ProbeSession) -> Iterator[tuple[Exchange, Challenge]]:
+    for exchange in session.exchanges:
         for challenge in read_challenges(exchange.header("www-authenticate")):
-            if challenge.params.get("error") == _TOO_SMALL:
+            if challenge.params.get("error") == _INSUFFICIENT:
                 yield exchange, challenge
 
 
 @guarded("auth.scope.insufficient-403", reads=())
-def too_small_a_scope_gets_403(seen: ProbeSession) -> Iterator[Note]:
-    """The status that goes with insufficient_scope."""
-    for exchange, _ in _too_small(seen):
+def insufficient_scope_gets_403(session: ProbeSession) -> Iterator[Note]:
+    """insufficient_scope comes with status 403."""
+    for exchange, _ in _insufficient_scope(session):
         if exchange.status == 403:
-            yield kept(exchange)
+            yield satisfied(exchange)
         else:
-            yield broken(exchange, f"{_TOO_SMALL} came with status {exchange.status}; 403 was due")
+            yield violated(
+                exchange, f"{_INSUFFICIENT} came with status {exchange.status}; expected 403"
+            )
 
 
 @guarded("auth.scope.challenge-error", reads=())
-def the_challenge_of_a_403_is_whole(seen: ProbeSession) -> Iterator[Note]:
-    """It has a scope and says where the metadata is."""
-    for exchange, challenge in _too_small(seen):
+def the_challenge_of_a_403_is_complete(session: ProbeSession) -> Iterator[Note]:
+    """It has scope and resource_metadata."""
+    for exchange, challenge in _insufficient_scope(session):
         missing = {"scope", "resource_metadata"} - challenge.params.keys()
         if missing:
             names = ", ".join(sorted(missing))
-            yield broken(exchange, f"the challenge {_TOO_SMALL} lacks {names}; both were due")
+            yield violated(
+                exchange,
+                f"the challenge lacks {names}; expected scope and resource_metadata",
+            )
         else:
-            yield kept(exchange)
+            yield satisfied(exchange)
 
 
 @guarded("auth.scope.challenge-needed", reads=())
-def the_challenge_of_a_403_names_scopes(seen: ProbeSession) -> Iterator[Note]:
-    """The scopes that the operation needs."""
-    for exchange, challenge in _too_small(seen):
+def the_challenge_of_a_403_names_scopes(session: ProbeSession) -> Iterator[Note]:
+    """It names the scopes that the operation needs."""
+    for exchange, challenge in _insufficient_scope(session):
         if challenge.scopes:
-            yield kept(exchange)
+            yield satisfied(exchange)
         else:
-            yield broken(
-                exchange, f"the challenge {_TOO_SMALL} names no scope; those needed were due"
+            yield violated(
+                exchange,
+                f"the challenge {_INSUFFICIENT} names no scope; expected the needed scopes",
             )

@@ -7,17 +7,17 @@ from functools import partial
 from typing import Any
 
 from dovetail_check.exchanges import Exchange
-from dovetail_check.noting import undeclared
+from dovetail_check.notes import undeclared
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.verdicts import Note, broken, kept
+from dovetail_check.verdicts import Note, satisfied, violated
 
 __all__: list[str] = []
 
 _HINTS = ("ttlMs", "cacheScope")
 _SCOPES = ("public", "private")
 
-# row, method, capability that it needs, probe that sends it
+# row, method, required capability, probe that sends it
 _CACHEABLE = (
     ("caching.discover", "server/discover", "", "walk"),
     ("caching.tools-list", "tools/list", "tools", "walk"),
@@ -29,24 +29,24 @@ _CACHEABLE = (
 _METHODS = tuple(method for _, method, _, _ in _CACHEABLE)
 
 
-def _complete(seen: ProbeSession, *methods: str) -> Iterator[tuple[Exchange, dict[str, Any]]]:
-    for exchange in seen.sent(*methods):
+def _complete(session: ProbeSession, *methods: str) -> Iterator[tuple[Exchange, dict[str, Any]]]:
+    for exchange in session.sent(*methods):
         result = exchange.result
         if result is not None and result.get("resultType", "complete") == "complete":
             yield exchange, result
 
 
-def hints_are_there(seen: ProbeSession, method: str, capability: str) -> Iterator[Note]:
-    """ttlMs and cacheScope, on every page."""
-    if capability and not seen.has(capability):
-        yield from undeclared(seen, capability)
+def hints_are_there(session: ProbeSession, method: str, capability: str) -> Iterator[Note]:
+    """Every page has ttlMs and cacheScope."""
+    if capability and not session.has(capability):
+        yield from undeclared(session, capability)
         return
-    for exchange, result in _complete(seen, method):
+    for exchange, result in _complete(session, method):
         missing = [name for name in _HINTS if name not in result]
         if missing:
-            yield broken(exchange, f"the result of {method} has no {' and no '.join(missing)}")
+            yield violated(exchange, f"the result of {method} lacks {' and '.join(missing)}")
         else:
-            yield kept(exchange)
+            yield satisfied(exchange)
 
 
 for _row, _method, _capability, _probe in _CACHEABLE:
@@ -55,66 +55,68 @@ for _row, _method, _capability, _probe in _CACHEABLE:
 
 
 @rule("caching.ttl-nonnegative", reads=("walk", "read-resources"))
-def times_are_not_negative(seen: ProbeSession) -> Iterator[Note]:
-    """ttlMs is a whole number from 0 on."""
-    for exchange, result in _complete(seen, *_METHODS):
+def times_are_not_negative(session: ProbeSession) -> Iterator[Note]:
+    """ttlMs is an integer of 0 or more."""
+    for exchange, result in _complete(session, *_METHODS):
         if "ttlMs" not in result:
             continue
         ttl = result["ttlMs"]
         is_whole = isinstance(ttl, int) and not isinstance(ttl, bool)
         if (is_whole or (isinstance(ttl, float) and ttl.is_integer())) and ttl >= 0:
-            yield kept(exchange)
+            yield satisfied(exchange)
         else:
-            yield broken(exchange, f"ttlMs is {ttl!r:.60}; an integer from 0 on was due")
+            yield violated(exchange, f"ttlMs is {ttl!r:.60}; expected an integer >= 0")
 
 
 @rule("caching.scope-enum", reads=("walk", "read-resources"))
-def scopes_are_known(seen: ProbeSession) -> Iterator[Note]:
-    """public or private."""
-    for exchange, result in _complete(seen, *_METHODS):
+def scopes_are_known(session: ProbeSession) -> Iterator[Note]:
+    """cacheScope is public or private."""
+    for exchange, result in _complete(session, *_METHODS):
         if "cacheScope" not in result:
             continue
         if result["cacheScope"] in _SCOPES:
-            yield kept(exchange)
+            yield satisfied(exchange)
         else:
             given = result["cacheScope"]
-            yield broken(exchange, f"cacheScope is {given!r:.60}; public or private was due")
+            yield violated(exchange, f"cacheScope is {given!r:.60}; expected public or private")
 
 
 @rule("caching.scope-same-pages", reads=("walk",))
-def pages_of_a_list_have_one_scope(seen: ProbeSession) -> Iterator[Note]:
-    """Whatever the first page says holds for all."""
+def pages_of_a_list_have_one_scope(session: ProbeSession) -> Iterator[Note]:
+    """All pages of a list have the cacheScope of the first."""
     for kind in ("tools", "prompts", "resources", "resourceTemplates"):
-        pages = [page for page in seen.pages(kind) if page.result is not None]
+        pages = [page for page in session.pages(kind) if page.result is not None]
         for page in pages[1:]:
             first = (pages[0].result or {}).get("cacheScope")
             scope = (page.result or {}).get("cacheScope")
             if scope == first:
-                yield kept(page)
+                yield satisfied(page)
             else:
-                yield broken(page, f"{kind}: a page is {scope!r:.40}, the first was {first!r:.40}")
+                yield violated(
+                    page, f"{kind}: a page has cacheScope {scope!r:.40}, the first {first!r:.40}"
+                )
 
 
 @rule("caching.no-hints-on-input-required", reads=("read-resources", "tool-calls"))
-def questions_are_not_cached(seen: ProbeSession) -> Iterator[Note]:
-    """A result that asks back carries no hints."""
-    for exchange in seen.exchanges:
+def input_required_results_have_no_hints(session: ProbeSession) -> Iterator[Note]:
+    """A result with input_required has neither ttlMs nor cacheScope."""
+    for exchange in session.exchanges:
         result = exchange.result
         if result is None or result.get("resultType") != "input_required":
             continue
         hints = [name for name in _HINTS if name in result]
         if hints:
-            yield broken(exchange, f"a result that asks back has {' and '.join(hints)}")
+            yield violated(exchange, f"a result with input_required has {' and '.join(hints)}")
         else:
-            yield kept(exchange)
+            yield satisfied(exchange)
 
 
 unjudged.update(
     {
-        "caching.ttl-without-listchanged": "a permission: nothing to break",
-        "caching.ttl-per-page": "a permission: nothing to break",
-        "caching.public-aware": "nothing on the wire shows what a server knows",
-        "caching.access-control": "nothing on the wire shows how access is controlled",
-        "caching.not-access-control": "nothing on the wire shows what access relies on",
+        "caching.ttl-without-listchanged": "a permission: nothing to violate",
+        "caching.ttl-per-page": "a permission: nothing to violate",
+        "caching.public-aware": "not visible on the wire: what the server knows",
+        "caching.access-control": "not visible on the wire: how access is controlled",
+        "caching.not-access-control": "not visible on the wire: what access control relies on",
     }
 )

@@ -5,115 +5,123 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dovetail_check.exchanges import Heard
+from dovetail_check.exchanges import Incoming
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.rules.reading import lived_on, loose_answers
-from dovetail_check.verdicts import Note, broken, kept, unsettled
+from dovetail_check.rules.reading import still_answers, unmatched_responses
+from dovetail_check.verdicts import Note, ambiguous, satisfied, violated
 
 __all__: list[str] = []
 
-_SLOW = "a request would have to run long enough to be cancelled; what a stranger's tool does is "
+_SLOW = "needs a request that runs long enough to be cancelled; "
 unjudged |= {
-    "cancel.may-ignore": "a permission: nothing to break",
-    "cancel.stop": _SLOW + "not known",
-    "cancel.no-response": _SLOW + "not known, and an answer may have crossed the notification",
-    "cancel.server-listen-teardown": "the server would have to end a stream by itself; the pages "
-    "contradict each other about how",
+    "cancel.may-ignore": "a permission: nothing to violate",
+    "cancel.stop": _SLOW + "the checker does not know one",
+    "cancel.no-response": _SLOW + "the response may also cross the notification",
+    "cancel.server-listen-teardown": "needs a server that ends a stream by itself; the "
+    "specification pages disagree about how",
 }
 
 
-def _cancelled(seen: ProbeSession) -> list[Heard]:
-    return seen.notifications("notifications/cancelled")
+def _cancelled(session: ProbeSession) -> list[Incoming]:
+    return session.notifications("notifications/cancelled")
 
 
 def _same(one: Any, other: Any) -> bool:
     return bool(one == other) and type(one) is type(other)
 
 
-def _requests_before(seen: ProbeSession, heard: Heard) -> list[Heard]:
-    """What the server had asked on that line under the id that it cancels."""
+def _requests_before(session: ProbeSession, incoming: Incoming) -> list[Incoming]:
+    """Earlier server requests on the same connection with the id that it cancels."""
     return [
         request
-        for request in seen.requests
-        if _same(request.message["id"], heard.params.get("requestId"))
-        and request.frame.line == heard.frame.line
-        and request.frame.n < heard.frame.n
+        for request in session.requests
+        if _same(request.message["id"], incoming.params.get("requestId"))
+        and request.frame.connection == incoming.frame.connection
+        and request.frame.n < incoming.frame.n
     ]
 
 
 @rule("cancel.own-direction")
-def the_server_cancels_its_own_requests(seen: ProbeSession) -> Iterator[Note]:
-    """Those it sent on the same line, and that had no answer yet."""
-    for heard in _cancelled(seen):
-        id = heard.params.get("requestId")
-        asked = _requests_before(seen, heard)
+def the_server_cancels_its_own_requests(session: ProbeSession) -> Iterator[Note]:
+    """The cancelled request was sent on the same connection and is still unanswered."""
+    for incoming in _cancelled(session):
+        id = incoming.params.get("requestId")
+        asked = _requests_before(session, incoming)
         if not asked:
-            yield broken(heard, f"it cancels {id!r:.60}, which is no request of the server")
-        elif _is_answered(seen, heard, id):
-            yield unsettled(heard, f"it cancels {id!r:.60}, which was answered: perhaps a race")
+            yield violated(incoming, f"cancels {id!r:.60}, which is not a request of the server")
+        elif _is_answered(session, incoming, id):
+            yield ambiguous(
+                incoming, f"cancels {id!r:.60}, which was already answered: perhaps a race"
+            )
         else:
-            yield kept(heard)
+            yield satisfied(incoming)
 
 
-def _is_answered(seen: ProbeSession, heard: Heard, id: Any) -> bool:
+def _is_answered(session: ProbeSession, incoming: Incoming, id: Any) -> bool:
     return any(
         exchange.tag == "answer"
-        and exchange.line == heard.frame.line
-        and exchange.sent.n < heard.frame.n
+        and exchange.connection == incoming.frame.connection
+        and exchange.sent.n < incoming.frame.n
         and _same(exchange.id, id)
-        for exchange in seen.exchanges
+        for exchange in session.exchanges
     )
 
 
 @rule("cancel.task-uses-tasks-cancel")
-def tasks_are_cancelled_otherwise(seen: ProbeSession) -> Iterator[Note]:
+def tasks_are_cancelled_by_tasks_cancel(session: ProbeSession) -> Iterator[Note]:
     """A request that was sent as a task is cancelled by tasks/cancel."""
-    for heard in _cancelled(seen):
-        for request in _requests_before(seen, heard):
+    for incoming in _cancelled(session):
+        for request in _requests_before(session, incoming):
             if "task" in request.params:
-                yield broken(heard, f"{request.method} was sent as a task; tasks/cancel was due")
+                yield violated(
+                    incoming, f"{request.method} was sent as a task; expected tasks/cancel"
+                )
             else:
-                yield kept(heard)
+                yield satisfied(incoming)
 
 
 @rule("cancel.server-only-listen")
-def the_server_cancels_only_subscriptions(seen: ProbeSession) -> Iterator[Note]:
-    """What it names is a subscriptions/listen that the client sent."""
-    listening = [exchange.id for exchange in seen.sent("subscriptions/listen")]
-    for heard in _cancelled(seen):
-        id = heard.params.get("requestId")
+def the_server_cancels_only_subscriptions(session: ProbeSession) -> Iterator[Note]:
+    """The cancelled id belongs to a subscriptions/listen of the client."""
+    listening = [exchange.id for exchange in session.sent("subscriptions/listen")]
+    for incoming in _cancelled(session):
+        id = incoming.params.get("requestId")
         if any(_same(id, known) for known in listening):
-            yield kept(heard)
+            yield satisfied(incoming)
         else:
-            yield broken(heard, f"it cancels {id!r:.60}, which is no subscriptions/listen")
+            yield violated(incoming, f"cancels {id!r:.60}, which is not a subscriptions/listen")
 
 
 @rule("cancel.race", reads=("cancellations",))
-def late_cancellations_do_no_harm(seen: ProbeSession) -> Iterator[Note]:
-    """A finished request is cancelled, and the next one is answered."""
-    for exchange in seen.tagged("cancellations/finished"):
-        alive = lived_on(seen, exchange)
+def late_cancellations_do_no_harm(session: ProbeSession) -> Iterator[Note]:
+    """After the cancellation of a finished request, the server still responds."""
+    for exchange in session.tagged("cancellations/finished"):
+        alive = still_answers(session, exchange)
         if alive is False:
-            yield broken(exchange, "nothing is answered after a cancellation that came too late")
+            yield violated(exchange, "the server stopped responding after a late cancellation")
         elif alive:
-            yield kept(exchange)
+            yield satisfied(exchange)
 
 
 @rule("cancel.invalid-ignored", reads=("cancellations",))
-def invalid_cancellations_are_ignored(seen: ProbeSession) -> Iterator[Note]:
-    """Unknown, finished or malformed: no answer, and the server lives on."""
+def invalid_cancellations_are_ignored(session: ProbeSession) -> Iterator[Note]:
+    """Unknown, finished or malformed: no response, and the server still responds to others."""
     for variant in ("finished", "unknown", "malformed"):
-        for exchange in seen.tagged(f"cancellations/{variant}"):
-            answers = [h for h in exchange.heard if h.is_response]
-            answers += loose_answers(seen, exchange)
+        for exchange in session.tagged(f"cancellations/{variant}"):
+            answers = [h for h in exchange.incoming if h.is_response]
+            answers += unmatched_responses(session, exchange)
             status = exchange.status
-            if lived_on(seen, exchange) is False:
-                yield broken(exchange, f"nothing is answered after a cancellation: {variant}")
+            if still_answers(session, exchange) is False:
+                yield violated(
+                    exchange, f"the server stopped responding after a cancellation: {variant}"
+                )
             elif status is not None and status >= 400:
-                text = f"{variant}: status {status}. Ignored it should be; a transport may refuse"
-                yield unsettled(exchange, f"{text} what it cannot accept")
+                text = f"{variant}: status {status}; it should be ignored, but a transport may"
+                yield ambiguous(exchange, f"{text} reject input that it cannot accept")
             elif answers:
-                yield broken(exchange, f"{variant}: it got {answers[0].message!r:.100}")
+                yield violated(
+                    exchange, f"{variant}: got {answers[0].message!r:.100}; expected no response"
+                )
             else:
-                yield kept(exchange)
+                yield satisfied(exchange)

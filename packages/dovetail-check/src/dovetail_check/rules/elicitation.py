@@ -1,4 +1,4 @@
-"""client/elicitation: what requests look like, and to whom they go."""
+"""client/elicitation: the form of the requests, and which clients get them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dovetail_check import shapes
-from dovetail_check.exchanges import Heard
+from dovetail_check.exchanges import Incoming
 from dovetail_check.probe_sessions import ProbeSession
-from dovetail_check.questions import Question, lacking, questions_in
+from dovetail_check.questions import Question, missing_capability, questions_in
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.reading import errors_in
-from dovetail_check.verdicts import Note, broken, kept
+from dovetail_check.verdicts import Note, satisfied, violated
 
 __all__: list[str] = []
 
@@ -20,34 +20,36 @@ _ASKED = ("asking", "asking-plainly", "input-rounds")
 _COMPLETE = "notifications/elicitation/complete"
 _URL_REQUIRED = -32042
 
-_PERMISSION = "a permission: there is nothing to break"
-_INSIDE = "what a server keeps, and for whom, is not seen from outside"
+_PERMISSION = "a permission: nothing to violate"
+_INSIDE = "not visible from outside: what state the server keeps for which user"
 
 unjudged["elicit.mode-omitted"] = _PERMISSION
 unjudged["elicit.complete.send"] = _PERMISSION
-unjudged["elicit.complete.same-client"] = "it takes somebody to complete the page of one client"
-unjudged["elicit.url.not-preauthenticated"] = "a check does not visit the pages of a server"
+unjudged["elicit.complete.same-client"] = "needs a user who completes the page of one client"
+unjudged["elicit.url.not-preauthenticated"] = "a check does not visit the pages that a server names"
 unjudged["elicit.state.user-bound"] = _INSIDE
-unjudged["elicit.state.not-session-only"] = "it takes the credentials of two users"
+unjudged["elicit.state.not-session-only"] = "needs the credentials of two users"
 unjudged["elicit.state.protected"] = _INSIDE
 unjudged["elicit.state.identity-from-auth"] = _INSIDE
-unjudged["elicit.oauth.not-for-self"] = "what a page is for is not seen from outside"
+unjudged["elicit.oauth.not-for-self"] = "not visible from outside: the purpose of a page"
 unjudged["elicit.oauth.no-client-credentials"] = _INSIDE
 unjudged["elicit.bind-identity"] = _INSIDE
 unjudged["elicit.no-client-claimed-user"] = _INSIDE
-unjudged["elicit.phishing.verify-user"] = "it takes two users, each with a browser"
+unjudged["elicit.phishing.verify-user"] = "needs two users, each with a browser"
 
 
 def _each(
-    seen: ProbeSession,
+    session: ProbeSession,
     fits: Callable[[Question], bool],
     find_problem: Callable[[Question], str | None],
 ) -> Iterator[Note]:
-    """A note for each elicitation that fits."""
-    for question in questions_in(seen, _ELICIT):
+    """A note for each elicitation that `fits` selects."""
+    for question in questions_in(session, _ELICIT):
         if fits(question):
             problem = find_problem(question)
-            yield kept(question.where) if problem is None else broken(question.where, problem)
+            yield (
+                satisfied(question.where) if problem is None else violated(question.where, problem)
+            )
 
 
 def _is_any(_: Question) -> bool:
@@ -55,138 +57,144 @@ def _is_any(_: Question) -> bool:
 
 
 @rule("elicit.capability", reads=_ASKED)
-def only_declared_modes_are_used(seen: ProbeSession) -> Iterator[Note]:
-    """No elicitation, and no mode of it, that the client did not declare."""
+def only_declared_modes_are_used(session: ProbeSession) -> Iterator[Note]:
+    """The client declared elicitation and the mode that the server uses."""
 
     def problem(question: Question) -> str | None:
-        missing = lacking(question)
-        return missing and f"an elicitation although the client did not declare {missing}"
+        missing = missing_capability(question)
+        return missing and f"the server elicits, but the client did not declare {missing}"
 
-    yield from _each(seen, _is_any, problem)
+    yield from _each(session, _is_any, problem)
 
 
 @rule("elicit.params", reads=_ASKED)
-def an_elicitation_has_a_message(seen: ProbeSession) -> Iterator[Note]:
-    """A message, and a mode that exists."""
-    modes = (None, "form", "url") if seen.revision.url_elicitation else (None, "form")
+def an_elicitation_has_a_message(session: ProbeSession) -> Iterator[Note]:
+    """It has a message and a known mode."""
+    modes = (None, "form", "url") if session.revision.url_elicitation else (None, "form")
 
     def problem(question: Question) -> str | None:
         message, mode = question.params.get("message"), question.params.get("mode")
         if not isinstance(message, str):
-            return f"the message is {message!r:.60}; a text was due"
-        if seen.revision.url_elicitation and not (mode is None or mode in modes):
-            return f"the mode is {mode!r:.60}; 'form' or 'url' was due"
+            return f"the message is {message!r:.60}; expected a string"
+        if session.revision.url_elicitation and not (mode is None or mode in modes):
+            return f"the mode is {mode!r:.60}; expected 'form' or 'url'"
         return None
 
-    yield from _each(seen, _is_any, problem)
+    yield from _each(session, _is_any, problem)
 
 
 @rule("elicit.form.schema", reads=_ASKED)
-def a_form_is_flat(seen: ProbeSession) -> Iterator[Note]:
-    """An object of texts, numbers, booleans and choices."""
+def a_form_is_flat(session: ProbeSession) -> Iterator[Note]:
+    """The schema is an object of strings, numbers, booleans and enums, without nesting."""
 
     def problem(question: Question) -> str | None:
         if "requestedSchema" not in question.params:
-            return "there is no requestedSchema"
+            return "requestedSchema is missing"
         schema = question.params["requestedSchema"]
-        found = shapes.problems(schema, "RequestedSchema", seen.revision)
+        found = shapes.problems(schema, "RequestedSchema", session.revision)
         return f"requestedSchema: {'; '.join(found[:3])}" if found else None
 
-    yield from _each(seen, lambda question: question.is_form, problem)
+    yield from _each(session, lambda question: question.is_form, problem)
 
 
 @rule("elicit.form.mode", reads=_ASKED)
-def a_form_says_form_or_nothing(seen: ProbeSession) -> Iterator[Note]:
-    """Whatever has a requestedSchema."""
+def a_form_has_mode_form_or_none(session: ProbeSession) -> Iterator[Note]:
+    """If requestedSchema is present, mode is 'form' or missing."""
 
     def problem(question: Question) -> str | None:
         mode = question.params.get("mode", "form")
-        return None if mode == "form" else f"a form has the mode {mode!r:.60}; 'form' was due"
+        return None if mode == "form" else f"a form has the mode {mode!r:.60}; expected 'form'"
 
-    yield from _each(seen, lambda question: "requestedSchema" in question.params, problem)
+    yield from _each(session, lambda question: "requestedSchema" in question.params, problem)
 
 
 @rule("elicit.url.mode", reads=_ASKED)
-def a_page_says_everything(seen: ProbeSession) -> Iterator[Note]:
-    """mode, message, url; an elicitationId where there are such."""
+def url_elicitations_are_complete(session: ProbeSession) -> Iterator[Note]:
+    """mode, message and url are present, and elicitationId if the revision has it."""
 
     def problem(question: Question) -> str | None:
-        found = shapes.problems(question.params, "ElicitRequestURLParams", seen.revision)
+        found = shapes.problems(question.params, "ElicitRequestURLParams", session.revision)
         return "; ".join(found[:3]) if found else None
 
-    yield from _each(seen, lambda question: question.is_page, problem)
+    yield from _each(session, lambda question: question.is_url, problem)
 
 
-# -- notices and errors ----------------------------------------------------------------------------
+# -- notifications and errors ----------------------------------------------------------------------
 
 
 @rule("elicit.complete.id", reads=_ASKED)
-def a_completion_names_its_elicitation(seen: ProbeSession) -> Iterator[Note]:
-    """An elicitationId that was given before."""
-    for heard in seen.notifications(_COMPLETE):
-        id = heard.params.get("elicitationId")
-        if isinstance(id, str) and id in _known_ids(seen, heard):
-            yield kept(heard)
+def a_completion_names_its_elicitation(session: ProbeSession) -> Iterator[Note]:
+    """Its elicitationId was used in an earlier elicitation."""
+    for incoming in session.notifications(_COMPLETE):
+        id = incoming.params.get("elicitationId")
+        if isinstance(id, str) and id in _known_ids(session, incoming):
+            yield satisfied(incoming)
         else:
-            yield broken(heard, f"elicitationId is {id!r:.80}; one that was asked with was due")
+            yield violated(
+                incoming, f"elicitationId is {id!r:.80}; expected one of an earlier elicitation"
+            )
 
 
-def _known_ids(seen: ProbeSession, heard: Heard) -> list[Any]:
+def _known_ids(session: ProbeSession, incoming: Incoming) -> list[Any]:
     asked = [
         question.params.get("elicitationId")
-        for question in questions_in(seen, _ELICIT)
-        if question.where.frame.n < heard.frame.n
+        for question in questions_in(session, _ELICIT)
+        if question.where.frame.n < incoming.frame.n
     ]
-    for error, elicitations in _required(seen):
-        if error.frame.n < heard.frame.n:
+    for error, elicitations in _required(session):
+        if error.frame.n < incoming.frame.n:
             asked += [one.get("elicitationId") for one in elicitations if isinstance(one, dict)]
     return asked
 
 
-def _required(seen: ProbeSession) -> Iterator[tuple[Heard, list[Any]]]:
-    """Errors that say that a page must be visited first, and what they list."""
-    for heard, code in errors_in(seen):
+def _required(session: ProbeSession) -> Iterator[tuple[Incoming, list[Any]]]:
+    """URLElicitationRequired errors, each with its list of elicitations."""
+    for incoming, code in errors_in(session):
         if code == _URL_REQUIRED:
-            data = heard.message["error"].get("data")
+            data = incoming.message["error"].get("data")
             listed = data.get("elicitations") if isinstance(data, dict) else None
-            yield heard, listed if isinstance(listed, list) else []
+            yield incoming, listed if isinstance(listed, list) else []
 
 
 @rule("elicit.required-error.only", reads=_ASKED)
-def a_page_is_required_only_where_it_is(seen: ProbeSession) -> Iterator[Note]:
-    """Not for what does not exist, and not without naming a page."""
-    for heard, elicitations in _required(seen):
+def url_elicitation_is_required_only_if_needed(session: ProbeSession) -> Iterator[Note]:
+    """The error is not used for unknown names, and it lists an elicitation."""
+    for incoming, elicitations in _required(session):
         asked = (
-            "" if heard.exchange is None else heard.exchange.sent.data.decode("utf-8", "replace")
+            ""
+            if incoming.exchange is None
+            else incoming.exchange.sent.data.decode("utf-8", "replace")
         )
         if "dovetail-check-no-such" in asked:
-            yield broken(heard, f"{_URL_REQUIRED} for what does not exist")
+            yield violated(incoming, f"{_URL_REQUIRED} for an unknown name")
         elif not elicitations:
-            yield broken(heard, f"{_URL_REQUIRED} without anything that must be visited")
+            yield violated(incoming, f"{_URL_REQUIRED} without a URL to visit")
         else:
-            yield kept(heard)
+            yield satisfied(incoming)
 
 
 @rule("elicit.required-error.list", reads=_ASKED)
-def what_is_required_is_listed(seen: ProbeSession) -> Iterator[Note]:
-    """error.data.elicitations."""
-    for heard, elicitations in _required(seen):
+def required_elicitations_are_listed(session: ProbeSession) -> Iterator[Note]:
+    """error.data.elicitations is a list that is not empty."""
+    for incoming, elicitations in _required(session):
         if elicitations:
-            yield kept(heard)
+            yield satisfied(incoming)
         else:
-            data = heard.message["error"].get("data")
-            yield broken(
-                heard, f"the data of {_URL_REQUIRED} is {data!r:.80}; elicitations were due"
+            data = incoming.message["error"].get("data")
+            yield violated(
+                incoming, f"the data of {_URL_REQUIRED} is {data!r:.80}; expected elicitations"
             )
 
 
 @rule("elicit.required-error.url-mode", reads=_ASKED)
-def what_is_required_are_pages(seen: ProbeSession) -> Iterator[Note]:
-    """Each has mode url and an elicitationId."""
-    for heard, elicitations in _required(seen):
+def required_elicitations_have_mode_url(session: ProbeSession) -> Iterator[Note]:
+    """Each listed elicitation has mode url and an elicitationId."""
+    for incoming, elicitations in _required(session):
         for one in elicitations:
-            found = shapes.problems(one, "ElicitRequestURLParams", seen.revision)
+            found = shapes.problems(one, "ElicitRequestURLParams", session.revision)
             if found:
-                yield broken(heard, f"an elicitation of {_URL_REQUIRED}: {'; '.join(found[:3])}")
+                yield violated(
+                    incoming, f"an elicitation in error {_URL_REQUIRED}: {'; '.join(found[:3])}"
+                )
             else:
-                yield kept(heard)
+                yield satisfied(incoming)

@@ -1,6 +1,6 @@
-"""client/elicitation, security: what forms ask for and where URLs lead, as far as texts tell.
+"""client/elicitation, security: what forms request and what URLs contain, judged by their text.
 
-A rule that reads names can be wrong: only what can hardly mean anything else is called broken.
+Judging by names can be wrong, so only unambiguous names count as violations.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dovetail_check.questions import Question, questions_in
 from dovetail_check.rulebook import rule
 from dovetail_check.rules.reading import results_in
 from dovetail_check.safety import is_loopback
-from dovetail_check.verdicts import Note, broken, kept, unsettled
+from dovetail_check.verdicts import Note, ambiguous, satisfied, violated
 
 __all__: list[str] = []
 
@@ -32,25 +32,25 @@ _SECRET_WORDS = re.compile(
     r"credit card|card number|cvv)\b",
     re.IGNORECASE,
 )
-# Keys of a query whose value is a credential.
+# Query parameters whose value is a credential.
 _CREDENTIALS = re.compile(
     r"^(?:password|passwd|pwd|access_token|api_?key|client_secret|bearer)$", re.I
 )
 _EMAIL = re.compile(r"[\w.+-]+(?:@|%40)[\w-]+\.[\w.]+")
 _LINK = re.compile(r"\bhttps?://[^\s\"'<>]+", re.IGNORECASE)
-# Texts that are made to be secret: their form alone says so.
+# Token formats that are recognizable by their prefix.
 _TOKENS = re.compile(
     r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|sk-[A-Za-z0-9_-]{32,}|xox[abprs]-[A-Za-z0-9-]{20,}"
     r"|AKIA[0-9A-Z]{16}|ya29\.[\w-]{20,})"
 )
 
 
-def _forms(seen: ProbeSession) -> list[Question]:
-    return [question for question in questions_in(seen, _ELICIT) if question.is_form]
+def _forms(session: ProbeSession) -> list[Question]:
+    return [question for question in questions_in(session, _ELICIT) if question.is_form]
 
 
-def _pages(seen: ProbeSession) -> list[Question]:
-    return [question for question in questions_in(seen, _ELICIT) if question.is_page]
+def _pages(session: ProbeSession) -> list[Question]:
+    return [question for question in questions_in(session, _ELICIT) if question.is_url]
 
 
 def _fields(question: Question) -> dict[str, dict[str, Any]]:
@@ -64,7 +64,7 @@ def _fields(question: Question) -> dict[str, dict[str, Any]]:
 
 
 def _words_of(name: Any) -> str:
-    """The name of a field in one spelling: apiKey, API key, api-key are api_key."""
+    """The name of a field, normalized: apiKey, API key and api-key become api_key."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(name))
     return re.sub(r"[\s.-]+", "_", spaced).lower()
 
@@ -72,7 +72,7 @@ def _words_of(name: Any) -> str:
 def _secret_field(question: Question) -> str | None:
     for name, field in _fields(question).items():
         is_secret = any(_SECRET_NAME.search(_words_of(one)) for one in (name, field.get("title")))
-        # Whether somebody has a password is none.
+        # A boolean such as has_password is not a secret.
         if is_secret and field.get("type") in ("string", None) and "enum" not in field:
             return name
     return None
@@ -89,96 +89,95 @@ def _about_secrets(question: Question) -> str | None:
 
 
 @rule("elicit.form.no-sensitive", reads=_ASKED)
-def forms_do_not_ask_for_secrets(seen: ProbeSession) -> Iterator[Note]:
+def forms_do_not_ask_for_secrets(session: ProbeSession) -> Iterator[Note]:
     """No field for a password, key, token or card."""
-    for question in _forms(seen):
+    for question in _forms(session):
         name, word = _secret_field(question), _about_secrets(question)
         if name is not None:
-            yield broken(question.where, f"a form asks for {name!r:.60}")
+            yield violated(question.where, f"a form asks for {name!r:.60}")
         elif word is not None:
-            yield unsettled(
+            yield ambiguous(
                 question.where,
-                f"a form speaks of {word!r}: forbidden if it asks for one, fine if it only "
-                "mentions it",
+                f"a form mentions {word!r}: a violation if it asks for one",
             )
         else:
-            yield kept(question.where)
+            yield satisfied(question.where)
 
 
 @rule("elicit.sensitive-by-url", reads=_ASKED)
-def secrets_are_asked_for_by_url(seen: ProbeSession) -> Iterator[Note]:
-    """Whoever wants a secret sends the user to a page."""
-    for question in _forms(seen):
+def secrets_are_asked_for_by_url(session: ProbeSession) -> Iterator[Note]:
+    """Secrets are requested in url mode, not with a form."""
+    for question in _forms(session):
         name = _secret_field(question)
         if name is not None:
-            yield broken(question.where, f"{name!r:.60} is asked for by a form; a page was due")
-    for question in _pages(seen):
-        yield kept(question.where)
+            yield violated(question.where, f"a form asks for {name!r:.60}; expected mode 'url'")
+    for question in _pages(session):
+        yield satisfied(question.where)
 
 
 @rule("elicit.oauth.no-credentials-to-client", reads=("tool-calls", *_ASKED))
-def no_credentials_reach_the_client(seen: ProbeSession) -> Iterator[Note]:
-    """Nothing in a result looks like a token of a third party."""
-    if not _pages(seen):
+def no_credentials_reach_the_client(session: ProbeSession) -> Iterator[Note]:
+    """No result contains what looks like a third-party token."""
+    if not _pages(session):
         return
-    for heard, _ in results_in(seen):
-        found = _TOKENS.search(heard.frame.text or "")
+    for incoming, _ in results_in(session):
+        found = _TOKENS.search(incoming.frame.text or "")
         if found:
-            yield unsettled(
-                heard,
-                f"a result has {found[0][:8]}..., which looks like a credential: forbidden if it "
-                "was obtained for the user, fine if it is made up",
+            yield ambiguous(
+                incoming,
+                f"a result contains {found[0][:8]}..., which looks like a credential: a violation "
+                "if it was obtained for the user",
             )
-    for question in _pages(seen):
-        yield kept(question.where)
+    for question in _pages(session):
+        yield satisfied(question.where)
 
 
 # -- URLs ------------------------------------------------------------------------------------------
 
 
 def _split(url: Any) -> SplitResult | None:
-    """The parts of a URL; None where it is none."""
+    """The parts of a URL; None if it is not valid."""
     if not isinstance(url, str) or re.search(r"[\s<>\"{}|\\^`\x00-\x1f]", url):
         return None
     try:
         parts = urlsplit(url)
         is_whole = bool(parts.scheme) and bool(parts.hostname or parts.path)
         is_web = parts.scheme.lower() in ("http", "https")
-        # Reading the port raises where it is none.
+        # Reading an invalid port raises ValueError.
         return parts if is_whole and (parts.hostname or not is_web) and parts.port != 0 else None
     except ValueError:
         return None
 
 
 @rule("elicit.url.valid", reads=_ASKED)
-def the_url_is_one(seen: ProbeSession) -> Iterator[Note]:
-    """A scheme, a host, no spaces."""
-    for question in _pages(seen):
+def the_url_is_valid(session: ProbeSession) -> Iterator[Note]:
+    """It has a scheme and a host, and no spaces."""
+    for question in _pages(session):
         url = question.params.get("url")
         if _split(url) is not None:
-            yield kept(question.where)
+            yield satisfied(question.where)
         else:
-            yield broken(question.where, f"the url is {url!r:.100}; a valid URL was due")
+            yield violated(question.where, f"the url is {url!r:.100}; expected a valid URL")
 
 
 @rule("elicit.url.https", reads=_ASKED)
-def the_url_is_https(seen: ProbeSession) -> Iterator[Note]:
-    """Except on this machine, where one develops."""
-    for question in _pages(seen):
+def the_url_is_https(session: ProbeSession) -> Iterator[Note]:
+    """The URL is https, except on loopback during development."""
+    for question in _pages(session):
         url = question.params.get("url")
         parts = _split(url)
         if parts is None:
             continue
         if parts.scheme.lower() == "https" or is_loopback(str(url)):
-            yield kept(question.where)
+            yield satisfied(question.where)
         else:
-            yield broken(question.where, f"{url!r:.100}: https was due")
+            yield violated(question.where, f"the url is {url!r:.100}; expected https")
 
 
 @rule("elicit.url.no-user-data", reads=_ASKED)
-def the_url_says_nothing_of_the_user(seen: ProbeSession) -> Iterator[Note]:
-    """No credentials and no address in it."""
-    for question in _pages(seen):
+def the_url_has_no_user_data(session: ProbeSession) -> Iterator[Note]:
+    """The URL contains no credentials and no email address."""
+    for question in _pages(session):
         parts = _split(question.params.get("url"))
         if parts is None:
             continue
@@ -186,26 +185,25 @@ def the_url_says_nothing_of_the_user(seen: ProbeSession) -> Iterator[Note]:
         email = _EMAIL.search(f"{parts.path}?{parts.query}")
         if parts.password or key is not None:
             what = "a password" if parts.password else f"the query parameter {key!r:.40}"
-            yield broken(question.where, f"the url carries {what}")
+            yield violated(question.where, f"the url contains {what}")
         elif email:
-            yield unsettled(
+            yield ambiguous(
                 question.where,
-                f"the url carries {email[0]!r:.60}: forbidden if it is the user's, fine if it is "
-                "not",
+                f"the url contains {email[0]!r:.60}: a violation if it is the user's address",
             )
         else:
-            yield kept(question.where)
+            yield satisfied(question.where)
 
 
 @rule("elicit.form.no-clickable", reads=_ASKED)
-def forms_have_no_links(seen: ProbeSession) -> Iterator[Note]:
-    """No URL in the message or the texts of a field, unless the field is for a URL."""
-    for question in _forms(seen):
+def forms_have_no_links(session: ProbeSession) -> Iterator[Note]:
+    """The message and the field texts contain no URL, unless the format of the field is uri."""
+    for question in _forms(session):
         link = next(filter(None, map(_LINK.search, _texts(question))), None)
         if link is None:
-            yield kept(question.where)
+            yield satisfied(question.where)
         else:
-            yield broken(question.where, f"a form shows {link[0]!r:.80}")
+            yield violated(question.where, f"a form shows the link {link[0]!r:.80}")
 
 
 def _texts(question: Question) -> Iterator[str]:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from dovetail.spec import keys
-from dovetail_check.exchanges import Exchange, Heard
-from dovetail_check.http_traffic import is_refused
+from dovetail_check.exchanges import Exchange, Incoming
+from dovetail_check.http_traffic import is_rejected
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
-from dovetail_check.rules.reading import errors_in, lived_on, loose_answers
-from dovetail_check.verdicts import Note, broken, kept, unsettled
+from dovetail_check.rules.reading import errors_in, still_answers, unmatched_responses
+from dovetail_check.verdicts import Note, ambiguous, satisfied, violated
 
 __all__: list[str] = []
 
@@ -23,51 +23,51 @@ _OLD_NOT_FOUND, _OLD_URL_ELICITATION = -32002, -32042
 
 
 @rule("base.error.shape")
-def errors_have_code_and_message(seen: ProbeSession) -> Iterator[Note]:
-    """Both are there."""
-    for heard, _ in errors_in(seen):
-        error = heard.message["error"]
+def errors_have_code_and_message(session: ProbeSession) -> Iterator[Note]:
+    """An error has a code and a message."""
+    for incoming, _ in errors_in(session):
+        error = incoming.message["error"]
         if not isinstance(error, dict):
-            yield broken(heard, f"the error is {error!r:.60}; an object was due")
+            yield violated(incoming, f"the error is {error!r:.60}; expected an object")
         elif missing := [name for name in ("code", "message") if name not in error]:
-            yield broken(heard, f"the error has no {' and no '.join(missing)}")
+            yield violated(incoming, f"the error lacks {' and '.join(missing)}")
         elif not isinstance(error["message"], str):
-            yield broken(heard, f"the message is {error['message']!r:.60}; a string was due")
+            yield violated(incoming, f"the message is {error['message']!r:.60}; expected a string")
         else:
-            yield kept(heard)
+            yield satisfied(incoming)
 
 
 @rule("base.error.code-integer")
-def codes_are_integers(seen: ProbeSession) -> Iterator[Note]:
-    """Not a string, not a fraction."""
-    for heard, code in errors_in(seen):
+def codes_are_integers(session: ProbeSession) -> Iterator[Note]:
+    """The code is an integer, not a string or a fraction."""
+    for incoming, code in errors_in(session):
         if (isinstance(code, int) and not isinstance(code, bool)) or (
             isinstance(code, float) and code == code // 1
         ):
-            yield kept(heard)
+            yield satisfied(incoming)
         elif code is not None:
-            yield broken(heard, f"the code is {code!r:.60}; an integer was due")
+            yield violated(incoming, f"the code is {code!r:.60}; expected an integer")
 
 
 @rule("base.error.message-concise")
-def messages_of_errors_are_short(seen: ProbeSession) -> Iterator[Note]:
-    """One sentence: no line breaks, no stack trace, not a page."""
-    for heard, _ in errors_in(seen):
-        error = heard.message["error"]
+def messages_of_errors_are_short(session: ProbeSession) -> Iterator[Note]:
+    """One sentence: no line breaks, no stack trace, not too long."""
+    for incoming, _ in errors_in(session):
+        error = incoming.message["error"]
         message = error.get("message") if isinstance(error, dict) else None
         if not isinstance(message, str):
             continue
-        if "\n" in message.strip() or len(message) > _limit(heard):
+        if "\n" in message.strip() or len(message) > _limit(incoming):
             lines = len(message.splitlines())
             text = f"a message of {len(message)} characters in {lines} lines: {message[:60]!r}"
-            yield broken(heard, f"{text}; one short sentence was due")
+            yield violated(incoming, f"{text}; expected one short sentence")
         else:
-            yield kept(heard)
+            yield satisfied(incoming)
 
 
-def _limit(heard: Heard) -> int:
-    """A message that repeats what was sent may be longer by that."""
-    sent = heard.exchange.params if heard.exchange is not None else {}
+def _limit(incoming: Incoming) -> int:
+    """The maximum length. It grows by the longest string sent, which the message may repeat."""
+    sent = incoming.exchange.params if incoming.exchange is not None else {}
     return _LONGEST_MESSAGE + max((len(text) for text in _texts(sent)), default=0)
 
 
@@ -80,73 +80,73 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 @rule("base.error.method-not-found", reads=("errors",))
-def an_unknown_method_is_not_found(seen: ProbeSession) -> Iterator[Note]:
-    """-32601."""
-    for exchange in seen.tagged("errors/unknown-method"):
-        yield _due(exchange, -32601)
+def an_unknown_method_is_not_found(session: ProbeSession) -> Iterator[Note]:
+    """An unknown method gets -32601."""
+    for exchange in session.tagged("errors/unknown-method"):
+        yield _expect(exchange, -32601)
 
 
 @rule("base.error.invalid-params", reads=("errors",))
-def missing_params_are_invalid(seen: ProbeSession) -> Iterator[Note]:
-    """-32602 where the param that a method cannot do without is missing."""
-    for exchange in seen.tagged("errors/no-params"):
-        yield _due(exchange, -32602)
+def missing_params_are_invalid(session: ProbeSession) -> Iterator[Note]:
+    """A request without its required params gets -32602."""
+    for exchange in session.tagged("errors/no-params"):
+        yield _expect(exchange, -32602)
 
 
-def _due(exchange: Exchange, code: int) -> Note:
+def _expect(exchange: Exchange, code: int) -> Note:
     if exchange.code == code:
-        return kept(exchange)
-    return broken(exchange, f"{exchange.method} got {exchange.describe()}; {code} was due")
+        return satisfied(exchange)
+    return violated(exchange, f"{exchange.method} got {exchange.describe()}; expected {code}")
 
 
 @rule("base.error.parse-error", reads=("garbage",))
-def what_is_no_json_is_a_parse_error(seen: ProbeSession) -> Iterator[Note]:
-    """-32700, and the server lives on."""
-    for exchange in seen.tagged("garbage/truncated"):
-        codes = _codes(exchange, loose_answers(seen, exchange))
-        if lived_on(seen, exchange) is False:
-            yield broken(exchange, "half a message, and nothing was answered any more")
+def invalid_json_is_a_parse_error(session: ProbeSession) -> Iterator[Note]:
+    """Invalid JSON gets -32700, and the server still responds afterwards."""
+    for exchange in session.tagged("garbage/truncated"):
+        codes = _codes(exchange, unmatched_responses(session, exchange))
+        if still_answers(session, exchange) is False:
+            yield violated(exchange, "the server stopped responding after truncated JSON")
         elif -32700 in codes:
-            yield kept(exchange)
+            yield satisfied(exchange)
         elif codes:
-            yield broken(exchange, f"half a message got the code {codes[0]!r}; -32700 was due")
+            yield violated(exchange, f"truncated JSON got the code {codes[0]!r}; expected -32700")
         elif exchange.status is not None and not 400 <= exchange.status < 500:
-            yield broken(exchange, f"half a message got {exchange.describe()}; -32700 was due")
+            yield violated(exchange, f"truncated JSON got {exchange.describe()}; expected -32700")
         else:
-            came = exchange.describe()
-            yield unsettled(
+            got = exchange.describe()
+            yield ambiguous(
                 exchange,
-                f"half a message got {came}. JSON-RPC has -32700 for it; whether a line or body "
-                "that is no message at all must be answered, MCP does not say",
+                f"truncated JSON got {got}. JSON-RPC has -32700 for it; MCP does not say whether "
+                "input that is not a message must be answered",
             )
 
 
 @rule("base.error.invalid-request", reads=("garbage",))
-def what_is_no_request_is_invalid(seen: ProbeSession) -> Iterator[Note]:
-    """-32600 for JSON that has an id and is no request."""
-    for exchange in seen.tagged("garbage/wrong-version", "garbage/method-is-a-number"):
-        codes = _codes(exchange, loose_answers(seen, exchange))
+def invalid_requests_get_32600(session: ProbeSession) -> Iterator[Note]:
+    """JSON with an id that is not a valid request gets -32600."""
+    for exchange in session.tagged("garbage/wrong-version", "garbage/method-is-a-number"):
+        codes = _codes(exchange, unmatched_responses(session, exchange))
         what = exchange.tag.partition("/")[2]
         if -32600 in codes:
-            yield kept(exchange)
-        elif _HEADER_MISMATCH in codes and seen.is_http:
-            text = f"{what} got -32020; JSON-RPC has -32600 for it, and what is looked at first"
-            yield unsettled(exchange, f"{text}, headers or body, is not said")
+            yield satisfied(exchange)
+        elif _HEADER_MISMATCH in codes and session.is_http:
+            text = f"{what} got -32020; JSON-RPC has -32600 for it. MCP does not say whether"
+            yield ambiguous(exchange, f"{text} headers or body are validated first")
         elif codes:
-            yield broken(exchange, f"{what} got the code {codes[0]!r}; -32600 was due")
-        elif is_refused(exchange):
-            yield unsettled(
+            yield violated(exchange, f"{what} got the code {codes[0]!r}; expected -32600")
+        elif is_rejected(exchange):
+            yield ambiguous(
                 exchange,
-                f"{what} got {exchange.describe()}. JSON-RPC has -32600 for it; whether a refusal "
-                "by HTTP needs an error of JSON-RPC beside it, MCP does not say",
+                f"{what} got {exchange.describe()}. JSON-RPC has -32600 for it; MCP does not say "
+                "whether an HTTP error also needs a JSON-RPC error",
             )
         else:
-            yield broken(exchange, f"{what} got {exchange.describe()}; -32600 was due")
+            yield violated(exchange, f"{what} got {exchange.describe()}; expected -32600")
 
 
-def _codes(exchange: Exchange, loose: list[Heard]) -> list[Any]:
-    """The codes of all errors that came for it, with or without its id."""
-    found = [heard.message.get("error") for heard in [*exchange.heard, *loose]]
+def _codes(exchange: Exchange, loose: list[Incoming]) -> list[Any]:
+    """The codes of all errors that answered it, with or without its id."""
+    found = [incoming.message.get("error") for incoming in [*exchange.incoming, *loose]]
     return [error.get("code") for error in found if isinstance(error, dict)]
 
 
@@ -158,90 +158,104 @@ def _in(code: Any, low: int, high: int) -> bool:
 
 
 @rule("base.errcode.no-new-legacy", reads=("errors",))
-def no_code_is_minted_in_the_old_range(seen: ProbeSession) -> Iterator[Note]:
-    """Whether a code there is new cannot be told from outside."""
-    for heard, code in errors_in(seen):
+def no_new_codes_in_the_legacy_range(session: ProbeSession) -> Iterator[Note]:
+    """Unsettled for codes in the range: a client cannot know whether a code is new."""
+    for incoming, code in errors_in(session):
         if _in(code, -32019, -32000) and code != _OLD_NOT_FOUND:
-            yield unsettled(heard, f"code {code}: allowed only if it is older than the rule")
+            yield ambiguous(
+                incoming, f"code {code}: allowed only if it was in use before this revision"
+            )
         else:
-            yield kept(heard)
+            yield satisfied(incoming)
 
 
 @rule("base.errcode.avoid-legacy", reads=("errors",))
-def the_old_range_is_left_alone(seen: ProbeSession) -> Iterator[Note]:
-    """-32000 to -32019."""
-    for heard, code in errors_in(seen):
+def the_legacy_range_is_not_used(session: ProbeSession) -> Iterator[Note]:
+    """No code is in the range -32019 to -32000."""
+    for incoming, code in errors_in(session):
         if _in(code, -32019, -32000):
-            yield broken(heard, f"code {code} is of the range -32019 to -32000")
+            yield violated(incoming, f"code {code} is in the legacy range -32019 to -32000")
         else:
-            yield kept(heard)
+            yield satisfied(incoming)
 
 
 @rule("base.errcode.reserved-undefined", reads=("errors",))
-def reserved_codes_are_defined_ones(seen: ProbeSession) -> Iterator[Note]:
-    """-32020 to -32099 are the specification's."""
-    for heard, code in errors_in(seen):
+def reserved_codes_are_defined_ones(session: ProbeSession) -> Iterator[Note]:
+    """Codes from -32099 to -32020 are those that the specification defines."""
+    for incoming, code in errors_in(session):
         is_reserved = _in(code, -32099, -32020) and code != _OLD_URL_ELICITATION
         if is_reserved and code not in _DEFINED:
-            yield broken(heard, f"code {code} is reserved and defined nowhere")
+            yield violated(incoming, f"code {code} is reserved and not defined")
         else:
-            yield kept(heard)
+            yield satisfied(incoming)
 
 
 @rule("base.errcode.no-32002", reads=("errors",))
-def the_old_code_for_not_found_is_gone(seen: ProbeSession) -> Iterator[Note]:
-    """-32002."""
-    for heard, code in errors_in(seen):
-        yield broken(heard, "code -32002") if code == _OLD_NOT_FOUND else kept(heard)
+def the_legacy_code_for_not_found_is_not_used(session: ProbeSession) -> Iterator[Note]:
+    """No error has code -32002."""
+    for incoming, code in errors_in(session):
+        yield (
+            violated(incoming, "code -32002, which this revision removed")
+            if code == _OLD_NOT_FOUND
+            else satisfied(incoming)
+        )
 
 
 @rule("base.errcode.no-32042", reads=("errors",))
-def the_old_code_for_urls_is_gone(seen: ProbeSession) -> Iterator[Note]:
-    """-32042."""
-    for heard, code in errors_in(seen):
-        yield broken(heard, "code -32042") if code == _OLD_URL_ELICITATION else kept(heard)
+def the_legacy_code_for_urls_is_not_used(session: ProbeSession) -> Iterator[Note]:
+    """No error has code -32042."""
+    for incoming, code in errors_in(session):
+        yield (
+            violated(incoming, "code -32042, which this revision removed")
+            if code == _OLD_URL_ELICITATION
+            else satisfied(incoming)
+        )
 
 
 @rule("base.errcode.own-codes-outside", reads=("errors",))
-def own_codes_are_outside_the_reserved_range(seen: ProbeSession) -> Iterator[Note]:
-    """-32768 to -32100 have only the codes of JSON-RPC itself."""
-    for heard, code in errors_in(seen):
+def own_codes_are_outside_the_reserved_range(session: ProbeSession) -> Iterator[Note]:
+    """Codes from -32768 to -32100 are those of JSON-RPC."""
+    for incoming, code in errors_in(session):
         if _in(code, -32768, -32100) and code not in _JSON_RPC:
-            yield broken(heard, f"code {code} is in the range that JSON-RPC keeps for itself")
+            yield violated(incoming, f"code {code} is in the range that JSON-RPC reserves")
         else:
-            yield kept(heard)
+            yield satisfied(incoming)
 
 
 @rule("base.errcode.reserved-meaning", reads=("errors", "strange-version"))
-def defined_codes_mean_what_is_written(seen: ProbeSession) -> Iterator[Note]:
-    """-32020, -32021 and -32022 answer only what they were made for."""
-    for heard, code in errors_in(seen):
-        if code not in _DEFINED or heard.exchange is None:
+def defined_codes_have_their_meaning(session: ProbeSession) -> Iterator[Note]:
+    """-32020, -32021 and -32022 are used only for their defined errors."""
+    for incoming, code in errors_in(session):
+        if code not in _DEFINED or incoming.exchange is None:
             continue
-        wrong = _misused(seen, heard.exchange, code)
-        yield kept(heard) if wrong is None else broken(heard, f"code {code}, but {wrong}")
+        wrong = _misused(session, incoming.exchange, code)
+        yield (
+            satisfied(incoming)
+            if wrong is None
+            else violated(incoming, f"code {code}, but {wrong}")
+        )
 
 
-def _misused(seen: ProbeSession, exchange: Exchange, code: int) -> str | None:
+def _misused(session: ProbeSession, exchange: Exchange, code: int) -> str | None:
     meta = exchange.params.get("_meta")
     meta = meta if isinstance(meta, dict) else {}
-    if code == _UNSUPPORTED_VERSION and meta.get(keys.PROTOCOL_VERSION) == seen.revision.date:
+    if code == _UNSUPPORTED_VERSION and meta.get(keys.PROTOCOL_VERSION) == session.revision.date:
         said = exchange.sent.header("mcp-protocol-version")
-        if said in (None, seen.revision.date):
-            return f"{seen.revision} was asked for, which server/discover lists"
-    if code == _HEADER_MISMATCH and not seen.is_http:
-        return "there are no headers"
+        if said in (None, session.revision.date):
+            return f"the request names {session.revision}, which server/discover lists"
+    if code == _HEADER_MISMATCH and not session.is_http:
+        return "stdio has no headers"
     if code == _MISSING_CAPABILITY:
         declared = meta.get(keys.CLIENT_CAPABILITIES)
         data = (exchange.error or {}).get("data")
         wanted = data.get("requiredCapabilities") if isinstance(data, dict) else None
         if isinstance(wanted, dict) and wanted and _declares(declared, wanted):
-            return f"the client did declare {', '.join(wanted)}"
+            return f"the client declared {', '.join(wanted)}"
     return None
 
 
 def _declares(declared: Any, wanted: Any) -> bool:
-    """Whether what was declared has all of what is wanted."""
+    """Whether `declared` contains all of `wanted`."""
     if not isinstance(declared, dict):
         return False
     inside = wanted if isinstance(wanted, dict) else {}

@@ -1,4 +1,4 @@
-"""What the pages of tools, resources and prompts say alike about their lists."""
+"""Rules that the pages of tools, resources and prompts share about their lists."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from itertools import pairwise
 from typing import Any
 
 from dovetail_check.exchanges import Exchange
-from dovetail_check.noting import undeclared
+from dovetail_check.notes import undeclared
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
+from dovetail_check.verdicts import Note, ambiguous, not_applicable, satisfied, violated
 
 __all__: list[str] = []
 
-# member of the result, method, what an item is known by
+# member of the result, method, key of an item
 _KINDS = (
     ("tools", "tools/list", "name"),
     ("resources", "resources/list", "uri"),
@@ -23,54 +23,56 @@ _KINDS = (
 )
 
 
-def capability_is_declared(seen: ProbeSession, kind: str, method: str) -> Iterator[Note]:
-    """A list that has something in it belongs to a capability that was declared."""
-    if seen.has(kind):
-        yield kept(seen.opening)
-    for exchange in seen.tagged(f"undeclared/{method}"):
+def capability_is_declared(session: ProbeSession, kind: str, method: str) -> Iterator[Note]:
+    """A server with a list that is not empty declares the capability."""
+    if session.has(kind):
+        yield satisfied(session.opening)
+    for exchange in session.tagged(f"undeclared/{method}"):
         items = (exchange.result or {}).get(kind)
         if isinstance(items, list) and items:
-            yield broken(exchange, f"{method} lists {len(items)}, but {kind} is not declared")
+            yield violated(
+                exchange, f"{method} lists {len(items)} items, but {kind} is not declared"
+            )
         else:
-            yield absent(f"the server offers no {kind}")
+            yield not_applicable(f"the server offers no {kind}")
 
 
-def list_answers(seen: ProbeSession, kind: str, method: str) -> Iterator[Note]:
-    """What is declared can be listed."""
-    yield from undeclared(seen, kind)
-    for page in seen.pages(kind):
+def list_answers(session: ProbeSession, kind: str, method: str) -> Iterator[Note]:
+    """The list of a declared capability works."""
+    yield from undeclared(session, kind)
+    for page in session.pages(kind):
         if isinstance((page.result or {}).get(kind), list):
-            yield kept(page)
+            yield satisfied(page)
         else:
-            yield broken(page, f"{method} got {page.describe()}; a list of {kind} was due")
+            yield violated(page, f"{method} got {page.describe()}; expected a list of {kind}")
 
 
-def list_is_the_same_for_all(seen: ProbeSession, kind: str, key: str) -> Iterator[Note]:
-    """The same items on another connection, and after other requests."""
-    yield from undeclared(seen, kind)
-    walks = _walks(seen, kind, key)
-    if len(walks) < 3 or seen.notifications(f"notifications/{kind}/list_changed"):
+def list_is_the_same_for_all(session: ProbeSession, kind: str, key: str) -> Iterator[Note]:
+    """The list is the same on another connection and after other requests."""
+    yield from undeclared(session, kind)
+    walks = _walks(session, kind, key)
+    if len(walks) < 3 or session.notifications(f"notifications/{kind}/list_changed"):
         return
     before, after, elsewhere = (sorted(keys, key=repr) for _, keys in walks)
     last, _ = walks[2]
     if elsewhere not in (before, after):
         differing = [one for one in (*after, *elsewhere) if (one in after) != (one in elsewhere)]
-        yield broken(last, f"another connection lists other {kind}: {differing[:5]} differ")
+        yield violated(last, f"another connection lists different {kind}: {differing[:5]}")
     elif before != after:
-        yield unsettled(
+        yield ambiguous(
             last,
-            f"the list of {kind} changed during the check: allowed if it changed by itself, "
-            "not allowed if other requests changed it",
+            f"the list of {kind} changed during the check: a violation if other requests "
+            "changed it",
         )
     else:
-        yield kept(last)
+        yield satisfied(last)
 
 
-def _walks(seen: ProbeSession, kind: str, key: str) -> list[tuple[Exchange, list[Any]]]:
-    """The keys of each complete walk: first, again, and on a connection of its own."""
+def _walks(session: ProbeSession, kind: str, key: str) -> list[tuple[Exchange, list[Any]]]:
+    """The item keys of each complete walk: first, repeated, and on a new connection."""
     found = []
     for tag in (f"walk/{kind}", f"walk-again/same/{kind}", f"cold/lists/{kind}"):
-        pages = seen.tagged(tag)
+        pages = session.tagged(tag)
         lists = [(page.result or {}).get(kind) for page in pages]
         whole = [items for items in lists if isinstance(items, list)]
         if pages and len(whole) == len(lists) and "nextCursor" not in (pages[-1].result or {}):
@@ -92,23 +94,23 @@ for _kind, _method, _key in _KINDS:
     rule(f"{_kind}.list-not-per-connection", reads=("walk-again", "cold"))(
         partial(list_is_the_same_for_all, kind=_kind, key=_key)
     )
-    unjudged[f"{_kind}.list-changed"] = "needs a list that changes while the checker looks"
+    unjudged[f"{_kind}.list-changed"] = "needs a list that changes during the check"
 
 
 @rule("tools.list-order", reads=("walk-again", "cold"))
-def tools_come_in_the_same_order(seen: ProbeSession) -> Iterator[Note]:
-    """Three walks over the same tools, in one order."""
-    yield from undeclared(seen, "tools")
-    walks = _walks(seen, "tools", "name")
+def tools_come_in_the_same_order(session: ProbeSession) -> Iterator[Note]:
+    """Three walks over the same tools return the same order."""
+    yield from undeclared(session, "tools")
+    walks = _walks(session, "tools", "name")
     for (_, before), (page, after) in pairwise(walks):
         if sorted(before, key=repr) != sorted(after, key=repr):
             continue
         if before != after:
-            yield broken(page, f"the same tools came as {before[:8]} and then as {after[:8]}")
+            yield violated(page, f"the same tools are listed as {before[:8]}, then as {after[:8]}")
         else:
-            yield kept(page)
+            yield satisfied(page)
 
 
-_PERMISSION = "a permission: nothing to break"
+_PERMISSION = "a permission: nothing to violate"
 for _row in ("tools.list-empty-ok", "resources.list-vary-ok", "prompts.list-vary-ok"):
     unjudged[_row] = _PERMISSION

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from dovetail.spec import keys
-from dovetail_check.exchanges import Heard
+from dovetail_check.exchanges import Incoming
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
 from dovetail_check.rules.reading import as_json, changes_by_itself, messages
-from dovetail_check.verdicts import Note, broken, kept, unsettled
+from dovetail_check.verdicts import Note, ambiguous, satisfied, violated
 
 __all__: list[str] = []
 
@@ -19,7 +19,7 @@ _LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _PREFIX = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _OURS = ("modelcontextprotocol", "mcp")
-# What the pages of the specification themselves put under a reserved prefix.
+# Keys with a reserved prefix that the specification defines.
 _KNOWN = frozenset(
     {
         keys.PROTOCOL_VERSION,
@@ -32,7 +32,7 @@ _KNOWN = frozenset(
         f"{keys.PREFIX}model-immediate-response",
     }
 )
-# Data of an application: a member called `_meta` in there is its own.
+# Application data: a member named `_meta` in it has no meaning for MCP.
 _FOREIGN = frozenset(
     {"structuredContent", "inputSchema", "outputSchema", "requestedSchema", "data", "arguments"}
 )
@@ -69,32 +69,32 @@ _TRACES = {
 
 
 class _Key(NamedTuple):
-    """One key as it was seen."""
+    """One key in `_meta`, and the message that has it."""
 
     text: str
     value: Any
-    heard: Heard
+    incoming: Incoming
 
     @property
     def prefix(self) -> str | None:
-        """What stands before the first slash; None where there is none."""
+        """The part before the first slash; None if there is no slash."""
         before, slash, _ = self.text.partition("/")
         return before if slash else None
 
     @property
     def name(self) -> str:
-        """What stands behind it."""
+        """The part after the prefix."""
         return self.text.partition("/")[2] if "/" in self.text else self.text
 
 
-def _keys(seen: ProbeSession) -> Iterator[_Key]:
-    """Each key once: what repeats says nothing new."""
+def _keys(session: ProbeSession) -> Iterator[_Key]:
+    """Each key once, with its first message."""
     known: set[str] = set()
-    for heard in messages(seen):
-        for text, value in _find(heard.message):
+    for incoming in messages(session):
+        for text, value in _find(incoming.message):
             if text not in known:
                 known.add(text)
-                yield _Key(text, value, heard)
+                yield _Key(text, value, incoming)
 
 
 def _find(value: Any, depth: int = 12) -> Iterator[tuple[str, Any]]:
@@ -112,88 +112,96 @@ def _find(value: Any, depth: int = 12) -> Iterator[tuple[str, Any]]:
 
 
 @rule("base.meta.key-prefix-grammar")
-def prefixes_are_dotted_labels(seen: ProbeSession) -> Iterator[Note]:
-    """com.example/: labels begin with a letter and end with a letter or digit."""
-    for key in _keys(seen):
+def prefixes_are_dotted_labels(session: ProbeSession) -> Iterator[Note]:
+    """As in com.example/: labels begin with a letter and end with a letter or digit."""
+    for key in _keys(session):
         if key.prefix is None:
             continue
         if _PREFIX.fullmatch(key.prefix):
-            yield kept(key.heard)
+            yield satisfied(key.incoming)
         else:
-            yield broken(key.heard, f"the key {key.text!r}: {key.prefix!r} is no series of labels")
+            yield violated(
+                key.incoming, f"the key {key.text!r}: {key.prefix!r} is not a series of labels"
+            )
 
 
 @rule("base.meta.key-name-grammar")
-def names_begin_and_end_with_letters_or_digits(seen: ProbeSession) -> Iterator[Note]:
-    """In between may be hyphens, underscores and dots as well."""
-    for key in _keys(seen):
+def names_begin_and_end_with_letters_or_digits(session: ProbeSession) -> Iterator[Note]:
+    """Hyphens, underscores and dots are also allowed in between."""
+    for key in _keys(session):
         if key.name == "" or _NAME.fullmatch(key.name):
-            yield kept(key.heard)
+            yield satisfied(key.incoming)
         else:
             text = "it must begin and end with a letter or digit, with - _ . in between"
-            yield broken(key.heard, f"the key {key.text!r}: {text}")
+            yield violated(key.incoming, f"the key {key.text!r}: {text}")
 
 
-# base.meta.reserved-prefix (2025-11-25 basic/index): the second label decides; before, it was
-# any label that another one follows.
+# base.meta.reserved-prefix (2025-11-25 basic/index): the second label decides. In earlier
+# revisions it was any label but the last.
 @rule("base.meta.reserved-prefix")
-def reserved_prefixes_hold_known_keys(seen: ProbeSession) -> Iterator[Note]:
-    """A server does not make up keys of its own there."""
-    for key in _keys(seen):
-        if key.prefix is None or not _is_reserved(key.prefix.lower().split("."), seen):
+def reserved_prefixes_hold_known_keys(session: ProbeSession) -> Iterator[Note]:
+    """A server does not invent keys under a reserved prefix."""
+    for key in _keys(session):
+        if key.prefix is None or not _is_reserved(key.prefix.lower().split("."), session):
             continue
         if key.text in _KNOWN:
-            yield kept(key.heard)
+            yield satisfied(key.incoming)
         elif f"{key.prefix}/" == keys.PREFIX:
-            yield unsettled(key.heard, f"{key.text!r} is reserved; it may be an extension's")
+            yield ambiguous(
+                key.incoming, f"{key.text!r} has a reserved prefix; an extension may define it"
+            )
         else:
-            yield broken(key.heard, f"the key {key.text!r} has a prefix that MCP keeps for itself")
+            yield violated(
+                key.incoming, f"the key {key.text!r} has a prefix that is reserved for MCP"
+            )
 
 
-def _is_reserved(labels: list[str], seen: ProbeSession) -> bool:
-    if seen.revision.second_label_reserves:
+def _is_reserved(labels: list[str], session: ProbeSession) -> bool:
+    if session.revision.second_label_reserves:
         return len(labels) > 1 and labels[1] in _OURS
     return any(label in _OURS for label in labels[:-1]) or f"{'.'.join(labels)}/" == keys.PREFIX
 
 
 @rule("base.meta.reverse-dns")
-def prefixes_are_reverse_dns(seen: ProbeSession) -> Iterator[Note]:
-    """com.example rather than example.com, as far as that can be told."""
-    for key in _keys(seen):
+def prefixes_are_reverse_dns(session: ProbeSession) -> Iterator[Note]:
+    """com.example instead of example.com, judged by common top-level domains."""
+    for key in _keys(session):
         labels = (key.prefix or "").lower().split(".")
         if len(labels) < 2:
             continue
         if labels[-1] in _TLDS and labels[0] not in _TLDS:
-            yield broken(key.heard, f"the key {key.text!r} reads like a domain; reversed was due")
+            yield violated(
+                key.incoming, f"the key {key.text!r} looks like a domain; expected reverse DNS"
+            )
         else:
-            yield kept(key.heard)
+            yield satisfied(key.incoming)
 
 
 @rule("base.meta.trace-context")
-def traces_have_the_format_of_the_w3c(seen: ProbeSession) -> Iterator[Note]:
-    """traceparent, tracestate and baggage."""
-    for heard in messages(seen):
-        for name, value in _find(heard.message):
+def trace_context_has_the_w3c_format(session: ProbeSession) -> Iterator[Note]:
+    """traceparent, tracestate and baggage have the W3C format."""
+    for incoming in messages(session):
+        for name, value in _find(incoming.message):
             if name not in _TRACES:
                 continue
             if isinstance(value, str) and _TRACES[name].fullmatch(value):
-                yield kept(heard)
+                yield satisfied(incoming)
             else:
-                yield broken(heard, f"{name} is {value!r:.80}; the format of the W3C was due")
+                yield violated(incoming, f"{name} is {value!r:.80}; expected the W3C format")
 
 
 @rule("base.meta.no-assumptions", reads=("meta-keys",))
-def unknown_keys_change_nothing(seen: ProbeSession) -> Iterator[Note]:
-    """A list is the same with a vendor's key in `_meta`."""
-    asked = {exchange.tag: exchange for exchange in seen.tagged("meta-keys")}
+def unknown_keys_change_nothing(session: ProbeSession) -> Iterator[Note]:
+    """A list is the same with an unknown vendor key in `_meta`."""
+    asked = {exchange.tag: exchange for exchange in session.tagged("meta-keys")}
     plain, keyed = asked.get("meta-keys/again"), asked.get("meta-keys/vendor-key")
     if plain is None or keyed is None or plain.result is None:
         return
     if keyed.result is None:
-        yield broken(keyed, f"{keyed.method} with an unknown key in _meta got {keyed.describe()}")
+        yield violated(keyed, f"{keyed.method} with an unknown key in _meta got {keyed.describe()}")
     elif as_json(keyed.result) == as_json(plain.result):
-        yield kept(keyed)
-    elif changes_by_itself(seen, plain):
-        yield unsettled(keyed, f"{keyed.method} differs, but it does so without the key as well")
+        yield satisfied(keyed)
+    elif changes_by_itself(session, plain):
+        yield ambiguous(keyed, f"the result of {keyed.method} differs, but also without the key")
     else:
-        yield broken(keyed, f"{keyed.method} differs with an unknown key in _meta")
+        yield violated(keyed, f"the result of {keyed.method} differs with an unknown key in _meta")

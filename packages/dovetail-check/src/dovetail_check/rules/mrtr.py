@@ -1,4 +1,4 @@
-"""basic/patterns/mrtr: what input_required looks like, and when it may come."""
+"""basic/patterns/mrtr: the form of input_required, and when it is allowed."""
 
 from __future__ import annotations
 
@@ -14,80 +14,87 @@ from dovetail_check.questions import (
     INPUT_REQUIRED,
     input_requests,
     is_asking,
-    lacking,
+    missing_capability,
     questions_in,
 )
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.reading import messages
-from dovetail_check.verdicts import Note, broken, kept
+from dovetail_check.verdicts import Note, satisfied, violated
 
 __all__: list[str] = []
 
 _ROUNDS = ("input-rounds",)
-_PERMISSION = "a permission: there is nothing to break"
+_PERMISSION = "a permission: nothing to violate"
 
 unjudged["mrtr.supported-methods"] = _PERMISSION
 unjudged["mrtr.state-optional"] = _PERMISSION
 unjudged["mrtr.ask-again"] = _PERMISSION
-unjudged["mrtr.state-integrity-exempt"] = "what a forged state could do is not seen from outside"
-unjudged["mrtr.state-principal"] = "it takes the credentials of two users"
-unjudged["mrtr.state-expiry"] = "how soon a state expires is seen by waiting, longer than a check"
-unjudged["mrtr.state-single-use"] = "which operation must happen once only its author knows"
+unjudged["mrtr.state-integrity-exempt"] = "not visible from outside: what a forged state could do"
+unjudged["mrtr.state-principal"] = "needs the credentials of two users"
+unjudged["mrtr.state-expiry"] = "needs to wait for the state to expire, longer than a check runs"
+unjudged["mrtr.state-single-use"] = "only the author knows which operations must happen only once"
 
 
-def _asking(seen: ProbeSession) -> list[Exchange]:
-    return [exchange for exchange in seen.exchanges if is_asking(exchange)]
+def _asking(session: ProbeSession) -> list[Exchange]:
+    return [exchange for exchange in session.exchanges if is_asking(exchange)]
 
 
 @rule("mrtr.only-mrtr", reads=_ROUNDS)
-def nothing_is_asked_by_a_request(seen: ProbeSession) -> Iterator[Note]:
-    """No elicitation/create, sampling/createMessage or roots/list as a request of the server."""
-    asked = [heard for heard in messages(seen) if heard.is_request and heard.method in ASKS]
-    for heard in asked:
-        yield broken(heard, f"a request of the server: {heard.method}; input_required was due")
-    if not asked and seen.opening is not None:
-        yield kept(seen.opening)
+def input_is_not_requested_by_server_requests(session: ProbeSession) -> Iterator[Note]:
+    """The server sends no elicitation/create, sampling/createMessage or roots/list request."""
+    asked = [
+        incoming
+        for incoming in messages(session)
+        if incoming.is_request and incoming.method in ASKS
+    ]
+    for incoming in asked:
+        yield violated(
+            incoming, f"the server sent the request {incoming.method}; expected input_required"
+        )
+    if not asked and session.opening is not None:
+        yield satisfied(session.opening)
 
 
 @rule("mrtr.other-methods")
-def only_some_methods_ask_back(seen: ProbeSession) -> Iterator[Note]:
-    """input_required only for tools/call, prompts/get, resources/read."""
-    known = methods_at(seen.revision)
+def only_some_methods_require_input(session: ProbeSession) -> Iterator[Note]:
+    """Only tools/call, prompts/get and resources/read return input_required."""
+    known = methods_at(session.revision)
     wrong = [
         exchange
-        for exchange in _asking(seen)
+        for exchange in _asking(session)
         if (spec := known.get(exchange.method or "")) is None or not spec.asks_back
     ]
     for exchange in wrong:
-        yield broken(exchange, f"{exchange.method} was answered with {INPUT_REQUIRED}")
-    if not wrong and seen.opening is not None:
-        yield kept(seen.opening)
+        yield violated(exchange, f"{exchange.method} returned {INPUT_REQUIRED}")
+    if not wrong and session.opening is not None:
+        yield satisfied(session.opening)
 
 
 @rule("mrtr.has-content", reads=_ROUNDS)
-def input_required_says_what_is_required(seen: ProbeSession) -> Iterator[Note]:
-    """inputRequests, requestState, or both."""
-    for exchange in _asking(seen):
+def input_required_has_content(session: ProbeSession) -> Iterator[Note]:
+    """input_required has inputRequests, requestState, or both."""
+    for exchange in _asking(session):
         result = exchange.result or {}
         if "inputRequests" in result or "requestState" in result:
-            yield kept(exchange)
+            yield satisfied(exchange)
         else:
-            yield broken(
-                exchange, f"{INPUT_REQUIRED} with {sorted(result)}: no inputRequests, no state"
+            yield violated(
+                exchange,
+                f"{INPUT_REQUIRED} has {sorted(result)}; expected inputRequests or requestState",
             )
 
 
 @rule("mrtr.keys-unique", reads=_ROUNDS)
-def keys_are_unique(seen: ProbeSession) -> Iterator[Note]:
-    """No key twice in the text of inputRequests."""
-    for exchange in _asking(seen):
+def keys_are_unique(session: ProbeSession) -> Iterator[Note]:
+    """No key occurs twice in the JSON text of inputRequests."""
+    for exchange in _asking(session):
         if not input_requests(exchange) or exchange.answer is None:
             continue
         twice = _repeated_keys(exchange.answer.frame.data)
         if twice:
-            yield broken(exchange, f"inputRequests has the key {twice[0]!r:.80} more than once")
+            yield violated(exchange, f"inputRequests has the key {twice[0]!r:.80} more than once")
         else:
-            yield kept(exchange)
+            yield satisfied(exchange)
 
 
 def _repeated_keys(data: bytes) -> list[str]:
@@ -108,47 +115,47 @@ def _repeated_keys(data: bytes) -> list[str]:
 
 
 class _Pairs:
-    """An object as it was written."""
+    """A JSON object with all its pairs, including repeated keys."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         self.pairs = pairs
 
 
 @rule("mrtr.request-types", reads=_ROUNDS)
-def only_three_things_are_asked(seen: ProbeSession) -> Iterator[Note]:
-    """Each entry is a request to elicit, to sample or to list roots."""
-    for exchange in _asking(seen):
+def input_requests_have_known_methods(session: ProbeSession) -> Iterator[Note]:
+    """Each entry is elicitation/create, sampling/createMessage or roots/list."""
+    for exchange in _asking(session):
         asked = (exchange.result or {}).get("inputRequests", {})
         if not isinstance(asked, dict):
-            yield broken(exchange, f"inputRequests is {asked!r:.80}; a map of requests was due")
+            yield violated(exchange, f"inputRequests is {asked!r:.80}; expected a map of requests")
             continue
         for key, one in asked.items():
             problem = _type_problem(one)
             if problem is None:
-                yield kept(exchange)
+                yield satisfied(exchange)
             else:
-                yield broken(exchange, f"inputRequests[{key!r:.40}] {problem}")
+                yield violated(exchange, f"inputRequests[{key!r:.40}] {problem}")
 
 
 def _type_problem(one: Any) -> str | None:
     if not isinstance(one, dict):
-        return f"is {one!r:.80}; a request was due"
+        return f"is {one!r:.80}; expected a request"
     method = one.get("method")
     if not isinstance(method, str) or method not in ASKS:
-        return f"has the method {method!r:.60}; one of {', '.join(ASKS)} was due"
+        return f"has the method {method!r:.60}; expected one of {', '.join(ASKS)}"
     if method != "roots/list" and not isinstance(one.get("params"), dict):
-        return f"has the params {one.get('params')!r:.60}; an object was due"
+        return f"has the params {one.get('params')!r:.60}; expected an object"
     return None
 
 
 @rule("mrtr.respects-capabilities", reads=_ROUNDS)
-def only_what_was_declared_is_asked(seen: ProbeSession) -> Iterator[Note]:
-    """Nothing that the capabilities of the request do not name."""
-    for question in questions_in(seen):
-        missing = lacking(question)
+def input_requests_respect_capabilities(session: ProbeSession) -> Iterator[Note]:
+    """Each input request needs only capabilities that the client's request declares."""
+    for question in questions_in(session):
+        missing = missing_capability(question)
         if missing is None:
-            yield kept(question.where)
+            yield satisfied(question.where)
         else:
-            yield broken(
-                question.where, f"{question.method} although the client did not declare {missing}"
+            yield violated(
+                question.where, f"{question.method}, but the client did not declare {missing}"
             )

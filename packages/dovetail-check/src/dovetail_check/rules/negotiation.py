@@ -1,4 +1,4 @@
-"""basic/lifecycle#version-negotiation: what was offered, and what came back."""
+"""basic/lifecycle#version-negotiation: versions offered, and versions returned."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dovetail.spec.revisions import Family, find_revision
 from dovetail_check.exchanges import Exchange
 from dovetail_check.probe_sessions import Run
 from dovetail_check.rulebook import overall
-from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
+from dovetail_check.verdicts import Note, ambiguous, not_applicable, satisfied, violated
 
 __all__: list[str] = []
 
-_NO_LEGACY = "the server took no offer of a revision with a handshake"
+_NO_LEGACY = "the server accepted no revision with a handshake"
 
 
-def _taken(run: Run) -> dict[str, Exchange]:
-    """The handshakes that ended in the version that was offered."""
+def _accepted(run: Run) -> dict[str, Exchange]:
+    """The handshakes that returned the offered version, by version."""
     return {
         session.revision.date: session.opening
         for session in run.sessions
@@ -24,8 +24,8 @@ def _taken(run: Run) -> dict[str, Exchange]:
     }
 
 
-def _refused(run: Run) -> list[Exchange]:
-    """Offers that the server did not take as they were."""
+def _not_accepted(run: Run) -> list[Exchange]:
+    """The handshakes that did not return the offered version."""
     return [exchange for exchange in run.survey if exchange.method == "initialize"]
 
 
@@ -36,74 +36,74 @@ def _answered_version(exchange: Exchange) -> str | None:
 
 @overall("lifecycle.version.echo")
 def supported_versions_are_echoed(run: Run) -> Iterator[Note]:
-    """No version that the server offers elsewhere is turned down when a client offers it."""
-    taken, refused = _taken(run), _refused(run)
-    for exchange in taken.values():
-        yield kept(exchange)
-    offered = {exchange.params.get("protocolVersion"): exchange for exchange in refused}
-    for exchange in refused:
+    """A version that the server offers itself is accepted if a client offers it."""
+    accepted, rest = _accepted(run), _not_accepted(run)
+    for exchange in accepted.values():
+        yield satisfied(exchange)
+    offered = {exchange.params.get("protocolVersion"): exchange for exchange in rest}
+    for exchange in rest:
         version = _answered_version(exchange)
-        turned_down = offered.get(version) if version is not None else None
-        if turned_down is not None and _answered_version(turned_down) != version:
-            came = turned_down.describe()
-            yield broken(
-                turned_down, f"{version} was offered and got {came}, yet the server offers it"
+        rejected = offered.get(version) if version is not None else None
+        if rejected is not None and _answered_version(rejected) != version:
+            got = rejected.describe()
+            yield violated(
+                rejected, f"{version} got {got}, but the server itself offers it elsewhere"
             )
 
 
-# lifecycle.version.counter-offer (2025-11-25 basic/lifecycle): another version that it supports;
-# the same page shows an error for this case.
+# lifecycle.version.counter-offer (2025-11-25 basic/lifecycle): another version that it supports.
+# The same page shows an error for this case.
 @overall("lifecycle.version.counter-offer")
 def other_offers_get_a_version_that_works(run: Run) -> Iterator[Note]:
-    """A version that the server cannot speak is answered with one that it can."""
-    taken = _taken(run)
-    if not taken:
-        yield absent(_NO_LEGACY)
+    """An unsupported version is answered with a supported one."""
+    accepted = _accepted(run)
+    if not accepted:
+        yield not_applicable(_NO_LEGACY)
         return
-    for exchange in _refused(run):
+    for exchange in _not_accepted(run):
         offer = exchange.params.get("protocolVersion")
         version = _answered_version(exchange)
-        if version is not None and version in taken:
-            yield kept(exchange)
+        if version is not None and version in accepted:
+            yield satisfied(exchange)
         elif version is not None and version == offer:
-            yield broken(exchange, f"{offer} never was, yet the server answers with it")
+            yield violated(exchange, f"{offer} does not exist, but the server returned it")
         elif version is not None and find_revision(version) is None:
-            yield unsettled(exchange, f"{offer} got {version}, which is not known here")
+            yield ambiguous(exchange, f"{offer} got {version}, which the checker does not know")
         elif version is not None:
-            yield broken(exchange, f"{offer} got {version}, which the server does not take")
+            yield violated(exchange, f"{offer} got {version}, which the server does not accept")
         elif exchange.result is not None:
-            yield broken(exchange, f"{offer} got a result without a version")
+            yield violated(exchange, f"{offer} got a result without a version")
         elif exchange.error is not None or (exchange.status or 0) >= 400:
-            text = f"{offer} got {exchange.describe()}. A version that the server supports is due"
-            yield unsettled(exchange, f"{text}, but the page also shows an error for this case")
+            text = f"{offer} got {exchange.describe()}; expected a supported version"
+            yield ambiguous(exchange, f"{text}, but the page also shows an error for this case")
         else:
-            yield broken(exchange, f"{offer} got {exchange.describe()}; a version was due")
+            yield violated(exchange, f"{offer} got {exchange.describe()}; expected a version")
 
 
 @overall("lifecycle.version.latest")
 def the_counter_offer_is_the_latest(run: Run) -> Iterator[Note]:
-    """The newest of those that the server speaks with a handshake."""
-    taken = _taken(run)
-    for exchange in _refused(run):
+    """The server answers with its newest version that has a handshake."""
+    accepted = _accepted(run)
+    for exchange in _not_accepted(run):
         version = _answered_version(exchange)
-        if version not in taken:
+        if version not in accepted:
             continue
-        if version == max(taken):
-            yield kept(exchange)
+        if version == max(accepted):
+            yield satisfied(exchange)
         else:
             offer = exchange.params.get("protocolVersion")
-            yield broken(exchange, f"{offer} got {version}; the latest is {max(taken)}")
+            yield violated(exchange, f"{offer} got {version}; the latest is {max(accepted)}")
 
 
 @overall("lifecycle.errors.prepared")
-def strange_versions_do_no_harm(run: Run) -> Iterator[Note]:
-    """Whatever is offered, there is an answer."""
-    if not _taken(run):
-        yield absent(_NO_LEGACY)
+def unknown_versions_are_answered(run: Run) -> Iterator[Note]:
+    """Every offered version gets an answer."""
+    if not _accepted(run):
+        yield not_applicable(_NO_LEGACY)
         return
-    for exchange in _refused(run):
+    for exchange in _not_accepted(run):
         offer = exchange.params.get("protocolVersion")
         if exchange.answer is not None or exchange.status is not None:
-            yield kept(exchange)
+            yield satisfied(exchange)
         else:
-            yield broken(exchange, f"{offer} got {exchange.describe()}; an answer was due")
+            yield violated(exchange, f"{offer} got {exchange.describe()}; expected an answer")

@@ -8,15 +8,15 @@ from itertools import pairwise
 from typing import Any
 
 from dovetail_check.exchanges import Exchange
-from dovetail_check.noting import answered, expect_codes
+from dovetail_check.notes import answered, expect_codes
 from dovetail_check.probe_sessions import ProbeSession
-from dovetail_check.probes.walk import MOST_PAGES
+from dovetail_check.probes.walk import MAX_PAGES
 from dovetail_check.rulebook import rule
-from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
+from dovetail_check.verdicts import Note, ambiguous, not_applicable, satisfied, violated
 
 __all__: list[str] = []
 
-# member of the result, what an item is known by
+# member of the result, key of an item
 _LISTS = (
     ("tools", "name"),
     ("prompts", "name"),
@@ -26,10 +26,10 @@ _LISTS = (
 _INTERNAL_ERROR = -32603
 
 
-def _absence(seen: ProbeSession) -> Iterator[Note]:
-    declared = [kind for kind in ("tools", "prompts", "resources") if seen.has(kind)]
-    if seen.opening is not None and not declared:
-        yield absent("the server has no lists")
+def _absence(session: ProbeSession) -> Iterator[Note]:
+    declared = [kind for kind in ("tools", "prompts", "resources") if session.has(kind)]
+    if session.opening is not None and not declared:
+        yield not_applicable("the server has no lists")
 
 
 def _keys(page: Exchange, member: str, key: str) -> list[Any]:
@@ -39,11 +39,11 @@ def _keys(page: Exchange, member: str, key: str) -> list[Any]:
 
 
 @rule("pagination.walk", reads=("walk",))
-def walks_come_to_an_end(seen: ProbeSession) -> Iterator[Note]:
-    """No cursor twice, and none that is refused."""
-    yield from _absence(seen)
+def walks_end(session: ProbeSession) -> Iterator[Note]:
+    """No cursor is returned twice, and none is rejected."""
+    yield from _absence(session)
     for member, _ in _LISTS:
-        pages = seen.pages(member)
+        pages = session.pages(member)
         if not pages or pages[-1].is_silent:
             continue
         last = pages[-1]
@@ -52,66 +52,70 @@ def walks_come_to_an_end(seen: ProbeSession) -> Iterator[Note]:
         if last.result is None:
             if len(pages) > 1:
                 given = used[-1]
-                yield broken(last, f"{member}: the cursor {given!r:.60} got {last.describe()}")
+                yield violated(last, f"{member}: the cursor {given!r:.60} got {last.describe()}")
         elif cursor is None:
-            yield kept(last)
+            yield satisfied(last)
         elif cursor in used:
-            yield broken(last, f"{member}: the cursor {cursor!r:.60} was given out before: a loop")
-        elif len(pages) >= MOST_PAGES:
-            yield unsettled(last, f"{member}: no end after {len(pages)} pages: long, or endless")
+            yield violated(
+                last, f"{member}: the cursor {cursor!r:.60} was returned before, which is a loop"
+            )
+        elif len(pages) >= MAX_PAGES:
+            yield ambiguous(
+                last, f"{member}: no end after {len(pages)} pages: a long list or an endless one"
+            )
 
 
 @rule("pagination.no-duplicates", reads=("walk",))
-def pages_do_not_overlap(seen: ProbeSession) -> Iterator[Note]:
-    """No item on two pages."""
-    yield from _absence(seen)
+def pages_do_not_overlap(session: ProbeSession) -> Iterator[Note]:
+    """No item is on two pages."""
+    yield from _absence(session)
     for member, key in _LISTS:
-        pages = seen.pages(member)
+        pages = session.pages(member)
         if len(pages) < 2:
             continue
         often = Counter(one for page in pages for one in set(map(repr, _keys(page, member, key))))
         twice = sorted(one for one, times in often.items() if times > 1)
         if twice:
-            yield broken(pages[-1], f"{member}: on more than one page are {', '.join(twice[:5])}")
+            yield violated(pages[-1], f"{member}: on more than one page: {', '.join(twice[:5])}")
         else:
-            yield kept(pages[-1])
+            yield satisfied(pages[-1])
 
 
 @rule("pagination.stable", reads=("cursors",))
-def cursors_are_stable(seen: ProbeSession) -> Iterator[Note]:
-    """A cursor that is used twice leads to the same page."""
-    yield from _absence(seen)
+def cursors_are_stable(session: ProbeSession) -> Iterator[Note]:
+    """A cursor that is used twice returns the same page."""
+    yield from _absence(session)
     is_paged = False
     for member, key in _LISTS:
-        pages = seen.tagged(f"cursors/again/{member}")
+        pages = session.tagged(f"cursors/again/{member}")
         is_paged = is_paged or bool(pages)
         for one, other in pairwise(answered(pages)):
             if other.result is None:
-                yield broken(other, f"{member}: a cursor used twice got {other.describe()}")
+                yield violated(other, f"{member}: a cursor used twice got {other.describe()}")
             elif _keys(one, member, key) != _keys(other, member, key):
-                yield broken(other, f"{member}: a cursor used twice led to different pages")
+                yield violated(other, f"{member}: a cursor used twice returned different pages")
             else:
-                yield kept(other)
-    if not is_paged and seen.tagged("cursors"):
-        yield absent("no list has more than one page")
+                yield satisfied(other)
+    if not is_paged and session.tagged("cursors"):
+        yield not_applicable("no list has more than one page")
 
 
 @rule("pagination.invalid-graceful", reads=("cursors",))
-def invalid_cursors_do_no_harm(seen: ProbeSession) -> Iterator[Note]:
-    """An answer, and not that of an accident."""
-    yield from _absence(seen)
-    for exchange in seen.tagged("cursors/invalid"):
+def invalid_cursors_do_no_harm(session: ProbeSession) -> Iterator[Note]:
+    """An invalid cursor gets an answer other than an internal error."""
+    yield from _absence(session)
+    for exchange in session.tagged("cursors/invalid"):
         if exchange.is_silent:
             continue
         if exchange.answer is None or exchange.code == _INTERNAL_ERROR:
-            yield broken(exchange, f"a cursor that nobody gave out got {exchange.describe()}")
+            yield violated(exchange, f"an invalid cursor got {exchange.describe()}")
         else:
-            yield kept(exchange)
+            yield satisfied(exchange)
 
 
 @rule("pagination.invalid-32602", reads=("cursors",))
-def invalid_cursors_are_refused(seen: ProbeSession) -> Iterator[Note]:
-    """-32602."""
-    yield from _absence(seen)
-    found = seen.tagged("cursors/invalid")
-    yield from expect_codes(found, "a cursor that nobody gave out", (-32602,))
+def invalid_cursors_are_rejected(session: ProbeSession) -> Iterator[Note]:
+    """An invalid cursor gets -32602."""
+    yield from _absence(session)
+    found = session.tagged("cursors/invalid")
+    yield from expect_codes(found, "an invalid cursor", (-32602,))

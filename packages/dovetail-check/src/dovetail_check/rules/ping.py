@@ -6,49 +6,49 @@ from collections.abc import Iterator
 
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
-from dovetail_check.verdicts import Note, broken, kept
+from dovetail_check.verdicts import Note, satisfied, violated
 
 __all__: list[str] = []
 
-# Pings of the server on one line within the time below that are more than keeping in touch.
-_MOST_PINGS = 10
+# More pings than this on one connection within _SECONDS are excessive.
+_MAX_PINGS = 10
 _SECONDS = 10
 
 
 @rule("ping.empty-result", reads=("ping",))
-def ping_is_answered_with_an_empty_result(seen: ProbeSession) -> Iterator[Note]:
+def ping_is_answered_with_an_empty_result(session: ProbeSession) -> Iterator[Note]:
     """The result has no members, except perhaps `_meta`."""
-    for exchange in seen.tagged("ping"):
+    for exchange in session.tagged("ping"):
         if exchange.result is None:
-            yield broken(exchange, f"ping got {exchange.describe()}; a result was due")
+            yield violated(exchange, f"ping got {exchange.describe()}; expected a result")
         elif extra := sorted(exchange.result.keys() - {"_meta"}):
-            yield broken(exchange, f"the result of ping has members: {', '.join(extra)}")
+            yield violated(exchange, f"the result of ping has members: {', '.join(extra)}")
         else:
-            yield kept(exchange)
+            yield satisfied(exchange)
 
 
 @rule("ping.removed", reads=("removed-ping",))
-def ping_is_unknown(seen: ProbeSession) -> Iterator[Note]:
-    """-32601, as for any unknown method."""
-    for exchange in seen.tagged("removed-ping"):
+def ping_is_unknown(session: ProbeSession) -> Iterator[Note]:
+    """ping gets -32601, like any unknown method."""
+    for exchange in session.tagged("removed-ping"):
         if exchange.code == -32601:
-            yield kept(exchange)
+            yield satisfied(exchange)
         else:
-            yield broken(exchange, f"ping got {exchange.describe()}; -32601 was due")
+            yield violated(exchange, f"ping got {exchange.describe()}; expected -32601")
 
 
 @rule("ping.not-excessive")
-def the_server_pings_now_and_then(seen: ProbeSession) -> Iterator[Note]:
-    """Not more than once a second on the average."""
-    pings = [heard for heard in seen.requests if heard.method == "ping"]
-    for line in dict.fromkeys(heard.frame.line for heard in pings):
-        mine = [heard for heard in pings if heard.frame.line == line]
+def the_server_does_not_ping_excessively(session: ProbeSession) -> Iterator[Note]:
+    """No more than one ping per second on average."""
+    pings = [incoming for incoming in session.requests if incoming.method == "ping"]
+    for connection in dict.fromkeys(incoming.frame.connection for incoming in pings):
+        mine = [incoming for incoming in pings if incoming.frame.connection == connection]
         flood = [
             later
-            for first, later in zip(mine, mine[_MOST_PINGS:], strict=False)
+            for first, later in zip(mine, mine[_MAX_PINGS:], strict=False)
             if later.frame.at - first.frame.at < _SECONDS
         ]
         if flood:
-            yield broken(flood[0], f"more than {_MOST_PINGS} pings within {_SECONDS} s")
+            yield violated(flood[0], f"more than {_MAX_PINGS} pings within {_SECONDS} s")
         else:
-            yield kept(mine[0])
+            yield satisfied(mine[0])

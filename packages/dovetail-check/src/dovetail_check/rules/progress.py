@@ -7,155 +7,159 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from dovetail.spec import keys
-from dovetail_check.exchanges import Exchange, Heard
+from dovetail_check.exchanges import Exchange, Incoming
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.verdicts import Note, absent, broken, kept
+from dovetail_check.verdicts import Note, not_applicable, satisfied, violated
 
 __all__: list[str] = []
 
 unjudged |= {
-    "progress.float": "a permission: nothing to break",
-    "progress.none": "a permission: nothing to break",
+    "progress.float": "a permission: nothing to violate",
+    "progress.none": "a permission: nothing to violate",
 }
 
-# More than this in one second is a flood.
+# More than this many in one second are a flood.
 _FLOOD = 100
 
 
 class _Step(NamedTuple):
-    """One notification, and the request whose token it names; None where none has it."""
+    """One notification, and the request whose token it names; None if no request has it."""
 
-    heard: Heard
+    incoming: Incoming
     request: Exchange | None
-    # Whether the token has the type that was sent.
+    # Whether the token also has the type that was sent.
     is_exact: bool
 
     @property
     def token(self) -> Any:
-        return self.heard.params.get("progressToken")
+        return self.incoming.params.get("progressToken")
 
 
-def _steps(seen: ProbeSession) -> list[_Step]:
-    """Every notification about progress, in order."""
-    given = _tokens(seen)
-    return [_step(heard, given) for heard in seen.notifications("notifications/progress")]
+def _steps(session: ProbeSession) -> list[_Step]:
+    """Every progress notification, in order."""
+    given = _tokens(session)
+    return [_step(incoming, given) for incoming in session.notifications("notifications/progress")]
 
 
-def _tokens(seen: ProbeSession) -> list[tuple[Any, Exchange]]:
+def _tokens(session: ProbeSession) -> list[tuple[Any, Exchange]]:
     found = []
-    for exchange in seen.exchanges:
+    for exchange in session.exchanges:
         meta = exchange.params.get("_meta")
         if isinstance(meta, dict) and keys.PROGRESS_TOKEN in meta and exchange.id is not None:
             found.append((meta[keys.PROGRESS_TOKEN], exchange))
     return found
 
 
-def _step(heard: Heard, given: list[tuple[Any, Exchange]]) -> _Step:
-    """The last request with the token that was sent before, on the same line."""
-    token = heard.params.get("progressToken")
+def _step(incoming: Incoming, given: list[tuple[Any, Exchange]]) -> _Step:
+    """Match a notification to the last earlier request with its token on the same connection."""
+    token = incoming.params.get("progressToken")
     before = [
         (sent, exchange)
         for sent, exchange in reversed(given)
-        if exchange.line == heard.frame.line and exchange.sent.n < heard.frame.n
+        if exchange.connection == incoming.frame.connection and exchange.sent.n < incoming.frame.n
     ]
     for sent, exchange in before:
         if sent == token and type(sent) is type(token):
-            return _Step(heard, exchange, is_exact=True)
+            return _Step(incoming, exchange, is_exact=True)
     for sent, exchange in before:
         if token is not None and str(sent) == str(token):
-            return _Step(heard, exchange, is_exact=False)
-    return _Step(heard, None, is_exact=False)
+            return _Step(incoming, exchange, is_exact=False)
+    return _Step(incoming, None, is_exact=False)
 
 
 def _is_over(step: _Step) -> bool:
-    """Whether the request had been answered; a task goes on behind its first answer."""
+    """Whether the request was already answered. A task continues after its first response."""
     request = step.request
     if request is None or request.answer is None or "task" in request.params:
         return False
-    is_stream = step.heard.frame.kind == "event"
-    if is_stream and step.heard.exchange is not request:
-        # What comes on two connections comes in no order.
+    is_stream = step.incoming.frame.kind == "event"
+    if is_stream and step.incoming.exchange is not request:
+        # Messages on two connections have no order.
         return False
-    return request.answer.frame.n < step.heard.frame.n
+    return request.answer.frame.n < step.incoming.frame.n
 
 
 @rule("progress.token-known", reads=("progress",))
-def progress_names_a_token_of_a_request(seen: ProbeSession) -> Iterator[Note]:
-    """One that a request on the same line gave."""
-    for step in _steps(seen):
+def progress_names_a_token_of_a_request(session: ProbeSession) -> Iterator[Note]:
+    """The token belongs to a request on the same connection."""
+    for step in _steps(session):
         if step.request is None:
-            yield broken(step.heard, f"progress for the token {step.token!r:.60}; none was given")
+            yield violated(
+                step.incoming, f"progress for the token {step.token!r:.60}, which no request has"
+            )
         else:
-            yield kept(step.heard)
+            yield satisfied(step.incoming)
 
 
 @rule("progress.token-type", reads=("progress",))
-def tokens_keep_their_type(seen: ProbeSession) -> Iterator[Note]:
-    """A number stays a number, a string a string."""
-    for step in _steps(seen):
+def tokens_keep_their_type(session: ProbeSession) -> Iterator[Note]:
+    """A number stays a number, and a string stays a string."""
+    for step in _steps(session):
         if step.request is not None and not step.is_exact:
-            yield broken(step.heard, f"the token came back as {step.token!r}, another type")
+            yield violated(
+                step.incoming, f"the token came back as {step.token!r}, which has another type"
+            )
         elif step.request is not None:
-            yield kept(step.heard)
+            yield satisfied(step.incoming)
 
 
 @rule("progress.increasing", reads=("progress",))
-def progress_increases(seen: ProbeSession) -> Iterator[Note]:
-    """Each value of a request is larger than the last."""
+def progress_increases(session: ProbeSession) -> Iterator[Note]:
+    """Each progress value of a request is larger than the one before."""
     last: dict[int, Any] = {}
-    for step in _steps(seen):
-        value = step.heard.params.get("progress")
+    for step in _steps(session):
+        value = step.incoming.params.get("progress")
         if step.request is None or not isinstance(value, int | float) or isinstance(value, bool):
             continue
         before = last.get(step.request.sent.n)
         if before is not None and value <= before:
-            yield broken(step.heard, f"progress {value} after {before}; more was due")
+            yield violated(step.incoming, f"progress {value} after {before}; expected an increase")
         else:
-            yield kept(step.heard)
+            yield satisfied(step.incoming)
         last[step.request.sent.n] = value
 
 
 @rule("progress.stop", reads=("progress",))
-def progress_stops_with_the_answer(seen: ProbeSession) -> Iterator[Note]:
-    """Nothing about a request once it is answered."""
-    for step in _steps(seen):
+def progress_stops_with_the_answer(session: ProbeSession) -> Iterator[Note]:
+    """No progress comes after the response."""
+    for step in _steps(session):
         if _is_over(step):
-            yield broken(step.heard, f"progress for {step.token!r:.60} after the answer")
+            yield violated(step.incoming, f"progress for {step.token!r:.60} after the response")
         elif step.request is not None:
-            yield kept(step.heard)
+            yield satisfied(step.incoming)
 
 
 @rule("progress.message", reads=("progress",))
-def messages_of_progress_say_something(seen: ProbeSession) -> Iterator[Note]:
-    """Where there is a message it is not empty."""
-    for step in _steps(seen):
-        message = step.heard.params.get("message")
+def progress_messages_are_not_empty(session: ProbeSession) -> Iterator[Note]:
+    """A message, if present, is a string that is not empty."""
+    for step in _steps(session):
+        message = step.incoming.params.get("message")
         if message is None:
             continue
         if isinstance(message, str) and message.strip():
-            yield kept(step.heard)
+            yield satisfied(step.incoming)
         else:
-            yield broken(step.heard, f"the message is {message!r:.60}; words were due")
+            yield violated(step.incoming, f"the message is {message!r:.60}; expected text")
 
 
 @rule("progress.rate-limit", reads=("progress",))
-def progress_does_not_flood(seen: ProbeSession) -> Iterator[Note]:
-    """No more than a hundred in a second for one request."""
-    times: defaultdict[int, list[Heard]] = defaultdict(list)
-    for step in _steps(seen):
+def progress_does_not_flood(session: ProbeSession) -> Iterator[Note]:
+    """At most a hundred notifications per second for one request."""
+    times: defaultdict[int, list[Incoming]] = defaultdict(list)
+    for step in _steps(session):
         if step.request is not None:
-            times[step.request.sent.n].append(step.heard)
-    for told in times.values():
+            times[step.request.sent.n].append(step.incoming)
+    for sent in times.values():
         flood = [
             later
-            for first, later in zip(told, told[_FLOOD:], strict=False)
+            for first, later in zip(sent, sent[_FLOOD:], strict=False)
             if later.frame.at - first.frame.at < 1
         ]
         if flood:
-            yield broken(flood[0], f"more than {_FLOOD} notifications within a second")
+            yield violated(flood[0], f"more than {_FLOOD} progress notifications within a second")
         else:
-            yield kept(told[0])
+            yield satisfied(sent[0])
 
 
 # -- tasks -----------------------------------------------------------------------------------------
@@ -170,42 +174,47 @@ def _task_id(request: Exchange) -> Any:
 
 
 @rule("progress.task-same-token", reads=("task-progress",))
-def tasks_keep_their_token(seen: ProbeSession) -> Iterator[Note]:
-    """What is told about a task has the token that its request gave."""
-    if not seen.has("tasks"):
-        yield absent("tasks are not declared")
+def tasks_keep_their_token(session: ProbeSession) -> Iterator[Note]:
+    """Progress of a task has the token of the request that created it."""
+    if not session.has("tasks"):
+        yield not_applicable("tasks are not declared")
         return
-    asked = [exchange for exchange in seen.sent("tools/call") if "task" in exchange.params]
+    asked = [exchange for exchange in session.sent("tools/call") if "task" in exchange.params]
     known = [id for id in (_task_id(request) for request in asked) if id is not None]
-    for step in _steps(seen):
-        meta = step.heard.params.get("_meta")
+    for step in _steps(session):
+        meta = step.incoming.params.get("_meta")
         related = meta.get(_RELATED) if isinstance(meta, dict) else None
         about = related.get("taskId") if isinstance(related, dict) else None
         if step.request is None and about in known:
-            yield broken(step.heard, f"progress of a task for {step.token!r:.60}, not its token")
+            yield violated(
+                step.incoming,
+                f"progress of a task has the token {step.token!r:.60}, which is not its own",
+            )
         elif step.request is not None and "task" in step.request.params:
-            yield kept(step.heard)
+            yield satisfied(step.incoming)
 
 
 @rule("progress.task-stop", reads=("task-progress",))
-def progress_of_a_task_stops_with_it(seen: ProbeSession) -> Iterator[Note]:
-    """Nothing once the task was seen in a state that it does not leave."""
-    if not seen.has("tasks"):
-        yield absent("tasks are not declared")
+def progress_of_a_task_stops_with_it(session: ProbeSession) -> Iterator[Note]:
+    """No progress comes after the task was seen in a terminal state."""
+    if not session.has("tasks"):
+        yield not_applicable("tasks are not declared")
         return
-    for step in _steps(seen):
+    for step in _steps(session):
         if step.request is None or "task" not in step.request.params:
             continue
-        over = _over_at(seen, _task_id(step.request))
-        if over is not None and over < step.heard.frame.n:
-            yield broken(step.heard, f"progress for {step.token!r:.60} after the end of the task")
+        over = _over_at(session, _task_id(step.request))
+        if over is not None and over < step.incoming.frame.n:
+            yield violated(
+                step.incoming, f"progress for {step.token!r:.60} after the end of the task"
+            )
         else:
-            yield kept(step.heard)
+            yield satisfied(step.incoming)
 
 
-def _over_at(seen: ProbeSession, id: Any) -> int | None:
-    """The number of the frame that first showed the task in such a state."""
-    for exchange in seen.sent("tasks/get", "tasks/cancel"):
+def _over_at(session: ProbeSession, id: Any) -> int | None:
+    """The number of the first frame that shows the task in a terminal state."""
+    for exchange in session.sent("tasks/get", "tasks/cancel"):
         result = exchange.result or {}
         if result.get("taskId") == id and result.get("status") in _TERMINAL:
             return exchange.answer.frame.n if exchange.answer is not None else None

@@ -1,4 +1,4 @@
-"""What the rules of several pages ask of a sitting."""
+"""Helpers that read a probe session, used by the rules of several pages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dovetail.spec import keys
-from dovetail_check.exchanges import Exchange, Heard
+from dovetail_check.exchanges import Exchange, Incoming
 from dovetail_check.probe_sessions import ProbeSession
 
 __all__ = [
@@ -15,116 +15,119 @@ __all__ = [
     "errors_in",
     "id_key",
     "is_message",
-    "lived_on",
-    "loose_answers",
     "messages",
     "results_in",
     "sent_ids",
+    "still_answers",
     "unhandled",
+    "unmatched_responses",
 ]
 
-# How long something may be kept is counted down, and a cursor may be a new one each time.
-_FLEETING = frozenset({"_meta", "ttlMs", "nextCursor"})
-# Probes that leave out on purpose what the era wants said.
+# Members that may differ each time: ttlMs may count down, a cursor may be new.
+_VOLATILE = frozenset({"_meta", "ttlMs", "nextCursor"})
+# Probes that omit the required `_meta` on purpose.
 _WITHOUT_ENVELOPE = ("envelope", "garbage")
 
 _INTERNAL_ERROR = -32603
 
 
 def as_json(result: Any) -> dict[str, Any]:
-    """A result without what may differ each time, to compare it with another one."""
+    """A result without its volatile members, for comparisons."""
     members = result if isinstance(result, dict) else {}
-    return {name: value for name, value in members.items() if name not in _FLEETING}
+    return {name: value for name, value in members.items() if name not in _VOLATILE}
 
 
-def changes_by_itself(seen: ProbeSession, page: Exchange) -> bool:
-    """Whether the first page of a list is another one than the walk had found."""
-    walked = [exchange for exchange in seen.tagged("walk") if exchange.method == page.method]
+def changes_by_itself(session: ProbeSession, page: Exchange) -> bool:
+    """Whether the first page of a list differs from the one that the walk probe got."""
+    walked = [exchange for exchange in session.tagged("walk") if exchange.method == page.method]
     return any(as_json(exchange.result) != as_json(page.result) for exchange in walked[:1])
 
 
-def is_message(seen: ProbeSession, heard: Heard) -> bool:
-    """Whether it is meant as a JSON-RPC message: not every body of an HTTP response is."""
-    frame = heard.frame
+def is_message(session: ProbeSession, incoming: Incoming) -> bool:
+    """Whether it is meant as a JSON-RPC message; some HTTP response bodies are not."""
+    frame = incoming.frame
     if frame.status is None:
-        # The older HTTP transport has an event that carries a URL.
+        # The HTTP+SSE transport has an event that carries a URL.
         return frame.event in (None, "", "message")
-    if "jsonrpc" in heard.message:
+    if "jsonrpc" in incoming.message:
         return True
     kind = (frame.header("content-type") or "").partition(";")[0].strip().lower()
     is_answer = 200 <= frame.status < 300 and kind == "application/json"
-    return is_answer and _is_to_the_endpoint(seen, heard.exchange)
+    return is_answer and _is_to_the_endpoint(session, incoming.exchange)
 
 
-def _is_to_the_endpoint(seen: ProbeSession, exchange: Exchange | None) -> bool:
-    """Whether it was posted to where the opening went: other URLs have other things to say."""
-    endpoint = None if seen.opening is None else seen.opening.sent.url
+def _is_to_the_endpoint(session: ProbeSession, exchange: Exchange | None) -> bool:
+    """Whether it was posted to the URL of the opening request."""
+    endpoint = None if session.opening is None else session.opening.sent.url
     return exchange is not None and exchange.sent.method == "POST" and exchange.sent.url == endpoint
 
 
-def messages(seen: ProbeSession) -> list[Heard]:
-    """Every JSON-RPC message that came for what was said in the words of the sitting's era."""
+def messages(session: ProbeSession) -> list[Incoming]:
+    """Every JSON-RPC message that is not a response to a request of the other era."""
     return [
-        heard
-        for heard in seen.heard
-        if is_message(seen, heard) and _is_of_era(seen, heard.exchange)
+        incoming
+        for incoming in session.incoming
+        if is_message(session, incoming) and _is_of_era(session, incoming.exchange)
     ]
 
 
-def _is_of_era(seen: ProbeSession, exchange: Exchange | None) -> bool:
-    """A server of both eras answers each in its own words, whatever the line was opened with."""
+def _is_of_era(session: ProbeSession, exchange: Exchange | None) -> bool:
+    """Whether a request belongs to the era of the session.
+
+    A server of both eras answers each request in its own era, whatever opened the connection.
+    """
     if exchange is None or exchange.method is None:
         return True
     if exchange.tag.partition("/")[0] in _WITHOUT_ENVELOPE:
         return True
     meta = exchange.params.get("_meta")
     has_envelope = isinstance(meta, dict) and keys.PROTOCOL_VERSION in meta
-    return exchange.id is None or has_envelope is seen.is_modern
+    return exchange.id is None or has_envelope is session.is_modern
 
 
-def results_in(seen: ProbeSession) -> Iterator[tuple[Heard, dict[str, Any]]]:
+def results_in(session: ProbeSession) -> Iterator[tuple[Incoming, dict[str, Any]]]:
     """Every response with a result that is an object."""
-    for heard in messages(seen):
-        result = heard.message.get("result")
-        if heard.is_response and isinstance(result, dict):
-            yield heard, result
+    for incoming in messages(session):
+        result = incoming.message.get("result")
+        if incoming.is_response and isinstance(result, dict):
+            yield incoming, result
 
 
-def errors_in(seen: ProbeSession) -> Iterator[tuple[Heard, Any]]:
+def errors_in(session: ProbeSession) -> Iterator[tuple[Incoming, Any]]:
     """Every response with an error, and its code."""
-    for heard in messages(seen):
-        if heard.is_response and "error" in heard.message:
-            error = heard.message["error"]
-            yield heard, error.get("code") if isinstance(error, dict) else None
+    for incoming in messages(session):
+        if incoming.is_response and "error" in incoming.message:
+            error = incoming.message["error"]
+            yield incoming, error.get("code") if isinstance(error, dict) else None
 
 
-def loose_answers(seen: ProbeSession, exchange: Exchange) -> list[Heard]:
-    """Responses that no request asked for and that came before anything else was sent."""
+def unmatched_responses(session: ProbeSession, exchange: Exchange) -> list[Incoming]:
+    """Responses with an unknown id that came before anything else was sent."""
     later = [
         frame.n
-        for frame in seen.frames
+        for frame in session.frames
         if frame.kind == "sent"
-        and frame.line == exchange.line
+        and frame.connection == exchange.connection
         and frame.tag not in ("fence", exchange.tag)
         and frame.n > exchange.sent.n
     ]
-    known = sent_ids(seen)
-    until = min(later, default=len(seen.frames) + exchange.sent.n + 1_000_000)
+    known = sent_ids(session)
+    until = min(later, default=len(session.frames) + exchange.sent.n + 1_000_000)
     return [
-        heard
-        for heard in seen.heard
-        if heard.exchange is None
-        and heard.is_response
-        and id_key(heard.message.get("id")) not in known
-        and heard.frame.line == exchange.line
-        and exchange.sent.n < heard.frame.n < until
+        incoming
+        for incoming in session.incoming
+        if incoming.exchange is None
+        and incoming.is_response
+        and id_key(incoming.message.get("id")) not in known
+        and incoming.frame.connection == exchange.connection
+        and exchange.sent.n < incoming.frame.n < until
     ]
 
 
-def sent_ids(seen: ProbeSession) -> set[tuple[str, str]]:
-    """The ids of all requests that were sent, also of those in batches."""
+def sent_ids(session: ProbeSession) -> set[tuple[str, str]]:
+    """The ids of all requests that were sent, including those in batches."""
     found = set()
-    for exchange in seen.exchanges:
+    for exchange in session.exchanges:
         whole = exchange.request
         for part in whole if isinstance(whole, list) else [whole]:
             if isinstance(part, dict) and part.get("id") is not None:
@@ -133,22 +136,22 @@ def sent_ids(seen: ProbeSession) -> set[tuple[str, str]]:
 
 
 def id_key(id: Any) -> tuple[str, str]:
-    """An id by type and value: 1 is not "1", and anything may stand for one."""
+    """An id by type and value: 1 is not "1", and a server may send any JSON value."""
     return type(id).__name__, repr(id)
 
 
-def lived_on(seen: ProbeSession, exchange: Exchange) -> bool | None:
-    """Whether the fence behind it was answered; None where there is none."""
-    for fence in seen.tagged("fence"):
-        if fence.line == exchange.line and fence.sent.n > exchange.sent.n:
+def still_answers(session: ProbeSession, exchange: Exchange) -> bool | None:
+    """Whether the fence request after it was answered; None if there was no fence."""
+    for fence in session.tagged("fence"):
+        if fence.connection == exchange.connection and fence.sent.n > exchange.sent.n:
             return fence.answer is not None
     return None
 
 
 def unhandled(exchange: Exchange) -> str | None:
-    """How a request went wrong in a way that its author did not foresee; None where it did not."""
+    """Describes a missing answer or an internal error; None if there is neither."""
     if exchange.answer is None:
-        return f"{exchange.describe()} came"
+        return f"the request got {exchange.describe()}"
     if exchange.code == _INTERNAL_ERROR:
-        return f"an internal error came: {exchange.describe()}"
+        return f"the request got an internal error: {exchange.describe()}"
     return None

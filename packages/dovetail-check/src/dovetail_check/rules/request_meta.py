@@ -1,4 +1,4 @@
-"""basic/index#meta: what requests and results of the modern era carry."""
+"""basic/index#meta: required `_meta` of requests and results in the modern era."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from dovetail_check.exchanges import Exchange
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.reading import errors_in, results_in
-from dovetail_check.verdicts import Note, broken, kept, unsettled
+from dovetail_check.verdicts import Note, ambiguous, satisfied, violated
 
 __all__: list[str] = []
 
-unjudged["base.result.resulttype-extension"] = "a permission: nothing to break"
+unjudged["base.result.resulttype-extension"] = "a permission: nothing to violate"
 
 _CORE_TYPES = ("complete", "input_required")
-# What the result types of official extensions are.
+# Result types of official extensions.
 _EXTENSION_TYPES = {"task": "io.modelcontextprotocol/tasks"}
-# Which capability each kind of input needs.
+# The capability that each input request requires.
 _NEEDED = {
     "sampling/createMessage": "sampling",
     "elicitation/create": "elicitation",
@@ -30,43 +30,45 @@ _NEEDED = {
 
 # base.reqmeta.missing-32602 (2026-07-28 basic/index): a request without them is malformed.
 @rule("base.reqmeta.missing-32602", reads=("envelope",))
-def incomplete_requests_are_invalid(seen: ProbeSession) -> Iterator[Note]:
-    """-32602; over HTTP a header that says more than the body may be what is refused."""
-    for exchange in seen.tagged("envelope"):
+def incomplete_requests_are_invalid(session: ProbeSession) -> Iterator[Note]:
+    """They get -32602. Over HTTP the mismatch of header and body may be reported instead."""
+    for exchange in session.tagged("envelope"):
         what = exchange.tag.partition("/")[2]
         if exchange.code == -32602:
-            yield kept(exchange)
-        elif exchange.code == -32020 and seen.is_http and what != "no-capabilities":
-            text = f"{what} got -32020 as the header names a version and the body does not"
-            yield unsettled(exchange, f"{text}; -32602 is due for what is missing: both are said")
+            yield satisfied(exchange)
+        elif exchange.code == -32020 and session.is_http and what != "no-capabilities":
+            text = f"{what} got -32020, as the header names a version and the body does not"
+            yield ambiguous(exchange, f"{text}; -32602 is for a missing member: both apply")
         else:
-            yield broken(exchange, f"{what}: {exchange.describe()}; -32602 was due")
+            yield violated(exchange, f"{what} got {exchange.describe()}; expected -32602")
 
 
 @rule("base.reqmeta.missing-http-400", reads=("envelope",))
-def incomplete_requests_have_status_400(seen: ProbeSession) -> Iterator[Note]:
-    """The status of the same case."""
-    for exchange in seen.tagged("envelope"):
+def incomplete_requests_have_status_400(session: ProbeSession) -> Iterator[Note]:
+    """They get status 400."""
+    for exchange in session.tagged("envelope"):
         if exchange.status == 400:
-            yield kept(exchange)
+            yield satisfied(exchange)
         elif exchange.status is not None:
-            yield broken(exchange, f"{exchange.tag}: status {exchange.status}; 400 was due")
+            yield violated(exchange, f"{exchange.tag} got status {exchange.status}; expected 400")
 
 
 # base.reqmeta.no-undeclared-capability (2026-07-28 basic/index): only what this request declares.
 @rule("base.reqmeta.no-undeclared-capability", reads=("progress",))
-def nothing_undeclared_is_asked_for(seen: ProbeSession) -> Iterator[Note]:
-    """Inputs are asked only of clients that declared they can give them."""
-    for exchange in seen.sent("tools/call", "prompts/get", "resources/read"):
+def undeclared_capabilities_are_not_used(session: ProbeSession) -> Iterator[Note]:
+    """Input is requested only if the request declares the capability for it."""
+    for exchange in session.sent("tools/call", "prompts/get", "resources/read"):
         declared = _declared(exchange)
         if declared is None or exchange.answer is None:
             continue
         asked = _asked_inputs(exchange)
         missing = sorted({_NEEDED[method] for method in asked} - declared.keys())
         if missing:
-            yield broken(exchange, f"it asks for {', '.join(missing)}, which was not declared")
+            yield violated(
+                exchange, f"input for {', '.join(missing)} is requested, but not declared"
+            )
         else:
-            yield kept(exchange)
+            yield satisfied(exchange)
 
 
 def _declared(exchange: Exchange) -> dict[str, Any] | None:
@@ -86,71 +88,73 @@ def _asked_inputs(exchange: Exchange) -> list[str]:
 
 
 @rule("base.reqmeta.missing-capability-32021", reads=("progress",))
-def missing_capabilities_are_named(seen: ProbeSession) -> Iterator[Note]:
-    """-32021 says which ones are required."""
-    for heard, code in errors_in(seen):
+def missing_capabilities_are_named(session: ProbeSession) -> Iterator[Note]:
+    """The data of -32021 names the required capabilities."""
+    for incoming, code in errors_in(session):
         if code != -32021:
             continue
-        data = heard.message["error"].get("data")
-        problems = shapes.problems(data, "MissingRequiredClientCapabilityData", seen.revision)
+        data = incoming.message["error"].get("data")
+        problems = shapes.problems(data, "MissingRequiredClientCapabilityData", session.revision)
         if problems:
-            yield broken(heard, f"the data of -32021: {'; '.join(problems[:3])}")
+            yield violated(incoming, f"the data of -32021: {'; '.join(problems[:3])}")
         elif not data["requiredCapabilities"]:
-            yield broken(heard, "the data of -32021 names no capability")
+            yield violated(incoming, "the data of -32021 names no capability")
         else:
-            yield kept(heard)
+            yield satisfied(incoming)
 
 
 @rule("base.reqmeta.missing-capability-http-400", reads=("progress",))
-def missing_capabilities_have_status_400(seen: ProbeSession) -> Iterator[Note]:
-    """The status of the same case; a stream that had begun has its status already."""
-    for heard, code in errors_in(seen):
-        if code != -32021 or heard.exchange is None or heard.exchange.is_stream:
+def missing_capabilities_have_status_400(session: ProbeSession) -> Iterator[Note]:
+    """The error has status 400, except on a stream that has already started."""
+    for incoming, code in errors_in(session):
+        if code != -32021 or incoming.exchange is None or incoming.exchange.is_stream:
             continue
-        status = heard.exchange.status
+        status = incoming.exchange.status
         if status == 400:
-            yield kept(heard)
+            yield satisfied(incoming)
         else:
-            yield broken(heard, f"-32021 with status {status}; 400 was due")
+            yield violated(incoming, f"-32021 with status {status}; expected 400")
 
 
 @rule("base.resmeta.serverinfo")
-def results_name_the_server(seen: ProbeSession) -> Iterator[Note]:
-    """serverInfo in `_meta` of each result."""
-    for heard, result in results_in(seen):
+def results_name_the_server(session: ProbeSession) -> Iterator[Note]:
+    """`_meta` of each result has serverInfo."""
+    for incoming, result in results_in(session):
         meta = result.get("_meta")
         info = meta.get(keys.SERVER_INFO) if isinstance(meta, dict) else None
         if info is None:
-            yield broken(heard, f"a result without {keys.SERVER_INFO} in _meta")
-        elif problems := shapes.problems(info, "Implementation", seen.revision):
-            yield broken(heard, f"{keys.SERVER_INFO}: {'; '.join(problems[:3])}")
+            yield violated(incoming, f"a result has no {keys.SERVER_INFO} in _meta")
+        elif problems := shapes.problems(info, "Implementation", session.revision):
+            yield violated(incoming, f"{keys.SERVER_INFO}: {'; '.join(problems[:3])}")
         else:
-            yield kept(heard)
+            yield satisfied(incoming)
 
 
 @rule("base.result.resulttype")
-def results_say_their_type(seen: ProbeSession) -> Iterator[Note]:
-    """resultType is there, and a string."""
-    for heard, result in results_in(seen):
+def results_have_a_type(session: ProbeSession) -> Iterator[Note]:
+    """Each result has the string resultType."""
+    for incoming, result in results_in(session):
         if isinstance(result.get("resultType"), str):
-            yield kept(heard)
+            yield satisfied(incoming)
         else:
-            came = repr(result["resultType"])[:40] if "resultType" in result else "missing"
-            yield broken(heard, f"resultType is {came}; a string was due")
+            got = repr(result["resultType"])[:40] if "resultType" in result else "missing"
+            yield violated(incoming, f"resultType is {got}; expected a string")
 
 
 @rule("base.result.resulttype-known")
-def result_types_are_known(seen: ProbeSession) -> Iterator[Note]:
+def result_types_are_known(session: ProbeSession) -> Iterator[Note]:
     """complete, input_required, or the type of an extension that the server advertises."""
-    extensions = seen.capabilities.get("extensions")
+    extensions = session.capabilities.get("extensions")
     advertised = extensions if isinstance(extensions, dict) else {}
-    for heard, result in results_in(seen):
+    for incoming, result in results_in(session):
         kind = result.get("resultType")
         if not isinstance(kind, str):
             continue
         if kind in _CORE_TYPES or _EXTENSION_TYPES.get(kind) in advertised:
-            yield kept(heard)
+            yield satisfied(incoming)
         elif kind not in _EXTENSION_TYPES and advertised:
-            yield unsettled(heard, f"resultType {kind!r} may be that of an extension")
+            yield ambiguous(incoming, f"resultType {kind!r} may belong to an extension")
         else:
-            yield broken(heard, f"resultType {kind!r} is neither core nor of an extension")
+            yield violated(
+                incoming, f"resultType {kind!r} is unknown; expected a core or extension type"
+            )

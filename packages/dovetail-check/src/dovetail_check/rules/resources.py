@@ -7,17 +7,17 @@ from typing import Any
 
 from dovetail_check import shapes
 from dovetail_check.contents import annotated, read_contents
-from dovetail_check.exchanges import Exchange, Heard
+from dovetail_check.exchanges import Exchange, Incoming
 from dovetail_check.formats import (
     base64_problem,
     template_problem,
     timestamp_problem,
     uri_problem,
 )
-from dovetail_check.noting import answered, expect_codes, note_each, offered, undeclared
+from dovetail_check.notes import answered, expect_codes, note_each, offered, undeclared
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
+from dovetail_check.verdicts import Note, ambiguous, not_applicable, satisfied, violated
 
 __all__: list[str] = []
 
@@ -34,78 +34,78 @@ def _is_complete(exchange: Exchange) -> bool:
 
 
 @rule("resources.schema.shape", reads=_WALK)
-def resources_have_their_shape(seen: ProbeSession) -> Iterator[Note]:
-    """uri and name, and everything else as the schema of the revision says."""
-    yield from undeclared(seen, "resources")
+def resources_have_their_shape(session: ProbeSession) -> Iterator[Note]:
+    """Resources match the schema of the revision."""
+    yield from undeclared(session, "resources")
 
     def problem(item: dict[str, Any]) -> str | None:
-        found = shapes.problems(item, "Resource", seen.revision)
+        found = shapes.problems(item, "Resource", session.revision)
         return f"resource {item.get('uri')!r:.80}: {'; '.join(found[:3])}" if found else None
 
-    yield from note_each(offered(seen, "resources"), problem)
+    yield from note_each(offered(session, "resources"), problem)
 
 
 @rule("resources.template.shape", reads=_WALK)
-def templates_have_their_shape(seen: ProbeSession) -> Iterator[Note]:
-    """uriTemplate of RFC 6570 and name, and everything else as the schema says."""
-    yield from undeclared(seen, "resources")
+def templates_have_their_shape(session: ProbeSession) -> Iterator[Note]:
+    """Templates match the schema of the revision, and uriTemplate follows RFC 6570."""
+    yield from undeclared(session, "resources")
 
     def problem(item: dict[str, Any]) -> str | None:
-        found = shapes.problems(item, "ResourceTemplate", seen.revision)
+        found = shapes.problems(item, "ResourceTemplate", session.revision)
         if found:
             return f"template {item.get('uriTemplate')!r:.80}: {'; '.join(found[:3])}"
         return template_problem(item.get("uriTemplate"))
 
-    yield from note_each(offered(seen, "resourceTemplates"), problem)
+    yield from note_each(offered(session, "resourceTemplates"), problem)
 
 
 @rule("resources.uri.rfc3986", reads=("walk", "read-resources"))
-def uris_are_uris(seen: ProbeSession) -> Iterator[Note]:
-    """Of everything that is listed or read."""
-    yield from undeclared(seen, "resources")
-    yield from note_each(offered(seen, "resources"), lambda item: uri_problem(item.get("uri")))
-    yield from note_each(read_contents(seen), lambda item: uri_problem(item.get("uri")))
+def uris_are_uris(session: ProbeSession) -> Iterator[Note]:
+    """The URIs of listed and read resources follow RFC 3986."""
+    yield from undeclared(session, "resources")
+    yield from note_each(offered(session, "resources"), lambda item: uri_problem(item.get("uri")))
+    yield from note_each(read_contents(session), lambda item: uri_problem(item.get("uri")))
 
 
-def _https(seen: ProbeSession) -> Iterator[Note]:
-    yield from undeclared(seen, "resources")
-    for page, item in offered(seen, "resources"):
+def _https(session: ProbeSession) -> Iterator[Note]:
+    yield from undeclared(session, "resources")
+    for page, item in offered(session, "resources"):
         uri = item.get("uri")
         if isinstance(uri, str) and uri.lower().startswith("https:"):
-            yield unsettled(
+            yield ambiguous(
                 page,
-                f"{uri[:120]!r} is right if clients can fetch it themselves, and should have "
-                "another scheme if they cannot; it was not fetched",
+                f"{uri[:120]!r} is correct only if clients can fetch it themselves; the checker "
+                "did not fetch it",
             )
         else:
-            yield kept(page)
+            yield satisfied(page)
 
 
 @rule("resources.uri.https-fetchable", reads=_WALK)
-def https_is_for_what_can_be_fetched(seen: ProbeSession) -> Iterator[Note]:
-    """Tells which URIs say so."""
-    yield from _https(seen)
+def https_uris_can_be_fetched(session: ProbeSession) -> Iterator[Note]:
+    """Reports https URIs without judging them."""
+    yield from _https(session)
 
 
 @rule("resources.uri.prefer-other", reads=_WALK)
-def other_schemes_are_for_the_rest(seen: ProbeSession) -> Iterator[Note]:
-    """Tells which URIs would need one."""
-    yield from _https(seen)
+def other_uris_have_other_schemes(session: ProbeSession) -> Iterator[Note]:
+    """Reports https URIs that may need another scheme."""
+    yield from _https(session)
 
 
 @rule("resources.annotations", reads=("walk", "tool-calls", "get-prompts"))
-def annotations_are_within_bounds(seen: ProbeSession) -> Iterator[Note]:
-    """priority 0 to 1, audience user and assistant, lastModified a timestamp."""
-    yield from note_each(annotated(seen), lambda given: _annotation_problem(given, seen))
+def annotations_are_within_bounds(session: ProbeSession) -> Iterator[Note]:
+    """priority is 0 to 1, audience is user or assistant, lastModified is a timestamp."""
+    yield from note_each(annotated(session), lambda given: _annotation_problem(given, session))
 
 
-def _annotation_problem(given: Any, seen: ProbeSession) -> str | None:
-    wrong = shapes.problems(given, "Annotations", seen.revision)
+def _annotation_problem(given: Any, session: ProbeSession) -> str | None:
+    wrong = shapes.problems(given, "Annotations", session.revision)
     if wrong or not isinstance(given, dict):
         return f"annotations: {'; '.join(wrong[:3])}"
     priority = given.get("priority")
     if isinstance(priority, int | float) and not 0 <= priority <= 1:
-        return f"annotations: priority is {priority}; 0 to 1 was due"
+        return f"annotations: priority is {priority}; expected 0 to 1"
     if "lastModified" in given:
         return timestamp_problem(given["lastModified"])
     return None
@@ -115,159 +115,165 @@ def _annotation_problem(given: Any, seen: ProbeSession) -> str | None:
 
 
 @rule("resources.read.contents", reads=_READS)
-def contents_have_their_shape(seen: ProbeSession) -> Iterator[Note]:
-    """Each has a uri, and text or blob."""
-    yield from undeclared(seen, "resources")
-    for exchange in seen.tagged("read-resources"):
+def contents_have_their_shape(session: ProbeSession) -> Iterator[Note]:
+    """Each content has a uri, and text or blob."""
+    yield from undeclared(session, "resources")
+    for exchange in session.tagged("read-resources"):
         if exchange.result is None:
             continue
-        found = shapes.result_problems(exchange.result, "resources/read", seen.revision)
+        found = shapes.result_problems(exchange.result, "resources/read", session.revision)
         if found:
-            yield broken(exchange, f"the result of resources/read: {'; '.join(found[:3])}")
+            yield violated(exchange, f"the result of resources/read: {'; '.join(found[:3])}")
         else:
-            yield kept(exchange)
+            yield satisfied(exchange)
 
 
 @rule("resources.read.blob-base64", reads=_READS)
-def blobs_are_base64(seen: ProbeSession) -> Iterator[Note]:
-    """Binary data is encoded."""
-    yield from undeclared(seen, "resources")
-    blobs = ((exchange, item) for exchange, item in read_contents(seen) if "blob" in item)
+def blobs_are_base64(session: ProbeSession) -> Iterator[Note]:
+    """Every blob is base64."""
+    yield from undeclared(session, "resources")
+    blobs = ((exchange, item) for exchange, item in read_contents(session) if "blob" in item)
     yield from note_each(blobs, lambda item: base64_problem(item["blob"]))
 
 
 @rule("resources.read.mime-consistent", reads=("walk", "read-resources"))
-def mime_types_agree(seen: ProbeSession) -> Iterator[Note]:
-    """What is read has the type that the list said."""
+def mime_types_agree(session: ProbeSession) -> Iterator[Note]:
+    """A resource is read with the MIME type that the list names."""
     listed = {
         item["uri"]: item["mimeType"]
-        for item in seen.listed("resources")
+        for item in session.listed("resources")
         if isinstance(item.get("uri"), str) and isinstance(item.get("mimeType"), str)
     }
-    for exchange, item in read_contents(seen):
+    for exchange, item in read_contents(session):
         uri, given = item.get("uri"), item.get("mimeType")
         if not isinstance(uri, str) or uri not in listed or not isinstance(given, str):
             continue
         if _essence(given) == _essence(listed[uri]):
-            yield kept(exchange)
+            yield satisfied(exchange)
         else:
-            yield broken(exchange, f"{uri[:80]!r} is listed as {listed[uri]!r}, read as {given!r}")
+            yield violated(
+                exchange, f"{uri[:80]!r} is listed as {listed[uri]!r}, but read as {given!r}"
+            )
 
 
 def _essence(mime: str) -> str:
     return mime.partition(";")[0].strip().lower()
 
 
-# -- what is not there -----------------------------------------------------------------------------
+# -- unknown resources -----------------------------------------------------------------------------
 
 
-def _not_found(seen: ProbeSession) -> Iterator[Note]:
-    yield from undeclared(seen, "resources")
-    code = seen.revision.resource_not_found
-    yield from expect_codes(seen.tagged(_UNKNOWN), "a resource that does not exist", (code,))
+def _not_found(session: ProbeSession) -> Iterator[Note]:
+    yield from undeclared(session, "resources")
+    code = session.revision.resource_not_found
+    yield from expect_codes(session.tagged(_UNKNOWN), "an unknown resource", (code,))
 
 
 @rule("resources.notfound.32002", reads=("resource-refusals",))
-def missing_resources_have_their_code(seen: ProbeSession) -> Iterator[Note]:
-    """-32002."""
-    yield from _not_found(seen)
+def unknown_resources_get_32002(session: ProbeSession) -> Iterator[Note]:
+    """An unknown resource gets -32002."""
+    yield from _not_found(session)
 
 
 @rule("resources.notfound.32602", reads=("resource-refusals",))
-def missing_resources_are_invalid_params(seen: ProbeSession) -> Iterator[Note]:
-    """-32602."""
-    yield from _not_found(seen)
+def unknown_resources_get_32602(session: ProbeSession) -> Iterator[Note]:
+    """An unknown resource gets -32602."""
+    yield from _not_found(session)
 
 
 @rule("resources.notfound.no-empty", reads=("resource-refusals",))
-def missing_resources_are_not_empty(seen: ProbeSession) -> Iterator[Note]:
-    """No result with nothing in it."""
-    yield from undeclared(seen, "resources")
-    for exchange in seen.tagged(_UNKNOWN):
+def unknown_resources_are_not_empty(session: ProbeSession) -> Iterator[Note]:
+    """An unknown resource does not get a result with empty contents."""
+    yield from undeclared(session, "resources")
+    for exchange in session.tagged(_UNKNOWN):
         if exchange.result is not None and not exchange.result.get("contents"):
-            yield broken(exchange, "a resource that does not exist has empty contents")
+            yield violated(exchange, "an unknown resource got empty contents; expected an error")
         elif exchange.answer is not None:
-            yield kept(exchange)
+            yield satisfied(exchange)
 
 
 @rule("resources.security.validate-uri", reads=("resource-refusals",))
-def uris_are_validated(seen: ProbeSession) -> Iterator[Note]:
-    """What is no URI is refused, and the server lives on."""
-    yield from undeclared(seen, "resources")
-    for exchange in seen.tagged("resource-refusals/malformed"):
-        # A long one is still a URI, so somebody may have it.
+def uris_are_validated(session: ProbeSession) -> Iterator[Note]:
+    """Malformed URIs get an error."""
+    yield from undeclared(session, "resources")
+    for exchange in session.tagged("resource-refusals/malformed"):
+        # A long URI is still valid, so the server may have it.
         is_fine = exchange.error is not None or (
             exchange.tag.endswith("/long") and exchange.result is not None
         )
         if is_fine:
-            yield kept(exchange)
+            yield satisfied(exchange)
         elif exchange.is_silent or (exchange.result is not None and not _is_complete(exchange)):
             continue
         else:
             given = str(exchange.params.get("uri"))[:60]
-            yield broken(exchange, f"uri {given!r} got {exchange.describe()}; an error was due")
+            yield violated(exchange, f"uri {given!r} got {exchange.describe()}; expected an error")
 
 
 @rule("resources.security.traversal", reads=("traversal",))
-def nobody_climbs_out_of_a_folder(seen: ProbeSession) -> Iterator[Note]:
-    """A file that is not served by its own URI is not served by climbing to it."""
-    reads = {exchange.tag.partition("/")[2]: exchange for exchange in seen.tagged("traversal")}
+def path_traversal_is_rejected(session: ProbeSession) -> Iterator[Note]:
+    """A file that is not readable by its own URI is not readable by path traversal."""
+    reads = {exchange.tag.partition("/")[2]: exchange for exchange in session.tagged("traversal")}
     direct = reads.pop("direct", None)
     if direct is None:
-        if seen.pages("resources"):
-            yield absent("the server has no file: resources")
+        if session.pages("resources"):
+            yield not_applicable("the server has no file: resources")
         return
     if (direct.result or {}).get("contents"):
-        yield absent("the server serves the whole file system")
+        yield not_applicable("the server exposes the whole file system")
         return
     for name, exchange in reads.items():
         if (exchange.result or {}).get("contents"):
             uri = str(exchange.params.get("uri"))[:120]
-            yield broken(exchange, f"{uri!r} ({name}) leads out of what is served, and was read")
+            yield violated(exchange, f"{uri!r} ({name}) was read from outside the served folder")
         elif exchange.answer is not None:
-            yield kept(exchange)
+            yield satisfied(exchange)
 
 
 # -- subscriptions ---------------------------------------------------------------------------------
 
 
 @rule("resources.subscribe", reads=("subscribe",))
-def subscriptions_are_answered(seen: ProbeSession) -> Iterator[Note]:
-    """With a result, both ways."""
-    yield from undeclared(seen, "resources.subscribe")
-    for exchange in answered(seen.tagged("subscribe")):
+def subscriptions_are_answered(session: ProbeSession) -> Iterator[Note]:
+    """resources/subscribe and resources/unsubscribe get a result."""
+    yield from undeclared(session, "resources.subscribe")
+    for exchange in answered(session.tagged("subscribe")):
         if exchange.result is not None:
-            yield kept(exchange)
+            yield satisfied(exchange)
         else:
-            yield broken(exchange, f"{exchange.method} got {exchange.describe()}; a result was due")
+            yield violated(
+                exchange, f"{exchange.method} got {exchange.describe()}; expected a result"
+            )
 
 
 @rule("resources.subscribe-undeclared", reads=("undeclared",))
-def subscriptions_are_refused_where_there_are_none(seen: ProbeSession) -> Iterator[Note]:
-    """-32601, as for a method that does not exist."""
-    if seen.has("resources.subscribe"):
-        yield absent("the server declares resources.subscribe")
-    found = seen.tagged("undeclared/resources/subscribe")
-    yield from expect_codes(found, "resources/subscribe, which is not declared,", (-32601,))
+def undeclared_subscriptions_are_rejected(session: ProbeSession) -> Iterator[Note]:
+    """Without the capability, resources/subscribe gets -32601."""
+    if session.has("resources.subscribe"):
+        yield not_applicable("the server declares resources.subscribe")
+    found = session.tagged("undeclared/resources/subscribe")
+    yield from expect_codes(found, "resources/subscribe without the capability", (-32601,))
 
 
 @rule("resources.updated-only-subscribed", reads=("subscribe",))
-def updates_are_of_what_was_subscribed(seen: ProbeSession) -> Iterator[Note]:
-    """Of the URI, or of something below it."""
-    for heard in seen.notifications("notifications/resources/updated"):
-        wanted = _subscribed(seen, heard)
-        uri = heard.params.get("uri")
+def updates_belong_to_a_subscription(session: ProbeSession) -> Iterator[Note]:
+    """Each update is for a subscribed URI or one below it."""
+    for incoming in session.notifications("notifications/resources/updated"):
+        wanted = _subscribed(session, incoming)
+        uri = incoming.params.get("uri")
         if isinstance(uri, str) and any(uri.startswith(one) for one in wanted):
-            yield kept(heard)
+            yield satisfied(incoming)
         else:
-            yield broken(heard, f"an update of {uri!r:.80}, but subscribed was {sorted(wanted)}")
+            yield violated(
+                incoming, f"an update of {uri!r:.80}, but the client subscribed to {sorted(wanted)}"
+            )
 
 
-def _subscribed(seen: ProbeSession, heard: Heard) -> set[str]:
-    """What was asked for on the same line until then."""
+def _subscribed(session: ProbeSession, incoming: Incoming) -> set[str]:
+    """The URIs subscribed to on the same connection before a message."""
     wanted: set[str] = set()
-    for exchange in seen.sent("resources/subscribe", "subscriptions/listen"):
-        if exchange.line != heard.frame.line or exchange.sent.n > heard.frame.n:
+    for exchange in session.sent("resources/subscribe", "subscriptions/listen"):
+        if exchange.connection != incoming.frame.connection or exchange.sent.n > incoming.frame.n:
             continue
         asked = exchange.params.get("notifications")
         uris = asked.get("resourceSubscriptions") if isinstance(asked, dict) else None
@@ -278,12 +284,12 @@ def _subscribed(seen: ProbeSession, heard: Heard) -> set[str]:
 
 unjudged.update(
     {
-        "resources.read.multiple": "a permission: nothing to break",
-        "resources.read.input-required": "a permission: the rows of multi round-trip requests "
-        "judge it",
-        "resources.uri.xdg": "a permission: nothing to break",
-        "resources.error.internal": "needs a resource that fails",
-        "resources.security.access": "nothing on the wire shows how access is controlled",
-        "resources.security.permissions": "nothing on the wire shows when permissions are checked",
+        "resources.read.multiple": "a permission: nothing to violate",
+        "resources.read.input-required": "a permission: covered by the rows of multi round-trip "
+        "requests",
+        "resources.uri.xdg": "a permission: nothing to violate",
+        "resources.error.internal": "needs a resource handler that fails",
+        "resources.security.access": "not visible on the wire: how access is controlled",
+        "resources.security.permissions": "not visible on the wire: when permissions are checked",
     }
 )

@@ -1,4 +1,4 @@
-"""client/sampling: what servers ask of a model, and what they make of its answers."""
+"""client/sampling: sampling requests, and how servers handle the answers."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.questions import (
     Question,
     answered_as,
+    got_misfit_reply,
     is_asking,
-    is_told_misfit,
-    lacking,
+    missing_capability,
     questions_in,
     subject_of,
 )
-from dovetail_check.replies import MISFIT, MOST_TURNS, is_tool_sampling
+from dovetail_check.replies import MAX_TURNS, MISFIT, is_tool_sampling
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.reading import unhandled
-from dovetail_check.verdicts import Note, broken, kept, unsettled
+from dovetail_check.verdicts import Note, ambiguous, satisfied, violated
 
 __all__: list[str] = []
 
@@ -28,12 +28,12 @@ _SAMPLE = "sampling/createMessage"
 _ASKED = ("asking", "asking-plainly", "input-rounds")
 _WIDE = ("thisServer", "allServers")
 
-unjudged["sampling.no-retain"] = "what a server keeps is not seen from outside"
-unjudged["sampling.sensitive"] = "which data is sensitive is not seen from outside"
+unjudged["sampling.no-retain"] = "not visible from outside: what the server stores"
+unjudged["sampling.sensitive"] = "not visible from outside: which data is sensitive"
 
 
-def _samplings(seen: ProbeSession) -> list[Question]:
-    return questions_in(seen, _SAMPLE)
+def _samplings(session: ProbeSession) -> list[Question]:
+    return questions_in(session, _SAMPLE)
 
 
 def _messages(question: Question) -> list[dict[str, Any]]:
@@ -53,74 +53,79 @@ def _of_type(message: dict[str, Any], kind: str) -> list[dict[str, Any]]:
 
 
 @rule("sampling.capability", reads=_ASKED)
-def only_who_declared_it_is_asked(seen: ProbeSession) -> Iterator[Note]:
-    """No sampling without the capability."""
-    for question in _samplings(seen):
-        missing = lacking(question)
+def sampling_is_requested_only_if_declared(session: ProbeSession) -> Iterator[Note]:
+    """The server sends no sampling request to a client without the capability."""
+    for question in _samplings(session):
+        missing = missing_capability(question)
         if missing is None:
-            yield kept(question.where)
+            yield satisfied(question.where)
         else:
-            yield broken(question.where, f"{_SAMPLE} although the client did not declare {missing}")
+            yield violated(question.where, f"{_SAMPLE}, but the client did not declare {missing}")
 
 
 @rule("sampling.tools-capability", reads=_ASKED)
-def tools_need_a_capability(seen: ProbeSession) -> Iterator[Note]:
-    """No tools and no toolChoice without sampling.tools."""
-    for question in _samplings(seen):
+def tools_need_a_capability(session: ProbeSession) -> Iterator[Note]:
+    """tools and toolChoice are used only if the client declares sampling.tools."""
+    for question in _samplings(session):
         if question.declared is None or not ({"tools", "toolChoice"} & question.params.keys()):
             continue
         able = question.declared.get("sampling")
         if isinstance(able, dict) and "tools" in able:
-            yield kept(question.where)
+            yield satisfied(question.where)
         else:
-            yield broken(question.where, "tools for a client that did not declare sampling.tools")
+            yield violated(
+                question.where, "tools are sent, but the client did not declare sampling.tools"
+            )
 
 
 @rule("sampling.include-context", reads=_ASKED)
-def other_context_is_not_asked_for(seen: ProbeSession) -> Iterator[Note]:
-    """includeContext is none, or absent."""
-    for question in _samplings(seen):
+def other_context_is_not_requested(session: ProbeSession) -> Iterator[Note]:
+    """includeContext is 'none' or missing."""
+    for question in _samplings(session):
         value = question.params.get("includeContext")
         if value not in _WIDE:
-            yield kept(question.where)
+            yield satisfied(question.where)
             continue
         able = (question.declared or {}).get("sampling")
         has_context = isinstance(able, dict) and "context" in able
         why = "is deprecated" if has_context else "needs sampling.context, which is not declared"
-        yield broken(question.where, f"includeContext {value!r} {why}; 'none' was due")
+        yield violated(question.where, f"includeContext {value!r} {why}; expected 'none'")
 
 
 @rule("sampling.message-shape", reads=_ASKED)
-def messages_have_role_and_content(seen: ProbeSession) -> Iterator[Note]:
-    """user or assistant, and content of a kind that exists."""
-    for question in _samplings(seen):
-        found = shapes.problems(question.params, "CreateMessageRequestParams", seen.revision)
+def messages_have_role_and_content(session: ProbeSession) -> Iterator[Note]:
+    """The role is user or assistant, and the content has a known type."""
+    for question in _samplings(session):
+        found = shapes.problems(question.params, "CreateMessageRequestParams", session.revision)
         wrong = [problem for problem in found if problem.startswith("messages")]
         if wrong:
-            yield broken(question.where, "; ".join(wrong[:3]))
+            yield violated(question.where, "; ".join(wrong[:3]))
         else:
-            yield kept(question.where)
+            yield satisfied(question.where)
 
 
 @rule("sampling.tool-result-only", reads=_ASKED)
-def tool_results_stand_alone(seen: ProbeSession) -> Iterator[Note]:
-    """A message with tool results holds nothing else."""
-    for question in _samplings(seen):
+def tool_results_stand_alone(session: ProbeSession) -> Iterator[Note]:
+    """A message with tool results has no other content."""
+    for question in _samplings(session):
         for message in _messages(question):
             results = _of_type(message, "tool_result")
             if not results:
                 continue
             others = [b.get("type") for b in _blocks(message) if b.get("type") != "tool_result"]
             if others:
-                yield broken(question.where, f"tool results together with {others!r:.60}")
+                yield violated(
+                    question.where,
+                    f"a message has tool results and {others!r:.60}; expected tool results only",
+                )
             else:
-                yield kept(question.where)
+                yield satisfied(question.where)
 
 
 @rule("sampling.tool-balance", reads=_ASKED)
-def tool_uses_have_their_results(seen: ProbeSession) -> Iterator[Note]:
+def tool_uses_have_their_results(session: ProbeSession) -> Iterator[Note]:
     """Each tool_use is followed by a message with its tool_result."""
-    for question in _samplings(seen):
+    for question in _samplings(session):
         conversation = _messages(question)
         for at, message in enumerate(conversation):
             used = [str(block.get("id")) for block in _of_type(message, "tool_use")]
@@ -129,69 +134,71 @@ def tool_uses_have_their_results(seen: ProbeSession) -> Iterator[Note]:
             then = conversation[at + 1] if at + 1 < len(conversation) else {}
             answered = [str(block.get("toolUseId")) for block in _of_type(then, "tool_result")]
             if sorted(used) == sorted(answered) and then.get("role") == "user":
-                yield kept(question.where)
+                yield satisfied(question.where)
             else:
-                yield broken(
+                yield violated(
                     question.where,
-                    f"tool uses {used!r:.80} are followed by results of {answered!r:.80}",
+                    f"tool uses {used!r:.80} are followed by results for {answered!r:.80}",
                 )
 
 
 @rule("sampling.validate", reads=_ASKED)
-def answers_of_the_model_are_validated(seen: ProbeSession) -> Iterator[Note]:
-    """Content of a type that does not exist is handled, and not used."""
-    for exchange, questions in answered_as(seen, "misfit"):
+def answers_of_the_model_are_validated(session: ProbeSession) -> Iterator[Note]:
+    """Content of an unknown type is handled and not used."""
+    for exchange, questions in answered_as(session, "misfit"):
         if all(question.method != _SAMPLE for question in questions):
             continue
-        if not is_told_misfit(seen, exchange):
+        if not got_misfit_reply(session, exchange):
             continue
         result = exchange.result
         if exchange.answer is None:
-            yield broken(exchange, f"a malformed answer of the model: {unhandled(exchange)}")
+            yield violated(exchange, f"after a malformed model answer, {unhandled(exchange)}")
         elif result is None or is_asking(exchange) or result.get("isError") is True:
-            yield kept(exchange)
+            yield satisfied(exchange)
         elif MISFIT in str(result):
-            yield broken(exchange, f"content of the type {MISFIT!r} was used: {result!r:.120}")
+            yield violated(
+                exchange, f"content of the unknown type {MISFIT!r} was used: {result!r:.120}"
+            )
         else:
-            yield kept(exchange, "it was not used")
+            yield satisfied(exchange, "the content was not used")
 
 
 @rule("sampling.iteration-limit", reads=("asking", "input-rounds"))
-def tool_loops_have_a_limit(seen: ProbeSession) -> Iterator[Note]:
-    """A model that never stops using tools is stopped."""
-    for exchange, turns in _loops(seen):
-        if turns >= MOST_TURNS:
-            yield unsettled(
+def tool_loops_have_a_limit(session: ProbeSession) -> Iterator[Note]:
+    """The server stops a model that requests tools without end."""
+    for exchange, turns in _loops(session):
+        if turns >= MAX_TURNS:
+            yield ambiguous(
                 exchange,
-                f"a model that always wanted a tool called was asked {turns} times: there is no "
-                "limit, or it is a higher one",
+                f"a model that always requests a tool was called {turns} times: there is no limit, "
+                "or it is higher",
             )
         else:
-            yield kept(exchange, f"{turns} times")
+            yield satisfied(exchange, f"stopped after {turns} turns")
 
 
-def _loops(seen: ProbeSession) -> Iterator[tuple[Exchange, int]]:
-    if not seen.is_modern:
-        for exchange, questions in answered_as(seen, "tool-use"):
+def _loops(session: ProbeSession) -> Iterator[tuple[Exchange, int]]:
+    if not session.is_modern:
+        for exchange, questions in answered_as(session, "tool-use"):
             turns = [one for one in questions if is_tool_sampling(one.method, one.params)]
             if turns:
                 yield exchange, len(turns)
         return
-    rounds = seen.tagged("input-rounds/tool-use")
+    rounds = session.tagged("input-rounds/tool-use")
     for subject in dict.fromkeys(map(subject_of, rounds)):
         mine = [exchange for exchange in rounds if subject_of(exchange) == subject]
         yield mine[-1], len(mine) - (0 if is_asking(mine[-1]) else 1)
 
 
 @rule("sampling.deprecated", reads=("input-rounds",))
-def sampling_is_on_its_way_out(seen: ProbeSession) -> Iterator[Note]:
-    """New servers do without."""
-    asked = _samplings(seen)
+def sampling_is_deprecated(session: ProbeSession) -> Iterator[Note]:
+    """Ambiguous if the server samples: only new servers must not."""
+    asked = _samplings(session)
     for question in asked[:1]:
-        yield unsettled(
+        yield ambiguous(
             question.where,
-            "the server samples, which is deprecated: a new server should not, one that always "
-            "did may",
+            "the server uses sampling, which is deprecated: new servers should not, existing ones "
+            "may",
         )
     if not asked:
-        yield from (kept(exchange) for exchange in seen.tagged("input-rounds/ask")[:1])
+        yield from (satisfied(exchange) for exchange in session.tagged("input-rounds/ask")[:1])

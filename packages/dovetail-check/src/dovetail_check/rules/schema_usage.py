@@ -1,4 +1,4 @@
-"""basic/index#json-schema-usage and #icons: what tools, prompts and resources publish."""
+"""basic/index#json-schema-usage and #icons: schemas and icons that a server publishes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from dovetail.spec import keys
 from dovetail_check.json_schemas import DEFAULT_DIALECT, schema_problems
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.verdicts import Note, broken, kept, unsettled
+from dovetail_check.verdicts import Note, ambiguous, satisfied, violated
 
 __all__: list[str] = []
 
 unjudged |= {
-    "base.jsonschema.explicit-dialect": "a permission: nothing to break",
-    "base.jsonschema.no-network-ref": "a server gets no schemas from a client, so that it has "
-    "nothing to fetch that could be watched",
+    "base.jsonschema.explicit-dialect": "a permission: nothing to violate",
+    "base.jsonschema.no-network-ref": "a client sends no schemas, so the checker cannot observe "
+    "whether references are fetched",
 }
 
 _LISTS = ("tools", "prompts", "resources", "resourceTemplates")
@@ -31,75 +31,80 @@ class _Schema(NamedTuple):
 
     @property
     def is_default(self) -> bool:
-        """Whether it leaves its dialect to the specification."""
+        """Whether it has no $schema, so the default dialect applies."""
         return "$schema" not in self.value
 
 
-def _schemas(seen: ProbeSession) -> Iterator[_Schema]:
-    for tool in seen.listed("tools"):
+def _schemas(session: ProbeSession) -> Iterator[_Schema]:
+    for tool in session.listed("tools"):
         for member in ("inputSchema", "outputSchema"):
             if isinstance(tool.get(member), dict):
                 yield _Schema(f"{member} of {tool.get('name')!r}", tool[member])
 
 
-def _judge(seen: ProbeSession, schema: _Schema) -> Note:
-    where = seen.pages("tools")[0]
+def _judge(session: ProbeSession, schema: _Schema) -> Note:
+    where = session.pages("tools")[0]
     problems = schema_problems(schema.value)
     if problems is None:
         dialect = schema.value.get("$schema")
-        return unsettled(where, f"{schema.where}: the dialect {dialect!r:.80} is not known here")
+        return ambiguous(
+            where, f"{schema.where}: the checker does not know the dialect {dialect!r:.80}"
+        )
     if problems:
-        return broken(where, f"{schema.where} is no valid schema: {problems[0]}")
-    return kept(where)
+        return violated(where, f"{schema.where} is not a valid schema: {problems[0]}")
+    return satisfied(where)
 
 
 @rule("base.jsonschema.2020-12-default", reads=("walk",))
-def schemas_without_dialect_are_2020_12(seen: ProbeSession) -> Iterator[Note]:
-    """They are valid as such."""
-    for schema in _schemas(seen):
+def schemas_without_dialect_are_2020_12(session: ProbeSession) -> Iterator[Note]:
+    """Schemas without $schema are valid 2020-12 schemas."""
+    for schema in _schemas(session):
         if schema.is_default:
-            yield _judge(seen, schema)
+            yield _judge(session, schema)
 
 
 @rule("base.jsonschema.valid", reads=("walk",))
-def schemas_are_valid_in_their_dialect(seen: ProbeSession) -> Iterator[Note]:
-    """Each schema passes the metaschema that it names, or the default one."""
-    for schema in _schemas(seen):
-        yield _judge(seen, schema)
+def schemas_are_valid_in_their_dialect(session: ProbeSession) -> Iterator[Note]:
+    """Each schema is valid against the metaschema of its dialect."""
+    for schema in _schemas(session):
+        yield _judge(session, schema)
 
 
 @rule("base.jsonschema.recommended-2020-12", reads=("walk",))
-def schemas_use_2020_12(seen: ProbeSession) -> Iterator[Note]:
-    """Named or by default."""
-    for schema in _schemas(seen):
+def schemas_use_2020_12(session: ProbeSession) -> Iterator[Note]:
+    """Schemas name the dialect 2020-12 or use it by default."""
+    for schema in _schemas(session):
         dialect = schema.value.get("$schema", DEFAULT_DIALECT)
         if isinstance(dialect, str) and dialect.removesuffix("#") == DEFAULT_DIALECT:
-            yield kept(seen.pages("tools")[0])
+            yield satisfied(session.pages("tools")[0])
         else:
-            text = f"{schema.where} is of the dialect {dialect!r:.80}; 2020-12 is recommended"
-            yield broken(seen.pages("tools")[0], text)
+            text = f"{schema.where} has the dialect {dialect!r:.80}; 2020-12 is recommended"
+            yield violated(session.pages("tools")[0], text)
 
 
 @rule("base.icons.src", reads=("walk",))
-def icons_have_a_source(seen: ProbeSession) -> Iterator[Note]:
-    """src: an http(s) URL or a data URI."""
-    for where, icon in _icons(seen):
+def icons_have_a_source(session: ProbeSession) -> Iterator[Note]:
+    """src is an http(s) URL or a data URI."""
+    for where, icon in _icons(session):
         src = icon.get("src") if isinstance(icon, dict) else None
         scheme = urlsplit(src).scheme if isinstance(src, str) and "[" not in src else ""
         if scheme in ("http", "https", "data"):
-            yield kept(seen.opening)
+            yield satisfied(session.opening)
         else:
-            yield broken(seen.opening, f"an icon of {where} has the src {src!r:.60}")
+            yield violated(
+                session.opening,
+                f"an icon of {where} has the src {src!r:.60}; expected an http(s) or data URI",
+            )
 
 
-def _icons(seen: ProbeSession) -> Iterator[tuple[str, Any]]:
-    result = (seen.opening.result if seen.opening is not None else None) or {}
+def _icons(session: ProbeSession) -> Iterator[tuple[str, Any]]:
+    result = (session.opening.result if session.opening is not None else None) or {}
     meta = result.get("_meta")
     named = meta.get(keys.SERVER_INFO) if isinstance(meta, dict) else None
     info = result.get("serverInfo", named)
     holders = [("the server", info)]
     for kind in _LISTS:
-        holders += [(f"{kind} {item.get('name')!r}", item) for item in seen.listed(kind)]
+        holders += [(f"{kind} {item.get('name')!r}", item) for item in session.listed(kind)]
     for where, holder in holders:
         icons = holder.get("icons") if isinstance(holder, dict) else None
         for icon in icons if isinstance(icons, list) else ():

@@ -7,58 +7,62 @@ from collections.abc import Iterator
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
 from dovetail_check.rules.reading import as_json, changes_by_itself
-from dovetail_check.verdicts import Note, broken, kept, unsettled
+from dovetail_check.verdicts import Note, ambiguous, satisfied, violated
 
 __all__: list[str] = []
 
 
 @rule("base.stateless.no-prior-context", reads=("cold",))
-def the_first_request_is_served(seen: ProbeSession) -> Iterator[Note]:
-    """A list is served on a line where nothing came before."""
-    for exchange in seen.tagged("cold/first"):
+def the_first_request_needs_no_context(session: ProbeSession) -> Iterator[Note]:
+    """A list succeeds as the first request on a new connection."""
+    for exchange in session.tagged("cold/first"):
         if exchange.result is not None:
-            yield kept(exchange)
+            yield satisfied(exchange)
         else:
-            came = exchange.describe()
-            yield broken(exchange, f"{exchange.method} as the first request got {came}")
+            got = exchange.describe()
+            yield violated(
+                exchange, f"{exchange.method} as the first request got {got}; expected a result"
+            )
 
 
 @rule("base.stateless.no-affinity", reads=("cold",))
-def another_line_goes_on(seen: ProbeSession) -> Iterator[Note]:
-    """What one line began, another one may continue."""
-    pages = {exchange.tag: exchange for exchange in seen.tagged("cold")}
+def requests_are_not_bound_to_a_connection(session: ProbeSession) -> Iterator[Note]:
+    """A cursor from one connection works on another."""
+    pages = {exchange.tag: exchange for exchange in session.tagged("cold")}
     first, here, there = (pages.get(f"cold/{name}") for name in ("first", "page-one", "page-two"))
     if there is not None and there.result is None:
-        yield broken(there, f"the cursor of another connection got {there.describe()}")
+        yield violated(there, f"a cursor from another connection got {there.describe()}")
     elif there is not None:
-        yield kept(there)
+        yield satisfied(there)
     elif first is not None and here is not None and here.result is not None:
         if first.result is None:
-            yield broken(first, f"served on one connection, on another it got {first.describe()}")
+            yield violated(first, f"succeeded on one connection, got {first.describe()} on another")
         else:
-            yield kept(first)
+            yield satisfied(first)
 
 
 @rule("base.stateless.interleaving", reads=("many-clients",))
-def many_clients_are_served_at_once(seen: ProbeSession) -> Iterator[Note]:
-    """Requests of several clients on one line are all answered with results."""
-    for exchange in seen.tagged("many-clients"):
+def concurrent_clients_are_supported(session: ProbeSession) -> Iterator[Note]:
+    """Concurrent requests of several clients on one connection all get results."""
+    for exchange in session.tagged("many-clients"):
         if exchange.result is None:
-            yield broken(exchange, f"one of several at once got {exchange.describe()}")
+            yield violated(
+                exchange, f"one of several concurrent requests got {exchange.describe()}"
+            )
         else:
-            yield kept(exchange)
+            yield satisfied(exchange)
 
 
 @rule("base.reqmeta.clientinfo-no-behaviour", reads=("many-clients",))
-def everybody_sees_the_same(seen: ProbeSession) -> Iterator[Note]:
-    """The list is the same whoever asks."""
-    asked = [exchange for exchange in seen.tagged("many-clients") if exchange.result is not None]
+def client_info_does_not_change_results(session: ProbeSession) -> Iterator[Note]:
+    """The list is the same for every clientInfo."""
+    asked = [exchange for exchange in session.tagged("many-clients") if exchange.result is not None]
     for exchange in asked[1:]:
         if as_json(exchange.result) == as_json(asked[0].result):
-            yield kept(exchange)
-        elif changes_by_itself(seen, asked[0]):
-            yield unsettled(
-                exchange, f"{exchange.method} differs, but it does so for one client too"
+            yield satisfied(exchange)
+        elif changes_by_itself(session, asked[0]):
+            yield ambiguous(
+                exchange, f"the result of {exchange.method} differs, but also for one client"
             )
         else:
-            yield broken(exchange, f"{exchange.method} differs with the name of the client")
+            yield violated(exchange, f"the result of {exchange.method} depends on clientInfo")

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from dovetail.spec import keys
-from dovetail_check.exchanges import Exchange, Heard
-from dovetail_check.noting import expect_codes
+from dovetail_check.exchanges import Exchange, Incoming
+from dovetail_check.notes import expect_codes
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.verdicts import Note, absent, broken, kept
+from dovetail_check.verdicts import Note, not_applicable, satisfied, violated
 
 __all__: list[str] = []
 
@@ -18,7 +18,7 @@ _SUBSCRIPTIONS = ("subscriptions",)
 _ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 _UPDATED = "notifications/resources/updated"
 _NO_METHOD = -32601
-# The member of the filter that asks for a type of notification, and the capability behind it.
+# The filter member for each notification, and the capability for each filter member.
 _FILTERS = {
     "notifications/tools/list_changed": "toolsListChanged",
     "notifications/prompts/list_changed": "promptsListChanged",
@@ -32,34 +32,39 @@ _CAPABILITIES = {
     "resourceSubscriptions": "resources.subscribe",
 }
 
-unjudged["subs.interleave"] = "a permission: there is nothing to break"
-unjudged["subs.keepalive"] = "comments of a stream are no messages, and a check is over too soon"
+unjudged["subs.interleave"] = "a permission: nothing to violate"
+unjudged["subs.keepalive"] = "needs a stream that stays open for longer than a check runs"
 
 
-def _listening(seen: ProbeSession) -> list[Exchange]:
-    """Requests to listen that were not refused."""
-    return [exchange for exchange in seen.sent("subscriptions/listen") if not _is_refused(exchange)]
+def _listening(session: ProbeSession) -> list[Exchange]:
+    """subscriptions/listen requests that were not rejected."""
+    return [
+        exchange for exchange in session.sent("subscriptions/listen") if not _is_rejected(exchange)
+    ]
 
 
-def _is_refused(exchange: Exchange) -> bool:
-    # An error may also be how a server says goodbye.
+def _is_rejected(exchange: Exchange) -> bool:
+    # An error after the acknowledgement ends a stream that was accepted.
     return exchange.error is not None and _acknowledgement(exchange) is None
 
 
-def _refused(seen: ProbeSession) -> Iterator[Note]:
-    """Why there is nothing to see."""
-    for exchange in seen.tagged("subscriptions/everything"):
-        if _is_refused(exchange):
-            yield absent(f"subscriptions/listen gets {exchange.describe()}")
+def _absence(session: ProbeSession) -> Iterator[Note]:
+    """Not applicable if subscriptions/listen is rejected."""
+    for exchange in session.tagged("subscriptions/everything"):
+        if _is_rejected(exchange):
+            yield not_applicable(f"subscriptions/listen got {exchange.describe()}")
 
 
-def _told(exchange: Exchange) -> list[Heard]:
+def _notifications(exchange: Exchange) -> list[Incoming]:
     """The notifications of a stream."""
-    return [heard for heard in exchange.heard if heard.is_notification]
+    return [incoming for incoming in exchange.incoming if incoming.is_notification]
 
 
-def _acknowledgement(exchange: Exchange) -> Heard | None:
-    return next((heard for heard in _told(exchange) if heard.method == _ACKNOWLEDGED), None)
+def _acknowledgement(exchange: Exchange) -> Incoming | None:
+    return next(
+        (incoming for incoming in _notifications(exchange) if incoming.method == _ACKNOWLEDGED),
+        None,
+    )
 
 
 def _filter(exchange: Exchange) -> dict[str, Any]:
@@ -73,144 +78,148 @@ def _subscription_id(members: Any) -> Any:
 
 
 @rule("subs.ack-first", reads=_SUBSCRIPTIONS)
-def the_acknowledgement_comes_first(seen: ProbeSession) -> Iterator[Note]:
-    """notifications/subscriptions/acknowledged before anything else of the subscription."""
-    yield from _refused(seen)
-    for exchange in seen.tagged("subscriptions"):
-        if exchange not in _listening(seen):
+def the_acknowledgement_comes_first(session: ProbeSession) -> Iterator[Note]:
+    """notifications/subscriptions/acknowledged is the first message of a subscription."""
+    yield from _absence(session)
+    for exchange in session.tagged("subscriptions"):
+        if exchange not in _listening(session):
             continue
-        first = exchange.heard[0] if exchange.heard else None
+        first = exchange.incoming[0] if exchange.incoming else None
         if first is not None and first.method == _ACKNOWLEDGED:
-            yield kept(first)
+            yield satisfied(first)
         elif first is not None:
-            came = first.method or "a response"
-            yield broken(first, f"{came!r:.80} came first; {_ACKNOWLEDGED} was due")
+            got = first.method or "a response"
+            yield violated(first, f"{got!r:.80} came first; expected {_ACKNOWLEDGED}")
         else:
-            yield broken(exchange, f"{exchange.describe()}; {_ACKNOWLEDGED} was due")
+            yield violated(exchange, f"got {exchange.describe()}; expected {_ACKNOWLEDGED}")
 
 
 @rule("subs.nothing-before-ack", reads=_SUBSCRIPTIONS)
-def nothing_precedes_the_acknowledgement(seen: ProbeSession) -> Iterator[Note]:
-    """No notification of the subscription comes earlier."""
-    yield from _refused(seen)
-    for exchange in _listening(seen):
-        told = _told(exchange)
+def nothing_precedes_the_acknowledgement(session: ProbeSession) -> Iterator[Note]:
+    """No notification of the subscription comes before the acknowledgement."""
+    yield from _absence(session)
+    for exchange in _listening(session):
+        told = _notifications(exchange)
         if told and told[0].method != _ACKNOWLEDGED:
-            yield broken(told[0], f"{told[0].method!r:.80} came before {_ACKNOWLEDGED}")
+            yield violated(told[0], f"{told[0].method!r:.80} came before {_ACKNOWLEDGED}")
         elif told:
-            yield kept(told[0])
+            yield satisfied(told[0])
 
 
 @rule("subs.ack-subset", reads=_SUBSCRIPTIONS)
-def no_more_is_acknowledged_than_was_asked_for(seen: ProbeSession) -> Iterator[Note]:
-    """What was asked for, and what the server declares."""
-    yield from _refused(seen)
-    for exchange in _listening(seen):
-        heard = _acknowledgement(exchange)
-        if heard is None:
+def the_acknowledgement_is_a_subset(session: ProbeSession) -> Iterator[Note]:
+    """Only what the client requested and the server declares is acknowledged."""
+    yield from _absence(session)
+    for exchange in _listening(session):
+        incoming = _acknowledgement(exchange)
+        if incoming is None:
             continue
-        problem = _excess(seen, _filter(exchange), heard.params.get("notifications"))
-        yield kept(heard) if problem is None else broken(heard, problem)
+        problem = _excess(session, _filter(exchange), incoming.params.get("notifications"))
+        yield satisfied(incoming) if problem is None else violated(incoming, problem)
 
 
-def _excess(seen: ProbeSession, wanted: dict[str, Any], agreed: Any) -> str | None:
+def _excess(session: ProbeSession, wanted: dict[str, Any], agreed: Any) -> str | None:
     if not isinstance(agreed, dict):
-        return f"notifications is {agreed!r:.60}; the part of the filter that is honoured was due"
+        return f"notifications is {agreed!r:.60}; expected the accepted part of the filter"
     for name, value in agreed.items():
         if name not in _CAPABILITIES or not value:
             continue
         if not wanted.get(name):
-            return f"{name} is acknowledged, but was not asked for"
-        if not seen.has(_CAPABILITIES[name]):
+            return f"{name} is acknowledged, but was not requested"
+        if not session.has(_CAPABILITIES[name]):
             return f"{name} is acknowledged, but {_CAPABILITIES[name]} is not declared"
     given, asked = agreed.get("resourceSubscriptions"), wanted.get("resourceSubscriptions")
     for uri in given if isinstance(given, list) else ():
         if not isinstance(asked, list) or uri not in asked:
-            return f"{uri!r:.80} is acknowledged, but was not asked for"
+            return f"{uri!r:.80} is acknowledged, but was not requested"
     return None
 
 
 @rule("subs.id-on-all", reads=_SUBSCRIPTIONS)
-def every_notification_names_its_subscription(seen: ProbeSession) -> Iterator[Note]:
-    """The id of the request, in type and value."""
-    yield from _refused(seen)
-    for exchange in _listening(seen):
-        for heard in _told(exchange):
-            yield _named(heard, exchange.id)
-    loose = seen.notifications(_ACKNOWLEDGED, *_FILTERS)
-    for heard in loose:
-        # Over stdio it is the id that tells which stream it belongs to.
-        if heard.exchange is None and _listening(seen):
-            named = _subscription_id(heard.params)
-            yield broken(heard, f"{heard.method} names {named!r:.60}, which is no subscription")
+def every_notification_names_its_subscription(session: ProbeSession) -> Iterator[Note]:
+    """Each notification has the id of the request, in type and value."""
+    yield from _absence(session)
+    for exchange in _listening(session):
+        for incoming in _notifications(exchange):
+            yield _named(incoming, exchange.id)
+    unmatched = session.notifications(_ACKNOWLEDGED, *_FILTERS)
+    for incoming in unmatched:
+        # Over stdio only the id shows which stream a notification belongs to.
+        if incoming.exchange is None and _listening(session):
+            named = _subscription_id(incoming.params)
+            yield violated(
+                incoming, f"{incoming.method} names {named!r:.60}, which is not a subscription"
+            )
 
 
-def _named(heard: Heard, id: Any) -> Note:
-    named = _subscription_id(heard.params)
+def _named(incoming: Incoming, id: Any) -> Note:
+    named = _subscription_id(incoming.params)
     if named == id and type(named) is type(id):
-        return kept(heard)
-    return broken(heard, f"{heard.method} names the subscription {named!r:.60}; {id!r:.60} was due")
+        return satisfied(incoming)
+    return violated(
+        incoming, f"{incoming.method} names the subscription {named!r:.60}; expected {id!r:.60}"
+    )
 
 
 @rule("subs.only-requested", reads=_SUBSCRIPTIONS)
-def only_what_was_asked_for_is_sent(seen: ProbeSession) -> Iterator[Note]:
-    """No type of notification that the filter does not name."""
-    yield from _refused(seen)
-    for exchange in _listening(seen):
+def only_requested_notifications_are_sent(session: ProbeSession) -> Iterator[Note]:
+    """The filter names every type of notification that is sent."""
+    yield from _absence(session)
+    for exchange in _listening(session):
         wanted = _filter(exchange)
         unwanted = [
-            heard
-            for heard in _told(exchange)
-            if heard.method in _FILTERS and not wanted.get(_FILTERS[heard.method])
+            incoming
+            for incoming in _notifications(exchange)
+            if incoming.method in _FILTERS and not wanted.get(_FILTERS[incoming.method])
         ]
-        for heard in unwanted:
-            yield broken(heard, f"{heard.method} came, but {wanted!r:.120} was asked for")
+        for incoming in unwanted:
+            yield violated(incoming, f"got {incoming.method}, but the filter is {wanted!r:.120}")
         if not unwanted and _acknowledgement(exchange) is not None:
-            yield kept(exchange.sent)
+            yield satisfied(exchange.sent)
 
 
 @rule("subs.concurrent", reads=_SUBSCRIPTIONS)
-def several_subscriptions_may_be_open(seen: ProbeSession) -> Iterator[Note]:
-    """The second and third are acknowledged as the first was."""
-    yield from _refused(seen)
+def several_subscriptions_may_be_open(session: ProbeSession) -> Iterator[Note]:
+    """The second and third subscription are acknowledged like the first."""
+    yield from _absence(session)
     opened = [
         exchange
-        for exchange in seen.tagged("subscriptions")
+        for exchange in session.tagged("subscriptions")
         if exchange.method == "subscriptions/listen"
     ]
     if not opened or _acknowledgement(opened[0]) is None:
         return
     for exchange in opened[1:]:
         if _acknowledgement(exchange) is not None:
-            yield kept(exchange.sent)
+            yield satisfied(exchange.sent)
         else:
-            yield broken(exchange, f"while another one is open: {exchange.describe()}")
+            yield violated(exchange, f"with another subscription open: {exchange.describe()}")
 
 
 @rule("subs.graceful-result", reads=_SUBSCRIPTIONS)
-def an_end_is_told_by_a_result(seen: ProbeSession) -> Iterator[Note]:
-    """Where the server ended a stream that nobody closed, the request was answered first."""
-    yield from _refused(seen)
-    for exchange in _listening(seen):
+def the_server_ends_streams_with_a_result(session: ProbeSession) -> Iterator[Note]:
+    """If the server ends a stream, it sends the result of the request first."""
+    yield from _absence(session)
+    for exchange in _listening(session):
         if _acknowledgement(exchange) is None:
             continue
         kinds = [frame.kind for frame in exchange.replies]
         if exchange.result is not None:
             named = _subscription_id(exchange.result)
             if named == exchange.id and type(named) is type(exchange.id):
-                yield kept(exchange)
+                yield satisfied(exchange)
             else:
-                yield broken(
+                yield violated(
                     exchange,
-                    f"the result names the subscription {named!r:.60}; {exchange.id!r:.60} was due",
+                    f"the result names subscription {named!r:.60}; expected {exchange.id!r:.60}",
                 )
         elif "ended" in kinds and "closed" not in kinds:
-            yield broken(exchange, "the server ended the stream without a result")
+            yield violated(exchange, "the server ended the stream without a result")
 
 
 @rule("subs.removed-subscribe", reads=_SUBSCRIPTIONS)
-def the_old_way_to_subscribe_is_gone(seen: ProbeSession) -> Iterator[Note]:
-    """resources/subscribe and resources/unsubscribe are unknown."""
-    found = seen.tagged("subscriptions/removed")
+def legacy_subscribe_is_removed(session: ProbeSession) -> Iterator[Note]:
+    """resources/subscribe and resources/unsubscribe are unknown methods."""
+    found = session.tagged("subscriptions/removed")
     answered = [exchange for exchange in found if exchange.answer is not None]
-    yield from expect_codes(answered, "a method that is gone", (_NO_METHOD,))
+    yield from expect_codes(answered, "a removed method", (_NO_METHOD,))

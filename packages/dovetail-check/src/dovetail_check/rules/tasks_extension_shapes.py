@@ -1,4 +1,4 @@
-"""The extension io.modelcontextprotocol/tasks (SEP-2663): what a task looks like."""
+"""The extension io.modelcontextprotocol/tasks (SEP-2663): the form of a task."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from dovetail_check import shapes
-from dovetail_check.noting import answered
+from dovetail_check.notes import answered
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
 from dovetail_check.rules.tasks_extension import not_offered
 from dovetail_check.rules.tasks_states import judge_entropy
-from dovetail_check.task_traffic import Glimpse, call_of, created_tasks, glimpses
-from dovetail_check.verdicts import Note, broken, kept
+from dovetail_check.task_traffic import TaskSnapshot, call_of, created_tasks, task_snapshots
+from dovetail_check.verdicts import Note, satisfied, violated
 
 __all__: list[str] = []
 
@@ -21,110 +21,112 @@ _INVALID_PARAMS = -32602
 
 
 @rule("xtasks.resulttype-task", reads=_PROBE)
-def a_task_is_called_one(seen: ProbeSession) -> Iterator[Note]:
-    """resultType is `task` in the answer to a call that became one, and nowhere else."""
-    yield from not_offered(seen)
-    for exchange in seen.exchanges:
+def results_with_a_task_have_its_type(session: ProbeSession) -> Iterator[Note]:
+    """resultType is `task` in the result of a call that became a task, and nowhere else."""
+    yield from not_offered(session)
+    for exchange in session.exchanges:
         result = exchange.result or {}
         kind = result.get("resultType")
         if exchange.method != "tools/call":
             if kind == "task":
                 text = f"resultType 'task' in the result of {exchange.method!r:.60}"
-                yield broken(exchange, f"{text}; it is for the answer to tools/call only")
+                yield violated(exchange, f"{text}; expected it only for tools/call")
         elif kind == "task":
-            found = shapes.problems(result, "CreateTaskResult", seen.revision)
-            text = f"resultType is 'task', but it is none: {'; '.join(found[:3])}"
-            yield broken(exchange, text) if found else kept(exchange)
+            found = shapes.problems(result, "CreateTaskResult", session.revision)
+            text = f"resultType is 'task', but the result is not a task: {'; '.join(found[:3])}"
+            yield violated(exchange, text) if found else satisfied(exchange)
         elif "taskId" in result and "status" in result:
-            yield broken(exchange, f"a call got a task, and resultType is {kind!r:.60}")
+            yield violated(
+                exchange, f"a call got a task with resultType {kind!r:.60}; expected 'task'"
+            )
 
 
 @rule("xtasks.durable", reads=_PROBE)
-def a_task_can_be_found_at_once(seen: ProbeSession) -> Iterator[Note]:
-    """tasks/get right behind the answer that made it known."""
-    yield from not_offered(seen)
-    for exchange in answered(seen.tagged("extension-tasks/get")):
+def tasks_are_available_immediately(session: ProbeSession) -> Iterator[Note]:
+    """tasks/get works directly after the result that created the task."""
+    yield from not_offered(session)
+    for exchange in answered(session.tagged("extension-tasks/get")):
         if exchange.tag != "extension-tasks/get":
             continue
         if exchange.result is not None:
-            yield kept(exchange)
+            yield satisfied(exchange)
         elif exchange.code == _INVALID_PARAMS:
             text = f"tasks/get of a task that was just returned got {exchange.describe()}"
-            yield broken(exchange, f"{text}; the task was due")
+            yield violated(exchange, f"{text}; expected the task")
 
 
 @rule("xtasks.get-shapes", reads=_PROBE)
-def a_task_shows_what_its_status_brings(seen: ProbeSession) -> Iterator[Note]:
-    """result, error or inputRequests, as the status says; and resultType is `complete`."""
-    yield from not_offered(seen)
-    for exchange in answered(seen.sent("tasks/get")):
+def tasks_have_the_members_of_their_status(session: ProbeSession) -> Iterator[Note]:
+    """A task has result, error or inputRequests by its status; resultType is `complete`."""
+    yield from not_offered(session)
+    for exchange in answered(session.sent("tasks/get")):
         if exchange.result is None:
             continue
-        found = shapes.result_problems(exchange.result, "tasks/get", seen.revision)
+        found = shapes.result_problems(exchange.result, "tasks/get", session.revision)
         kind = exchange.result.get("resultType")
         if kind != "complete":
-            found.append(f"resultType is {kind!r:.60}, 'complete' was due")
+            found.append(f"resultType: expected 'complete', got {kind!r:.60}")
         if exchange.result.get("taskId") != exchange.params.get("taskId"):
-            found.append(f"taskId is {exchange.result.get('taskId')!r:.60}, another task's")
-        yield broken(exchange, "; ".join(found[:3])) if found else kept(exchange)
+            found.append(f"taskId is {exchange.result.get('taskId')!r:.60} of another task")
+        yield violated(exchange, "; ".join(found[:3])) if found else satisfied(exchange)
 
 
 @rule("xtasks.failed-only-jsonrpc", reads=_PROBE)
-def a_tool_that_fails_completes_its_task(seen: ProbeSession) -> Iterator[Note]:
-    """`failed` is for errors of JSON-RPC; a result with isError belongs to `completed`."""
-    yield from not_offered(seen)
-    made = {glimpse.id: call_of(glimpse.where) for glimpse in _texts(seen)}
-    for glimpse in glimpses(seen):
-        if glimpse.where.method != "tasks/get" or not glimpse.is_final:
+def failing_tools_complete_their_task(session: ProbeSession) -> Iterator[Note]:
+    """`failed` is for JSON-RPC errors; a result with isError belongs to `completed`."""
+    yield from not_offered(session)
+    made = {snapshot.id: call_of(snapshot.where) for snapshot in _texts(session)}
+    for snapshot in task_snapshots(session):
+        if snapshot.where.method != "tasks/get" or not snapshot.is_final:
             continue
-        result, error = glimpse.task.get("result"), glimpse.task.get("error")
-        id = glimpse.id if isinstance(glimpse.id, str) else ""
-        if glimpse.status == "completed":
+        result, error = snapshot.task.get("result"), snapshot.task.get("error")
+        id = snapshot.id if isinstance(snapshot.id, str) else ""
+        if snapshot.status == "completed":
             if isinstance(result, dict) and result.get("isError") is True:
-                yield kept(glimpse.where)
-        elif glimpse.status == "failed":
+                yield satisfied(snapshot.where)
+        elif snapshot.status == "failed":
             is_error = isinstance(error, dict) and isinstance(error.get("code"), int)
-            if _fails_plainly(seen, made.get(id)) or not is_error:
-                text = "a task is 'failed', but not by an error of JSON-RPC"
-                yield broken(glimpse.where, f"{text}: it has {result or error!r:.100}")
+            if _fails_plainly(session, made.get(id)) or not is_error:
+                text = "a task is 'failed', but not because of a JSON-RPC error"
+                yield violated(snapshot.where, f"{text}: it has {result or error!r:.100}")
             else:
-                yield kept(glimpse.where)
+                yield satisfied(snapshot.where)
 
 
-def _texts(seen: ProbeSession) -> list[Glimpse]:
-    return [glimpse for glimpse in created_tasks(seen) if isinstance(glimpse.id, str)]
+def _texts(session: ProbeSession) -> list[TaskSnapshot]:
+    return [snapshot for snapshot in created_tasks(session) if isinstance(snapshot.id, str)]
 
 
-def _fails_plainly(seen: ProbeSession, call: bytes | None) -> bool:
-    """Whether the call without a task has a result that says it failed."""
+def _fails_plainly(session: ProbeSession, call: bytes | None) -> bool:
+    """Whether the call without a task has a result with isError."""
     found = [
         one.result
-        for one in seen.tagged("extension-tasks/plain")
+        for one in session.tagged("extension-tasks/plain")
         if one.result is not None and call_of(one) == call
     ]
     return any(result.get("isError") is True for result in found)
 
 
 @rule("xtasks.id-entropy", reads=_PROBE)
-def ids_of_tasks_cannot_be_guessed(seen: ProbeSession) -> Iterator[Note]:
-    """As far as the ids of a few tasks show."""
-    yield from not_offered(seen)
-    yield from judge_entropy(_texts(seen))
+def task_ids_cannot_be_guessed(session: ProbeSession) -> Iterator[Note]:
+    """Judged by the ids of a few tasks."""
+    yield from not_offered(session)
+    yield from judge_entropy(_texts(session))
 
 
 @rule("xtasks.keys-unique", reads=_PROBE)
-def a_key_stands_for_one_question(seen: ProbeSession) -> Iterator[Note]:
-    """The same key of inputRequests never stands for another request of the task."""
-    yield from not_offered(seen)
+def input_request_keys_are_unique(session: ProbeSession) -> Iterator[Note]:
+    """A key of inputRequests is never reused for another request of the task."""
+    yield from not_offered(session)
     asked: dict[tuple[str, str], Any] = {}
-    for glimpse in glimpses(seen):
-        questions = glimpse.task.get("inputRequests")
-        if glimpse.status != "input_required" or not isinstance(questions, dict):
+    for snapshot in task_snapshots(session):
+        questions = snapshot.task.get("inputRequests")
+        if snapshot.status != "input_required" or not isinstance(questions, dict):
             continue
         for key, question in questions.items():
-            known = asked.setdefault((repr(glimpse.id), key), question)
+            known = asked.setdefault((repr(snapshot.id), key), question)
             if known == question:
-                yield kept(glimpse.where)
+                yield satisfied(snapshot.where)
             else:
-                text = f"the key {key!r:.60} of inputRequests stands for another request than"
-                yield broken(glimpse.where, f"{text} before")
+                text = f"the key {key!r:.60} of inputRequests was used before"
+                yield violated(snapshot.where, f"{text} for another request")

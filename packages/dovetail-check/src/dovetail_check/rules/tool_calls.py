@@ -1,4 +1,4 @@
-"""server/tools: what calls came to."""
+"""server/tools: results of calls."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dovetail_check import shapes
 from dovetail_check.contents import finished_calls, tool_blocks
 from dovetail_check.exchanges import Exchange
 from dovetail_check.formats import base64_problem, mime_problem, uri_problem
-from dovetail_check.noting import answered, expect_error, note_each, undeclared
+from dovetail_check.notes import answered, expect_error, note_each, undeclared
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.verdicts import Note, broken, kept, unsettled
+from dovetail_check.verdicts import Note, ambiguous, satisfied, violated
 
 __all__: list[str] = []
 
@@ -21,136 +21,138 @@ _INTERNAL_ERROR = -32603
 _INVALID_PARAMS = -32602
 
 
-def _is_refused(exchange: Exchange) -> bool:
+def _is_rejected(exchange: Exchange) -> bool:
     return exchange.error is not None or (exchange.result or {}).get("isError") is True
 
 
-# -- refusals --------------------------------------------------------------------------------------
+# -- rejected calls --------------------------------------------------------------------------------
 
 
 @rule("tools.call.unknown", reads=("tool-refusals",))
-def unknown_tools_are_protocol_errors(seen: ProbeSession) -> Iterator[Note]:
-    """-32602, not a result of a tool that does not exist."""
-    yield from undeclared(seen, "tools")
-    for exchange in answered(seen.tagged("tool-refusals/unknown")):
+def unknown_tools_are_protocol_errors(session: ProbeSession) -> Iterator[Note]:
+    """An unknown tool gets a protocol error (-32602), not a tool result."""
+    yield from undeclared(session, "tools")
+    for exchange in answered(session.tagged("tool-refusals/unknown")):
         if exchange.code == _INVALID_PARAMS:
-            yield kept(exchange)
+            yield satisfied(exchange)
         elif exchange.error is not None:
-            yield unsettled(
+            yield ambiguous(
                 exchange,
-                f"an unknown tool got {exchange.describe()}: a protocol error, as the page says, "
-                "but not with -32602, which is only its example",
+                f"an unknown tool got {exchange.describe()}: a protocol error, as required, but "
+                "not -32602, which the page only shows in an example",
             )
         else:
-            yield broken(
-                exchange, f"an unknown tool got {exchange.describe()}; a protocol error was due"
+            yield violated(
+                exchange, f"an unknown tool got {exchange.describe()}; expected a protocol error"
             )
 
 
 @rule("tools.call.malformed", reads=("tool-refusals",))
-def malformed_calls_are_protocol_errors(seen: ProbeSession) -> Iterator[Note]:
-    """A call without a name, or with one that is a number."""
-    yield from undeclared(seen, "tools")
-    yield from expect_error(seen.tagged("tool-refusals/malformed"), "a malformed call")
+def malformed_calls_are_protocol_errors(session: ProbeSession) -> Iterator[Note]:
+    """A call without a name, or with a number as name, gets a protocol error."""
+    yield from undeclared(session, "tools")
+    yield from expect_error(session.tagged("tool-refusals/malformed"), "a malformed call")
 
 
 @rule("tools.call.input-error-is-result", reads=("tool-refusals",))
-def wrong_arguments_are_told_in_the_result(seen: ProbeSession) -> Iterator[Note]:
-    """isError, so that a model can read it and try again."""
-    yield from undeclared(seen, "tools")
-    for exchange in seen.tagged("tool-refusals/missing", "tool-refusals/wrong-type"):
+def invalid_arguments_get_a_result_with_is_error(session: ProbeSession) -> Iterator[Note]:
+    """The result has isError, so that a model can read it and retry."""
+    yield from undeclared(session, "tools")
+    for exchange in session.tagged("tool-refusals/missing", "tool-refusals/wrong-type"):
         if (exchange.result or {}).get("isError") is True:
-            yield kept(exchange)
+            yield satisfied(exchange)
         elif exchange.error is not None:
-            yield broken(
+            yield violated(
                 exchange,
-                f"arguments that do not fit got {exchange.describe()}; a result with isError "
-                "was due",
+                f"invalid arguments got {exchange.describe()}; expected a result with isError",
             )
 
 
 @rule("tools.call.errors-in-result", reads=("tool-refusals", "tool-calls"))
-def errors_of_tools_are_told_in_the_result(seen: ProbeSession) -> Iterator[Note]:
-    """A tool that fails does not end in an internal error of the protocol."""
-    yield from undeclared(seen, "tools")
-    for exchange in seen.sent("tools/call"):
+def tool_errors_get_a_result_with_is_error(session: ProbeSession) -> Iterator[Note]:
+    """A failing tool does not lead to the protocol error -32603."""
+    yield from undeclared(session, "tools")
+    for exchange in session.sent("tools/call"):
         if (exchange.result or {}).get("isError") is True:
-            yield kept(exchange)
+            yield satisfied(exchange)
         elif exchange.code == _INTERNAL_ERROR and exchange.tag.startswith("tool-calls"):
-            yield broken(exchange, f"a call got {exchange.describe()}; a result was due")
+            yield violated(exchange, f"a call got {exchange.describe()}; expected a result")
 
 
 @rule("tools.security.validate", reads=("tool-refusals",))
-def inputs_are_validated(seen: ProbeSession) -> Iterator[Note]:
-    """What the schema of a tool refuses is refused."""
-    yield from undeclared(seen, "tools")
-    for exchange in seen.tagged("tool-refusals/missing", "tool-refusals/wrong-type"):
+def inputs_are_validated(session: ProbeSession) -> Iterator[Note]:
+    """Arguments that violate the inputSchema of a tool are rejected."""
+    yield from undeclared(session, "tools")
+    for exchange in session.tagged("tool-refusals/missing", "tool-refusals/wrong-type"):
         name = exchange.params.get("name")
-        if _is_refused(exchange):
-            yield kept(exchange)
+        if _is_rejected(exchange):
+            yield satisfied(exchange)
         elif exchange.result is not None:
             given = str(exchange.params.get("arguments"))[:120]
-            yield broken(
+            yield violated(
                 exchange,
-                f"tool {name!r} took {given}, which its own inputSchema refuses; an error was due",
+                f"tool {name!r} accepted {given}, which violates its inputSchema; "
+                "expected an error",
             )
         elif exchange.failure is not None:
-            yield broken(
-                exchange, f"arguments that do not fit got {exchange.describe()}; an error was due"
+            yield violated(
+                exchange, f"invalid arguments got {exchange.describe()}; expected an error"
             )
-    for exchange in seen.tagged("tool-refusals/extra"):
-        if _is_refused(exchange):
-            yield kept(exchange)
+    for exchange in session.tagged("tool-refusals/extra"):
+        if _is_rejected(exchange):
+            yield satisfied(exchange)
         elif exchange.result is not None:
-            yield unsettled(
+            yield ambiguous(
                 exchange,
-                f"tool {exchange.params.get('name')!r} took an argument that its schema does not "
-                "allow: ignored, which does no harm, or not validated, which is not allowed",
+                f"tool {exchange.params.get('name')!r} accepted an argument that its schema does "
+                "not allow: a violation unless the tool ignored it",
             )
 
 
 @rule("tools.name.case", reads=("tool-refusals",))
-def names_are_case_sensitive(seen: ProbeSession) -> Iterator[Note]:
-    """A name in the other case is another name."""
-    yield from undeclared(seen, "tools")
-    for exchange in seen.tagged("tool-refusals/case"):
-        if _is_refused(exchange):
-            yield kept(exchange)
+def names_are_case_sensitive(session: ProbeSession) -> Iterator[Note]:
+    """A tool name in a different case is unknown."""
+    yield from undeclared(session, "tools")
+    for exchange in session.tagged("tool-refusals/case"):
+        if _is_rejected(exchange):
+            yield satisfied(exchange)
         elif exchange.result is not None:
-            yield broken(exchange, f"{exchange.params.get('name')!r} is not listed, but was called")
+            yield violated(
+                exchange, f"{exchange.params.get('name')!r} is not listed, but the call succeeded"
+            )
 
 
 # -- results ---------------------------------------------------------------------------------------
 
 
 @rule("tools.call.result-shape", reads=_CALLS)
-def results_have_their_shape(seen: ProbeSession) -> Iterator[Note]:
-    """content, with blocks that the revision knows."""
-    yield from undeclared(seen, "tools")
+def results_have_their_shape(session: ProbeSession) -> Iterator[Note]:
+    """The result has content with block types of the revision."""
+    yield from undeclared(session, "tools")
 
     def problem(result: dict[str, Any]) -> str | None:
-        found = shapes.result_problems(result, "tools/call", seen.revision)
+        found = shapes.result_problems(result, "tools/call", session.revision)
         return f"the result of tools/call: {'; '.join(found[:3])}" if found else None
 
-    yield from note_each(finished_calls(seen), problem)
+    yield from note_each(finished_calls(session), problem)
 
 
 @rule("tools.call.image-audio", reads=_CALLS)
-def images_and_audio_are_encoded(seen: ProbeSession) -> Iterator[Note]:
-    """base64 and a MIME type."""
+def images_and_audio_are_encoded(session: ProbeSession) -> Iterator[Note]:
+    """The data is base64, and there is a MIME type."""
 
     def problem(block: dict[str, Any]) -> str | None:
         found = base64_problem(block.get("data")) or mime_problem(block.get("mimeType"))
         return f"{block.get('type')} content: {found}" if found else None
 
-    yield from note_each(tool_blocks(seen, "image", "audio"), problem)
+    yield from note_each(tool_blocks(session, "image", "audio"), problem)
 
 
 @rule("tools.call.resource-link", reads=_CALLS)
-def resource_links_have_a_uri(seen: ProbeSession) -> Iterator[Note]:
-    """Links may be returned; a URI of RFC 3986 leads somewhere."""
+def resource_links_have_a_uri(session: ProbeSession) -> Iterator[Note]:
+    """The URI of a resource link follows RFC 3986."""
     yield from note_each(
-        tool_blocks(seen, "resource_link"), lambda block: uri_problem(block.get("uri"))
+        tool_blocks(session, "resource_link"), lambda block: uri_problem(block.get("uri"))
     )
 
 
@@ -160,28 +162,29 @@ def _embedded(block: dict[str, Any]) -> dict[str, Any]:
 
 
 @rule("tools.call.embedded", reads=_CALLS)
-def embedded_resources_have_a_uri(seen: ProbeSession) -> Iterator[Note]:
-    """Resources may be embedded, under a URI of their own."""
+def embedded_resources_have_a_uri(session: ProbeSession) -> Iterator[Note]:
+    """The URI of an embedded resource follows RFC 3986."""
     yield from note_each(
-        tool_blocks(seen, "resource"), lambda block: uri_problem(_embedded(block).get("uri"))
+        tool_blocks(session, "resource"), lambda block: uri_problem(_embedded(block).get("uri"))
     )
 
 
 @rule("tools.call.embedded-capability", reads=_CALLS)
-def who_embeds_resources_has_some(seen: ProbeSession) -> Iterator[Note]:
-    """The capability resources is declared."""
-    for exchange, _ in tool_blocks(seen, "resource"):
-        if seen.has("resources"):
-            yield kept(exchange)
+def embedding_resources_needs_the_capability(session: ProbeSession) -> Iterator[Note]:
+    """A server that embeds resources declares the capability resources."""
+    for exchange, _ in tool_blocks(session, "resource"):
+        if session.has("resources"):
+            yield satisfied(exchange)
         else:
-            yield broken(exchange, "a resource is embedded, but resources is not declared")
+            yield violated(exchange, "a resource is embedded, but resources is not declared")
 
 
 unjudged.update(
     {
-        "tools.call.input-required": "a permission: the rows of multi round-trip requests judge it",
-        "tools.security.access-control": "nothing on the wire shows how access is controlled",
-        "tools.security.rate-limit": "it would take a load test, which nobody asked for",
-        "tools.security.sanitize": "nothing on the wire shows what was taken out",
+        "tools.call.input-required": "a permission: covered by the rows of multi round-trip "
+        "requests",
+        "tools.security.access-control": "not visible on the wire: how access is controlled",
+        "tools.security.rate-limit": "needs a load test, which a check does not run",
+        "tools.security.sanitize": "not visible on the wire: what was removed",
     }
 )

@@ -1,4 +1,4 @@
-"""server/tools: structured content, and whether it keeps what outputSchema promises."""
+"""server/tools: structured content, and whether it matches outputSchema."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 from dovetail_check.contents import finished_calls
 from dovetail_check.exchanges import NO_JSON, Exchange, parse
-from dovetail_check.json_schemas import misfits
+from dovetail_check.json_schemas import validation_errors
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
-from dovetail_check.verdicts import Note, absent, broken, kept, unsettled
+from dovetail_check.verdicts import Note, ambiguous, not_applicable, satisfied, violated
 
 __all__: list[str] = []
 
@@ -18,36 +18,38 @@ _CALLS = ("tool-calls",)
 
 
 @rule("tools.call.structured-object", reads=_CALLS)
-def structured_content_is_an_object(seen: ProbeSession) -> Iterator[Note]:
-    """Other JSON came later."""
-    for exchange, result in finished_calls(seen):
+def structured_content_is_an_object(session: ProbeSession) -> Iterator[Note]:
+    """structuredContent is an object; later revisions allow other JSON."""
+    for exchange, result in finished_calls(session):
         if "structuredContent" in result:
             content = result["structuredContent"]
             if isinstance(content, dict):
-                yield kept(exchange)
+                yield satisfied(exchange)
             else:
-                yield broken(exchange, f"structuredContent is {content!r:.80}; an object was due")
+                yield violated(
+                    exchange, f"structuredContent is {content!r:.80}; expected an object"
+                )
 
 
 @rule("tools.call.structured-text", reads=_CALLS)
-def structured_content_is_also_text(seen: ProbeSession) -> Iterator[Note]:
-    """Some text block holds the same JSON."""
-    for exchange, result in finished_calls(seen):
+def structured_content_is_also_text(session: ProbeSession) -> Iterator[Note]:
+    """A text block has the same JSON."""
+    for exchange, result in finished_calls(session):
         if "structuredContent" not in result:
             continue
         structured = result["structuredContent"]
         texts = list(_json_texts(result))
         if any(_is_same(structured, text) for text in texts):
-            yield kept(exchange)
+            yield satisfied(exchange)
         elif _is_wrapped(structured, result):
-            yield unsettled(
+            yield ambiguous(
                 exchange,
-                f"structuredContent {structured!r:.80} wraps a value, and the text holds the "
+                f"structuredContent {structured!r:.80} wraps a value, and the text has only the "
                 "value: the same data, but not the serialized object",
             )
         else:
-            yield broken(
-                exchange, f"no text block holds the structuredContent {str(structured)[:120]}"
+            yield violated(
+                exchange, f"no text block has the structuredContent {str(structured)[:120]}"
             )
 
 
@@ -70,59 +72,61 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _is_wrapped(structured: Any, result: dict[str, Any]) -> bool:
-    """An object of one member, put around a value because it had to be an object."""
+    """Whether an object only wraps the value that the text blocks have."""
     if not isinstance(structured, dict) or len(structured) != 1:
         return False
     [value] = structured.values()
-    told: list[Any] = [*_texts(result), *_json_texts(result)]
-    # A list may be told in a block for each of its items.
-    return any(_is_same(value, text) for text in told) or (
+    texts: list[Any] = [*_texts(result), *_json_texts(result)]
+    # A list may have one text block for each item.
+    return any(_is_same(value, text) for text in texts) or (
         isinstance(value, list) and value in (_texts(result), list(_json_texts(result)))
     )
 
 
-def _promised(seen: ProbeSession) -> Iterator[tuple[Exchange, dict[str, Any], Any]]:
-    """Results of tools that have an outputSchema, with it."""
+def _results_with_schema(session: ProbeSession) -> Iterator[tuple[Exchange, dict[str, Any], Any]]:
+    """Results of tools with an outputSchema, each with that schema."""
     schemas = {
         tool["name"]: tool["outputSchema"]
-        for tool in seen.listed("tools")
+        for tool in session.listed("tools")
         if isinstance(tool.get("name"), str) and "outputSchema" in tool
     }
-    for exchange, result in finished_calls(seen):
+    for exchange, result in finished_calls(session):
         name = exchange.params.get("name")
         if isinstance(name, str) and name in schemas:
             yield exchange, result, schemas[name]
 
 
 @rule("tools.call.output-present", reads=_CALLS)
-def structured_content_is_there(seen: ProbeSession) -> Iterator[Note]:
-    """Where a schema promises it; a result with isError is not asked."""
-    tools = seen.listed("tools")
+def structured_content_is_present(session: ProbeSession) -> Iterator[Note]:
+    """A tool with an outputSchema returns structuredContent, except with isError."""
+    tools = session.listed("tools")
     if tools and not any("outputSchema" in tool for tool in tools):
-        yield absent("no tool has an outputSchema")
-    for exchange, result, _ in _promised(seen):
+        yield not_applicable("no tool has an outputSchema")
+    for exchange, result, _ in _results_with_schema(session):
         if "structuredContent" in result:
-            yield kept(exchange)
+            yield satisfied(exchange)
         elif result.get("isError") is not True:
             name = exchange.params.get("name")
-            yield broken(exchange, f"{name!r} has an outputSchema, but gave no structuredContent")
+            yield violated(
+                exchange, f"{name!r} has an outputSchema, but returned no structuredContent"
+            )
 
 
 @rule("tools.call.output-conforms", reads=_CALLS)
-def structured_content_fits_its_schema(seen: ProbeSession) -> Iterator[Note]:
-    """As the tool itself says."""
-    for exchange, result, schema in _promised(seen):
+def structured_content_matches_its_schema(session: ProbeSession) -> Iterator[Note]:
+    """structuredContent is valid against the outputSchema of the tool."""
+    for exchange, result, schema in _results_with_schema(session):
         if "structuredContent" not in result:
             continue
-        problems = misfits(schema, result["structuredContent"])
+        problems = validation_errors(schema, result["structuredContent"])
         if not problems:
             if problems is not None:
-                yield kept(exchange)
+                yield satisfied(exchange)
         elif result.get("isError") is True:
-            yield unsettled(
+            yield ambiguous(
                 exchange,
-                f"structuredContent of an error does not fit the outputSchema ({problems[0]}): "
+                f"structuredContent of an error violates the outputSchema ({problems[0]}): "
                 "the page does not say whether errors are exempt",
             )
         else:
-            yield broken(exchange, f"structuredContent does not fit: {problems[0]}")
+            yield violated(exchange, f"structuredContent violates the outputSchema: {problems[0]}")

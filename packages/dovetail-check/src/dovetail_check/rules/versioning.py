@@ -14,14 +14,14 @@ from dovetail_check.exchanges import Exchange
 from dovetail_check.probe_sessions import OPENING, ProbeSession, Run
 from dovetail_check.rulebook import overall, rule, unjudged
 from dovetail_check.rules.reading import results_in
-from dovetail_check.verdicts import Note, absent, broken, kept
+from dovetail_check.verdicts import Note, not_applicable, satisfied, violated
 
 __all__: list[str] = []
 
 unjudged |= {
-    "versioning.dual-era": "a permission: nothing to break; the sittings show the eras",
-    "versioning.dual-era-concurrent": "a permission: nothing to break",
-    "discover.instructions": "a permission: nothing to break",
+    "versioning.dual-era": "a permission: nothing to violate; the sessions show the eras",
+    "versioning.dual-era-concurrent": "a permission: nothing to violate",
+    "discover.instructions": "a permission: nothing to violate",
 }
 
 _LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
@@ -30,41 +30,41 @@ _CORE_TYPES = ("complete", "input_required")
 
 
 @rule("versioning.unsupported-32022", reads=("strange-version",))
-def strange_versions_are_refused(seen: ProbeSession) -> Iterator[Note]:
-    """-32022, whatever is asked."""
-    for exchange in seen.tagged("strange-version"):
+def unknown_versions_are_rejected(session: ProbeSession) -> Iterator[Note]:
+    """Any request in an unknown version gets -32022."""
+    for exchange in session.tagged("strange-version"):
         if exchange.code == -32022:
-            yield kept(exchange)
+            yield satisfied(exchange)
         else:
-            came = exchange.describe()
-            yield broken(
-                exchange, f"{exchange.method} in an unknown version got {came}; -32022 due"
+            got = exchange.describe()
+            yield violated(
+                exchange, f"{exchange.method} in an unknown version got {got}; expected -32022"
             )
 
 
 @rule("versioning.unsupported-lists-supported", reads=("strange-version",))
-def the_refusal_lists_what_is_supported(seen: ProbeSession) -> Iterator[Note]:
-    """data.supported and data.requested."""
-    for exchange in seen.tagged("strange-version"):
+def the_error_lists_supported_versions(session: ProbeSession) -> Iterator[Note]:
+    """The error has data.supported and data.requested."""
+    for exchange in session.tagged("strange-version"):
         if exchange.code != -32022:
             continue
         data: Any = (exchange.error or {}).get("data")
-        problems = shapes.problems(data, "UnsupportedProtocolVersionData", seen.revision)
+        problems = shapes.problems(data, "UnsupportedProtocolVersionData", session.revision)
         meta = exchange.params.get("_meta")
         asked = meta.get(keys.PROTOCOL_VERSION) if isinstance(meta, dict) else None
         if problems:
-            yield broken(exchange, f"the data of -32022: {'; '.join(problems[:3])}")
+            yield violated(exchange, f"the data of -32022: {'; '.join(problems[:3])}")
         elif not data["supported"]:
-            yield broken(exchange, "the data of -32022 lists no version")
+            yield violated(exchange, "the data of -32022 lists no version")
         elif data["requested"] != asked:
-            yield broken(exchange, f"requested is {data['requested']!r}; {asked!r} was asked for")
+            yield violated(exchange, f"requested is {data['requested']!r}; expected {asked!r}")
         else:
-            yield kept(exchange)
+            yield satisfied(exchange)
 
 
 @overall("versioning.supported-honoured")
-def listed_versions_are_served(run: Run) -> Iterator[Note]:
-    """Each version that the server lists, and that was offered, was taken."""
+def listed_versions_are_supported(run: Run) -> Iterator[Note]:
+    """Each version that the server lists and the checker offered was accepted."""
     for session in run.sessions:
         if session.revision.family is not Family.MODERN or session.opening is None:
             continue
@@ -75,14 +75,16 @@ def listed_versions_are_served(run: Run) -> Iterator[Note]:
             if not isinstance(version, str) or find_revision(version) is None:
                 continue
             if version in served:
-                yield kept(session.opening)
+                yield satisfied(session.opening)
             elif version in offered:
-                came = offered[version].describe()
-                yield broken(offered[version], f"{version} is listed; offered, it got {came}")
+                got = offered[version].describe()
+                yield violated(
+                    offered[version], f"{version} is listed, but a request with it got {got}"
+                )
 
 
 def _offer(exchange: Exchange) -> Any:
-    """The version of an opening, old or new."""
+    """The version that an opening request offers, in either era."""
     meta = exchange.params.get("_meta")
     modern = meta.get(keys.PROTOCOL_VERSION) if isinstance(meta, dict) else None
     version = exchange.params.get("protocolVersion", modern)
@@ -90,46 +92,50 @@ def _offer(exchange: Exchange) -> Any:
 
 
 @rule("versioning.discover-exists")
-def discovery_is_implemented(seen: ProbeSession) -> Iterator[Note]:
-    """Whenever it is asked for."""
-    for exchange in seen.tagged(OPENING, "fence"):
+def discovery_is_implemented(session: ProbeSession) -> Iterator[Note]:
+    """server/discover always gets a result."""
+    for exchange in session.tagged(OPENING, "fence"):
         if exchange.method != "server/discover" or exchange.answer is None:
             continue
         if exchange.result is None:
-            yield broken(exchange, f"server/discover got {exchange.describe()}")
+            yield violated(
+                exchange, f"server/discover got {exchange.describe()}; expected a result"
+            )
         else:
-            yield kept(exchange)
+            yield satisfied(exchange)
 
 
 @rule("versioning.extension-id")
-def extensions_have_prefixed_names(seen: ProbeSession) -> Iterator[Note]:
-    """As keys of `_meta`, the prefix is a must."""
-    extensions = seen.capabilities.get("extensions")
+def extensions_have_prefixed_names(session: ProbeSession) -> Iterator[Note]:
+    """The names follow the grammar of `_meta` keys, and the prefix is required."""
+    extensions = session.capabilities.get("extensions")
     if not isinstance(extensions, dict) or not extensions:
-        yield absent("no extensions are advertised")
+        yield not_applicable("no extensions are advertised")
         return
     for name in extensions:
         if _EXTENSION.fullmatch(name):
-            yield kept(seen.opening)
+            yield satisfied(session.opening)
         else:
-            yield broken(seen.opening, f"the extension {name!r} has no valid prefix and name")
+            yield violated(
+                session.opening, f"the extension {name!r} is not a valid prefix and name"
+            )
 
 
 @rule("versioning.extension-fallback", reads=("progress",))
-def extensions_need_two(seen: ProbeSession) -> Iterator[Note]:
-    """Who did not declare an extension gets nothing of it."""
-    if not seen.has("extensions"):
-        yield absent("no extensions are advertised")
+def extensions_are_used_only_if_declared(session: ProbeSession) -> Iterator[Note]:
+    """A client that declares no extension gets no result type of one."""
+    if not session.has("extensions"):
+        yield not_applicable("no extensions are advertised")
         return
-    for heard, result in results_in(seen):
-        exchange = heard.exchange
+    for incoming, result in results_in(session):
+        exchange = incoming.exchange
         if exchange is None or _declared_extensions(exchange) is not False:
             continue
         kind = result.get("resultType")
         if isinstance(kind, str) and kind not in _CORE_TYPES:
-            yield broken(heard, f"resultType {kind!r} to a client that declared no extension")
+            yield violated(incoming, f"resultType {kind!r}, but the client declared no extension")
         else:
-            yield kept(heard)
+            yield satisfied(incoming)
 
 
 def _declared_extensions(exchange: Exchange) -> bool | None:
@@ -139,13 +145,13 @@ def _declared_extensions(exchange: Exchange) -> bool | None:
 
 
 @overall("versioning.initialize-error-names-versions")
-def a_modern_server_tells_old_clients_what_it_speaks(run: Run) -> Iterator[Note]:
-    """The error to initialize names a version that is served."""
+def a_modern_server_names_its_versions(run: Run) -> Iterator[Note]:
+    """The error for initialize names a supported version."""
     modern = [s for s in run.sessions if s.revision.family is Family.MODERN]
     if not modern:
-        yield absent("the server speaks no modern revision")
+        yield not_applicable("the server supports no modern revision")
     elif len(modern) < len(run.sessions):
-        yield absent("the server speaks revisions with a handshake as well")
+        yield not_applicable("the server also supports revisions with a handshake")
     else:
         names = [session.revision.date for session in modern]
         for exchange in run.survey:
@@ -153,35 +159,38 @@ def a_modern_server_tells_old_clients_what_it_speaks(run: Run) -> Iterator[Note]
                 continue
             text = codec.encode(exchange.error).decode("utf-8", "replace")
             if any(name in text for name in names):
-                yield kept(exchange)
+                yield satisfied(exchange)
             else:
-                yield broken(exchange, f"initialize got {exchange.describe()}; no version is named")
+                yield violated(
+                    exchange,
+                    f"initialize got {exchange.describe()}; expected a supported version in it",
+                )
 
 
 # -- server/discover -------------------------------------------------------------------------------
 
 
 @rule("discover.result-fields")
-def discovery_tells_everything(seen: ProbeSession) -> Iterator[Note]:
-    """supportedVersions, capabilities, ttlMs, cacheScope, resultType."""
-    for exchange in seen.sent("server/discover"):
+def the_discovery_result_is_complete(session: ProbeSession) -> Iterator[Note]:
+    """It has supportedVersions, capabilities, ttlMs, cacheScope and resultType."""
+    for exchange in session.sent("server/discover"):
         if exchange.result is None:
             continue
-        problems = shapes.result_problems(exchange.result, "server/discover", seen.revision)
+        problems = shapes.result_problems(exchange.result, "server/discover", session.revision)
         if problems:
-            yield broken(exchange, f"the result of server/discover: {'; '.join(problems[:3])}")
+            yield violated(exchange, f"the result of server/discover: {'; '.join(problems[:3])}")
         else:
-            yield kept(exchange)
+            yield satisfied(exchange)
 
 
 @rule("discover.serverinfo")
-def discovery_names_the_server(seen: ProbeSession) -> Iterator[Note]:
-    """serverInfo in `_meta`."""
-    for exchange in seen.sent("server/discover"):
+def discovery_names_the_server(session: ProbeSession) -> Iterator[Note]:
+    """The result has serverInfo in `_meta`."""
+    for exchange in session.sent("server/discover"):
         if exchange.result is None:
             continue
         meta = exchange.result.get("_meta")
         if isinstance(meta, dict) and keys.SERVER_INFO in meta:
-            yield kept(exchange)
+            yield satisfied(exchange)
         else:
-            yield broken(exchange, f"no {keys.SERVER_INFO} in _meta of server/discover")
+            yield violated(exchange, f"no {keys.SERVER_INFO} in _meta of server/discover")

@@ -1,12 +1,11 @@
-"""The shapes that messages of a server have on the wire, revision by revision, as data.
+"""Tables of the message shapes that a server sends, by revision.
 
     shapes.problems(tool, "Tool", revision)            ["inputSchema: missing"]
     shapes.result_problems(result, "tools/list", ...)  ["tools[0].inputSchema: missing"]
-    shapes.message_problems(message, "ping", ...)      whatever is wrong with a whole message
+    shapes.message_problems(message, "ping", ...)      all problems of a whole message
 
-Each page of tables names the members that the schema of a revision knows. Members that it does
-not know are no problem: everything is open. Nor are formats (URIs, base64): those are clauses
-of their own.
+The tables list the members that the schema of each revision defines. Unknown members are allowed.
+Formats such as URIs and base64 are not checked here, because other clauses cover them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which shape belongs to which method: results, and the params of what a server sends."""
+"""The shape of each method: results, and params of server requests and notifications."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dovetail_check.shapes.spans import Entry, only, since, until
 
 __all__ = ["NOTIFICATIONS", "REQUESTS", "RESULTS"]
 
-# The result of what a client asks.
+# Results of client requests.
 RESULTS: dict[str, Entry] = {
     "initialize": until(V2025_11_25, "InitializeResult"),
     "ping": until(V2025_11_25, "EmptyResult"),
@@ -35,12 +35,12 @@ RESULTS: dict[str, Entry] = {
     "tasks/get": since(V2025_11_25, "GetTaskResult"),
     "tasks/cancel": since(V2025_11_25, "CancelTaskResult"),
     "tasks/list": only(V2025_11_25, "ListTasksResult"),
-    # Whatever the request would have been answered with.
+    # The result that the original request would have had.
     "tasks/result": only(V2025_11_25, "Result"),
     "tasks/update": since(V2026_07_28, "EmptyResult"),
 }
 
-# The params of what a server asks; a question mark where they may be left out.
+# Params of server requests; a question mark means that they are optional.
 REQUESTS: dict[str, Entry] = {
     "ping?": until(V2025_11_25, "AnyRequestParams"),
     "roots/list?": until(V2025_11_25, "AnyRequestParams"),
@@ -55,7 +55,7 @@ REQUESTS: dict[str, Entry] = {
     "tasks/list?": only(V2025_11_25, "AnyRequestParams"),
 }
 
-# The params of what a server tells.
+# Params of server notifications.
 NOTIFICATIONS: dict[str, Entry] = {
     "notifications/cancelled": "CancelledNotificationParams",
     "notifications/progress": "ProgressNotificationParams",

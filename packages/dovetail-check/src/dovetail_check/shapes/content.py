@@ -1,4 +1,4 @@
-"""Blocks of content, and what hangs on them."""
+"""Content blocks, annotations and icons."""
 
 from __future__ import annotations
 

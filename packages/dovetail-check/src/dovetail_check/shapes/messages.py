@@ -1,4 +1,4 @@
-"""The problems of whole messages: the frame that JSON-RPC gives them, and what is inside."""
+"""Problems of whole messages: the JSON-RPC envelope and its contents."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from dovetail.spec.methods import methods_at
 from dovetail.spec.revisions import Family, Revision
 from dovetail_check.shapes.by_method import NOTIFICATIONS, REQUESTS, RESULTS
-from dovetail_check.shapes.fitting import find_problems
+from dovetail_check.shapes.notifications import ERROR_DATA
 from dovetail_check.shapes.spans import Entry, at
-from dovetail_check.shapes.telling import ERROR_DATA
+from dovetail_check.shapes.validation import find_problems
 
 __all__ = ["envelope_problems", "message_problems", "problems", "result_problems"]
 
 _ID = "string | integer"
-# What JSON-RPC itself says something about.
+# Prefixes of problems that JSON-RPC itself covers.
 _ENVELOPE = (
     "jsonrpc: ",
     "id: ",
@@ -26,28 +26,28 @@ _ENVELOPE = (
     "error.code: ",
     "error.message: ",
 )
-# What a result is where its type says so, whatever was asked.
+# Shapes that resultType selects, for any method.
 _BY_TYPE = {"input_required": "InputRequiredResult", "task": "CreateTaskResult"}
 
 
 def problems(value: Any, shape: str, revision: Revision) -> list[str]:
-    """Where a value does not have a shape: one line each, with the path."""
+    """Mismatches between a value and a shape: one line each, with the path."""
     return list(find_problems(value, shape, revision))
 
 
 def result_problems(result: Any, method: str, revision: Revision) -> list[str]:
-    """Where the result of a client's request is not what the revision says."""
-    due = at(revision, RESULTS[method]) if method in RESULTS else None
+    """Mismatches between the result of a client request and the schema of the revision."""
+    shape = at(revision, RESULTS[method]) if method in RESULTS else None
     if revision.family is Family.MODERN and isinstance(result, dict):
         kind = result.get("resultType")
         asked = methods_at(revision).get(method)
         if isinstance(kind, str) and kind in _BY_TYPE and (asked is None or asked.asks_back):
-            due = _BY_TYPE[kind]
-    return problems(result, due or "Result", revision)
+            shape = _BY_TYPE[kind]
+    return problems(result, shape or "Result", revision)
 
 
 def message_problems(message: Any, answered_method: str | None, revision: Revision) -> list[str]:
-    """Everything that is wrong with a message of a server; it may be a batch where those exist."""
+    """All problems of a server message, which may be a batch if the revision has batches."""
     if isinstance(message, list) and message and revision.batching:
         return [
             f"[{index}].{problem}"
@@ -60,7 +60,7 @@ def message_problems(message: Any, answered_method: str | None, revision: Revisi
 
 
 def envelope_problems(message: Any, revision: Revision) -> list[str]:
-    """Where a message is not one of JSON-RPC; what its result or params hold is not read."""
+    """Problems of the JSON-RPC envelope. The contents of result and params are not checked."""
     if not isinstance(message, dict):
         return list(find_problems(message, "object", revision))
     hollow = {**message, "params": {}} if "params" in message else message
@@ -72,11 +72,11 @@ def _message(
     message: dict[str, Any], answered_method: str | None, revision: Revision
 ) -> Iterator[str]:
     if message.get("jsonrpc") != "2.0":
-        yield f"jsonrpc: {message.get('jsonrpc')!r}, '2.0' was due"
+        yield f"jsonrpc: expected '2.0', got {message.get('jsonrpc')!r}"
     if "method" in message:
-        yield from _spoken(message, revision)
+        yield from _request_or_notification(message, revision)
     elif "result" in message and "error" in message:
-        yield "both result and error: one of them was due"
+        yield "both result and error: expected exactly one of them"
     elif "error" in message:
         yield from _error(message, revision)
     elif "result" in message:
@@ -89,10 +89,10 @@ def _message(
                 f"result.{problem}" if not problem.startswith("value:") else f"result{problem[5:]}"
             )
     else:
-        yield "neither method, result nor error: no message of JSON-RPC"
+        yield "neither method, result nor error: not a JSON-RPC message"
 
 
-def _spoken(message: dict[str, Any], revision: Revision) -> Iterator[str]:
+def _request_or_notification(message: dict[str, Any], revision: Revision) -> Iterator[str]:
     """A request or a notification."""
     method = message["method"]
     if not isinstance(method, str):
@@ -102,22 +102,22 @@ def _spoken(message: dict[str, Any], revision: Revision) -> Iterator[str]:
         yield from find_problems(message["id"], _ID, revision, "id")
     table = REQUESTS if "id" in message else NOTIFICATIONS
     kind = "request" if "id" in message else "notification"
-    what, is_due = _params_of(table, method, revision)
+    what, is_required = _params_of(table, method, revision)
     if what is None:
-        # A method that nobody knows may be an extension's; one of another revision is not.
+        # An unknown method may belong to an extension; a method of another revision does not.
         if method in table or f"{method}?" in table:
-            yield f"method {method!r}: no {kind} of a server at {revision}"
-        what, is_due = "object", False
+            yield f"method {method!r}: not a server {kind} at {revision}"
+        what, is_required = "object", False
     if "params" in message:
         yield from find_problems(message["params"], what, revision, "params")
-    elif is_due:
+    elif is_required:
         yield "params: missing"
 
 
 def _params_of(
     table: Mapping[str, Entry], method: str, revision: Revision
 ) -> tuple[str | None, bool]:
-    """What the params are, and whether they must be there."""
+    """The shape of the params, and whether they are required."""
     if method in table:
         return at(revision, table[method]), True
     return at(revision, table.get(f"{method}?", ())), False
@@ -125,7 +125,7 @@ def _params_of(
 
 def _error(message: dict[str, Any], revision: Revision) -> Iterator[str]:
     # base.error.id-omitted-if-unreadable (2025-11-25 basic/index): JSON-RPC writes null for an id
-    # that could not be read, later schemas leave the member out; nobody is blamed for either.
+    # that could not be read, later schemas omit the member. Both are accepted.
     if "id" not in message:
         if revision.unreadable_id is not None:
             yield "id: missing"

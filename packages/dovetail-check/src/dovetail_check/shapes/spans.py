@@ -1,10 +1,10 @@
-"""The words that the tables are written in: what a member is, and in which revisions.
+"""The notation of the tables: the type of a member, and the revisions that have it.
 
-A member is called `name`, or `name?` where it may be left out. What it is, is written as
-    string integer number boolean object any null     the kinds of JSON; integer takes 2.0 as well
-    'text'                                            just this string
+A member is named `name`, or `name?` if it is optional. Its type is written as
+    string integer number boolean object any null     JSON types; integer also accepts 2.0
+    'text'                                            exactly this string
     fraction                                          a number from 0 to 1
-    count                                             an integer that is not negative
+    count                                             a non-negative integer
     [X] {X}                                           an array of X; an object whose values are X
     X | Y                                             one or the other
     Tool                                              another shape, by name
@@ -23,24 +23,24 @@ _FIRST, _LAST = REVISIONS[0], REVISIONS[-1]
 
 
 class Span(NamedTuple):
-    """What something is from one revision to another."""
+    """A type, and the first and last revision that has it."""
 
     what: str
     first: Revision
     last: Revision
 
 
-# What something is everywhere, or from when to when.
+# A type in all revisions, or in one or more spans.
 Entry: TypeAlias = str | Span | tuple[Span, ...]
 Members: TypeAlias = Mapping[str, Entry]
 
 
 class Choice(NamedTuple):
-    """A shape that one of its own members picks: content by its `type`."""
+    """A shape that one of its members selects, such as content by its `type`."""
 
     member: str
     shapes: Mapping[str, Entry]
-    # The value that stands for a member that is left out.
+    # The value that applies if the member is missing.
     default: str | None = None
 
 
@@ -60,7 +60,7 @@ def only(revision: Revision, what: str) -> Span:
 
 
 def at(revision: Revision, entry: Entry) -> str | None:
-    """What an entry is at a revision; None where it does not exist there."""
+    """The type of an entry at a revision; None if the revision does not have it."""
     if isinstance(entry, str):
         return entry
     spans = (entry,) if isinstance(entry, Span) else entry

@@ -1,9 +1,9 @@
-"""Tasks: part of one revision's core, an extension with other shapes after it."""
+"""Tasks: in the core of 2025-11-25, later an extension with other shapes."""
 
 from __future__ import annotations
 
 from dovetail.spec.revisions import V2025_11_25, V2026_07_28
-from dovetail_check.shapes.offers import RESULT
+from dovetail_check.shapes.features import RESULT
 from dovetail_check.shapes.spans import Choice, Entry, Members, only, since
 
 __all__ = ["TASKS"]
@@ -27,7 +27,7 @@ TASKS: dict[str, Members | Choice] = {
     "Task": _TASK,
     "TaskMetadata": {"ttl?": "integer"},
     "RelatedTaskMetadata": {"taskId": "string"},
-    # The core nests the task; the extension's result is the task.
+    # In the core the result contains the task; in the extension the result is the task.
     "CreateTaskResult": {"=": (only(V2025_11_25, "NestedTask"), since(V2026_07_28, "FlatTask"))},
     "NestedTask": {**RESULT, "task": "Task"},
     "FlatTask": {**RESULT, **_TASK, "resultType": "'task'"},

@@ -1,7 +1,7 @@
-"""The saboteur behind a guard: it wants a token, and says where tokens come from.
+"""The saboteur with authorization: it requires a token and has metadata documents.
 
-A guarded server has a port of its own, because some of its documents are at the root. It is its
-own authorization server, as far as documents go: no token was ever issued.
+A guarded server has its own port, because some of its documents are at the root. It has the
+documents of an authorization server, but issues no tokens.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def url_of(name: str) -> str:
 
 
 def answer(request: HttpRequest) -> HttpResponse | None:
-    """What the guard says in the server's place; None: let it pass."""
+    """The response to a request without a valid token; None if the request is allowed."""
     origin = f"http://{request.headers['host']}"
     document = _documents(origin).get(request.path)
     if document is not None:
@@ -62,7 +62,7 @@ def answer(request: HttpRequest) -> HttpResponse | None:
 
 
 def challenge(origin: str, error: str = "") -> str:
-    """What a stranger is told."""
+    """The WWW-Authenticate header of a 401."""
     place = f"{origin}/.well-known/oauth-protected-resource/mcp"
     return f'Bearer {error}resource_metadata="{place}", scope="notes:read"'
 

@@ -1,4 +1,4 @@
-"""A server that keeps every clause and has every feature: each rule has something to see."""
+"""A server that conforms to every clause and has every feature, so each rule observes something."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ server = Server(
     version="1.0.0",
     instructions="Nothing here is broken.",
     icons=[Icon(src="https://example.com/healthy.png")],
-    # An extension that adds nothing: a client without it must not notice.
+    # An extension without effect.
     extensions={"com.example/quiet": {}},
-    # Lists have pages, and nobody waits long for a task.
+    # Lists have several pages, and tasks are polled often.
     options=Options(page_size=5, task_store="memory", task_poll=0.05),
 )
 READ_ONLY = ToolAnnotations(read_only_hint=True)
@@ -122,7 +122,7 @@ async def consult(ctx: Context, topic: str = "anything") -> list[str]:
     if "roots" in declared:
         questions.append(ctx.roots(key="folders"))
     answers = await asyncio.gather(*questions)
-    # What the client says is not for the model to read.
+    # Answers of the client do not belong in the result.
     actions = [answer.action for answer in answers if isinstance(answer, Elicited)]
     return [f"{len(answers)} answers on {topic}", *actions]
 

@@ -1,6 +1,6 @@
 """The saboteur over HTTP: a path for each switch (`/SWITCH/mcp`), and `/healthy/mcp`.
 
-Guarded servers have ports of their own, where the endpoint is `/mcp`.
+Guarded servers have separate ports with the endpoint `/mcp`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from dovetail.wire.framing import SseBuffer, SseEvent, encode_sse
-from tests.check.saboteur import guarded, mischief
+from tests.check.saboteur import faults, guarded
 from tests.check.saboteur.healthy import server
 from tests.check.saboteur.switch import HttpRequest, HttpResponse
 
 __all__ = ["app"]
 
-mischief.load()
+faults.load()
 _healthy = server.http_app(path="/mcp", old_sse="/sse")
 
 
@@ -31,23 +31,23 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     if name is None:
         _, name, *rest = scope["path"].split("/")
         inner = {**scope, "path": "/" + "/".join(rest), "root_path": f"/{name}"}
-    made = mischief.Mischief(None if name == "healthy" else name)
-    await _Meddler(made, inner, receive, send, is_guarded=is_guarded).run()
+    active = faults.Faults(None if name == "healthy" else name)
+    await _Handler(active, inner, receive, send, is_guarded=is_guarded).run()
 
 
-class _Meddler:
-    """One request, its response changed on the way."""
+class _Handler:
+    """Handles one request and changes its response."""
 
     def __init__(
         self,
-        made: mischief.Mischief,
+        active: faults.Faults,
         scope: dict[str, Any],
         receive: Callable[[], Awaitable[Any]],
         send: Callable[[Any], Awaitable[None]],
         *,
         is_guarded: bool,
     ) -> None:
-        self._made = made
+        self._faults = active
         self._is_guarded = is_guarded
         self._scope = scope
         self._receive = receive
@@ -66,16 +66,16 @@ class _Meddler:
         self._request = HttpRequest(
             self._scope["method"], self._scope["path"], headers, body, message, query
         )
-        response = self._made.http(self._request)
+        response = self._faults.http(self._request)
         if response is None and self._is_guarded:
             response = guarded.answer(self._request)
         if response is None and message:
-            instead = self._made.instead_of(message)
+            instead = self._faults.instead_of(message)
             if instead is not None:
                 head = {"content-type": "application/json"}
                 response = HttpResponse(200, head, b"".join(instead))
         if response is not None:
-            self._made.response(response, self._request)
+            self._faults.response(response, self._request)
             await self._say(response)
             return
         first = {"type": "http.request", "body": body, "more_body": False}
@@ -95,7 +95,7 @@ class _Meddler:
                 return body
 
     async def _take(self, message: Any) -> None:
-        """Something of the healthy response."""
+        """Receive an ASGI message of the healthy response."""
         if message["type"] == "http.response.start":
             headers = {n.decode("latin-1"): v.decode("latin-1") for n, v in message["headers"]}
             kind = headers.get("content-type", "")
@@ -103,7 +103,7 @@ class _Meddler:
             if kind.startswith("text/event-stream"):
                 self._response.is_stream = True
                 self._sse = SseBuffer(1 << 26)
-                self._made.response(self._response, self._request)
+                self._faults.response(self._response, self._request)
                 await self._start(self._response)
                 if prelude := self._response.prelude:
                     part = {"type": "http.response.body", "body": prelude, "more_body": True}
@@ -121,7 +121,7 @@ class _Meddler:
         assert self._sse is not None
         out = b""
         for event in self._sse.feed(body):
-            for made in self._made.events(event, self._request):
+            for made in self._faults.events(event, self._request):
                 out += b"".join(self._encode(made))
         hangs = not more and self._response.hangs
         await self._send({"type": "http.response.body", "body": out, "more_body": more or hangs})
@@ -131,7 +131,7 @@ class _Meddler:
     def _encode(self, event: SseEvent) -> list[bytes]:
         chunks = [event.data]
         if (parsed := _parse(event.data)) is not None:
-            chunks = self._made.replies(parsed, self._request.message)
+            chunks = self._faults.replies(parsed, self._request.message)
         return [
             encode_sse(chunk, event=event.event, id=event.id, retry=event.retry) for chunk in chunks
         ]
@@ -140,10 +140,10 @@ class _Meddler:
         response, body = self._response, self._held
         parsed = _parse(body) if body else None
         if parsed is not None:
-            made = self._made.replies(parsed, self._request.message)
+            made = self._faults.replies(parsed, self._request.message)
             body = b"".join(made)
         response.body = body
-        self._made.response(response, self._request)
+        self._faults.response(response, self._request)
         await self._say(response)
 
     async def _say(self, response: HttpResponse) -> None:

@@ -7,14 +7,14 @@ import json
 import sys
 from typing import Any
 
-from tests.check.saboteur import mischief
+from tests.check.saboteur import faults
 from tests.check.saboteur.healthy import server
 
 
 async def main(switch_id: str | None) -> None:
-    """Serve until stdin ends."""
-    mischief.load()
-    made = mischief.Mischief(switch_id)
+    """Serve until stdin is closed."""
+    faults.load()
+    active = faults.Faults(switch_id)
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=1 << 26)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -28,26 +28,26 @@ async def main(switch_id: str | None) -> None:
     def send(data: bytes) -> None:
         message = json.loads(data)
         request = asked.get(_key(message), {})
-        for chunk in made.replies(message, request):
+        for chunk in active.replies(message, request):
             write(chunk + b"\n")
 
-    write(made.start())
+    write(active.start())
     await server.start()
-    # On a pipe there is one caller, and so a list of its tasks.
+    # A stdio server has one client, so it can list the tasks of that client.
     connection = server.connect(send, principal="owner")
     while line := await reader.readline():
         message = _parse(line)
         if isinstance(message, dict):
             if "id" in message and "method" in message:
                 asked[repr(message["id"])] = message
-            instead = made.instead_of(message)
+            instead = active.instead_of(message)
             if instead is not None:
                 for chunk in instead:
                     write(chunk + b"\n")
                 continue
         connection.receive(line.rstrip(b"\n"))
     await connection.close(0.5)
-    write(made.stop())
+    write(active.stop())
 
 
 def _key(message: Any) -> str:

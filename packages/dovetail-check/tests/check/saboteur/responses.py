@@ -1,4 +1,4 @@
-"""Responses that a switch gives in the server's place."""
+"""HTTP responses that replace those of the server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STREAM = {"content-type": "text/event-stream"}
 
 
 def serve(request: HttpRequest, **members: Any) -> HttpResponse:
-    """A plain result, whatever was asked."""
+    """A plain result for any request."""
     result = {"resultType": "complete", **members}
     return _json(200, {"jsonrpc": "2.0", "id": request.message.get("id"), "result": result})
 
@@ -28,7 +28,7 @@ def refuse(request: HttpRequest, status: int, code: int, **members: Any) -> Http
 
 
 def stream_of(body: bytes) -> HttpResponse:
-    """A stream that is over when its events are."""
+    """A stream that ends after its events."""
     return HttpResponse(200, dict(STREAM), body)
 
 

@@ -1,11 +1,11 @@
-"""Switches: each makes the healthy server break exactly one clause.
+"""Switches: each makes the healthy server violate exactly one clause.
 
     @on_reply("ping.empty-result", to="ping")
     def members_in_the_result_of_ping(reply: Message, request: Message) -> None:
         reply["result"]["surprise"] = True
 
-The decorators name the row that is broken. Several hooks may share a row; all of them are on when
-its switch is. A hook that returns None has changed what it was given in place, or nothing.
+The decorators name the violated row. Several hooks may share a row; its switch turns all of them
+on. A hook that returns None changed its argument in place, or did nothing.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ Message: TypeAlias = dict[str, Any]
 
 @dataclass
 class HttpRequest:
-    """An HTTP request as the saboteur sees it; header names are lower case."""
+    """An HTTP request; header names are lower case."""
 
     verb: str
     path: str
     headers: dict[str, str]
     body: bytes
-    # The body as JSON, {} where it is no object.
+    # The body as JSON; {} if it is not an object.
     message: Message
     query: str = ""
 
@@ -58,11 +58,11 @@ class HttpResponse:
     is_stream: bool = False
     # Keep a stream open after its last event.
     hangs: bool = False
-    # What goes onto a stream before anything else, as it is.
+    # Raw bytes at the start of a stream.
     prelude: bytes = b""
 
 
-# What a reply becomes: None (changed in place), other messages, or raw bytes.
+# The replacement of a reply: None (changed in place), other messages, or raw bytes.
 Replied: TypeAlias = list[Message] | bytes | None
 ReplyHook: TypeAlias = Callable[[Message, Message], Replied]
 RequestHook: TypeAlias = Callable[[Message], list[Message] | bytes | None]
@@ -73,7 +73,7 @@ ResponseHook: TypeAlias = Callable[[HttpResponse, HttpRequest], None]
 
 @dataclass
 class Switch:
-    """Everything that is turned on to break one row."""
+    """All hooks that violate one row."""
 
     id: str
     replies: list[tuple[str | None, ReplyHook]] = field(default_factory=list)
@@ -81,15 +81,15 @@ class Switch:
     https: list[HttpHook] = field(default_factory=list)
     responses: list[ResponseHook] = field(default_factory=list)
     events: list[EventHook] = field(default_factory=list)
-    # stdio: bytes that are written before anything is read, and after stdin has ended.
+    # stdio: bytes that are written before anything is read, and after stdin is closed.
     starts: list[Callable[[], bytes]] = field(default_factory=list)
     stops: list[Callable[[], bytes]] = field(default_factory=list)
-    # How the check is run on it, where the usual way would not show it.
+    # Settings of the check that are needed to observe the violation.
     probes: tuple[str, ...] = ()
     transport: str | None = None
     revision: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    # The server wants a token; `headers` may hold it.
+    # The server requires a token; `headers` may contain it.
     guarded: bool = False
 
 
@@ -101,7 +101,7 @@ def _switch(id: str) -> Switch:
 
 
 def on_reply(*ids: str, to: str | None = None) -> Callable[[ReplyHook], ReplyHook]:
-    """Change what the server sends while it handles a request (of the method `to`)."""
+    """Change messages that the server sends while it handles a request (of the method `to`)."""
 
     def register(hook: ReplyHook) -> ReplyHook:
         for id in ids:
@@ -112,7 +112,7 @@ def on_reply(*ids: str, to: str | None = None) -> Callable[[ReplyHook], ReplyHoo
 
 
 def on_request(*ids: str) -> Callable[[RequestHook], RequestHook]:
-    """Answer in the server's place: messages, raw bytes, or None to leave it to the server."""
+    """Answer instead of the server: messages, raw bytes, or None to leave it to the server."""
 
     def register(hook: RequestHook) -> RequestHook:
         for id in ids:
@@ -123,7 +123,7 @@ def on_request(*ids: str) -> Callable[[RequestHook], RequestHook]:
 
 
 def on_http(*ids: str) -> Callable[[HttpHook], HttpHook]:
-    """Answer an HTTP request in the server's place, or None to leave it to the server."""
+    """Answer an HTTP request instead of the server, or None to leave it to the server."""
 
     def register(hook: HttpHook) -> HttpHook:
         for id in ids:
@@ -167,7 +167,7 @@ def on_start(*ids: str) -> Callable[[Callable[[], bytes]], Callable[[], bytes]]:
 
 
 def on_stop(*ids: str) -> Callable[[Callable[[], bytes]], Callable[[], bytes]]:
-    """Bytes on stdout after stdin has ended; may also just take its time."""
+    """Bytes on stdout after stdin is closed; the hook may also only delay the exit."""
 
     def register(hook: Callable[[], bytes]) -> Callable[[], bytes]:
         for id in ids:
@@ -185,7 +185,7 @@ def tuned(
     headers: Mapping[str, str] | None = None,
     guarded: bool = False,
 ) -> None:
-    """Say how the check must be run to see the switch: a passive rule names probes here."""
+    """Set how the check must run to observe the violation; rules without `reads` need probes."""
     for id in ids:
         switch = _switch(id)
         switch.probes = probes

@@ -1,4 +1,4 @@
-"""Reports made by hand: one row of each verdict, with frames, for whatever reads reports."""
+"""Sample reports: one requirement of each verdict, with frames."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dovetail_check.report import (
 from dovetail_check.verdicts import Observation, Verdict
 
 HTTP, STDIO = "http 2025-11-25", "stdio 2026-07-28"
-# What a server might say to fool whoever reads the report.
+# Text of a hostile server: markup and control characters.
 NASTY = '</script><img src=x onerror="alert(1)"> | `x` \x1b[31m\u202e'
 
 FRAMES = (
@@ -31,7 +31,7 @@ FRAMES = (
         n=4,
         at=0.5,
         session=HTTP,
-        line="main",
+        connection="main",
         kind="sent",
         tag="ping",
         text='{"jsonrpc":"2.0","id":1,"method":"ping"}',
@@ -43,7 +43,7 @@ FRAMES = (
         n=5,
         at=0.6,
         session=HTTP,
-        line="main",
+        connection="main",
         kind="received",
         tag="ping",
         of=4,
@@ -51,7 +51,7 @@ FRAMES = (
         status=200,
         headers=(("content-type", "application/json"),),
     ),
-    Frame(n=9, at=0.9, session=STDIO, line="main", kind="received", text=NASTY),
+    Frame(n=9, at=0.9, session=STDIO, connection="main", kind="received", text=NASTY),
 )
 
 
@@ -77,29 +77,29 @@ def row(
 
 
 ROWS = (
-    row("base.jsonrpc.valid", Verdict.PASS, Observation.KEPT),
+    row("base.jsonrpc.valid", Verdict.PASS, Observation.SATISFIED),
     row(
         "ping.empty-result",
         Verdict.FAIL,
-        Observation.BROKEN,
+        Observation.VIOLATED,
         text=f"extra members {NASTY}",
         area="ping",
     ),
     row(
         "tools.name.charset",
         Verdict.WARN,
-        Observation.BROKEN,
+        Observation.VIOLATED,
         text="a space in 'my tool'",
         level="SHOULD",
         strength=Level.SHOULD,
         area="tools",
         revisions=("2026-07-28",),
     ),
-    row("base.error.parse-error", Verdict.INFO, Observation.UNSETTLED, text="both readings"),
+    row("base.error.parse-error", Verdict.INFO, Observation.AMBIGUOUS, text="both readings"),
     row(
         "tools.capability",
         Verdict.NOT_APPLICABLE,
-        Observation.ABSENT,
+        Observation.NOT_APPLICABLE,
         text="no tools",
         area="tools",
     ),
@@ -107,8 +107,11 @@ ROWS = (
     row("auth.secret", Verdict.NOT_TESTABLE, reason="inside", testable="no"),
     row("sbp.rate", Verdict.ATTESTED, reason="100 a minute (Jo Doe)", testable="no"),
 )
-DEATH = Crash(
-    session=STDIO, line="main", probe="errors/truncated", text="the process ended with status 1"
+CRASH = Crash(
+    session=STDIO,
+    connection="main",
+    probe="errors/truncated",
+    text="the process exited with status 1",
 )
 DIFFERENCE = Difference("2025-11-25", "tools: add", {"stdio": "not listed", "http": "{}"})
 FAULT = Fault("rule ping.removed", "KeyError: 'x'", "Traceback ...")

@@ -1,4 +1,4 @@
-"""Messages that are right at the newest revision of each era, and how to spoil them."""
+"""Valid messages of the newest revision of each era, and functions that make them invalid."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _CAPABILITIES = {
     "tools": {"listChanged": True},
 }
 
-# The results of a server, by the method that was asked.
+# Results of a server, by method.
 RESULTS: dict[str, list[dict[str, Any]]] = {
     "initialize": [
         {
@@ -157,7 +157,7 @@ _CHOSEN = {
     "many titled": {"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}},
 }
 
-# What a server asks of a client, in the legacy era.
+# Server requests in the legacy era.
 REQUESTS: dict[str, list[dict[str, Any] | None]] = {
     "ping": [None],
     "roots/list": [None],
@@ -196,7 +196,7 @@ REQUESTS: dict[str, list[dict[str, Any] | None]] = {
     ],
 }
 
-# What a server tells.
+# Server notifications.
 NOTIFICATIONS: dict[str, list[dict[str, Any] | None]] = {
     "notifications/cancelled": [{"requestId": 1, "reason": "r"}],
     "notifications/progress": [
@@ -216,7 +216,7 @@ NOTIFICATIONS: dict[str, list[dict[str, Any] | None]] = {
     ],
 }
 
-# What stands in `inputRequests` in the modern era.
+# Entries of `inputRequests` in the modern era.
 INPUTS: list[dict[str, Any]] = [
     {"method": method, **({} if params is None else {"params": params})}
     for method, given in REQUESTS.items()
@@ -235,7 +235,7 @@ _CACHED = (
 
 
 def modernize(result: dict[str, Any], method: str) -> dict[str, Any]:
-    """A result with what the modern era adds to it."""
+    """A result with the members that the modern era adds."""
     meta = {**result.get("_meta", {}), "io.modelcontextprotocol/serverInfo": _SERVER}
     added: dict[str, Any] = {"resultType": "complete", "_meta": meta}
     if method in _CACHED:
@@ -244,22 +244,22 @@ def modernize(result: dict[str, Any], method: str) -> dict[str, Any]:
 
 
 class Spoiled(NamedTuple):
-    """A value with one thing changed."""
+    """A value with one change."""
 
     value: Any
-    # Where, without the numbers of array members.
+    # The path, without array indexes.
     path: str
-    # What stands there now; MISSING where it was taken away.
+    # The new value; MISSING if the member was removed.
     now: Any
 
 
 MISSING = object()
-# None of them is taken for another kind by a model that converts what it can.
+# Models that convert types accept none of them as another type.
 _WRONG = (7, "wrong", ["wrong"], {"wrong": 7})
 
 
 def spoil(value: Any) -> Iterator[Spoiled]:
-    """Each member taken away once, and replaced by each kind of JSON once."""
+    """Each member removed once, and replaced once by each JSON type."""
     for steps in _places(value):
         for now in (MISSING, *_WRONG):
             changed = copy.deepcopy(value)

@@ -17,26 +17,32 @@ def read(tmp_path: Path, text: str) -> dict[str, str]:
 
 
 def test_a_statement_is_signed_and_dated(tmp_path: Path) -> None:
-    text = 'author = "Jo"\ndate = 2026-11-15\n[rows]\n"ping.empty-result" = "It is {}."\n'
+    text = 'author = "Jo"\ndate = 2026-11-15\n[requirements]\n"ping.empty-result" = "It is {}."\n'
     assert read(tmp_path, text) == {"ping.empty-result": "It is {}. (Jo, 2026-11-15)"}
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
-        ("author = ", "is no TOML"),
-        ('author = "Jo"', "needs an author and a table"),
-        ('[rows]\n"ping.empty-result" = "x"', "needs an author and a table"),
-        ('author = "Jo"\nrow = 1', "has 'row'; expected author, date, rows"),
-        ('author = "Jo"\n[rows]\n"ping.empty-reslut" = "x"', "did you mean 'ping.empty-result'?"),
-        ('author = "Jo"\n[rows]\n"ping.empty-result" = " "', "says nothing of"),
-        ('author = "Jo"\n[rows]\n"ping.empty-result" = true', "says nothing of"),
+        ("author = ", "is not valid TOML"),
+        ('author = "Jo"', "needs `author` and a table"),
+        ('[requirements]\n"ping.empty-result" = "x"', "needs `author` and a table"),
+        (
+            'author = "Jo"\nrow = 1',
+            "has the unknown key 'row'; expected author, date, requirements",
+        ),
+        (
+            'author = "Jo"\n[requirements]\n"ping.empty-reslut" = "x"',
+            "did you mean 'ping.empty-result'?",
+        ),
+        ('author = "Jo"\n[requirements]\n"ping.empty-result" = " "', "has no statement for"),
+        ('author = "Jo"\n[requirements]\n"ping.empty-result" = true', "has no statement for"),
     ],
 )
-def test_a_file_that_says_nothing_useful_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_an_invalid_file_is_rejected(tmp_path: Path, text: str, expected: str) -> None:
     with pytest.raises(UsageError) as caught:
         read(tmp_path, text)
-    assert said in str(caught.value)
+    assert expected in str(caught.value)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

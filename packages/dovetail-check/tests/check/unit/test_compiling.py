@@ -13,10 +13,10 @@ from dovetail_check.inventory import by_id
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.recording import Recording
 from dovetail_check.rulebook import Rule, rules
-from dovetail_check.verdicts import Note, Observation, Verdict, broken, kept
+from dovetail_check.verdicts import Note, Observation, Verdict, satisfied, violated
 
 ID = "ping.empty-result"
-SITTING = "stdio 2025-11-25"
+SESSION = "stdio 2025-11-25"
 ABOUT = About(
     date="2026-11-15T12:00:00+00:00",
     seconds=1.0,
@@ -28,12 +28,16 @@ ABOUT = About(
 
 def sent(n: int, message: dict[str, Any], tag: str) -> Frame:
     text = codec.encode(message).decode()
-    return Frame(n=n, at=n / 10, session=SITTING, line="main", kind="sent", tag=tag, text=text)
+    return Frame(
+        n=n, at=n / 10, session=SESSION, connection="main", kind="sent", tag=tag, text=text
+    )
 
 
 def got(n: int, of: int, message: dict[str, Any]) -> Frame:
     text = codec.encode(message).decode()
-    return Frame(n=n, at=n / 10, session=SITTING, line="main", kind="received", of=of, text=text)
+    return Frame(
+        n=n, at=n / 10, session=SESSION, connection="main", kind="received", of=of, text=text
+    )
 
 
 def recording(*results: dict[str, Any]) -> Recording:
@@ -59,7 +63,7 @@ def test_a_broken_row_points_at_frames_that_are_in_the_report() -> None:
     report = compile_report(recording({"extra": 1}), ABOUT, Selection(only=(ID,)))
     [row] = report.rows
     [finding] = row.findings
-    assert (row.verdict, finding.session) == (Verdict.FAIL, SITTING)
+    assert (row.verdict, finding.session) == (Verdict.FAIL, SESSION)
     assert [frame.n for frame in report.frames] == list(finding.notes[0].frames) == [2, 3]
     assert (report.server, report.eras, report.revisions) == (
         "shop 1",
@@ -76,15 +80,15 @@ def test_notes_that_say_the_same_are_kept_once_and_counted() -> None:
     assert len(report.frames) == 2
 
 
-def test_what_is_broken_comes_before_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_violations_come_before_other_notes(monkeypatch: pytest.MonkeyPatch) -> None:
     def judge(_: ProbeSession) -> list[Note]:
-        return [kept(), *(broken(None, f"problem {n}") for n in range(20))]
+        return [satisfied(), *(violated(None, f"problem {n}") for n in range(20))]
 
     judged_by(monkeypatch, judge)
     report = compile_report(recording({}), ABOUT, Selection(only=(ID,)))
     [finding] = report.rows[0].findings
-    assert [note.observation for note in finding.notes] == [Observation.BROKEN] * 8 + [
-        Observation.KEPT
+    assert [note.observation for note in finding.notes] == [Observation.VIOLATED] * 8 + [
+        Observation.SATISFIED
     ]
     assert finding.omitted == 12
 
@@ -119,7 +123,7 @@ def test_rows_are_chosen_by_globs() -> None:
     assert Selection().ids() == by_id().keys()
 
 
-def test_a_statement_fills_what_nobody_saw_and_nothing_else() -> None:
+def test_a_statement_applies_only_to_unobserved_requirements() -> None:
     unseen = next(
         row.id for row in by_id().values() if row.testable == "no" and row.id not in rules
     )

@@ -1,4 +1,4 @@
-"""Ends that nobody asked for."""
+"""Processes that exit, and URLs that go away, during a probe."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from typing import Any, TypeAlias
 from dovetail_check.crashes import find_crashes
 from dovetail_check.frames import Frame, Kind
 
-Happening: TypeAlias = tuple[Kind, dict[str, Any]]
+Event: TypeAlias = tuple[Kind, dict[str, Any]]
 
 
-def frames(*given: Happening, session: str = "stdio 2025-11-25") -> list[Frame]:
+def frames(*given: Event, session: str = "stdio 2025-11-25") -> list[Frame]:
     return [
-        Frame(n=n, at=n / 10, session=session, line="main", kind=kind, **more)
+        Frame(n=n, at=n / 10, session=session, connection="main", kind=kind, **more)
         for n, (kind, more) in enumerate(given)
     ]
 
 
-def test_a_process_that_ends_while_it_is_asked_is_a_death() -> None:
+def test_a_process_that_exits_during_a_request_is_a_crash() -> None:
     [crash] = find_crashes(
         frames(
             ("started", {"text": "python server.py"}),
             ("sent", {"tag": "ping", "text": "{}"}),
             ("stderr", {"text": "Traceback"}),
             ("ended", {"status": 1}),
-            ("failed", {"of": 1, "text": "the process ended with status 1"}),
+            ("failed", {"of": 1, "text": "the process exited with status 1"}),
         )
     )
-    assert (crash.probe, crash.text) == ("ping", "the process ended with status 1")
-    assert (crash.last_words, crash.frames, crash.counts) == ("Traceback", (1, 3), True)
+    assert (crash.probe, crash.text) == ("ping", "the process exited with status 1")
+    assert (crash.stderr_tail, crash.frames, crash.counts) == ("Traceback", (1, 3), True)
 
 
-def test_the_probe_is_to_blame_and_not_the_harmless_request_behind_it() -> None:
+def test_a_crash_is_attributed_to_the_probe_before_a_fence() -> None:
     [crash] = find_crashes(
         frames(
             ("started", {}),
@@ -43,14 +43,14 @@ def test_the_probe_is_to_blame_and_not_the_harmless_request_behind_it() -> None:
     assert (crash.probe, crash.frames) == ("errors/truncated", (1, 3))
 
 
-def test_a_process_that_was_let_go_did_not_die() -> None:
+def test_an_exit_after_closing_stdin_is_not_a_crash() -> None:
     assert not find_crashes(
         frames(("started", {}), ("sent", {"tag": "x"}), ("closed", {}), ("ended", {"status": 0}))
     )
 
 
-def test_a_process_that_is_started_again_can_die_again() -> None:
-    once: tuple[Happening, ...] = (
+def test_a_restarted_process_can_crash_again() -> None:
+    once: tuple[Event, ...] = (
         ("started", {}),
         ("sent", {"tag": "a"}),
         ("ended", {"status": -9}),
@@ -58,7 +58,7 @@ def test_a_process_that_is_started_again_can_die_again() -> None:
     assert [crash.probe for crash in find_crashes(frames(*once, *once))] == ["a", "a"]
 
 
-def test_a_death_at_an_offer_is_told_and_does_not_count() -> None:
+def test_a_crash_during_negotiation_does_not_count() -> None:
     [crash] = find_crashes(
         frames(("started", {}), ("sent", {}), ("ended", {"status": 2}), session="stdio survey")
     )
@@ -66,10 +66,10 @@ def test_a_death_at_an_offer_is_told_and_does_not_count() -> None:
     assert crash.probe == "start"
 
 
-def test_a_url_that_is_gone_is_a_death_once_and_another_host_is_none() -> None:
+def test_an_unreachable_url_is_one_crash_and_another_host_is_none() -> None:
     url = "http://127.0.0.1:1/mcp"
     refused = {"text": "no connection: refused"}
-    given: tuple[Happening, ...] = (
+    given: tuple[Event, ...] = (
         ("started", {"text": url}),
         ("sent", {"tag": "auth", "url": "http://elsewhere/x"}),
         ("failed", {"of": 1, **refused}),
@@ -82,5 +82,5 @@ def test_a_url_that_is_gone_is_a_death_once_and_another_host_is_none() -> None:
     assert (crash.probe, crash.frames) == ("ping", (3, 4))
 
 
-def test_an_end_of_a_stream_is_no_death() -> None:
+def test_the_end_of_a_stream_is_not_a_crash() -> None:
     assert not find_crashes(frames(("started", {}), ("sent", {}), ("ended", {"of": 1})))

@@ -14,12 +14,12 @@ from dovetail_check.verdicts import Verdict
 
 
 def exchange(session: str, n: int, tag: str, result: dict[str, Any]) -> list[Frame]:
-    said = codec.encode({"jsonrpc": "2.0", "id": n, "result": result}).decode()
-    asked = codec.encode({"jsonrpc": "2.0", "id": n, "method": "x"}).decode()
-    at: dict[str, Any] = {"at": 0.0, "session": session, "line": "main", "tag": tag}
+    reply = codec.encode({"jsonrpc": "2.0", "id": n, "result": result}).decode()
+    request = codec.encode({"jsonrpc": "2.0", "id": n, "method": "x"}).decode()
+    at: dict[str, Any] = {"at": 0.0, "session": session, "connection": "main", "tag": tag}
     return [
-        Frame(n=n, kind="sent", text=asked, **at),
-        Frame(n=n + 1, kind="received", of=n, text=said, **at),
+        Frame(n=n, kind="sent", text=request, **at),
+        Frame(n=n + 1, kind="received", of=n, text=reply, **at),
     ]
 
 
@@ -37,21 +37,21 @@ ADD = {"name": "add", "inputSchema": {"type": "object"}}
 
 
 def test_equal_servers_do_not_differ_whatever_the_order_of_members() -> None:
-    turned = {"inputSchema": {"type": "object"}, "name": "add"}
-    assert find_differences([run("stdio", [ADD]), run("http", [turned])], []) == ()
+    reordered = {"inputSchema": {"type": "object"}, "name": "add"}
+    assert find_differences([run("stdio", [ADD]), run("http", [reordered])], []) == ()
 
 
 def test_one_transport_has_nothing_to_differ_from() -> None:
     assert find_differences([run("stdio", [ADD])], []) == ()
 
 
-def test_a_tool_that_only_one_transport_lists_is_told() -> None:
+def test_a_tool_that_only_one_transport_lists_is_reported() -> None:
     [found] = find_differences([run("stdio", [ADD]), run("http", [])], [])
     assert (found.revision, found.what) == ("2025-11-25", "tools: add")
     assert found.sides["http"] == "not listed"
 
 
-def test_what_differs_at_several_revisions_alike_is_told_once() -> None:
+def test_what_differs_at_several_revisions_alike_is_reported_once() -> None:
     dates = ("2025-06-18", "2025-11-25")
     [found] = find_differences([run("stdio", [ADD], *dates), run("http", [], *dates)], [])
     assert found.revision == "2025-06-18, 2025-11-25"
@@ -63,7 +63,7 @@ def test_declarations_names_and_revisions_are_compared() -> None:
     found = {
         difference.what: difference.sides for difference in find_differences([stdio, http], [])
     }
-    assert found["revisions spoken"] == {"stdio": "2025-06-18, 2025-11-25", "http": "2025-11-25"}
+    assert found["revisions supported"] == {"stdio": "2025-06-18, 2025-11-25", "http": "2025-11-25"}
     assert found["capabilities"] == {"stdio": '{"tools":{}}', "http": "{}"}
     assert found["name and version"] == {"stdio": "shop 1", "http": "other None"}
     assert found["instructions"] == {"stdio": "none", "http": "Go."}
@@ -77,7 +77,7 @@ def verdicts(**by_transport: Verdict) -> RowReport:
     return RowReport(by_id()["ping.empty-result"], Verdict.FAIL, findings)
 
 
-def test_a_row_that_only_one_transport_breaks_is_told() -> None:
+def test_a_requirement_that_only_one_transport_violates_is_reported() -> None:
     runs = [run("stdio", []), run("http", [])]
     [found] = find_differences(runs, [verdicts(stdio=Verdict.FAIL, http=Verdict.PASS)])
     assert (found.what, found.sides) == (
@@ -86,7 +86,7 @@ def test_a_row_that_only_one_transport_breaks_is_told() -> None:
     )
 
 
-def test_what_one_transport_was_not_asked_is_no_difference() -> None:
+def test_a_requirement_that_was_not_observed_is_not_a_difference() -> None:
     runs = [run("stdio", []), run("http", [])]
     assert not find_differences(runs, [verdicts(stdio=Verdict.FAIL, http=Verdict.NOT_OBSERVED)])
     assert not find_differences(runs, [verdicts(stdio=Verdict.INFO, http=Verdict.PASS)])

@@ -1,4 +1,4 @@
-"""COMPLIANCE.md: what it claims, and whether that holds."""
+"""The claims of COMPLIANCE.md."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_document_holds_against_the_report_it_was_made_from() -> None:
         ("sbp.rate", Verdict.FAIL),
     ],
 )
-def test_a_claim_that_is_not_borne_out_is_named(id: str, verdict: Verdict) -> None:
+def test_a_claim_that_no_longer_holds_is_reported(id: str, verdict: Verdict) -> None:
     [broken] = verify_claims(Claims.of(make_report()), now(id, verdict))
     assert (broken.id, verdict.value in broken.text) == (id, True)
 
@@ -53,41 +53,45 @@ def test_what_became_better_breaks_no_claim(id: str, verdict: Verdict) -> None:
 
 
 def test_a_row_that_passed_and_is_gone_breaks_its_claim() -> None:
-    other = make_report(row("ping.empty-result", Verdict.PASS, Observation.KEPT))
+    other = make_report(row("ping.empty-result", Verdict.PASS, Observation.SATISFIED))
     [broken] = verify_claims(Claims.of(make_report()), other)
     assert (broken.id, broken.row) == ("base.jsonrpc.valid", None)
 
 
-def test_a_table_that_somebody_changed_is_not_believed() -> None:
+def test_a_table_that_was_edited_is_rejected() -> None:
     text = markdown.render(make_report())
     forged = text.replace("| `ping.empty-result` | fail |", "| `ping.empty-result` | pass |")
     assert forged != text
-    with pytest.raises(UsageError, match=r"says pass of ping\.empty-result, its front matter fail"):
+    with pytest.raises(
+        UsageError, match=r"ping\.empty-result is pass in its table and fail in its front"
+    ):
         read_claims(forged, "C.md")
 
 
-def test_a_claim_without_its_line_in_a_table_is_not_believed() -> None:
+def test_a_claim_without_a_table_row_is_rejected() -> None:
     text = markdown.render(make_report()).replace(
         "  ping.empty-result: fail\n", "  ping.empty-result: fail\n  ping.removed: pass\n"
     )
-    with pytest.raises(UsageError, match=r"says nothing of ping\.removed, its front matter pass"):
+    with pytest.raises(
+        UsageError, match=r"ping\.removed is nothing in its table and pass in its front"
+    ):
         read_claims(text, "C.md")
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
-        ("# A report\n", "does not begin as a document"),
-        ("---\ndovetail-compliance: 2\n---\n", "does not begin as a document"),
-        ("---\ndovetail-compliance: 1\ndate: x\n---\n", "has no tool, specification"),
+        ("# A report\n", "is not from `dovetail report`"),
+        ("---\ndovetail-compliance: 2\n---\n", "is not from `dovetail report`"),
+        ("---\ndovetail-compliance: 1\ndate: x\n---\n", "lacks tool, specification"),
     ],
 )
-def test_another_document_is_refused(text: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_another_document_is_rejected(text: str, expected: str) -> None:
+    with pytest.raises(UsageError, match=expected):
         read_claims(text, "C.md")
 
 
-def test_a_verdict_that_does_not_exist_is_refused() -> None:
+def test_a_verdict_that_does_not_exist_is_rejected() -> None:
     text = markdown.render(make_report()).replace(": attested\n", ": splendid\n")
-    with pytest.raises(UsageError, match="claims 'splendid'; expected one of fail, warn"):
+    with pytest.raises(UsageError, match="unknown verdict 'splendid'; expected one of fail, warn"):
         read_claims(text, "C.md")

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from dovetail_check.environment import plain_environment
+from dovetail_check.environment import minimal_environment
 
 
-def test_what_a_program_needs_is_handed_on_and_nothing_else() -> None:
+def test_only_the_needed_variables_are_passed_on() -> None:
     given = {
         "PATH": "/bin",
         "Path": "c:/",
@@ -12,4 +12,4 @@ def test_what_a_program_needs_is_handed_on_and_nothing_else() -> None:
         "AWS_SECRET_ACCESS_KEY": "secret",
         "HTTPS_PROXY": "http://name:password@example.com",
     }
-    assert plain_environment(given) == {"PATH": "/bin", "Path": "c:/", "LC_ALL": "C"}
+    assert minimal_environment(given) == {"PATH": "/bin", "Path": "c:/", "LC_ALL": "C"}

@@ -35,7 +35,7 @@ def test_uris(uri: str) -> None:
     "text",
     ["", "first", "/a/b", "note://first note", "1x:y", "x:%2", "x:ü", "x:\n", "x:a#b#c", "x:{id}"],
 )
-def test_what_is_no_uri(text: str) -> None:
+def test_invalid_uris(text: str) -> None:
     assert uri_problem(text) is not None
 
 
@@ -48,7 +48,7 @@ def test_templates(template: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["x:{id", "x:id}", "x:{}", "x:{a b}", "x:{{a}}", "x:{a,}"])
-def test_what_is_no_template(text: str) -> None:
+def test_invalid_templates(text: str) -> None:
     assert template_problem(text) is not None
 
 

@@ -7,15 +7,15 @@ import pytest
 
 from dovetail.spec import keys
 from dovetail.spec.revisions import LATEST_LEGACY, MODERN
-from dovetail_check.exchanges import Exchange, Heard
+from dovetail_check.exchanges import Exchange, Incoming
 from dovetail_check.frames import Frame
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.questions import (
     Question,
     answered_as,
+    got_misfit_reply,
     is_asking,
-    is_told_misfit,
-    lacking,
+    missing_capability,
     questions_behind,
     questions_in,
     subject_of,
@@ -27,7 +27,7 @@ ROOTS = {"method": "roots/list"}
 
 
 class Script:
-    """Frames of a sitting, written one after the other."""
+    """Builds the frames of a session."""
 
     def __init__(self, *, modern: bool) -> None:
         self.revision = MODERN[-1] if modern else LATEST_LEGACY
@@ -38,7 +38,7 @@ class Script:
         text = json.dumps(message)
         name = f"stdio {self.revision}"
         self.frames.append(
-            Frame(n=n, at=n, session=name, line="main", kind=kind, tag=tag, of=of, text=text)
+            Frame(n=n, at=n, session=name, connection="main", kind=kind, tag=tag, of=of, text=text)
         )
         return n
 
@@ -66,8 +66,8 @@ def asking(**questions: Any) -> dict[str, Any]:
 
 
 def question(asked: dict[str, Any], declared: Any) -> Question:
-    heard = Heard(Frame(n=0, at=0, session="", line="", kind="received"), asked)
-    return Question(heard, asked["method"], asked.get("params", {}), declared)
+    incoming = Incoming(Frame(n=0, at=0, session="", connection="", kind="received"), asked)
+    return Question(incoming, asked["method"], asked.get("params", {}), declared)
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,12 @@ def question(asked: dict[str, Any], declared: Any) -> Question:
         (PAGE, {"elicitation": {"url": {}}}, None),
         (ROOTS, {"sampling": {}}, "roots"),
         (ROOTS, {"roots": {}}, None),
-        # Nobody knows what was declared, so nobody can say that it was too little.
+        # The declared capabilities are unknown, so none is reported as missing.
         (FORM, None, None),
     ],
 )
 def test_a_question_needs_its_capability(asked: Any, declared: Any, missing: str | None) -> None:
-    assert lacking(question(asked, declared)) == missing
+    assert missing_capability(question(asked, declared)) == missing
 
 
 def test_requests_of_the_server_are_questions_of_the_legacy_era() -> None:
@@ -102,7 +102,7 @@ def test_entries_of_a_result_are_questions_of_the_modern_era() -> None:
     script = Script(modern=True)
     script.call("", {"roots": {}}, asking(a=FORM, b=PAGE, c={"method": "ping"}, d=5))
     first, second = questions_in(script.seen)
-    assert (first.is_form, second.is_page) == (True, True)
+    assert (first.is_form, second.is_url) == (True, True)
     assert first.declared == {"roots": {}}
     assert questions_in(script.seen, "roots/list") == []
 
@@ -117,7 +117,7 @@ def test_strange_results_ask_nothing(result: Any) -> None:
     assert questions_in(script.seen) == []
 
 
-def test_a_retry_answers_what_was_asked_last_for_the_same_request() -> None:
+def test_a_retry_answers_the_last_questions_of_the_same_request() -> None:
     script = Script(modern=True)
     script.call("input-rounds/ask", {}, asking(a=FORM))
     script.call("input-rounds/ask", {}, asking(b=ROOTS), arguments={"other": 1})
@@ -127,7 +127,7 @@ def test_a_retry_answers_what_was_asked_last_for_the_same_request() -> None:
     assert not is_asking(exchange)
 
 
-def test_a_retry_that_nobody_asked_for_answers_nothing() -> None:
+def test_a_retry_without_questions_answers_nothing() -> None:
     script = Script(modern=True)
     script.call("input-rounds/decline", {}, {}, inputResponses={"a": {}})
     assert answered_as(script.seen, "decline") == []
@@ -144,7 +144,7 @@ def test_a_legacy_question_belongs_to_the_request_that_was_open() -> None:
     seen = script.seen
     [exchange] = seen.tagged("asking/misfit")
     assert [asked.method for asked in questions_behind(seen, exchange)] == ["roots/list"]
-    assert is_told_misfit(seen, exchange)
+    assert got_misfit_reply(seen, exchange)
 
 
 def test_a_request_and_its_retry_have_the_same_subject() -> None:
@@ -157,5 +157,5 @@ def test_a_request_and_its_retry_have_the_same_subject() -> None:
 
 
 def test_an_exchange_without_an_answer_asks_nothing() -> None:
-    frame = Frame(n=0, at=0, session="", line="", kind="sent", text="{}")
+    frame = Frame(n=0, at=0, session="", connection="", kind="sent", text="{}")
     assert not is_asking(Exchange(frame))

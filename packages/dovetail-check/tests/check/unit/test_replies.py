@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dovetail_check.json_schemas import misfits
+from dovetail_check.json_schemas import validation_errors
 from dovetail_check.replies import MISFIT, REPLIES, answer_input, answer_request
 
 FORM = {
@@ -30,7 +30,7 @@ def test_a_form_is_filled_in_as_it_asks() -> None:
     answer = answer_input(ELICIT, {"requestedSchema": FORM})
     assert answer is not None
     assert answer["action"] == "accept"
-    assert misfits(FORM, answer["content"]) == []
+    assert validation_errors(FORM, answer["content"]) == []
 
 
 def test_a_form_that_nothing_fits_is_declined() -> None:
@@ -45,9 +45,9 @@ def test_a_page_is_accepted_without_content() -> None:
 def test_a_misfit_fits_no_field() -> None:
     answer = answer_input(ELICIT, {"requestedSchema": FORM}, REPLIES["misfit"])
     assert answer is not None
-    assert len(misfits(FORM, answer["content"]) or []) > 0
+    assert len(validation_errors(FORM, answer["content"]) or []) > 0
     for name, value in answer["content"].items():
-        assert misfits(FORM["properties"][name], value), name  # type: ignore[index]
+        assert validation_errors(FORM["properties"][name], value), name  # type: ignore[index]
         assert MISFIT in json.dumps(value)
 
 
@@ -57,7 +57,7 @@ def test_where_everything_fits_there_is_no_misfit() -> None:
 
 
 @pytest.mark.parametrize("variant", ["decline", "cancel"])
-def test_only_elicitations_are_refused(variant: str) -> None:
+def test_only_elicitations_are_declined(variant: str) -> None:
     assert answer_input(ELICIT, {}, REPLIES[variant]) == {"action": variant}
     assert answer_input("roots/list", {}, REPLIES[variant]) == answer_input("roots/list", {})
 

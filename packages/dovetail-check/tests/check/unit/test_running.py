@@ -1,4 +1,4 @@
-"""One check, and its evidence."""
+"""A check and its evidence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec import structs
 from dovetail.errors import UsageError
 from dovetail.spec.revisions import REVISIONS
 from dovetail_check.compiling import Selection
-from dovetail_check.lines.line import LineError
+from dovetail_check.connections.base import UnreachableError
 from dovetail_check.running import CheckOptions, find_revisions, replay_evidence, run_check
 from dovetail_check.targets import CheckTarget
 
@@ -45,27 +45,27 @@ def test_revisions_are_named_in_three_ways(text: str, count: int) -> None:
     assert len(find_revisions(text)) == count
 
 
-def test_a_revision_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(UsageError, match="no revision '2025'; expected all, latest or one of"):
+def test_a_revision_that_does_not_exist_is_rejected() -> None:
+    with pytest.raises(UsageError, match="unknown revision '2025'; expected all, latest or one of"):
         find_revisions("2025")
 
 
-def test_nothing_to_check_and_two_of_a_kind_are_refused() -> None:
-    with pytest.raises(UsageError, match="nothing to check"):
+def test_no_target_and_two_targets_with_one_transport_are_rejected() -> None:
+    with pytest.raises(UsageError, match="no target: pass"):
         asyncio.run(run_check([], PING))
-    with pytest.raises(UsageError, match="two targets over stdio"):
+    with pytest.raises(UsageError, match="two targets use stdio"):
         asyncio.run(run_check([OWN, OWN], PING))
-    with pytest.raises(UsageError, match="leave no row to judge"):
+    with pytest.raises(UsageError, match="select no requirement"):
         asyncio.run(run_check([OWN], CheckOptions(selection=Selection(("nothing*",)))))
 
 
 def test_a_server_that_does_not_start_is_not_judged() -> None:
-    with pytest.raises(LineError, match="did not start"):
+    with pytest.raises(UnreachableError, match="did not start"):
         asyncio.run(run_check([CheckTarget(transport="stdio", command=("no-such-server",))], PING))
 
 
-def test_a_folder_without_evidence_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no evidence"):
+def test_a_folder_without_evidence_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="has no evidence"):
         replay_evidence(tmp_path, PING)
     (tmp_path / "about.json").write_text("{}")
     with pytest.raises(UsageError, match="cannot be read"):

@@ -1,4 +1,4 @@
-"""The tables of shapes against the models of `mcp-types`: neither may say what the other denies."""
+"""The tables of shapes must agree with the models of `mcp-types`."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from dovetail_check import shapes
 from dovetail_check.shapes.by_method import NOTIFICATIONS as OUR_NOTIFICATIONS
 from dovetail_check.shapes.by_method import REQUESTS as OUR_REQUESTS
 from dovetail_check.shapes.by_method import RESULTS as OUR_RESULTS
-from dovetail_check.shapes.fitting import SHAPES
 from dovetail_check.shapes.spans import Choice, Entry, Span, at
+from dovetail_check.shapes.validation import SHAPES
 from tests.check.unit.shape_corpus import (
     INPUTS,
     NOTIFICATIONS,
@@ -37,25 +37,25 @@ from tests.check.unit.shape_corpus import (
     spoil,
 )
 
-# Where mcp-types departs from the schema: path of what was spoiled -> why the models say otherwise.
+# Where mcp-types deviates from the schema: path of the changed member -> reason.
 DEVIATIONS: dict[str, str] = {
     r".*requestedSchema\.properties\..*|.*requestedSchema\.properties": (
-        "the models take any JSON as the schema of a property; the schema names the allowed kinds"
+        "the models accept any JSON as the schema of a property; the schema names the allowed types"
     ),
     r"_meta\.io\.modelcontextprotocol/serverInfo.*": (
-        "the models leave what is in _meta of a result alone; the schema types serverInfo"
+        "the models do not check _meta of a result; the schema types serverInfo"
     ),
-    "method": "the models fix the method; for us a method that nobody knows may be an extension's",
-    "id": "without an id a request is a notification, which we judge as one",
+    "method": "the models fix the method; here an unknown method may belong to an extension",
+    "id": "without an id a request is a notification, and is checked as one",
 }
-# The models of the newest legacy revision serve for all: what the older ones had otherwise.
+# The models of the newest legacy revision are used for all: differences of older revisions.
 OLDER_DEVIATIONS: dict[str, str] = {
-    r".*serverInfo\.description": "unknown before 2025-11-25, so anybody's own",
+    r".*serverInfo\.description": "undefined before 2025-11-25, so any value is allowed",
     r"params\.requestId|params": "the id of cancelled is optional in 2025-11-25 only",
 }
-# Members that came later, so that the models judge what the schema of the time leaves open.
+# Members added later: the models check them, but the schema of the older revision does not.
 _AFTER_JUNE = frozenset(
-    # ... and the properties of the corpus that choose several values.
+    # ... and the properties of the corpus with multiple selection.
     {"icons", "websiteUrl", "$schema", "toolChoice", "mode", "many", "many titled"}
 )
 _AFTER_MARCH = _AFTER_JUNE | {
@@ -73,7 +73,7 @@ LATER_MEMBERS: dict[Revision, frozenset[str]] = {
 
 
 def as_of(revision: Revision, value: Any) -> Any:
-    """A message of the newest legacy revision without what came after another one."""
+    """A message of the newest legacy revision without members that were added after `revision`."""
     later = LATER_MEMBERS.get(revision, frozenset())
     if isinstance(value, list):
         return [as_of(revision, item) for item in value if exists_at(revision, item)]
@@ -86,7 +86,7 @@ def as_of(revision: Revision, value: Any) -> Any:
 
 
 def exists_at(revision: Revision, item: Any) -> bool:
-    """Whether a content block, or a message with one, is of a kind that the revision knows."""
+    """Whether a content block, or a message with one, has a type of the revision."""
     if not isinstance(item, dict) or revision not in LATER_MEMBERS:
         return True
     content = item.get("content", item)
@@ -97,7 +97,7 @@ def exists_at(revision: Revision, item: Any) -> bool:
 
 
 def fits_model(model: Any, value: Any) -> bool:
-    """What mcp-types says; of several results the one that the type asks for."""
+    """Whether mcp-types accepts a value; resultType selects among several models."""
     arms = get_args(model) or (model,)
     if len(arms) > 1:
         wanted = isinstance(value, dict) and value.get("resultType") == "input_required"
@@ -117,7 +117,7 @@ def judge_result(value: Any, method: str, revision: Revision) -> list[str]:
 
 
 def cases(revision: Revision) -> Iterator[tuple[str, Any, Any, Judge]]:
-    """Name, message, its model, and our judge of it."""
+    """Name, message, model, and our validator."""
     date = revision.date
     for method, results in RESULTS.items():
         model = methods.SERVER_RESULTS.get((method, date))
@@ -167,7 +167,7 @@ def test_good_messages_have_no_problems(revision: Revision) -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS, ids=str)
-def test_spoiled_messages_are_seen_as_the_models_see_them(revision: Revision) -> None:
+def test_invalid_messages_are_judged_like_the_models(revision: Revision) -> None:
     allowed = DEVIATIONS | (OLDER_DEVIATIONS if revision in LATER_MEMBERS else {})
     differences = [
         f"{name} {spoiled.path} = {spoiled.now!r}: we say {found}"
@@ -181,7 +181,7 @@ def test_spoiled_messages_are_seen_as_the_models_see_them(revision: Revision) ->
 
 
 def is_open_here(spoiled: Spoiled) -> bool:
-    """A result whose type was replaced is of another kind; we judge it as it was meant."""
+    """Whether resultType was replaced: the models then use another shape, we do not."""
     return spoiled.path == "resultType" and isinstance(spoiled.now, str)
 
 
@@ -237,7 +237,7 @@ def test_methods_exist_where_the_models_say(revision: Revision) -> None:
         assert found == {method for method, date in theirs if date == revision.date}
 
 
-# -- what the models do not say --------------------------------------------------------------------
+# -- what the models do not check ------------------------------------------------------------------
 
 
 TASK = {"taskId": "1", "status": "working", "createdAt": "t", "lastUpdatedAt": "t"}
@@ -265,17 +265,17 @@ TASK = {"taskId": "1", "status": "working", "createdAt": "t", "lastUpdatedAt": "
             {**TASK, "status": "gone", "ttl": 5},
             V2025_11_25,
             [
-                "status: 'gone', 'working' or 'input_required' or 'completed' or 'failed' or "
-                "'cancelled' was due"
+                "status: expected 'working' or 'input_required' or 'completed' or 'failed' or "
+                "'cancelled', got 'gone'"
             ],
         ),
         (
             "Annotations",
             {"priority": 2},
             V2025_11_25,
-            ["priority: 2, a number from 0 to 1 was due"],
+            ["priority: expected a number from 0 to 1, got 2"],
         ),
-        ("Task", [], V2025_11_25, ["value: [], an object (Task) was due"]),
+        ("Task", [], V2025_11_25, ["value: expected an object (Task), got []"]),
     ],
 )
 def test_problems_say_where_and_what(
@@ -288,22 +288,22 @@ def test_problems_say_where_and_what(
     ("message", "revision", "expected"),
     [
         ({"jsonrpc": "2.0", "id": 1, "result": {}}, V2025_11_25, []),
-        ({"id": 1, "result": {}}, V2025_11_25, ["jsonrpc: None, '2.0' was due"]),
+        ({"id": 1, "result": {}}, V2025_11_25, ["jsonrpc: expected '2.0', got None"]),
         ({"jsonrpc": "2.0", "result": {}}, V2025_11_25, ["id: missing"]),
         (
             {"jsonrpc": "2.0", "id": 1},
             V2025_11_25,
-            ["neither method, result nor error: no message of JSON-RPC"],
+            ["neither method, result nor error: not a JSON-RPC message"],
         ),
         (
             {"jsonrpc": "2.0", "id": 1, "result": {}, "error": {}},
             V2025_11_25,
-            ["both result and error: one of them was due"],
+            ["both result and error: expected exactly one of them"],
         ),
         (
             {"jsonrpc": "2.0", "id": 1, "result": []},
             V2025_11_25,
-            ["result: [], an object (EmptyResult) was due"],
+            ["result: expected an object (EmptyResult), got []"],
         ),
         ({"jsonrpc": "2.0", "error": {"code": 1, "message": ""}}, V2025_11_25, []),
         ({"jsonrpc": "2.0", "error": {"code": 1, "message": ""}}, V2025_06_18, ["id: missing"]),
@@ -311,24 +311,24 @@ def test_problems_say_where_and_what(
         (
             {"jsonrpc": "2.0", "id": 1, "error": {"code": -32022, "message": ""}},
             V2026_07_28,
-            ["error.data: None, an object (UnsupportedProtocolVersionData) was due"],
+            ["error.data: expected an object (UnsupportedProtocolVersionData), got None"],
         ),
         (
             [{"jsonrpc": "2.0", "id": 1, "result": {}}, 5],
             V2025_03_26,
-            ["[1].value: 5, an object was due"],
+            ["[1].value: expected an object, got 5"],
         ),
-        ([], V2025_11_25, ["value: [], an object was due"]),
+        ([], V2025_11_25, ["value: expected an object, got []"]),
         ({"jsonrpc": "2.0", "method": "notifications/own", "params": {}}, V2025_11_25, []),
         (
             {"jsonrpc": "2.0", "method": "notifications/own", "params": []},
             V2025_11_25,
-            ["params: [], an object was due"],
+            ["params: expected an object, got []"],
         ),
         (
             {"jsonrpc": "2.0", "id": 1, "method": "roots/list"},
             V2026_07_28,
-            ["method 'roots/list': no request of a server at 2026-07-28"],
+            ["method 'roots/list': not a server request at 2026-07-28"],
         ),
     ],
 )
@@ -341,6 +341,6 @@ def test_the_envelope_is_judged_without_what_it_holds() -> None:
     assert shapes.envelope_problems(good, V2026_07_28) == []
     asked = {"jsonrpc": "2.0", "id": 1.5, "method": "roots/list", "params": []}
     assert shapes.envelope_problems(asked, V2026_07_28) == [
-        "id: 1.5, a string or an integer was due"
+        "id: expected a string or an integer, got 1.5"
     ]
-    assert shapes.envelope_problems([], V2025_11_25) == ["value: [], an object was due"]
+    assert shapes.envelope_problems([], V2025_11_25) == ["value: expected an object, got []"]

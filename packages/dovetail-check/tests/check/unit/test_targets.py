@@ -1,4 +1,4 @@
-"""What is checked: as a command line or a configuration names it."""
+"""Targets of a command line and of a client configuration."""
 
 from __future__ import annotations
 
@@ -56,9 +56,11 @@ def test_secrets_of_headers_variables_and_urls_are_known_the_longest_first() -> 
     assert command.secrets == ["abcdefgh"]
 
 
-@pytest.mark.parametrize(("text", "said"), [(None, "nothing to check"), ("shop", "is no URL and")])
-def test_what_names_nothing_is_refused(text: str | None, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+@pytest.mark.parametrize(
+    ("text", "expected"), [(None, "nothing to check"), ("shop", "is no URL and")]
+)
+def test_an_unknown_target_is_rejected(text: str | None, expected: str) -> None:
+    with pytest.raises(UsageError, match=expected):
         find_target(text, ())
 
 
@@ -85,17 +87,17 @@ def test_the_only_entry_needs_no_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "server", "said"),
+    ("value", "server", "expected"),
     [
-        ("{", "a", "is no JSON object"),
-        ([], "a", "is no JSON object"),
+        ("{", "a", "is not a JSON object"),
+        ([], "a", "is not a JSON object"),
         ({}, "a", "has no server 'a'; it has: none"),
         ({"mcpServers": {"b": {}, "c": {}}}, None, "it has: b, c"),
         ({"mcpServers": {"a": {}}}, "a", "has neither a command nor a url"),
     ],
 )
-def test_a_configuration_without_the_entry_is_refused(
-    tmp_path: Path, value: Any, server: str | None, said: str
+def test_a_configuration_without_the_entry_is_rejected(
+    tmp_path: Path, value: Any, server: str | None, expected: str
 ) -> None:
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=expected):
         from_config(config(tmp_path, value), server)

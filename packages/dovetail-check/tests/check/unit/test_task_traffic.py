@@ -11,17 +11,17 @@ from dovetail_check.exchanges import Exchange
 from dovetail_check.frames import Frame
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.task_traffic import (
-    Glimpse,
+    TaskSnapshot,
     call_of,
     created_tasks,
+    declares_extension,
     describe_task,
-    glimpses,
     id_of,
     is_over,
-    knows_extension,
     offers_extension,
     related_id,
     task_in,
+    task_snapshots,
 )
 
 TASK = {"taskId": "t", "status": "working"}
@@ -30,7 +30,7 @@ KNOWS: dict[str, Any] = {"extensions": {keys.TASKS: {}}}
 
 def made(method: str, params: Any, result: Any, n: int = 0) -> Exchange:
     """A request and its result."""
-    common: dict[str, Any] = {"at": 0.0, "session": f"stdio {LATEST_LEGACY}", "line": "main"}
+    common: dict[str, Any] = {"at": 0.0, "session": f"stdio {LATEST_LEGACY}", "connection": "main"}
     sent = {"jsonrpc": "2.0", "id": n, "method": method, "params": params}
     came = {"jsonrpc": "2.0", "id": n, "result": result}
     asked = Frame(n=n, kind="sent", text=json.dumps(sent), **common)
@@ -68,19 +68,19 @@ def test_what_has_ended_is_over(status: Any, over: bool) -> None:
     assert is_over(made("tasks/get", {}, {**TASK, "status": status})) is over
 
 
-def test_glimpses_come_in_the_order_of_the_answers() -> None:
+def test_snapshots_are_in_the_order_of_the_responses() -> None:
     late, early = made("tasks/get", {}, {**TASK, "taskId": "late"}, 10), made("tasks/get", {}, TASK)
     call = made("tools/call", {}, {"task": {**TASK, "taskId": "created"}}, 20)
     frames = [frame for one in (late, call, early) for frame in (one.sent, *one.replies)]
     seen = ProbeSession("stdio", LATEST_LEGACY, frames)
-    assert [glimpse.id for glimpse in glimpses(seen)] == ["t", "late", "created"]
-    assert [glimpse.id for glimpse in created_tasks(seen)] == ["created"]
+    assert [snapshot.id for snapshot in task_snapshots(seen)] == ["t", "late", "created"]
+    assert [snapshot.id for snapshot in created_tasks(seen)] == ["created"]
 
 
-def test_a_glimpse_without_members_is_one_all_the_same() -> None:
-    glimpse = Glimpse(made("tasks/get", {}, TASK), {})
-    assert (glimpse.id, glimpse.status, glimpse.is_final) == (None, None, False)
-    assert "tasks/get" in describe_task(glimpse)
+def test_a_snapshot_without_members_is_returned() -> None:
+    snapshot = TaskSnapshot(made("tasks/get", {}, TASK), {})
+    assert (snapshot.id, snapshot.status, snapshot.is_final) == (None, None, False)
+    assert "tasks/get" in describe_task(snapshot)
 
 
 def test_a_call_is_the_same_with_and_without_a_task() -> None:
@@ -107,5 +107,5 @@ def test_the_extension_is_an_object_of_the_map(declared: dict[str, Any]) -> None
 
 def test_each_request_says_for_itself_that_its_client_knows_tasks() -> None:
     meta = {"_meta": {keys.CLIENT_CAPABILITIES: KNOWS}}
-    assert knows_extension(made("tools/call", meta, {}))
-    assert not knows_extension(made("tools/call", {"_meta": {}}, {}))
+    assert declares_extension(made("tools/call", meta, {}))
+    assert not declares_extension(made("tools/call", {"_meta": {}}, {}))

@@ -44,6 +44,6 @@ def test_the_branch_picks_an_alternative() -> None:
 @pytest.mark.parametrize(
     "pattern", ["(?=x)", "(?<name>x)", r"\p{L}", r"(a)\1", "[a", "(a", "a)", "*", "a{99999}", "\\"]
 )
-def test_what_is_beyond_it_is_said(pattern: str) -> None:
+def test_an_unsupported_pattern_is_rejected(pattern: str) -> None:
     with pytest.raises(UnknownPatternError):
         text_for(pattern)

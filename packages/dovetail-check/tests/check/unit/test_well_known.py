@@ -58,10 +58,10 @@ def test_origins_are_compared(one: str, other: str, expected: bool) -> None:
         ("https://mcp.example/issuer", AWAY, True),
         ("http://127.0.0.1:9000/issuer", HERE, True),
         ("https://auth.example/issuer", HERE, True),
-        # Without TLS, to somebody else.
+        # Another host without TLS.
         ("http://auth.example/issuer", AWAY, False),
         ("http://auth.example/issuer", HERE, False),
-        # Into the network of whoever runs the check.
+        # A private network.
         ("http://127.0.0.1:9000/issuer", AWAY, False),
         ("https://127.0.0.1/issuer", AWAY, False),
         ("https://localhost/issuer", AWAY, False),
@@ -69,7 +69,7 @@ def test_origins_are_compared(one: str, other: str, expected: bool) -> None:
         ("https://10.0.0.7/issuer", AWAY, False),
         ("https://169.254.169.254/issuer", AWAY, False),
         ("https://[fd00::1]/issuer", AWAY, False),
-        # No URL, or one that would be more than a request line.
+        # Not a URL, or one that would inject into the request line.
         ("file:///etc/passwd", AWAY, False),
         ("https://auth.example/a b", AWAY, False),
         ("https://auth.example/a\r\nX: y", AWAY, False),
@@ -77,7 +77,5 @@ def test_origins_are_compared(one: str, other: str, expected: bool) -> None:
         ("", AWAY, False),
     ],
 )
-def test_what_a_server_names_is_asked_only_where_no_harm_is_done(
-    url: str, audited: str, expected: bool
-) -> None:
+def test_only_safe_urls_are_fetched(url: str, audited: str, expected: bool) -> None:
     assert may_fetch(url, audited) is expected

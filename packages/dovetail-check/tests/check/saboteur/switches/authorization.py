@@ -69,7 +69,7 @@ def _token(request: HttpRequest) -> str:
     return request.headers.get("authorization", "").removeprefix("Bearer").strip()
 
 
-def _is_made_up(request: HttpRequest) -> bool:
+def _is_invalid(request: HttpRequest) -> bool:
     return bool(_token(request)) and _token(request) != TOKEN
 
 
@@ -86,14 +86,14 @@ def _say(response: HttpResponse, members: dict[str, Any]) -> None:
 
 
 @on_http("auth.401-when-needed")
-def strangers_are_sent_to_a_page(request: HttpRequest) -> HttpResponse | None:
+def redirect_instead_of_401(request: HttpRequest) -> HttpResponse | None:
     if request.path == "/mcp" and not _token(request):
         return HttpResponse(302, {"location": "/login"})
     return None
 
 
 @on_http("auth.status-codes")
-def a_header_that_cannot_be_read_is_an_accident(request: HttpRequest) -> HttpResponse | None:
+def malformed_header_gets_500(request: HttpRequest) -> HttpResponse | None:
     return HttpResponse(500) if request.headers.get("authorization") == "Bearer" else None
 
 
@@ -106,12 +106,12 @@ _turn = count()
 
 
 @on_response("auth.challenge.scope-consistent")
-def each_challenge_is_another(response: HttpResponse, request: HttpRequest) -> None:
+def every_challenge_has_another_scope(response: HttpResponse, request: HttpRequest) -> None:
     _change_challenge(response, "notes:read", f"notes:{next(_turn)}")
 
 
 @on_response("auth.no-offline-access")
-def refresh_tokens_are_asked_for(response: HttpResponse, request: HttpRequest) -> None:
+def challenge_names_offline_access(response: HttpResponse, request: HttpRequest) -> None:
     _change_challenge(response, "notes:read", "notes:read offline_access")
 
 
@@ -125,23 +125,23 @@ def _change_challenge(response: HttpResponse, old: str, new: str) -> None:
 
 
 @on_http("auth.token.validate")
-def every_jwt_is_believed(request: HttpRequest) -> HttpResponse | None:
+def every_jwt_is_accepted(request: HttpRequest) -> HttpResponse | None:
     return serve(request) if _token(request).count(".") == 2 else None
 
 
 @on_http("auth.token.invalid-401")
-def made_up_tokens_are_forbidden(request: HttpRequest) -> HttpResponse | None:
-    return HttpResponse(403) if _is_made_up(request) else None
+def invalid_tokens_get_403(request: HttpRequest) -> HttpResponse | None:
+    return HttpResponse(403) if _is_invalid(request) else None
 
 
 @on_response("auth.token.error-format")
-def nothing_is_said_about_made_up_tokens(response: HttpResponse, request: HttpRequest) -> None:
-    if _is_made_up(request):
+def invalid_tokens_get_no_challenge(response: HttpResponse, request: HttpRequest) -> None:
+    if _is_invalid(request):
         response.headers.pop("www-authenticate", None)
 
 
 @on_response("auth.token.validate-first")
-def the_refusal_has_the_result(response: HttpResponse, request: HttpRequest) -> None:
+def rejection_has_a_result(response: HttpResponse, request: HttpRequest) -> None:
     if response.status == 401:
         response.body = serve(request).body
         response.headers["content-type"] = "application/json"
@@ -160,7 +160,7 @@ def a_session_is_enough(request: HttpRequest) -> None:
 
 
 @on_http("auth.token.not-in-query")
-def the_query_is_as_good_as_a_header(request: HttpRequest) -> None:
+def token_in_query_is_accepted(request: HttpRequest) -> None:
     if f"access_token={TOKEN}" in request.query:
         request.headers["authorization"] = WITH_TOKEN["Authorization"]
 
@@ -168,7 +168,7 @@ def the_query_is_as_good_as_a_header(request: HttpRequest) -> None:
 # -- scopes ----------------------------------------------------------------------------------------
 
 
-def _too_small(request: HttpRequest, status: int, more: str) -> HttpResponse | None:
+def _insufficient_scope(request: HttpRequest, status: int, more: str) -> HttpResponse | None:
     if _token(request) != TOKEN or request.message.get("method") != "tools/list":
         return None
     response = refuse(request, status, -32001)
@@ -179,13 +179,13 @@ def _too_small(request: HttpRequest, status: int, more: str) -> HttpResponse | N
 
 
 @on_http("auth.scope.insufficient-403")
-def too_small_a_scope_is_unauthorized(request: HttpRequest) -> HttpResponse | None:
-    return _too_small(request, 401, "")
+def insufficient_scope_gets_401(request: HttpRequest) -> HttpResponse | None:
+    return _insufficient_scope(request, 401, "")
 
 
 @on_http("auth.scope.challenge-error", "auth.scope.challenge-needed")
-def too_small_a_scope_and_no_other_named(request: HttpRequest) -> HttpResponse | None:
-    response = _too_small(request, 403, "")
+def insufficient_scope_names_no_scope(request: HttpRequest) -> HttpResponse | None:
+    response = _insufficient_scope(request, 403, "")
     if response is not None:
         _change_challenge(response, 'scope="notes:read"', 'realm="notes"')
     return response
@@ -200,7 +200,7 @@ def no_metadata_of_the_resource(request: HttpRequest) -> HttpResponse | None:
 
 
 @on_response("auth.prm.www-authenticate")
-def the_challenge_keeps_the_place_to_itself(response: HttpResponse, request: HttpRequest) -> None:
+def challenge_has_no_metadata_url(response: HttpResponse, request: HttpRequest) -> None:
     _change_challenge(response, "resource_metadata=", "place=")
 
 
@@ -210,7 +210,7 @@ def _in_resource(response: HttpResponse, request: HttpRequest, **changed: Any) -
 
 
 @on_response("auth.prm.authorization-servers")
-def nobody_authorizes(response: HttpResponse, request: HttpRequest) -> None:
+def no_authorization_servers(response: HttpResponse, request: HttpRequest) -> None:
     _in_resource(response, request, authorization_servers=[])
 
 
@@ -233,7 +233,7 @@ def no_metadata_of_the_server(request: HttpRequest) -> HttpResponse | None:
 
 
 @on_http("auth.b.metadata", "auth.b.default-endpoints")
-def nothing_of_later_revisions(request: HttpRequest) -> HttpResponse | None:
+def no_resource_metadata(request: HttpRequest) -> HttpResponse | None:
     return HttpResponse(404) if request.path.startswith(RESOURCE) else None
 
 
@@ -253,7 +253,7 @@ def _in_server(response: HttpResponse, request: HttpRequest, **changed: Any) -> 
 
 
 @on_response("auth.as.pkce-advertised")
-def no_word_of_pkce(response: HttpResponse, request: HttpRequest) -> None:
+def no_pkce(response: HttpResponse, request: HttpRequest) -> None:
     _in_server(response, request, code_challenge_methods_supported=None)
 
 
@@ -263,7 +263,7 @@ def clients_have_no_documents(response: HttpResponse, request: HttpRequest) -> N
 
 
 @on_response("auth.as.iss")
-def responses_come_from_anywhere(response: HttpResponse, request: HttpRequest) -> None:
+def no_iss_parameter(response: HttpResponse, request: HttpRequest) -> None:
     _in_server(response, request, authorization_response_iss_parameter_supported=False)
 
 
@@ -278,5 +278,5 @@ def tokens_come_over_http(response: HttpResponse, request: HttpRequest) -> None:
 
 
 @on_response("auth.b.grants")
-def grants_that_are_no_more(response: HttpResponse, request: HttpRequest) -> None:
+def only_removed_grants(response: HttpResponse, request: HttpRequest) -> None:
     _in_server(response, request, grant_types_supported=["password", "implicit"])

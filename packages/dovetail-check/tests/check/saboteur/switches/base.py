@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.check.saboteur.switch import Message, on_reply, on_request, tuned
 
-# The first id of the probe of the same name: what is not the opening.
+# The first id of the `ids` probe, which no opening request uses.
 ONE = 9_000_001
 
 
@@ -47,7 +47,7 @@ def result_is_a_list(reply: Message, request: Message) -> None:
         reply["result"] = []
 
 
-# -- what the server asks and tells; only a line of its own has room for more than the answer ------
+# -- server requests and notifications; over stdio they can be sent beside the response ------------
 
 for row in ("id-present", "id-not-null", "id-unique"):
     tuned(f"base.request.{row}", probes=("ping",), transport="stdio")
@@ -117,7 +117,7 @@ for row, (key, value) in KEYS.items():
 
 
 @on_request("base.meta.no-assumptions")
-def unknown_keys_are_refused(request: Message) -> list[Message] | None:
+def unknown_keys_are_rejected(request: Message) -> list[Message] | None:
     meta = request.get("params", {}).get("_meta", {})
     return refuse(request) if "com.example.dovetail-check/note" in meta else None
 
@@ -138,6 +138,6 @@ def an_older_dialect(reply: Message, request: Message) -> None:
 
 
 @on_reply("base.icons.src", to="tools/list")
-def an_icon_that_runs(reply: Message, request: Message) -> None:
+def an_icon_with_javascript(reply: Message, request: Message) -> None:
     for tool in reply["result"]["tools"]:
         tool["icons"] = [{"src": "javascript:alert(1)"}]

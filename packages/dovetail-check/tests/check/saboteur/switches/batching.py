@@ -26,14 +26,14 @@ def only_the_first_answer(reply: Message, request: Message) -> None:
 
 
 @on_http("batch.http.notifications-202")
-def an_answer_to_nothing(request: HttpRequest) -> HttpResponse | None:
+def a_body_for_notifications_in_a_batch(request: HttpRequest) -> HttpResponse | None:
     if request.body.startswith(b"[") and b'"id"' not in request.body:
         return HttpResponse(200, {"content-type": "application/json"}, b"[]")
     return None
 
 
 @on_reply("batch.removed")
-def end_of_an_array(reply: Message, request: Message) -> None:
-    # What the server says of an array answers no request that it could name.
+def exit_after_an_array(reply: Message, request: Message) -> None:
+    # The error for an array has no matching request.
     if not request and "error" in reply:
         os._exit(3)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.check.saboteur.spoiling import result_of
+from tests.check.saboteur.messages import result_of
 from tests.check.saboteur.switch import Message, on_reply
 
 
@@ -36,7 +36,7 @@ def the_second_page_has_another_scope(reply: Message, request: Message) -> None:
 
 
 @on_reply("caching.no-hints-on-input-required", to="resources/read")
-def a_question_may_be_cached(reply: Message, request: Message) -> None:
+def input_required_with_ttl(reply: Message, request: Message) -> None:
     result = result_of(reply)
     if "contents" in result:
         del result["contents"]

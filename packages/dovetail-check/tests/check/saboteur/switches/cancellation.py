@@ -28,13 +28,13 @@ def cancel_a_task(reply: Message, request: Message) -> list[Message]:
 
 
 @on_request("cancel.race")
-def end_of_a_late_cancellation(request: Message) -> None:
+def exit_after_a_late_cancellation(request: Message) -> None:
     if request.get("method") == "notifications/cancelled" and "reason" in request["params"]:
         os._exit(3)
 
 
 @on_request("cancel.invalid-ignored")
-def complain(request: Message) -> list[Message] | None:
+def cancellation_gets_an_error(request: Message) -> list[Message] | None:
     if request.get("method") != "notifications/cancelled":
         return None
     return [{"jsonrpc": "2.0", "error": {"code": -32602, "message": "No such request."}}]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.check.saboteur.spoiling import answer, refuse, result_of
+from tests.check.saboteur.messages import answer, refuse, result_of
 from tests.check.saboteur.switch import Message, on_reply
 
 SOME: dict[str, Any] = {"completion": {"values": ["something"]}}
@@ -26,7 +26,7 @@ def there_are_too_many_values(reply: Message, request: Message) -> None:
 @on_reply(
     "completion.unknown-prompt-32602", "completion.missing-args-32602", to="completion/complete"
 )
-def refusals_have_another_code(reply: Message, request: Message) -> list[Message] | None:
+def rejections_have_another_code(reply: Message, request: Message) -> list[Message] | None:
     return refuse(request, -32603) if "error" in reply else None
 
 

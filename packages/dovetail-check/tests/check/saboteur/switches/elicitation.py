@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from tests.check.saboteur.asking import DONE, answers_in, is_call_of, question, says
-from tests.check.saboteur.spoiling import answer, refuse, result_of
+from tests.check.saboteur.messages import answer, refuse, result_of
 from tests.check.saboteur.switch import Message, on_reply, on_request
 
 
@@ -20,7 +20,7 @@ def a_form_is_nested(reply: Message, request: Message) -> None:
 
 
 @on_reply("elicit.form.mode", to="tools/call")
-def a_form_is_called_a_sheet(reply: Message, request: Message) -> None:
+def a_form_has_an_unknown_mode(reply: Message, request: Message) -> None:
     question(reply, "name")["mode"] = "sheet"
 
 
@@ -36,27 +36,27 @@ def a_form_has_a_link(reply: Message, request: Message) -> None:
 
 
 @on_reply("elicit.url.mode", to="tools/call")
-def a_page_has_no_message(reply: Message, request: Message) -> None:
+def url_elicitation_without_message(reply: Message, request: Message) -> None:
     question(reply, "page").pop("message", None)
 
 
 @on_reply("elicit.url.valid", to="tools/call")
-def a_page_is_nowhere(reply: Message, request: Message) -> None:
+def url_elicitation_with_invalid_url(reply: Message, request: Message) -> None:
     question(reply, "page")["url"] = "the usual page"
 
 
 @on_reply("elicit.url.https", to="tools/call")
-def a_page_is_not_protected(reply: Message, request: Message) -> None:
+def url_elicitation_over_http(reply: Message, request: Message) -> None:
     question(reply, "page")["url"] = "http://example.org/page"
 
 
 @on_reply("elicit.url.no-user-data", to="tools/call")
-def a_page_knows_the_password(reply: Message, request: Message) -> None:
+def url_elicitation_with_password(reply: Message, request: Message) -> None:
     question(reply, "page")["url"] = "https://example.org/page?access_token=abc"
 
 
 @on_reply("elicit.complete.id", to="tools/call")
-def something_else_is_complete(reply: Message, request: Message) -> list[Message] | None:
+def completion_of_an_unknown_elicitation(reply: Message, request: Message) -> list[Message] | None:
     if reply.get("method") != "elicitation/create":
         return None
     told = {"method": "notifications/elicitation/complete", "params": {"elicitationId": "other"}}
@@ -64,7 +64,7 @@ def something_else_is_complete(reply: Message, request: Message) -> list[Message
 
 
 def required(reply: Message) -> dict[str, Any]:
-    """The data of the error that sends to a page, or something to write to."""
+    """The data of a URLElicitationRequired error, or a placeholder if there is none."""
     data: dict[str, Any] = reply.get("error", {}).get("data") or {}
     return data if "elicitations" in data else {"elicitations": [{}]}
 
@@ -75,7 +75,7 @@ def nothing_is_required(reply: Message, request: Message) -> None:
 
 
 @on_reply("elicit.required-error.url-mode", to="tools/call")
-def a_page_has_no_id(reply: Message, request: Message) -> None:
+def url_elicitation_without_id(reply: Message, request: Message) -> None:
     required(reply)["elicitations"][0].pop("elicitationId", None)
 
 
@@ -85,18 +85,18 @@ def a_result_has_a_token(reply: Message, request: Message) -> list[Message] | No
 
 
 @on_request("elicit.handle-decline")
-def a_no_is_an_internal_error(request: Message) -> list[Message] | None:
+def decline_gets_an_internal_error(request: Message) -> list[Message] | None:
     return refuse(request, -32603) if '"decline"' in answers_in(request) else None
 
 
 @on_reply("elicit.not-assume-success", to="tools/call")
-def a_no_is_a_yes(reply: Message, request: Message) -> list[Message] | None:
+def decline_is_treated_as_accept(reply: Message, request: Message) -> list[Message] | None:
     is_done = result_of(reply).get("resultType") == "complete"
     return answer(request, DONE) if is_done and is_call_of(request, "greet") else None
 
 
 @on_request("elicit.validate-response", "sampling.validate")
-def whatever_comes_is_used(request: Message) -> list[Message] | None:
+def invalid_content_is_used(request: Message) -> list[Message] | None:
     given = answers_in(request)
     if "dovetail-check-misfit" not in given or not isinstance(json.loads(given), dict):
         return None

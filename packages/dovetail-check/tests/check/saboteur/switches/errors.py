@@ -14,7 +14,7 @@ def no_message(reply: Message, request: Message) -> None:
 
 
 @on_reply("base.error.code-integer", to="dovetail-check/unknown")
-def a_word_for_a_code(reply: Message, request: Message) -> None:
+def a_string_as_code(reply: Message, request: Message) -> None:
     reply["error"]["code"] = "METHOD_NOT_FOUND"
 
 

@@ -16,7 +16,7 @@ from tests.check.saboteur.switch import (
 )
 
 LISTEN = "subscriptions/listen"
-# A tool of the healthy server writes log messages where they are asked for.
+# A tool of the healthy server sends log messages if the request asks for them.
 for id in ("http2.sse.related-only", "http2.sse.no-requests", "patterns.no-server-requests"):
     tuned(id, probes=("log-levels",))
 for id in ("http2.sse.accel-buffering", "http2.sse.no-request-notifs-on-listen"):
@@ -30,13 +30,13 @@ for id in ("http2.sse.accel-buffering", "http2.sse.no-request-notifs-on-listen")
     "http2.legacy.ignore-last-event-id",
 )
 def modern_clients_only(request: HttpRequest) -> HttpResponse | None:
-    # The healthy server refuses GET and DELETE without a session with 400, which is the fault.
+    # The healthy server answers GET and DELETE without a session with 400, not 405.
     is_legacy = request.message.get("method") == "initialize"
     return refuse(request, 400, -32022) if is_legacy else None
 
 
 @on_http("http2.version-header.absent-reject")
-def no_version_is_any_version(request: HttpRequest) -> HttpResponse | None:
+def missing_version_is_accepted(request: HttpRequest) -> HttpResponse | None:
     is_named = "mcp-protocol-version" in request.headers
     return None if is_named or request.verb != "POST" else serve(request)
 
@@ -52,19 +52,19 @@ def no_such_event(request: HttpRequest) -> HttpResponse | None:
 
 
 @on_reply("http2.sse.no-requests", "patterns.no-server-requests", to="tools/call")
-def a_question_on_the_stream(reply: Message, request: Message) -> list[Message] | None:
+def a_request_on_the_stream(reply: Message, request: Message) -> list[Message] | None:
     if reply.get("method") != "notifications/message":
         return None
     return [{"jsonrpc": "2.0", "id": "q", "method": "roots/list"}]
 
 
 @on_response("http2.sse.accel-buffering")
-def nothing_said_of_buffers(response: HttpResponse, request: HttpRequest) -> None:
+def no_accel_buffering_header(response: HttpResponse, request: HttpRequest) -> None:
     response.headers.pop("x-accel-buffering", None)
 
 
 @on_response("http2.sse.no-request-notifs-on-listen")
-def a_log_message_among_the_changes(response: HttpResponse, request: HttpRequest) -> None:
+def a_log_message_on_a_subscription(response: HttpResponse, request: HttpRequest) -> None:
     if request.message.get("method") == LISTEN:
         params = {"level": "info", "data": "hello"}
         message = {"jsonrpc": "2.0", "method": "notifications/message", "params": params}
@@ -72,7 +72,7 @@ def a_log_message_among_the_changes(response: HttpResponse, request: HttpRequest
 
 
 @on_response("http2.cancel.silence")
-def news_for_those_who_left(response: HttpResponse, request: HttpRequest) -> None:
+def a_message_after_the_stream_was_closed(response: HttpResponse, request: HttpRequest) -> None:
     if request.message.get("method") == LISTEN and request.message["id"] != CLOSED_ID:
         meta = {"io.modelcontextprotocol/subscriptionId": CLOSED_ID}
         method = "notifications/tools/list_changed"

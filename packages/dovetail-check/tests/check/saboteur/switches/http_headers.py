@@ -31,7 +31,7 @@ def _calls(request: HttpRequest, name: str) -> bool:
 
 Condition = Callable[[HttpRequest], bool]
 
-# Served although it must be refused.
+# Accepted, although it must be rejected.
 SERVED: dict[str, Condition] = {
     "http2.header.method-missing": lambda r: _is_wrong_method(r) and "mcp-method" not in r.headers,
     "http2.header.method-mismatch": lambda r: (
@@ -50,7 +50,7 @@ SERVED: dict[str, Condition] = {
     ),
 }
 
-# Refused although it must be served.
+# Rejected, although it must be accepted.
 REFUSED: dict[str, Condition] = {
     "http2.header.name-base64": lambda r: r.headers.get("mcp-name", "").startswith("=?base64?"),
     "http2.param.null-not-expected": lambda r: (

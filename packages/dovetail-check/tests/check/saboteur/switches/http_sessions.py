@@ -9,7 +9,7 @@ NUMBERS = count(1)
 
 
 @on_response("http.session.ascii")
-def a_blank_in_the_id(response: HttpResponse, request: HttpRequest) -> None:
+def a_space_in_the_id(response: HttpResponse, request: HttpRequest) -> None:
     if "mcp-session-id" in response.headers:
         response.headers["mcp-session-id"] = "session \xe9t\xe9"
 
@@ -27,19 +27,19 @@ def not_found_without_a_session(response: HttpResponse, request: HttpRequest) ->
 
 
 @on_response("http.session.ended-404")
-def a_bad_request_after_the_end(response: HttpResponse, request: HttpRequest) -> None:
+def ended_session_gets_400(response: HttpResponse, request: HttpRequest) -> None:
     if response.status == 404:
         response.status = 400
 
 
 @on_http("http.version-header.default")
-def a_version_is_wanted(request: HttpRequest) -> HttpResponse | None:
+def missing_version_is_rejected(request: HttpRequest) -> HttpResponse | None:
     is_opening = request.message.get("method") == "initialize"
     is_named = "mcp-protocol-version" in request.headers
     return None if is_opening or is_named else refuse(request, 400, -32600)
 
 
 @on_response("http.version-header.invalid-400")
-def no_matter_which_version(response: HttpResponse, request: HttpRequest) -> None:
+def every_version_is_accepted(response: HttpResponse, request: HttpRequest) -> None:
     if response.status == 400:
         response.status = 200

@@ -13,7 +13,7 @@ from tests.check.saboteur.switch import (
     tuned,
 )
 
-# A tool of the healthy server writes log messages, so its answer is a stream.
+# A tool of the healthy server sends log messages, so its response is a stream.
 CALLS = ("tool-calls",)
 for id in (
     "http.sse.wire-format",
@@ -53,7 +53,7 @@ def no_answer(event: SseEvent, request: HttpRequest) -> list[SseEvent]:
 
 
 @on_event("http.sse.response")
-def no_answer_and_no_way_back(event: SseEvent, request: HttpRequest) -> list[SseEvent]:
+def no_response_and_no_retry(event: SseEvent, request: HttpRequest) -> list[SseEvent]:
     return [] if "result" in _message(event) else [event._replace(id=None)]
 
 
@@ -63,7 +63,7 @@ def no_end(response: HttpResponse, request: HttpRequest) -> None:
 
 
 @on_reply("http.sse.related-only", "http2.sse.related-only", to="tools/call")
-def progress_of_somebody_else(reply: Message, request: Message) -> list[Message] | None:
+def progress_of_another_request(reply: Message, request: Message) -> list[Message] | None:
     if reply.get("method") != "notifications/message":
         return None
     params = {"progressToken": "somebody else's", "progress": 1}

@@ -14,8 +14,8 @@ for row in ("echo", "counter-offer", "latest"):
 
 
 @on_request("lifecycle.init.first")
-def end_if_there_was_no_opening(request: Message) -> None:
-    # Each line counts from one, and a line that was opened begins with initialize.
+def exit_before_initialize(request: Message) -> None:
+    # Ids start at 1 on each connection, and an opened connection starts with initialize.
     if request.get("method") == "tools/list" and request.get("id") == 1:
         os._exit(3)
 
@@ -40,14 +40,14 @@ def offer_of(request: Message) -> str:
 
 
 @on_reply("lifecycle.version.echo", to="initialize")
-def turn_down_what_is_spoken(reply: Message, request: Message) -> None:
+def reject_a_supported_version(reply: Message, request: Message) -> None:
     answers = {"2025-06-18": "2025-11-25", "1999-01-01": "2025-06-18"}
     if offer_of(request) in answers:
         reply["result"]["protocolVersion"] = answers[offer_of(request)]
 
 
 @on_reply("lifecycle.version.counter-offer", to="initialize")
-def agree_to_anything(reply: Message, request: Message) -> None:
+def accept_every_version(reply: Message, request: Message) -> None:
     reply["result"]["protocolVersion"] = offer_of(request)
 
 
@@ -58,7 +58,7 @@ def counter_with_the_oldest(reply: Message, request: Message) -> None:
 
 
 @on_request("lifecycle.errors.prepared")
-def end_of_a_strange_offer(request: Message) -> None:
+def exit_after_an_unknown_version(request: Message) -> None:
     if request.get("method") == "initialize" and offer_of(request) == "2099-01-01":
         os._exit(3)
 

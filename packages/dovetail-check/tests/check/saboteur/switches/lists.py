@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.check.saboteur.spoiling import refuse, result_of
+from tests.check.saboteur.messages import refuse, result_of
 from tests.check.saboteur.switch import Message, on_reply, on_request, tuned
 
 
@@ -36,7 +36,7 @@ def prompts_are_not_listed(request: Message) -> list[Message] | None:
     return refuse(request, -32601) if request.get("method") == "prompts/list" else None
 
 
-# Over stdio each connection is a process. One that was not asked to discover is not the first.
+# Over stdio each connection is a process. Only the first one gets server/discover.
 _is_first: list[bool] = []
 _PER_CONNECTION = tuple(
     f"{kind}.list-not-per-connection" for kind in ("tools", "resources", "prompts")
@@ -45,31 +45,31 @@ tuned(*_PER_CONNECTION, "tools.list-order", transport="stdio")
 
 
 @on_request(*_PER_CONNECTION, "tools.list-order")
-def see_how_it_begins(request: Message) -> None:
+def remember_the_first_request(request: Message) -> None:
     _is_first.append(request.get("method") == "server/discover")
 
 
-def spoil_list(reply: Message, request: Message, kind: str) -> list[Any]:
-    """The list, where it is to be spoiled: the beginning of one on another connection."""
+def change_list(reply: Message, request: Message, kind: str) -> list[Any]:
+    """The first page of a list on another connection, to change in place; otherwise []."""
     is_beginning = "cursor" not in request.get("params", {})
     return [] if _is_first[0] or not is_beginning else result_of(reply)[kind]
 
 
 @on_reply("tools.list-not-per-connection", to="tools/list")
 def another_connection_has_fewer_tools(reply: Message, request: Message) -> None:
-    del spoil_list(reply, request, "tools")[:1]
+    del change_list(reply, request, "tools")[:1]
 
 
 @on_reply("resources.list-not-per-connection", to="resources/list")
 def another_connection_has_fewer_resources(reply: Message, request: Message) -> None:
-    del spoil_list(reply, request, "resources")[:1]
+    del change_list(reply, request, "resources")[:1]
 
 
 @on_reply("prompts.list-not-per-connection", to="prompts/list")
 def another_connection_has_fewer_prompts(reply: Message, request: Message) -> None:
-    del spoil_list(reply, request, "prompts")[:1]
+    del change_list(reply, request, "prompts")[:1]
 
 
 @on_reply("tools.list-order", to="tools/list")
 def tools_are_shuffled(reply: Message, request: Message) -> None:
-    spoil_list(reply, request, "tools").reverse()
+    change_list(reply, request, "tools").reverse()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.check.saboteur.spoiling import answer, refuse, result_of
+from tests.check.saboteur.messages import answer, refuse, result_of
 from tests.check.saboteur.switch import Message, on_reply, on_request, tuned
 
 LOG = "notifications/message"
@@ -17,7 +17,7 @@ def logging_is_not_declared(reply: Message, request: Message) -> None:
     result_of(reply).get("capabilities", {}).pop("logging", None)
 
 
-# Over HTTP a lone answer has no stream for messages.
+# Over HTTP a plain JSON response has no stream for log messages.
 tuned(
     "logging.capability",
     "logging2.opt-in",
@@ -30,7 +30,7 @@ tuned(
 
 
 @on_reply("logging.capability", "logging2.opt-in", "logging.min-level", to="tools/call")
-def tools_log_whatever_they_like(reply: Message, request: Message) -> list[Message] | None:
+def tools_log_without_declaration(reply: Message, request: Message) -> list[Message] | None:
     return [message("debug"), reply] if "result" in reply else None
 
 
@@ -58,7 +58,7 @@ def setting_a_level_has_a_result(reply: Message, request: Message) -> None:
 
 
 @on_reply("logging.invalid-level-32602", to="logging/setLevel")
-def any_level_will_do(reply: Message, request: Message) -> list[Message] | None:
+def every_level_is_accepted(reply: Message, request: Message) -> list[Message] | None:
     return answer(request, {}) if "error" in reply else None
 
 
@@ -75,7 +75,7 @@ def messages_come_on_the_stream_of_changes(
 
 
 @on_reply("logging2.setlevel-removed", to="logging/setLevel")
-def set_level_lives_on(reply: Message, request: Message) -> list[Message]:
+def set_level_still_works(reply: Message, request: Message) -> list[Message]:
     return answer(request, {})
 
 

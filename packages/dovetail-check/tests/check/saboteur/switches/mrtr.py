@@ -10,7 +10,7 @@ from tests.check.saboteur.asking import (
     declared_by,
     is_call_of,
 )
-from tests.check.saboteur.spoiling import answer, refuse, result_of
+from tests.check.saboteur.messages import answer, refuse, result_of
 from tests.check.saboteur.switch import Message, on_reply, on_request
 
 
@@ -29,7 +29,7 @@ def a_list_needs_input(reply: Message, request: Message) -> list[Message]:
 
 
 @on_reply("mrtr.has-content", to="tools/call")
-def nothing_is_said_to_be_required(reply: Message, request: Message) -> None:
+def input_required_without_content(reply: Message, request: Message) -> None:
     if is_asking(reply):
         result_of(reply).pop("inputRequests")
         result_of(reply).pop("requestState")
@@ -50,25 +50,25 @@ def a_ping_is_required(reply: Message, request: Message) -> None:
 
 
 @on_reply("mrtr.respects-capabilities", "elicit.capability", to="tools/call")
-def who_declared_nothing_is_asked(reply: Message, request: Message) -> list[Message] | None:
+def undeclared_input_is_requested(reply: Message, request: Message) -> list[Message] | None:
     return None if declared_by(request) else asks(request, name=NAME_FORM)
 
 
 @on_request("mrtr.state-untrusted")
-def long_states_are_too_much(request: Message) -> bytes | None:
+def long_states_get_no_response(request: Message) -> bytes | None:
     params = request.get("params")
     state = params.get("requestState", "") if isinstance(params, dict) else ""
     return b"" if len(state) > 100_000 else None
 
 
 @on_reply("mrtr.state-integrity", to="tools/call")
-def any_state_will_do(reply: Message, request: Message) -> list[Message] | None:
+def every_state_is_accepted(reply: Message, request: Message) -> list[Message] | None:
     is_refused = "error" in reply and "requestState" in request["params"]
     return answer(request, DONE) if is_refused else None
 
 
 @on_reply("mrtr.state-request-bound", to="tools/call")
-def the_state_of_another_tool_will_do(reply: Message, request: Message) -> list[Message] | None:
+def state_of_another_tool_is_accepted(reply: Message, request: Message) -> list[Message] | None:
     given = answers_in(request)
     keys = json.loads(given) if given.startswith("{") else {}
     is_elsewhere = is_call_of(request, "consult") and {"name", "page"} <= keys.keys()
@@ -79,33 +79,33 @@ _abandoned: list[Message] = []
 
 
 @on_reply("mrtr.no-assume-retry", to="tools/call")
-def somebody_is_waited_for(reply: Message, request: Message) -> None:
+def wait_for_a_retry(reply: Message, request: Message) -> None:
     if is_asking(reply):
         _abandoned.append(request)
 
 
 @on_request("mrtr.no-assume-retry")
-def nothing_is_answered_meanwhile(request: Message) -> bytes | None:
+def nothing_is_answered_while_waiting(request: Message) -> bytes | None:
     return b"" if _abandoned and request.get("method") == "server/discover" else None
 
 
 @on_reply("mrtr.validate-responses", to="tools/call")
-def anything_is_an_answer(reply: Message, request: Message) -> list[Message] | None:
+def every_answer_is_accepted(reply: Message, request: Message) -> list[Message] | None:
     return answer(request, DONE) if "dovetail-check-misfit" in answers_in(request) else None
 
 
 @on_reply("mrtr.protocol-errors", to="tools/call")
-def the_tool_says_what_is_malformed(reply: Message, request: Message) -> list[Message] | None:
+def malformed_answers_get_a_tool_error(reply: Message, request: Message) -> list[Message] | None:
     if "error" in reply and "dovetail-check-misfit" in answers_in(request):
         return answer(request, {**DONE, "isError": True})
     return None
 
 
 @on_request("mrtr.ignore-extra")
-def no_answer_is_too_many(request: Message) -> list[Message] | None:
+def extra_answers_get_an_error(request: Message) -> list[Message] | None:
     return refuse(request, -32602) if "dovetail-check-extra" in answers_in(request) else None
 
 
 @on_request("mrtr.missing-reasks")
-def no_answer_is_missing(request: Message) -> list[Message] | None:
+def missing_answers_get_an_error(request: Message) -> list[Message] | None:
     return refuse(request, -32602) if answers_in(request) == "{}" else None

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dovetail.wire.framing import SseEvent
 from tests.check.saboteur.switch import HttpRequest, HttpResponse, on_event, on_http, tuned
 
-# Whoever serves it is told.
+# Every server with HTTP+SSE gets a note.
 tuned("http2.deprecated.http-sse", transport="sse", revision="2024-11-05")
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from tests.check.saboteur.spoiling import refuse, result_of
+from tests.check.saboteur.messages import refuse, result_of
 from tests.check.saboteur.switch import Message, on_reply, on_request
 
 _turn = count()
@@ -13,7 +13,7 @@ def is_invalid(request: Message) -> bool:
 
 
 @on_reply("pagination.walk", to="tools/list")
-def the_last_page_leads_back(reply: Message, request: Message) -> None:
+def the_last_page_has_the_first_cursor(reply: Message, request: Message) -> None:
     cursor = request["params"].get("cursor")
     if cursor is not None:
         result_of(reply)["nextCursor"] = cursor
@@ -26,13 +26,13 @@ def pages_share_a_tool(reply: Message, request: Message) -> None:
 
 
 @on_reply("pagination.stable", to="tools/list")
-def a_cursor_leads_elsewhere_each_time(reply: Message, request: Message) -> None:
+def a_cursor_returns_different_pages(reply: Message, request: Message) -> None:
     if "cursor" in request["params"] and "tools" in result_of(reply):
         result_of(reply)["tools"][0]["name"] = f"tool{next(_turn)}"
 
 
 @on_request("pagination.invalid-graceful")
-def an_invalid_cursor_is_an_accident(request: Message) -> list[Message] | None:
+def an_invalid_cursor_gets_an_internal_error(request: Message) -> list[Message] | None:
     return refuse(request, -32603) if is_invalid(request) else None
 
 

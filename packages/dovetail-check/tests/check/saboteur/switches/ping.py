@@ -12,7 +12,7 @@ def members_in_the_result_of_ping(reply: Message, request: Message) -> None:
 
 
 @on_reply("ping.removed", to="ping")
-def ping_lives_on(reply: Message, request: Message) -> list[Message]:
+def ping_still_works(reply: Message, request: Message) -> list[Message]:
     return [{"jsonrpc": "2.0", "id": request["id"], "result": {"resultType": "complete"}}]
 
 

@@ -38,7 +38,7 @@ def has_token(request: Message) -> bool:
 
 
 @on_reply("progress.stop", to="tools/call")
-def go_on_after_the_answer(reply: Message, request: Message) -> list[Message] | None:
+def progress_after_the_response(reply: Message, request: Message) -> list[Message] | None:
     return [reply, tell(request, 100)] if "result" in reply and has_token(request) else None
 
 

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.check.saboteur.spoiling import answer, first, refuse, result_of
+from tests.check.saboteur.messages import answer, first, refuse, result_of
 from tests.check.saboteur.switch import Message, on_reply
 
 DONE: dict[str, Any] = {"messages": [{"role": "user", "content": {"type": "text", "text": "done"}}]}
 
 
 def content(reply: Message, kind: str) -> dict[str, Any]:
-    """The content of one kind, or something to write to where there is none."""
+    """The content of one type, or an empty dict if there is none."""
     for message in result_of(reply).get("messages", []):
         block: dict[str, Any] = message["content"]
         if block["type"] == kind:
@@ -53,10 +53,10 @@ def an_embedded_resource_is_empty(reply: Message, request: Message) -> None:
 
 
 @on_reply("prompts.get.unknown-32602", "prompts.get.missing-args-32602", to="prompts/get")
-def refusals_have_another_code(reply: Message, request: Message) -> list[Message] | None:
+def rejections_have_another_code(reply: Message, request: Message) -> list[Message] | None:
     return refuse(request, -32000) if "error" in reply else None
 
 
 @on_reply("prompts.validate-args", to="prompts/get")
-def any_arguments_will_do(reply: Message, request: Message) -> list[Message] | None:
+def every_argument_is_accepted(reply: Message, request: Message) -> list[Message] | None:
     return answer(request, DONE) if "error" in reply else None

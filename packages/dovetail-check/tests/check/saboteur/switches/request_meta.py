@@ -28,7 +28,7 @@ def another_status(response: HttpResponse, request: HttpRequest) -> None:
 
 
 @on_request("base.reqmeta.no-undeclared-capability")
-def ask_nevertheless(request: Message) -> list[Message] | None:
+def request_undeclared_input(request: Message) -> list[Message] | None:
     if request.get("method") != "tools/call":
         return None
     asked = {"method": "roots/list"}
@@ -67,13 +67,13 @@ def another_type(reply: Message, request: Message) -> None:
 
 @on_request("base.stateless.no-prior-context")
 def discover_first(request: Message) -> list[Message] | None:
-    # Each line counts from one, and the main line begins with server/discover.
+    # Ids start at 1 on each connection, and the main connection starts with server/discover.
     is_cold = request.get("method") == "tools/list" and request.get("id") == 1
     return refuse(request) if is_cold else None
 
 
 @on_request("base.stateless.no-affinity")
-def cursors_of_this_line_only(request: Message) -> list[Message] | None:
+def cursors_of_this_connection_only(request: Message) -> list[Message] | None:
     is_cold = request.get("id") == 2 and "cursor" in request.get("params", {})
     return refuse(request) if is_cold else None
 
@@ -88,6 +88,6 @@ def one_client_only(request: Message) -> list[Message] | None:
 
 
 @on_reply("base.reqmeta.clientinfo-no-behaviour", to="tools/list")
-def less_for_others(reply: Message, request: Message) -> None:
+def fewer_items_for_other_clients(reply: Message, request: Message) -> None:
     if client_of(request) == "dovetail-check-other":
         reply["result"]["tools"] = []

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.check.saboteur.spoiling import answer, first, refuse, result_of
+from tests.check.saboteur.messages import answer, first, refuse, result_of
 from tests.check.saboteur.switch import Message, on_reply, on_request, tuned
 
 CONTENTS = [{"uri": "note://sabotage", "text": "something"}]
@@ -17,7 +17,7 @@ def a_resource_has_no_name(reply: Message, request: Message) -> None:
 
 
 @on_reply("resources.template.shape", to="resources/templates/list")
-def a_template_has_half_a_brace(reply: Message, request: Message) -> None:
+def a_template_has_an_unclosed_brace(reply: Message, request: Message) -> None:
     first(reply, "resourceTemplates")["uriTemplate"] = "note://{id"
 
 
@@ -27,7 +27,7 @@ def a_uri_has_a_space(reply: Message, request: Message) -> None:
 
 
 @on_reply("resources.uri.https-fetchable", "resources.uri.prefer-other", to="resources/list")
-def a_resource_is_on_the_web(reply: Message, request: Message) -> None:
+def a_resource_has_an_https_uri(reply: Message, request: Message) -> None:
     first(reply, "resources")["uri"] = "https://example.com/note"
 
 
@@ -63,14 +63,14 @@ def missing_resources_are_empty(request: Message) -> list[Message] | None:
 
 
 @on_request("resources.security.validate-uri")
-def anything_can_be_read(request: Message) -> list[Message] | None:
+def every_uri_can_be_read(request: Message) -> list[Message] | None:
     if is_read_of(request, "dovetail check"):
         return answer(request, {"contents": CONTENTS})
     return None
 
 
 @on_request("resources.security.traversal")
-def dots_lead_out(request: Message) -> list[Message] | None:
+def path_traversal_works(request: Message) -> list[Message] | None:
     if is_read_of(request, "../", "%2e%2e"):
         return answer(request, {"contents": CONTENTS})
     return None
@@ -86,7 +86,7 @@ def subscriptions_are_not_declared(reply: Message, request: Message) -> None:
     result_of(reply).get("capabilities", {}).get("resources", {}).pop("subscribe", None)
 
 
-# What the server sends behind an answer is part of the same stream on stdio only.
+# Only over stdio can the server send a message after the response on the same connection.
 tuned("resources.updated-only-subscribed", transport="stdio", revision="2025-11-25")
 
 

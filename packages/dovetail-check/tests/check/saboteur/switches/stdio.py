@@ -24,7 +24,7 @@ def another_encoding(reply: Message, request: Message) -> None:
 
 
 @on_reply("stdio.no-server-requests", to="tools/list")
-def a_question_on_stdout(reply: Message, request: Message) -> list[Message]:
+def a_request_on_stdout(reply: Message, request: Message) -> list[Message]:
     return [{"jsonrpc": "2.0", "id": "q", "method": "roots/list"}, reply]
 
 
@@ -36,6 +36,6 @@ def an_answer_after_the_cancellation(request: Message) -> list[Message] | None:
 
 
 @on_stop("lifecycle.shutdown.stdin-eof")
-def staying_on() -> bytes:
+def keep_running_after_stdin_is_closed() -> bytes:
     time.sleep(60)
     return b""

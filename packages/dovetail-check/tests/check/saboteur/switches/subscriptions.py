@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from tests.check.saboteur.spoiling import answer, refuse
+from tests.check.saboteur.messages import answer, refuse
 from tests.check.saboteur.switch import (
     HttpRequest,
     HttpResponse,
@@ -39,18 +39,18 @@ def the_id_is_a_text(reply: Message, request: Message) -> None:
 
 
 @on_reply("subs.only-requested", to=LISTEN)
-def everybody_hears_of_everything(reply: Message, request: Message) -> list[Message]:
+def unrequested_notifications_are_sent(reply: Message, request: Message) -> list[Message]:
     return [reply, changed(request)]
 
 
 @on_request("subs.concurrent")
-def one_subscription_is_enough(request: Message) -> list[Message] | None:
+def second_subscription_is_rejected(request: Message) -> list[Message] | None:
     is_second = request.get("method") == LISTEN and isinstance(request["id"], str)
     return refuse(request, -32603) if is_second else None
 
 
 @on_http("subs.graceful-result")
-def a_stream_just_ends(request: HttpRequest) -> HttpResponse | None:
+def a_stream_ends_without_result(request: HttpRequest) -> HttpResponse | None:
     if request.message.get("method") != LISTEN:
         return None
     acknowledged = changed(request.message)
@@ -61,5 +61,5 @@ def a_stream_just_ends(request: HttpRequest) -> HttpResponse | None:
 
 
 @on_request("subs.removed-subscribe")
-def the_old_way_is_open(request: Message) -> list[Message] | None:
+def legacy_subscribe_still_works(request: Message) -> list[Message] | None:
     return answer(request, {}) if request.get("method") == "resources/subscribe" else None

@@ -17,17 +17,17 @@ from tests.check.saboteur.switch import (
 
 RELATED = "io.modelcontextprotocol/related-task"
 CALL, GET, RESULT, CANCEL = "tools/call", "tasks/get", "tasks/result", "tasks/cancel"
-# Ids of tasks that a switch has met before.
+# Ids of tasks that each switch has seen.
 _met: dict[str, set[str]] = {}
 _counter = count(1)
 
 tuned("tasks.tool.no-request-capability", probes=("ping",))
-# A notice comes where the client listens; that is any line of stdout.
+# Over stdio the client receives notifications at any time.
 tuned("tasks.notify-no-related-meta", transport="stdio")
 
 
-def meet(switch: str, id: Any) -> bool:
-    """Whether a switch meets a task for the first time."""
+def is_first_time(switch: str, id: Any) -> bool:
+    """Whether a switch sees a task for the first time."""
     known = _met.setdefault(switch, set())
     is_new = str(id) not in known
     known.add(str(id))
@@ -35,7 +35,7 @@ def meet(switch: str, id: Any) -> bool:
 
 
 def shown_in(reply: Message) -> Message:
-    """The task that a reply shows, or something that stands for none."""
+    """The task in a reply, or an empty dict if there is none."""
     result = reply.get("result", {})
     task = result.get("task", result)
     return task if "taskId" in task else {}
@@ -67,7 +67,7 @@ def calls_are_not_declared(reply: Message, request: Message) -> None:
 
 
 @on_request("tasks.tool.required-32601")
-def a_task_tool_runs_plainly(request: Message) -> list[Message] | None:
+def a_task_tool_accepts_plain_calls(request: Message) -> list[Message] | None:
     params = request.get("params", {})
     if request.get("method") == CALL and params["name"] == "survey" and "task" not in params:
         return answer(request, {"content": [{"type": "text", "text": "surveyed"}]})
@@ -98,52 +98,54 @@ def the_id_is_the_clients(reply: Message, request: Message) -> None:
 
 
 @on_reply("tasks.id.unique", to=CALL)
-def all_ids_are_one(reply: Message, request: Message) -> None:
+def all_ids_are_equal(reply: Message, request: Message) -> None:
     if task := shown_in(reply):
         task["taskId"] = "the-task"
 
 
 @on_reply("tasks.id.entropy", to=CALL)
-def ids_are_counted(reply: Message, request: Message) -> None:
+def ids_are_sequential(reply: Message, request: Message) -> None:
     if task := shown_in(reply):
         task["taskId"] = f"task-{next(_counter)}"
 
 
 @on_reply("tasks.starts-working", to=CALL)
-def tasks_begin_in_a_queue(reply: Message, request: Message) -> None:
+def tasks_begin_as_queued(reply: Message, request: Message) -> None:
     if task := shown_in(reply):
         task["status"] = "queued"
 
 
 @on_reply("tasks.transitions", to=GET)
-def tasks_end_before_they_work(reply: Message, request: Message) -> None:
+def tasks_begin_as_completed(reply: Message, request: Message) -> None:
     task = shown_in(reply)
-    if task and meet("tasks.transitions", task["taskId"]):
+    if task and is_first_time("tasks.transitions", task["taskId"]):
         task["status"] = "completed"
     elif task:
         task["status"] = "working"
 
 
 @on_reply("tasks.terminal-final", to=GET)
-def tasks_end_twice(reply: Message, request: Message) -> None:
+def terminal_status_changes(reply: Message, request: Message) -> None:
     task = shown_in(reply)
-    if task.get("status") == "completed" and not meet("tasks.terminal-final", task["taskId"]):
+    if task.get("status") == "completed" and not is_first_time(
+        "tasks.terminal-final", task["taskId"]
+    ):
         task["status"] = "failed"
 
 
 @on_reply("tasks.created-at", to=GET)
-def a_beginning_in_seconds(reply: Message, request: Message) -> None:
+def created_at_is_a_number(reply: Message, request: Message) -> None:
     if task := shown_in(reply):
         task["createdAt"] = 1_764_000_000
 
 
 @on_reply("tasks.updated-at", to=GET)
-def a_change_at_no_time(reply: Message, request: Message) -> None:
+def last_updated_at_is_missing(reply: Message, request: Message) -> None:
     shown_in(reply).pop("lastUpdatedAt", None)
 
 
 @on_reply("tasks.ttl-reported", to=GET)
-def a_task_is_kept_for_no_time_known(reply: Message, request: Message) -> None:
+def ttl_is_missing(reply: Message, request: Message) -> None:
     shown_in(reply).pop("ttl", None)
 
 
@@ -157,15 +159,15 @@ def a_task_is_not_nested(reply: Message, request: Message) -> list[Message] | No
 
 
 @on_reply("tasks.create-fast", to=CALL)
-def a_task_is_waited_for(reply: Message, request: Message) -> None:
+def creation_blocks(reply: Message, request: Message) -> None:
     if request["params"]["name"] == "survey" and shown_in(reply):
-        # The server is to be slow here: that is the fault.
+        # The delay is the violation.
         time.sleep(1.2)
 
 
 @on_request("tasks.result-blocks")
-def a_result_is_not_waited_for(request: Message) -> list[Message] | None:
-    if request.get("method") == RESULT and meet("tasks.result-blocks", task_id(request)):
+def tasks_result_does_not_block(request: Message) -> list[Message] | None:
+    if request.get("method") == RESULT and is_first_time("tasks.result-blocks", task_id(request)):
         return refuse(request, -32602, "not ready")
     return None
 
@@ -196,19 +198,19 @@ def a_result_without_its_task(reply: Message, request: Message) -> None:
 
 
 @on_reply("tasks.get-no-related-meta", to=GET)
-def a_task_that_names_itself(reply: Message, request: Message) -> None:
+def task_result_has_related_task(reply: Message, request: Message) -> None:
     if task := shown_in(reply):
         task["_meta"] = {RELATED: {"taskId": task["taskId"]}}
 
 
 @on_reply("tasks.notify-no-related-meta")
-def a_notice_that_names_its_task_twice(reply: Message, request: Message) -> None:
+def notification_has_related_task(reply: Message, request: Message) -> None:
     if reply.get("method") == "notifications/tasks/status":
         reply["params"]["_meta"] = {RELATED: {"taskId": reply["params"]["taskId"]}}
 
 
 @on_request("tasks.ignore-related-meta")
-def the_metadata_says_which_task(request: Message) -> list[Message] | None:
+def meta_decides_which_task(request: Message) -> list[Message] | None:
     params = request.get("params", {})
     related = params.get("_meta", {}).get(RELATED, {}).get("taskId")
     if request.get("method") == GET and related == NO_SUCH_TASK:
@@ -217,23 +219,23 @@ def the_metadata_says_which_task(request: Message) -> list[Message] | None:
 
 
 @on_reply("tasks.related-meta-on-requests")
-def a_question_without_its_task(reply: Message, request: Message) -> None:
+def a_request_without_its_task(reply: Message, request: Message) -> None:
     if reply.get("method") == "elicitation/create":
         reply["params"].pop("_meta", None)
 
 
 @on_reply("tasks.input-required-state", to=GET)
-def a_task_that_asks_seems_to_work(reply: Message, request: Message) -> None:
+def waiting_task_has_status_working(reply: Message, request: Message) -> None:
     task = shown_in(reply)
     if task.get("status") == "input_required":
         task["status"] = "working"
 
 
 @on_reply("tasks.leave-input-required", to=GET)
-def a_task_asks_forever(reply: Message, request: Message) -> None:
+def answered_task_stays_input_required(reply: Message, request: Message) -> None:
     task = shown_in(reply)
     if task.get("status") == "input_required":
-        meet("tasks.leave-input-required", task["taskId"])
+        is_first_time("tasks.leave-input-required", task["taskId"])
     elif task.get("taskId") in _met.get("tasks.leave-input-required", ()):
         task["status"] = "input_required"
 
@@ -242,20 +244,20 @@ def a_task_asks_forever(reply: Message, request: Message) -> None:
 
 
 @on_reply("tasks.unknown-id-32602", to=GET)
-def an_unknown_task_is_an_accident(reply: Message, request: Message) -> None:
+def an_unknown_task_gets_an_internal_error(reply: Message, request: Message) -> None:
     if "error" in reply:
         reply["error"]["code"] = -32603
 
 
 @on_response("tasks.get-no-sse")
-def a_look_becomes_a_stream(response: HttpResponse, request: HttpRequest) -> None:
+def tasks_get_is_a_stream(response: HttpResponse, request: HttpRequest) -> None:
     if request.message.get("method") == GET and not response.is_stream:
         response.headers["content-type"] = "text/event-stream"
         response.body = b"event: message\ndata: " + response.body + b"\n\n"
 
 
 @on_reply("tasks.cancel-terminal-32602", to=CANCEL)
-def what_has_ended_is_cancelled_again(reply: Message, request: Message) -> list[Message] | None:
+def ended_tasks_can_be_cancelled(reply: Message, request: Message) -> list[Message] | None:
     task = {
         "taskId": task_id(request),
         "status": "completed",
@@ -267,7 +269,7 @@ def what_has_ended_is_cancelled_again(reply: Message, request: Message) -> list[
 
 
 @on_reply("tasks.cancel-status", to=CANCEL)
-def a_cancelled_task_works_on(reply: Message, request: Message) -> None:
+def a_cancelled_task_stays_working(reply: Message, request: Message) -> None:
     if task := shown_in(reply):
         task["status"] = "working"
 
@@ -302,11 +304,11 @@ def pages_without_end(request: Message) -> list[Message] | None:
 @on_reply("tasks.list-not-anonymous", to=CALL)
 def tasks_are_remembered(reply: Message, request: Message) -> None:
     if task := shown_in(reply):
-        meet("tasks.list-not-anonymous", task["taskId"])
+        is_first_time("tasks.list-not-anonymous", task["taskId"])
 
 
 @on_request("tasks.list-not-anonymous")
-def everybody_sees_everything(request: Message) -> list[Message] | None:
+def all_clients_see_all_tasks(request: Message) -> list[Message] | None:
     if request.get("method") != "tasks/list":
         return None
     task = {

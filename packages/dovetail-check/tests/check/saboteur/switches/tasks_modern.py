@@ -5,7 +5,7 @@ from typing import Any
 
 from dovetail_check.task_traffic import NO_SUCH_TASK
 from tests.check.saboteur.switch import Message, on_reply, on_request
-from tests.check.saboteur.switches.tasks_legacy import answer, meet, refuse, shown_in
+from tests.check.saboteur.switches.tasks_legacy import answer, is_first_time, refuse, shown_in
 
 CALL, GET, UPDATE, CANCEL = "tools/call", "tasks/get", "tasks/update", "tasks/cancel"
 TASK = {
@@ -16,7 +16,7 @@ TASK = {
     "ttlMs": None,
 }
 _counter = count(1)
-# What tasks have asked, by their ids.
+# Input requests of tasks, by task id.
 _asked: dict[Any, Any] = {}
 
 
@@ -26,41 +26,41 @@ def _knows_tasks(request: Message) -> bool:
 
 
 @on_request("xtasks.opt-in")
-def everybody_gets_a_task(request: Message) -> list[Message] | None:
+def every_client_gets_a_task(request: Message) -> list[Message] | None:
     if request.get("method") == CALL and not _knows_tasks(request):
         return answer(request, {"resultType": "task", **TASK})
     return None
 
 
 @on_reply("xtasks.missing-capability-32021", to=CALL)
-def nothing_says_what_is_missing(reply: Message, request: Message) -> None:
+def missing_capability_is_not_named(reply: Message, request: Message) -> None:
     if reply.get("error", {}).get("code") == -32021:
         reply["error"]["data"] = {"requiredCapabilities": {}}
 
 
 @on_reply("xtasks.non-declaring", to=GET)
-def strangers_may_look(reply: Message, request: Message) -> list[Message] | None:
+def undeclared_clients_may_query(reply: Message, request: Message) -> list[Message] | None:
     shown = answer(request, {"resultType": "complete", **TASK})
     return None if _knows_tasks(request) else shown
 
 
 @on_request("xtasks.result-removed")
-def results_are_still_fetched(request: Message) -> list[Message] | None:
+def tasks_result_still_works(request: Message) -> list[Message] | None:
     is_old = request.get("method") == "tasks/result"
     return refuse(request, -32602, "no such task") if is_old else None
 
 
 @on_reply("xtasks.resulttype-task", to=GET)
-def a_look_is_called_a_task(reply: Message, request: Message) -> None:
+def tasks_get_has_result_type_task(reply: Message, request: Message) -> None:
     if "result" in reply:
         reply["result"]["resultType"] = "task"
 
 
 @on_request("xtasks.durable")
-def a_task_takes_a_while_to_be_found(request: Message) -> list[Message] | None:
+def a_new_task_is_unknown_at_first(request: Message) -> list[Message] | None:
     if request.get("method") != GET or not _knows_tasks(request):
         return None
-    is_first = meet("xtasks.durable", request["params"]["taskId"])
+    is_first = is_first_time("xtasks.durable", request["params"]["taskId"])
     return refuse(request, -32602, "no such task") if is_first else None
 
 
@@ -79,13 +79,13 @@ def a_tool_that_fails_fails_its_task(reply: Message, request: Message) -> None:
 
 
 @on_reply("xtasks.id-entropy", to=CALL)
-def ids_are_counted(reply: Message, request: Message) -> None:
+def ids_are_sequential(reply: Message, request: Message) -> None:
     if task := shown_in(reply):
         task["taskId"] = f"task-{next(_counter)}"
 
 
 @on_reply("xtasks.keys-unique", to=GET)
-def a_key_stands_for_another_question(reply: Message, request: Message) -> None:
+def a_key_is_reused(reply: Message, request: Message) -> None:
     task = shown_in(reply)
     if "inputRequests" in task:
         _asked[task["taskId"]] = task["inputRequests"]
@@ -96,13 +96,13 @@ def a_key_stands_for_another_question(reply: Message, request: Message) -> None:
 
 
 @on_reply("xtasks.update-ack", to=CANCEL)
-def a_cancellation_shows_its_task(reply: Message, request: Message) -> None:
+def tasks_cancel_returns_the_task(reply: Message, request: Message) -> None:
     if "result" in reply:
         reply["result"]["status"] = "cancelled"
 
 
 @on_reply("xtasks.unknown-id-get", to=GET)
-def an_unknown_task_is_an_accident(reply: Message, request: Message) -> None:
+def an_unknown_task_gets_an_internal_error(reply: Message, request: Message) -> None:
     if request["params"]["taskId"] == NO_SUCH_TASK and "error" in reply:
         reply["error"]["code"] = -32603
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.check.saboteur.spoiling import answer, first, refuse, result_of
+from tests.check.saboteur.messages import answer, first, refuse, result_of
 from tests.check.saboteur.switch import Message, on_reply, on_request
 
 DONE: dict[str, Any] = {"content": [{"type": "text", "text": "done"}]}
@@ -35,7 +35,7 @@ def tools_fail_with_an_internal_error(reply: Message, request: Message) -> list[
 
 
 @on_reply("tools.security.validate", to="tools/call")
-def wrong_arguments_are_taken(reply: Message, request: Message) -> list[Message] | None:
+def wrong_arguments_are_accepted(reply: Message, request: Message) -> list[Message] | None:
     return answer(request, DONE) if is_error(reply) else None
 
 
@@ -59,7 +59,7 @@ def an_image_is_not_base64(reply: Message, request: Message) -> None:
 
 
 @on_reply("tools.call.resource-link", to="tools/call")
-def a_link_is_no_uri(reply: Message, request: Message) -> None:
+def a_link_is_not_a_uri(reply: Message, request: Message) -> None:
     if first(reply, "content").get("type") == "resource_link":
         first(reply, "content")["uri"] = "first note"
 

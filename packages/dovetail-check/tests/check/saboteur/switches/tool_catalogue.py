@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.check.saboteur.spoiling import first, result_of
+from tests.check.saboteur.messages import first, result_of
 from tests.check.saboteur.switch import Message, on_reply
 
 
@@ -20,7 +20,7 @@ def an_input_schema_is_of_an_array(reply: Message, request: Message) -> None:
 
 
 @on_reply("tools.inputschema.no-params", to="tools/list")
-def a_tool_without_parameters_takes_any(reply: Message, request: Message) -> None:
+def a_tool_without_parameters_accepts_any(reply: Message, request: Message) -> None:
     first(reply, "tools")["inputSchema"] = {"type": "object"}
 
 

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.check.saboteur.spoiling import first
+from tests.check.saboteur.messages import first
 from tests.check.saboteur.switch import Message, on_reply
 
 
 def mark(reply: Message, *marked: dict[str, Any]) -> None:
-    """Give the first tool these properties."""
+    """Set these properties on the first tool."""
     properties = {f"sabotage{n}": schema for n, schema in enumerate(marked)}
     first(reply, "tools").get("inputSchema", {})["properties"] = properties
 
@@ -37,15 +37,15 @@ def two_headers_share_a_name(reply: Message, request: Message) -> None:
 
 
 @on_reply("tools.xheader.primitive", to="tools/list")
-def a_number_is_repeated(reply: Message, request: Message) -> None:
+def a_number_is_mirrored(reply: Message, request: Message) -> None:
     mark(reply, {"type": "number", "x-mcp-header": "Price"})
 
 
 @on_reply("tools.xheader.reachable", to="tools/list")
-def an_item_of_an_array_is_repeated(reply: Message, request: Message) -> None:
+def an_array_item_is_mirrored(reply: Message, request: Message) -> None:
     mark(reply, {"type": "array", "items": {"type": "string", "x-mcp-header": "Tag"}})
 
 
 @on_reply("tools.xheader.not-sensitive", to="tools/list")
-def a_password_is_repeated(reply: Message, request: Message) -> None:
+def a_password_is_mirrored(reply: Message, request: Message) -> None:
     mark(reply, {"type": "string", "x-mcp-header": "User-Password"})

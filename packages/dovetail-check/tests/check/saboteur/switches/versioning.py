@@ -22,13 +22,13 @@ def no_list(reply: Message, request: Message) -> None:
 
 
 @on_request("versioning.supported-honoured")
-def one_is_refused(request: Message) -> list[Message] | None:
+def one_version_is_rejected(request: Message) -> list[Message] | None:
     offer = request.get("params", {}).get("protocolVersion")
     return refuse(request, -32602) if offer == "2025-06-18" else None
 
 
 @on_reply("versioning.supported-honoured", to="server/discover")
-def but_it_is_listed(reply: Message, request: Message) -> None:
+def rejected_version_is_listed(reply: Message, request: Message) -> None:
     reply["result"]["supportedVersions"] = ["2026-07-28", "2025-06-18"]
 
 
@@ -55,7 +55,7 @@ def later_for_everybody(reply: Message, request: Message) -> None:
 
 
 @on_request("versioning.initialize-error-names-versions")
-def modern_only_and_silent_about_it(request: Message) -> list[Message] | None:
+def modern_only_without_naming_versions(request: Message) -> list[Message] | None:
     return refuse(request, -32601) if request.get("method") == "initialize" else None
 
 

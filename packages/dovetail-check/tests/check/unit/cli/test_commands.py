@@ -1,4 +1,4 @@
-"""The commands of the checker, as a user types them: what they print and how they end."""
+"""The commands of the checker: their output and exit codes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dovetail.cli.app import app
-from dovetail_check import pages
+from dovetail_check import registry
 from dovetail_check.cli import group
 from dovetail_check.probing import probes
+from tests.patience import CAP
 
 PEERS = Path(__file__).parents[5] / "dovetail/tests/peers"
 FILE = str(PEERS / "own_server.py")
-QUICK = ("--revision", "2025-11-25", "--only", "ping.empty-result")
-# Breaks one row of the inventory, over stdio.
-CROOKED = [
+ONE_RULE = ("--revision", "2025-11-25", "--only", "ping.empty-result")
+# Violates one requirement, over stdio.
+FAULTY = [
     sys.executable,
     str(PEERS / "crooked_server.py"),
 ]
@@ -43,10 +44,10 @@ def unwrap(text: str) -> str:
 
 
 def check(*words: str, command: list[str] | None = None) -> Result:
-    return dovetail("check", *QUICK, *words, command=command)
+    return dovetail("check", *ONE_RULE, *words, command=command)
 
 
-def test_the_checker_is_not_loaded_by_commands_that_do_not_judge() -> None:
+def test_other_commands_do_not_import_the_checker() -> None:
     code = "import sys, dovetail.cli.app; print(*[n for n in sys.modules if 'dovetail_check' in n])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
@@ -62,50 +63,50 @@ def test_every_command_of_the_checker_is_listed_and_found() -> None:
 # -- exit codes --------------------------------------------------------------------------------
 
 
-def test_a_clean_server_ends_with_zero() -> None:
+def test_a_clean_server_exits_with_zero() -> None:
     result = check(FILE)
     assert result.exit_code == 0, result.output
     assert "✓ 0 failed, 0 warnings" in result.stdout
     assert "MUST" in result.stdout
 
 
-def test_a_finding_ends_with_one_and_says_what_came() -> None:
-    result = check(command=CROOKED)
+def test_a_finding_exits_with_one_and_shows_the_messages() -> None:
+    result = check(command=FAULTY)
     assert result.exit_code == 1
     assert "FAIL  ping.empty-result  MUST, basic/utilities/ping" in result.stdout
     assert "the result of ping has members" in result.stdout
     assert "→ #" in result.stdout
-    assert check("--fail-on", "never", command=CROOKED).exit_code == 0
+    assert check("--fail-on", "never", command=FAULTY).exit_code == 0
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
-        ((), "nothing to check"),
+        ((), "no target: pass"),
         (("nothing.py",), "'nothing.py' is no URL and no FILE.py"),
-        (("--revision", "1999-01-01", FILE), "no revision '1999-01-01'"),
-        (("--calls", "all", FILE), "--calls takes none, readonly or allow=NAME"),
-        (("--only", "nothing.*", "--skip", "*", FILE), "leave no row to judge"),
+        (("--revision", "1999-01-01", FILE), "unknown revision '1999-01-01'"),
+        (("--calls", "all", FILE), "--calls must be none, readonly or allow=NAME"),
+        (("--only", "nothing.*", "--skip", "*", FILE), "select no requirement"),
         (("-f", "json", "-f", "html", FILE), "json and html cannot share stdout"),
-        (("-o", "report.pdf", FILE), "its end is none of"),
+        (("-o", "report.pdf", FILE), "unknown file extension"),
         (("--baseline", "none.json", FILE), "none.json cannot be read"),
         (("--attest", "none.toml", FILE), "none.toml cannot be read"),
-        (("--server", "x", FILE), "--server names an entry of --config"),
+        (("--server", "x", FILE), "--server selects an entry of --config"),
         (("--config", "none.json"), "none.json cannot be read"),
-        (("--header", "X-A: b", FILE), "--header and --token-env are for a URL"),
-        (("--replay", "none"), "none holds no evidence"),
-        (("--replay", "none", FILE), "a target goes without it"),
+        (("--header", "X-A: b", FILE), "--header and --token-env require a URL"),
+        (("--replay", "none"), "none has no evidence"),
+        (("--replay", "none", FILE), "takes no target"),
         (("--format", "pdf", FILE), "'pdf' is not one of"),
     ],
 )
-def test_a_wrong_command_line_ends_with_two(words: tuple[str, ...], said: str) -> None:
+def test_wrong_usage_exits_with_two(words: tuple[str, ...], expected: str) -> None:
     result = dovetail("check", *words)
     assert result.exit_code == 2
-    assert said in result.stderr
+    assert expected in result.stderr
 
 
 class _Guarded(BaseHTTPRequestHandler):
-    """Lets nobody in."""
+    """Responds with 401 to every request."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -127,16 +128,18 @@ def guarded_url() -> Iterator[str]:
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/mcp"
     server.shutdown()
-    thread.join(5)
+    thread.join(CAP)
     server.server_close()
 
 
-def test_a_server_that_wants_credentials_ends_with_three(guarded_url: str) -> None:
-    words = ("--timeout", "2", "--revision", "latest", guarded_url)
+def test_a_server_that_requires_credentials_exits_with_three(guarded_url: str) -> None:
+    words = ("--timeout", "100", "--revision", "latest", guarded_url)
     result = dovetail("check", "--only", "ping.*", "--only", "auth.*", *words)
     assert result.exit_code == 3
-    assert "it wants credentials; only what strangers see was judged" in unwrap(result.stdout)
-    # What strangers see is judged all the same: there is no metadata to find.
+    assert "it requires credentials; only unauthenticated access was tested" in unwrap(
+        result.stdout
+    )
+    # Unauthenticated access is tested: the server has no metadata.
     assert "FAIL  auth.prm.exists" in result.stdout
     nothing_to_see = dovetail("check", "--only", "ping.empty-result", *words)
     assert nothing_to_see.exit_code == 3
@@ -144,43 +147,43 @@ def test_a_server_that_wants_credentials_ends_with_three(guarded_url: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "expected"),
     [
         (["no-such-server-here"], "'no-such-server-here' did not start"),
         ([sys.executable, "-c", "import sys; sys.exit('out of paper')"], "out of paper"),
     ],
 )
-def test_a_server_that_does_not_start_ends_with_four(command: list[str], said: str) -> None:
+def test_a_server_that_does_not_start_exits_with_four(command: list[str], expected: str) -> None:
     result = check(command=command)
     assert result.exit_code == 4
-    assert said in result.stderr
+    assert expected in result.stderr
     assert result.stdout == ""
 
 
-def test_a_url_where_nobody_listens_ends_with_four() -> None:
-    # Port 1 is never handed out, and nobody serves it.
+def test_an_unreachable_url_exits_with_four() -> None:
+    # Nothing listens on port 1.
     result = check("http://127.0.0.1:1/mcp")
     assert result.exit_code == 4
     assert "cannot be reached" in result.stderr
 
 
-def test_a_probe_that_raises_ends_with_five_and_keeps_the_report(
+def test_a_probe_that_raises_exits_with_five_and_keeps_the_report(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pages.load()
+    registry.load()
 
-    async def act(_: object) -> None:
+    async def run(_: object) -> None:
         raise ZeroDivisionError("a fault")
 
-    monkeypatch.setitem(probes, "ping", probes["ping"]._replace(act=act))
+    monkeypatch.setitem(probes, "ping", probes["ping"]._replace(run=run))
     result = check(FILE)
     assert result.exit_code == 5
-    assert "FAULT OF THE CHECKER  probe ping, stdio 2025-11-25" in result.stdout
+    assert "INTERNAL ERROR  probe ping, stdio 2025-11-25" in result.stdout
     assert "ZeroDivisionError: a fault" in result.stdout
     assert "MUST" in result.stdout
 
 
-def test_a_fault_that_costs_the_report_ends_with_five_and_says_what_to_send(
+def test_an_internal_error_exits_with_five_and_prints_the_traceback(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def compile_nothing(*_: object) -> None:
@@ -189,14 +192,14 @@ def test_a_fault_that_costs_the_report_ends_with_five_and_says_what_to_send(
     monkeypatch.setattr("dovetail_check.running.compile_report", compile_nothing)
     result = check(FILE)
     assert result.exit_code == 5
-    assert "a fault of the checker, not of the server" in result.stderr
+    assert "internal error of the checker" in result.stderr
     assert "ZeroDivisionError: no report" in result.stderr
 
 
 # -- options -----------------------------------------------------------------------------------
 
 
-def test_each_file_takes_the_format_before_it_or_that_of_its_name(tmp_path: Path) -> None:
+def test_a_file_gets_the_preceding_format_or_that_of_its_extension(tmp_path: Path) -> None:
     odd, named = tmp_path / "odd.out", tmp_path / "deep" / "report.html"
     result = check("--format", "json", "-o", str(odd), "-o", str(named), FILE)
     assert result.exit_code == 0, result.output
@@ -205,7 +208,7 @@ def test_each_file_takes_the_format_before_it_or_that_of_its_name(tmp_path: Path
     assert "0 failed" in result.stdout
 
 
-def test_a_format_without_a_file_has_stdout_for_itself() -> None:
+def test_a_format_without_a_file_goes_to_stdout() -> None:
     report = json.loads(check("-f", "json", FILE).stdout)
     assert [row["id"] for row in report["rows"]] == [
         row["id"] for row in json.loads(check("-f", "json", FILE).stdout)["rows"]
@@ -213,22 +216,22 @@ def test_a_format_without_a_file_has_stdout_for_itself() -> None:
     assert [row["id"] for row in report["rows"]] == ["ping.empty-result"]
 
 
-def test_text_and_annotations_may_share_stdout() -> None:
-    result = check("-f", "text", "-f", "github", command=CROOKED)
+def test_text_and_annotations_can_share_stdout() -> None:
+    result = check("-f", "text", "-f", "github", command=FAULTY)
     assert "FAIL  ping.empty-result" in result.stdout
     assert "\n::error title=ping.empty-result (MUST)::" in result.stdout
 
 
 def test_a_baseline_is_written_and_accepted(tmp_path: Path) -> None:
     known = str(tmp_path / "known.json")
-    assert check("--write-baseline", known, command=CROOKED).exit_code == 0
-    result = check("--baseline", known, command=CROOKED)
+    assert check("--write-baseline", known, command=FAULTY).exit_code == 0
+    result = check("--baseline", known, command=FAULTY)
     assert result.exit_code == 0, result.output
     assert "1 accepted by the baseline" in result.stdout
-    assert "no longer found" in check("--baseline", known, FILE).stdout
+    assert "no longer occurs" in check("--baseline", known, FILE).stdout
 
 
-def test_an_entry_of_a_configuration_is_checked(tmp_path: Path) -> None:
+def test_an_entry_of_a_client_configuration_is_checked(tmp_path: Path) -> None:
     entry = {"command": sys.executable, "args": ["-m", "dovetail", "run", FILE]}
     config = tmp_path / "mcp.json"
     config.write_text(json.dumps({"mcpServers": {"notes": entry, "other": {}}}))
@@ -236,9 +239,9 @@ def test_an_entry_of_a_configuration_is_checked(tmp_path: Path) -> None:
     assert "it has: notes, other" in check("--config", str(config), "--server", "none").stderr
 
 
-def test_evidence_can_be_judged_again_and_explained(tmp_path: Path) -> None:
+def test_evidence_can_be_replayed_and_explained(tmp_path: Path) -> None:
     folder = str(tmp_path / "evidence")
-    assert check("--evidence", folder, command=CROOKED).exit_code == 1
+    assert check("--evidence", folder, command=FAULTY).exit_code == 1
     again = check("--replay", folder)
     assert again.exit_code == 1
     assert "FAIL  ping.empty-result" in again.stdout
@@ -252,30 +255,30 @@ def test_evidence_can_be_judged_again_and_explained(tmp_path: Path) -> None:
 
 def test_a_document_is_written_and_verified(tmp_path: Path) -> None:
     document = str(tmp_path / "COMPLIANCE.md")
-    assert dovetail("report", *QUICK, FILE, "-o", document).exit_code == 0
-    held = dovetail("verify", document, *QUICK, FILE)
+    assert dovetail("report", *ONE_RULE, FILE, "-o", document).exit_code == 0
+    held = dovetail("verify", document, *ONE_RULE, FILE)
     assert held.exit_code == 0, held.output
-    assert "holds" in held.stdout
-    broken = dovetail("verify", document, *QUICK, command=CROOKED)
+    assert "hold: 1 passed" in held.stdout
+    broken = dovetail("verify", document, *ONE_RULE, command=FAULTY)
     assert broken.exit_code == 1
-    assert "ping.empty-result  claimed as pass, now fail" in broken.stdout
+    assert "ping.empty-result  claimed pass, now fail" in broken.stdout
     assert "the result of ping has members" in broken.stdout
 
 
-def test_a_document_of_another_transport_is_not_verified(tmp_path: Path) -> None:
+def test_a_document_with_other_transports_is_rejected(tmp_path: Path) -> None:
     document = tmp_path / "COMPLIANCE.md"
-    dovetail("report", *QUICK, FILE, "-o", str(document))
+    dovetail("report", *ONE_RULE, FILE, "-o", str(document))
     text = document.read_text("utf-8").replace("transports: [stdio]", "transports: [http, stdio]")
     document.write_text(text, "utf-8")
-    result = dovetail("verify", str(document), *QUICK, FILE)
+    result = dovetail("verify", str(document), *ONE_RULE, FILE)
     assert result.exit_code == 2
-    assert "was made over http, stdio; this check only over stdio" in result.stderr
+    assert "covers http, stdio; this check covers only stdio" in result.stderr
 
 
-def test_reports_are_compared_and_a_badge_is_drawn(tmp_path: Path) -> None:
+def test_reports_are_compared_and_a_badge_is_rendered(tmp_path: Path) -> None:
     good, bad = str(tmp_path / "good.json"), str(tmp_path / "bad.json")
     check("-o", good, FILE)
-    check("-o", bad, command=CROOKED)
+    check("-o", bad, command=FAULTY)
     worse = dovetail("diff", good, bad)
     assert worse.exit_code == 1
     assert "ping.empty-result  MUST  pass -> fail" in worse.stdout

@@ -19,7 +19,7 @@ def dovetail(*words: str) -> Result:
     return CliRunner().invoke(app, list(words), obj=[])
 
 
-def test_explain_says_what_a_row_asks_and_how_it_is_judged() -> None:
+def test_explain_describes_a_requirement() -> None:
     result = dovetail("explain", "ping.empty-result")
     assert result.exit_code == 0
     for text in (
@@ -32,7 +32,7 @@ def test_explain_says_what_a_row_asks_and_how_it_is_judged() -> None:
         assert text in result.stdout
 
 
-def test_explain_shows_what_a_report_saw(tmp_path: Path) -> None:
+def test_explain_shows_the_findings_of_a_report(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     path.write_text(json_form.render(make_report()), "utf-8")
     result = dovetail("explain", "ping.empty-result", str(path))
@@ -42,24 +42,24 @@ def test_explain_shows_what_a_report_saw(tmp_path: Path) -> None:
     assert "content-type: application/json" in result.stdout
     assert "\x1b" not in result.stdout
     other = dovetail("explain", "ping.removed", str(path))
-    assert "does not judge this row" in other.stdout
+    assert "does not include this requirement" in other.stdout
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (("ping.empty-reslut",), "did you mean ping.empty-result"),
         (("ping.removed", "none.json"), "none.json cannot be read"),
-        (("ping.removed", "--replay", "none"), "none holds no evidence"),
+        (("ping.removed", "--replay", "none"), "none has no evidence"),
     ],
 )
-def test_what_cannot_be_explained_is_refused(words: tuple[str, ...], said: str) -> None:
+def test_wrong_arguments_are_rejected(words: tuple[str, ...], expected: str) -> None:
     result = dovetail("explain", *words)
     assert result.exit_code == 2
-    assert said in result.stderr
+    assert expected in result.stderr
 
 
-def test_rules_lists_every_row_with_the_reason_where_none_judges_it() -> None:
+def test_rules_lists_every_requirement_with_a_reason_if_there_is_no_rule() -> None:
     listed = json.loads(dovetail("rules", "--json").stdout)
     assert [row["id"] for row in listed] == [row.id for row in load()]
     for row in listed:
@@ -68,7 +68,7 @@ def test_rules_lists_every_row_with_the_reason_where_none_judges_it() -> None:
         assert bool(row["reason"]) != row["judged"]
 
 
-def test_rules_can_be_narrowed() -> None:
+def test_rules_can_be_filtered() -> None:
     listed = json.loads(
         dovetail("rules", "--json", "--level", "should", "--revision", "latest").stdout
     )
@@ -83,5 +83,5 @@ def test_the_table_ends_with_the_counts() -> None:
     result = dovetail("rules", "--level", "must")
     assert result.exit_code == 0
     must = [row for row in load() if row.strength.value == "must"]
-    assert f"MUST: {len(must)} rows, " in result.stdout
+    assert f"MUST: {len(must)} requirements, " in result.stdout
     assert "SHOULD:" not in result.stdout

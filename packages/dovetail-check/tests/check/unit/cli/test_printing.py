@@ -1,4 +1,4 @@
-"""Progress is for people who watch: on a terminal, on stderr, and nowhere else."""
+"""Progress is shown on stderr, and only on a terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read_all(descriptor: int) -> str:
         try:
             part = os.read(descriptor, 65536)
         except OSError:
-            # How Linux says that nobody writes to a terminal any more.
+            # Linux raises this after the last writer of a terminal has closed it.
             part = b""
         if not part:
             return b"".join(parts).decode()

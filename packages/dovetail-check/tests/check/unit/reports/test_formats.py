@@ -1,4 +1,4 @@
-"""Every format, from one report that tries to break it."""
+"""Every format, rendered from a report with hostile text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dovetail_check.report import Report
 from dovetail_check.reports import FORMATS, badge, format_for, json_form, render
 from dovetail_check.verdicts import Observation, Verdict
 from tests.check.unit.made_reports import (
-    DEATH,
+    CRASH,
     DIFFERENCE,
     FAULT,
     NASTY,
@@ -25,15 +25,15 @@ from tests.check.unit.made_reports import (
 )
 from tools.report_schema import COPIES, schema_text
 
-CLEAN = make_report(row("base.jsonrpc.valid", Verdict.PASS, Observation.KEPT))
+CLEAN = make_report(row("base.jsonrpc.valid", Verdict.PASS, Observation.SATISFIED))
 
 
 @pytest.fixture
 def full() -> Report:
-    return make_report(crashes=(DEATH,), differences=(DIFFERENCE,), faults=(FAULT,))
+    return make_report(crashes=(CRASH,), differences=(DIFFERENCE,), faults=(FAULT,))
 
 
-def test_the_end_of_a_name_decides() -> None:
+def test_the_file_extension_selects_the_format() -> None:
     assert {format_for(name) for name in ("a.md", "b/COMPLIANCE.MD")} == {"md"}
     assert format_for("x.sarif.json") == format_for("x.sarif") == "sarif"
     assert format_for("v1.2.json") == "json"
@@ -42,12 +42,12 @@ def test_the_end_of_a_name_decides() -> None:
         "html",
         "junit",
     }
-    with pytest.raises(UsageError, match=r"-o a\.pdf: no --format before it"):
+    with pytest.raises(UsageError, match=r"-o a\.pdf: unknown file extension"):
         format_for("a.pdf")
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_every_format_shows_findings_deaths_differences_and_faults(
+def test_every_format_shows_findings_crashes_differences_and_internal_errors(
     format: str, full: Report
 ) -> None:
     text = render(full, format)
@@ -59,26 +59,26 @@ def test_every_format_shows_findings_deaths_differences_and_faults(
 
 
 @pytest.mark.parametrize("format", ["text", "md", "html", "github"])
-def test_coverage_is_always_told(format: str) -> None:
+def test_coverage_is_always_shown(format: str) -> None:
     text = render(make_report(), format)
     numbers = re.sub(r"<[^>]+>", " ", text)
-    assert "not observed" in numbers or "not seen" in numbers
+    assert "not observed" in numbers
     assert "MUST" in numbers
 
 
 # -- text --------------------------------------------------------------------------------------
 
 
-def test_text_puts_what_came_and_the_frames_below_the_row() -> None:
+def test_text_shows_observations_and_frames_below_the_requirement() -> None:
     text = render(make_report(), "text")
     assert text.index("FAIL  ping.empty-result") < text.index("WARN  tools.name.charset")
-    assert "seen on http 2025-11-25" in text
+    assert "observed on http 2025-11-25" in text
     assert '→ #4 POST /mcp {"jsonrpc"' in text
     assert '← #5 HTTP 200 {"jsonrpc"' in text
     assert text.splitlines()[-2] == "✗ 1 failed, 1 warning; 1.5 s"
 
 
-def test_text_cannot_repaint_the_terminal() -> None:
+def test_text_escapes_control_characters() -> None:
     text = render(make_report(), "text")
     assert "\x1b" not in text
     assert "\u202e" not in text
@@ -89,14 +89,14 @@ def test_text_of_a_clean_server_ends_with_a_tick() -> None:
     assert render(CLEAN, "text").splitlines()[-1] == "✓ 0 failed, 0 warnings; 1.5 s"
 
 
-def test_lines_of_text_have_no_blanks_at_their_end(full: Report) -> None:
+def test_text_has_no_trailing_whitespace(full: Report) -> None:
     assert [line for line in render(full, "text").splitlines() if line != line.rstrip()] == []
 
 
 # -- json --------------------------------------------------------------------------------------
 
 
-def test_json_keeps_the_published_schema(full: Report) -> None:
+def test_json_matches_the_published_schema(full: Report) -> None:
     schema = json.loads(COPIES[0].read_text("utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
@@ -107,7 +107,7 @@ def test_json_keeps_the_published_schema(full: Report) -> None:
 
 
 @pytest.mark.parametrize("path", COPIES, ids=lambda path: path.parent.name)
-def test_the_published_schema_is_the_one_of_the_structs(path: Path) -> None:
+def test_the_published_schema_is_up_to_date(path: Path) -> None:
     assert path.read_text("utf-8") == schema_text(), "python -m tools.report_schema --write"
 
 
@@ -134,14 +134,14 @@ def test_a_table_row_has_verdict_level_clause_evidence_and_date() -> None:
     ]
 
 
-def test_every_row_is_in_exactly_one_table() -> None:
+def test_every_requirement_is_in_exactly_one_table() -> None:
     text = render(make_report(), "md")
     for one in ROWS:
         assert text.count(f"| `{one.id}` |") == 1
     assert "## Attested by the author" in text
 
 
-def test_a_server_cannot_write_markup_into_the_document() -> None:
+def test_text_of_the_server_is_escaped() -> None:
     text = render(make_report(), "md")
     assert NASTY not in text
     assert "\\<img src=x onerror=" in text
@@ -172,7 +172,7 @@ def test_sarif_of_a_clean_server_has_rules_and_no_results() -> None:
     assert run["invocations"][0]["executionSuccessful"] is True
 
 
-def test_sarif_calls_a_fault_of_the_checker_a_failed_run(full: Report) -> None:
+def test_sarif_reports_an_internal_error_as_a_failed_run(full: Report) -> None:
     [run] = json.loads(render(full, "sarif"))["runs"]
     [invocation] = run["invocations"]
     assert invocation["executionSuccessful"] is False
@@ -183,7 +183,7 @@ def test_sarif_calls_a_fault_of_the_checker_a_failed_run(full: Report) -> None:
 
 
 @pytest.mark.parametrize(("fail_on", "count"), [("must", 1), ("should", 2), ("never", 0)])
-def test_junit_fails_what_was_chosen(fail_on: str, count: int) -> None:
+def test_junit_failures_follow_fail_on(fail_on: str, count: int) -> None:
     text = render(make_report(), "junit", fail_on)  # type: ignore[arg-type]
     suites = ElementTree.fromstring(text.encode())
     assert len(suites.findall(".//failure")) == int(suites.attrib["failures"]) == count
@@ -191,18 +191,18 @@ def test_junit_fails_what_was_chosen(fail_on: str, count: int) -> None:
     assert len(suites.findall(".//skipped")) == int(suites.attrib["skipped"]) == 4
 
 
-def test_junit_calls_a_fault_an_error_and_a_death_a_failure(full: Report) -> None:
+def test_junit_has_internal_errors_as_errors_and_crashes_as_failures(full: Report) -> None:
     suites = ElementTree.fromstring(render(full, "junit").encode())
     assert suites.attrib["errors"] == "1"
     [crash] = suites.findall(".//testcase[@classname='mcp.crashes']/failure")
-    assert crash.attrib["message"] == DEATH.text
+    assert crash.attrib["message"] == CRASH.text
 
 
 # -- annotations -------------------------------------------------------------------------------
 
 
 def test_annotations_are_one_line_each_and_escaped() -> None:
-    broken = row("a.b", Verdict.FAIL, Observation.BROKEN, text="100%\nof, it: ::error::x")
+    broken = row("a.b", Verdict.FAIL, Observation.VIOLATED, text="100%\nof, it: ::error::x")
     lines = render(make_report(broken), "github").splitlines()
     assert lines[0].startswith("::error title=a.b (MUST)::")
     assert "100%25%0Aof, it: ::error::x" in lines[0]
@@ -212,9 +212,9 @@ def test_annotations_are_one_line_each_and_escaped() -> None:
 # -- badge -------------------------------------------------------------------------------------
 
 
-def test_a_badge_has_counts_and_no_grade() -> None:
+def test_a_badge_has_counts() -> None:
     text = badge.render(make_report())
     ElementTree.fromstring(text)
-    assert "MCP 2026-07-28: 1 failed, 1 warning, 3 rows judged" in text
+    assert "MCP 2026-07-28: 1 failed, 1 warning, 3 tested" in text
     colours = re.compile(r'fill="(#[0-9a-f]{6})"')
     assert colours.findall(text) != colours.findall(badge.render(CLEAN))

@@ -1,4 +1,4 @@
-"""The page in a real browser: filters work, frames are drawn, nothing is complained about."""
+"""The HTML page in a browser: filters, frames, and no console errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from dovetail_check.reports import render
-from tests.check.unit.made_reports import DEATH, DIFFERENCE, FAULT, ROWS, make_report
+from tests.check.unit.made_reports import CRASH, DIFFERENCE, FAULT, ROWS, make_report
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -27,35 +27,35 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
-    """The page of a report that tries to break it; fails if the browser complained."""
-    report = make_report(crashes=(DEATH,), differences=(DIFFERENCE,), faults=(FAULT,))
+    """The page of a report with hostile text; fails on console messages and requests."""
+    report = make_report(crashes=(CRASH,), differences=(DIFFERENCE,), faults=(FAULT,))
     path = tmp_path / "report.html"
     path.write_text(render(report, "html"), "utf-8")
     page = browser.new_page(viewport={"width": 1200, "height": 900})
-    complaints: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("dialog", lambda dialog: complaints.append(dialog.message))
-    page.on("request", lambda request: asked.append(request.url))
+    errors: list[str] = []
+    urls: list[str] = []
+    page.on("console", lambda message: errors.append(message.text))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("dialog", lambda dialog: errors.append(dialog.message))
+    page.on("request", lambda request: urls.append(request.url))
     page.goto(path.as_uri())
     yield page
     page.close()
-    assert complaints == []
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert errors == []
+    assert [url for url in urls if not url.startswith(("file:", "data:"))] == []
 
 
 def shown(page: Page) -> list[str]:
     return [row.get_attribute("id") or "" for row in page.locator(".row:visible").all()]
 
 
-def test_all_rows_are_there_and_findings_come_first(page: Page) -> None:
+def test_all_requirements_are_listed_findings_first(page: Page) -> None:
     assert len(shown(page)) == len(ROWS)
     assert shown(page)[:3] == ["ping.empty-result", "tools.name.charset", "base.error.parse-error"]
-    assert page.locator("#shown").inner_text() == f"{len(ROWS)} rows"
+    assert page.locator("#shown").inner_text() == f"{len(ROWS)} requirements"
 
 
-def test_filters_narrow_and_are_taken_back(page: Page) -> None:
+def test_filters_are_applied_and_reset(page: Page) -> None:
     page.select_option("#level", "should")
     assert shown(page) == ["tools.name.charset"]
     page.select_option("#era", "legacy")
@@ -67,17 +67,17 @@ def test_filters_narrow_and_are_taken_back(page: Page) -> None:
     assert shown(page) == ["tools.name.charset", "tools.capability"]
     page.select_option("#verdict", "not applicable")
     assert shown(page) == ["tools.capability"]
-    assert page.locator("#shown").inner_text() == f"1 of {len(ROWS)} rows"
+    assert page.locator("#shown").inner_text() == f"1 of {len(ROWS)} requirements"
 
 
-def test_a_search_looks_at_ids_and_at_what_was_seen(page: Page) -> None:
+def test_a_search_covers_ids_and_observations(page: Page) -> None:
     page.fill("#q", "MEMBERS extra")
     assert shown(page) == ["ping.empty-result"]
     page.fill("#q", "tools.")
     assert shown(page) == ["tools.name.charset", "tools.capability"]
 
 
-def test_a_tile_filters_by_its_verdict_and_lets_go_again(page: Page) -> None:
+def test_a_tile_toggles_a_filter_by_verdict(page: Page) -> None:
     tile = page.locator(".tile", has_text="failed")
     tile.click()
     assert shown(page) == ["ping.empty-result"]
@@ -86,14 +86,14 @@ def test_a_tile_filters_by_its_verdict_and_lets_go_again(page: Page) -> None:
     assert len(shown(page)) == len(ROWS)
 
 
-def test_filters_are_in_the_address_and_come_back_with_it(page: Page) -> None:
+def test_filters_are_stored_in_the_url(page: Page) -> None:
     page.select_option("#verdict", "fail")
     assert page.url.endswith("#verdict=fail")
     page.reload()
     assert shown(page) == ["ping.empty-result"]
 
 
-def test_a_row_opens_with_its_clause_and_frames(page: Page) -> None:
+def test_a_requirement_opens_with_its_clause_and_frames(page: Page) -> None:
     row = page.locator("details.row").first
     row.locator("summary").click()
     frames = row.locator(".frame")
@@ -106,17 +106,17 @@ def test_a_row_opens_with_its_clause_and_frames(page: Page) -> None:
     assert link.startswith("https://modelcontextprotocol.io/specification/")
 
 
-def test_an_address_with_a_row_opens_it(page: Page) -> None:
+def test_a_url_with_an_id_opens_the_requirement(page: Page) -> None:
     page.goto(f"{page.url}#tools.name.charset")
     expect(page.locator("details.row[open]")).to_have_attribute("id", "tools.name.charset")
 
 
-def test_what_a_server_says_stays_text(page: Page) -> None:
+def test_text_of_the_server_is_escaped(page: Page) -> None:
     assert page.locator("img").count() == 0
     assert "<img src=x" in page.locator("details.row").first.inner_text()
 
 
-def test_deaths_differences_and_faults_are_shown(page: Page) -> None:
+def test_crashes_differences_and_internal_errors_are_shown(page: Page) -> None:
     text = page.locator("main").inner_text()
     for part in ("errors/truncated", "tools: add", "KeyError: 'x'"):
         assert part in text
@@ -134,7 +134,7 @@ def test_the_theme_can_be_switched(page: Page) -> None:
 
 
 @pytest.mark.parametrize("width", [320, 390, 768])
-def test_nothing_sticks_out_on_a_small_screen(page: Page, width: int) -> None:
+def test_the_page_fits_a_small_screen(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     row = page.locator("details.row").first
     row.locator("summary").click()

@@ -1,4 +1,4 @@
-"""Rules of servers that are, or are not, on this machine: no saboteur on it can break them."""
+"""Rules about servers on and beyond this machine, which the local saboteur cannot break."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from dovetail.spec.revisions import REVISIONS, Revision
+from dovetail_check.connections.base import Recorder
+from dovetail_check.connections.http_connection import HttpConnection
 from dovetail_check.judging import judge_recording
-from dovetail_check.lines.http_line import HttpLine
-from dovetail_check.lines.line import Place
 from dovetail_check.probe_client import AuditContext, ProbeClient
 from dovetail_check.probes.http_origin import own_addresses, reach
 from dovetail_check.recording import Recording
 from dovetail_check.safety import SafetyPolicy
 from dovetail_check.verdicts import Verdict
+from tests.patience import CAP
 
 OPENING = b'{"jsonrpc":"2.0","id":1,"method":"server/discover"}'
 OPENED = b'{"jsonrpc":"2.0","id":1,"result":{"capabilities":{}}}'
@@ -25,7 +26,7 @@ WHERE = [("http", NOW), ("sse", SSE)]
 
 
 def verdict(recording: Recording, id: str, path: Path) -> Verdict:
-    """As it is judged from what was written to disk."""
+    """The verdict from the recording as saved to disk."""
     recording.save(path / "frames.ndjson")
     [report] = judge_recording(Recording.read(path / "frames.ndjson"), only=[id])
     return report.verdict
@@ -41,7 +42,7 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 
 def reached(transport: str, revision: Revision, *, elsewhere: bool) -> Recording:
-    """What `reach` sees of a server at one address of the machine, and perhaps at another."""
+    """The recording of `reach` for a server at one local address, and perhaps at another."""
     recording = Recording()
 
     async def main() -> None:
@@ -51,12 +52,14 @@ def reached(transport: str, revision: Revision, *, elsewhere: bool) -> Recording
         if elsewhere:
             servers.append(await asyncio.start_server(_serve, "127.0.0.2", port))
         at = AuditContext(
-            recording, transport, revision, SafetyPolicy("", is_local=True), _no_more_lines
+            recording, transport, revision, SafetyPolicy("", is_local=True), _no_more_connections
         )
-        line = HttpLine(Place(recording, at.session, "main"), f"http://127.0.0.1:{port}/mcp")
+        line = HttpConnection(
+            Recorder(recording, at.session, "main"), f"http://127.0.0.1:{port}/mcp"
+        )
         client = ProbeClient(at, line)
         client.probe = "http-reach"
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(CAP):
             await line.open()
             await reach(client, ["127.0.0.2"])
             await line.close()
@@ -67,8 +70,8 @@ def reached(transport: str, revision: Revision, *, elsewhere: bool) -> Recording
     return recording
 
 
-def _no_more_lines(place: Place) -> HttpLine:
-    raise AssertionError(f"a second line for {place.line}")
+def _no_more_connections(place: Recorder) -> HttpConnection:
+    raise AssertionError(f"a second connection for {place.connection}")
 
 
 @pytest.mark.parametrize(("transport", "revision"), WHERE)
@@ -86,12 +89,12 @@ def test_addresses_of_this_machine_are_not_those_of_the_loopback() -> None:
     assert [address for address in own_addresses() if address.startswith("127.")] == []
 
 
-# -- anonymous clients --------------------------------------------------------------------------
+# -- clients without credentials ----------------------------------------------------------------
 
 
 def opened(transport: str, revision: Revision, url: str, headers: dict[str, str]) -> Recording:
     recording = Recording()
-    place = Place(recording, f"{transport} {revision}", "main")
+    place = Recorder(recording, f"{transport} {revision}", "main")
     given = tuple(headers.items())
     sent = place.add("sent", OPENING, tag="opening", method="POST", url=url, headers=given)
     place.add("received", OPENED, of=sent.n, tag="opening", status=200)
@@ -100,20 +103,20 @@ def opened(transport: str, revision: Revision, url: str, headers: dict[str, str]
 
 @pytest.mark.parametrize(("transport", "revision"), WHERE)
 @pytest.mark.parametrize(
-    ("url", "headers", "due"),
+    ("url", "headers", "expected"),
     [
         ("https://example.com/mcp", {}, Verdict.WARN),
         ("https://example.com/mcp", {"Authorization": "Bearer x"}, Verdict.PASS),
         ("http://127.0.0.1:8000/mcp", {}, Verdict.NOT_APPLICABLE),
     ],
 )
-def test_a_server_on_the_network_should_know_its_clients(
+def test_a_server_on_the_network_requires_credentials(
     transport: str,
     revision: Revision,
     url: str,
     headers: dict[str, str],
-    due: Verdict,
+    expected: Verdict,
     tmp_path: Path,
 ) -> None:
     recording = opened(transport, revision, url, headers)
-    assert verdict(recording, f"{transport}.authenticate", tmp_path) is due
+    assert verdict(recording, f"{transport}.authenticate", tmp_path) is expected

@@ -16,11 +16,11 @@ from dovetail_check.rules.http_sessions import weakness_of
         lambda n: uuid.uuid4().hex,
         lambda n: secrets.token_urlsafe(32),
         lambda n: f"server-1.{secrets.token_hex(16)}.end",
-        # Time first, as in UUIDv7, and enough behind it.
+        # A timestamp first, as in UUIDv7, followed by enough random characters.
         lambda n: f"0190163d-8694-7{secrets.token_hex(2)[1:]}-{secrets.token_hex(8)}",
     ],
 )
-def test_ids_that_are_drawn_are_strong(make: Callable[[int], str]) -> None:
+def test_random_ids_are_strong(make: Callable[[int], str]) -> None:
     assert weakness_of([make(n) for n in range(5)]) is None
 
 
@@ -30,16 +30,18 @@ def test_ids_that_are_drawn_are_strong(make: Callable[[int], str]) -> None:
         str,
         lambda n: f"a-very-long-and-safe-session-{n:08}",
         lambda n: f"{n:032x}",
-        # Only the clock of a UUIDv1 changes.
+        # Only the timestamp of a UUIDv1 changes.
         lambda n: f"{0x5B6A0000 + n * 977:08x}-9f3c-11ee-8c90-0242ac120002",
     ],
 )
-def test_ids_that_are_counted_are_weak(make: Callable[[int], str]) -> None:
+def test_sequential_ids_are_weak(make: Callable[[int], str]) -> None:
     weakness = weakness_of([make(n) for n in range(5)])
     assert weakness is not None
     assert "characters change" in weakness
 
 
-def test_an_id_that_comes_twice_is_weak() -> None:
+def test_repeated_ids_are_weak() -> None:
     strong = secrets.token_urlsafe(32)
-    assert weakness_of([strong, strong]) == "2 sessions share 1 ids; each must have its own"
+    assert weakness_of([strong, strong]) == (
+        "2 sessions have 1 different ids; each must have its own"
+    )

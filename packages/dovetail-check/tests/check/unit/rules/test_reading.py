@@ -11,9 +11,9 @@ from dovetail_check.rules.reading import (
     as_json,
     changes_by_itself,
     is_message,
-    lived_on,
-    loose_answers,
     messages,
+    still_answers,
+    unmatched_responses,
 )
 
 URL = "http://127.0.0.1/mcp"
@@ -21,7 +21,7 @@ JSON = (("content-type", "application/json"),)
 
 
 class Scene:
-    """Frames made by hand."""
+    """Builds a session from frames."""
 
     def __init__(self, transport: str = "stdio", revision: Revision = LATEST_LEGACY) -> None:
         self.recording = Recording()
@@ -48,7 +48,7 @@ def result(id: Any, **members: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": id, "result": members}
 
 
-def test_a_json_body_of_another_url_is_no_message() -> None:
+def test_a_json_body_of_another_url_is_not_a_message() -> None:
     scene = Scene("http")
     opening = scene.sent(request(1, "initialize"), OPENING, method="POST", url=URL)
     scene.got(result(1), opening, status=200, headers=JSON)
@@ -59,10 +59,10 @@ def test_a_json_body_of_another_url_is_no_message() -> None:
     refused = scene.sent(request(3), "ping", method="POST", url=URL)
     scene.got({"detail": "no"}, refused, status=400, headers=JSON)
     seen = scene.seen()
-    assert [is_message(seen, heard) for heard in seen.heard] == [True, False, True, False]
+    assert [is_message(seen, incoming) for incoming in seen.incoming] == [True, False, True, False]
 
 
-def test_answers_to_the_other_era_are_left_out() -> None:
+def test_responses_of_the_other_era_are_ignored() -> None:
     [modern] = MODERN
     scene = Scene("stdio", modern)
     meta = {keys.PROTOCOL_VERSION: modern.date}
@@ -70,10 +70,10 @@ def test_answers_to_the_other_era_are_left_out() -> None:
     scene.got(result(1, resultType="complete"), asked)
     old = scene.sent(request(2, "initialize"), "eras")
     scene.got(result(2), old)
-    assert [heard.message["id"] for heard in messages(scene.seen())] == [1]
+    assert [incoming.message["id"] for incoming in messages(scene.seen())] == [1]
 
 
-def test_answers_that_nobody_asked_for_belong_to_what_was_sent_last() -> None:
+def test_unmatched_responses_belong_to_the_last_message() -> None:
     scene = Scene()
     notice = scene.sent({"jsonrpc": "2.0", "method": "x"}, "notices/unknown")
     scene.sent(request(1), "fence")
@@ -83,10 +83,12 @@ def test_answers_that_nobody_asked_for_belong_to_what_was_sent_last() -> None:
     scene.got({"jsonrpc": "2.0", "id": None, "error": {}})
     seen = scene.seen()
     [exchange] = [exchange for exchange in seen.exchanges if exchange.sent.n == notice]
-    assert [heard.message["id"] for heard in loose_answers(seen, exchange)] == ["made up"]
+    assert [incoming.message["id"] for incoming in unmatched_responses(seen, exchange)] == [
+        "made up"
+    ]
 
 
-def test_whether_a_server_lived_on_is_told_by_the_next_fence() -> None:
+def test_the_next_fence_shows_whether_the_server_still_answers() -> None:
     scene = Scene()
     scene.sent(request(1), "garbage/truncated")
     alive = scene.sent(request(2), "fence")
@@ -95,11 +97,13 @@ def test_whether_a_server_lived_on_is_told_by_the_next_fence() -> None:
     scene.sent(request(4), "fence")
     scene.sent(request(5), "last")
     seen = scene.seen()
-    found = [lived_on(seen, exchange) for exchange in seen.exchanges if exchange.tag != "fence"]
+    found = [
+        still_answers(seen, exchange) for exchange in seen.exchanges if exchange.tag != "fence"
+    ]
     assert found == [True, False, None]
 
 
-def test_a_list_changes_by_itself_if_the_walk_found_another_one() -> None:
+def test_a_list_changes_by_itself_if_it_differs_from_the_walk() -> None:
     scene = Scene()
     for tag, tools in (("walk/tools", ["a"]), ("again", ["a"]), ("later", ["b"])):
         asked = scene.sent(request(len(tag), "tools/list"), tag)
@@ -110,6 +114,6 @@ def test_a_list_changes_by_itself_if_the_walk_found_another_one() -> None:
     assert changes_by_itself(seen, later)
 
 
-def test_what_differs_each_time_is_not_compared() -> None:
+def test_volatile_members_are_not_compared() -> None:
     assert as_json({"tools": [], "ttlMs": 5, "nextCursor": "x", "_meta": {}}) == {"tools": []}
     assert as_json(None) == {}

@@ -1,4 +1,4 @@
-"""Lists of tasks: over HTTP the healthy server cannot tell its callers apart, and has none."""
+"""Lists of tasks, which the healthy server does not offer over HTTP without credentials."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ REFUSED = {"error": {"code": -32602, "message": "no such cursor"}}
 
 
 class Script:
-    """What was asked and answered, one after the other."""
+    """A recording of requests and responses."""
 
     def __init__(self, capabilities: dict[str, Any]) -> None:
         self.recording = Recording()
         self.ask("opening", "initialize", {}, {"result": {**NAMES, "capabilities": capabilities}})
 
-    def ask(self, tag: str, method: str, params: Any, answer: Any, line: str = "main") -> None:
-        where = (f"http {LATEST_LEGACY}", line)
+    def ask(
+        self, tag: str, method: str, params: Any, answer: Any, connection: str = "main"
+    ) -> None:
+        where = (f"http {LATEST_LEGACY}", connection)
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         sent = self.recording.add(*where, "sent", json.dumps(message).encode(), tag=tag)
         data = json.dumps({"jsonrpc": "2.0", "id": 1, **answer}).encode()
@@ -48,7 +50,7 @@ class Script:
 
 
 def listing(*pages: list[str]) -> Script:
-    """Two tasks, the pages of a list, and a look at both tasks."""
+    """Two tasks, the pages of a list, and tasks/get of both tasks."""
     script = Script(DECLARED)
     script.create("one")
     script.create("two")
@@ -62,37 +64,37 @@ def listing(*pages: list[str]) -> Script:
     return script
 
 
-def test_a_whole_list_is_complete_and_its_pages_follow_each_other() -> None:
+def test_a_full_list_is_complete_and_its_pages_end() -> None:
     script = listing(["one"], ["two"])
     assert script.verdict("tasks.list-complete") is Verdict.PASS
     assert script.verdict("tasks.list-next-cursor") is Verdict.PASS
 
 
-def test_a_list_without_a_task_that_can_be_got_is_not_complete() -> None:
+def test_a_list_without_an_existing_task_is_not_complete() -> None:
     assert listing(["one"]).verdict("tasks.list-complete") is Verdict.FAIL
 
 
-def test_a_list_that_is_refused_says_nothing_of_what_it_holds() -> None:
+def test_a_rejected_list_is_not_judged_for_completeness() -> None:
     script = listing(["one"])
     script.ask("tasks/list", "tasks/list", {"cursor": "page 1"}, REFUSED)
     assert script.verdict("tasks.list-complete") is Verdict.NOT_OBSERVED
     assert script.verdict("tasks.list-next-cursor") is Verdict.FAIL
 
 
-def test_an_unknown_cursor_is_refused() -> None:
+def test_an_unknown_cursor_is_rejected() -> None:
     script = Script(DECLARED)
     script.ask("tasks/list-cursor", "tasks/list", {"cursor": NO_CURSOR}, REFUSED)
     assert script.verdict("tasks.bad-cursor-32602") is Verdict.PASS
 
 
 @pytest.mark.parametrize(("shown", "verdict"), [([], Verdict.PASS), (["one"], Verdict.WARN)])
-def test_another_client_is_not_shown_tasks(shown: list[str], verdict: Verdict) -> None:
+def test_another_client_does_not_see_tasks(shown: list[str], verdict: Verdict) -> None:
     script = listing(["one", "two"])
     result = {"tasks": [{"taskId": id} for id in shown]}
-    script.ask("tasks/list-other", "tasks/list", {}, {"result": result}, line="other-tasks")
+    script.ask("tasks/list-other", "tasks/list", {}, {"result": result}, connection="other-tasks")
     assert script.verdict("tasks.list-not-anonymous") is verdict
 
 
 @pytest.mark.parametrize("id", ["tasks.list-complete", "tasks.bad-cursor-32602"])
-def test_without_the_capability_there_is_no_list_to_judge(id: str) -> None:
+def test_without_the_capability_the_list_is_not_applicable(id: str) -> None:
     assert Script({"tasks": {}}).verdict(id) is Verdict.NOT_APPLICABLE

@@ -1,4 +1,4 @@
-"""How well ids can be guessed, as far as a few of them show."""
+"""Estimated entropy of task ids."""
 
 from __future__ import annotations
 

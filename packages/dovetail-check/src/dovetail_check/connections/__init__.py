@@ -1,0 +1,1 @@
+"""Connections to a server that record every byte in both directions."""

@@ -1,0 +1,271 @@
+"""stdio: a process that reads messages from stdin and writes them to stdout, one per line.
+
+All of stdout and stderr is recorded, from start to exit. Child processes end with the process,
+unless they left its process group.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+
+from dovetail_check.connections.base import Connection, Outgoing, Recorder, UnreachableError
+from dovetail_check.connections.pending import Pending, PendingList
+from dovetail_check.environment import minimal_environment
+from dovetail_check.exchanges import Exchange, parse
+
+__all__ = ["EXIT_TIMEOUT", "StdioConnection"]
+
+# Seconds that the process has to exit after its stdin is closed.
+EXIT_TIMEOUT = 5.0
+# Seconds to wait after each signal, and for the last output.
+_SIGNAL_TIMEOUT = 2.0
+# Longer lines are recorded in parts; a process that writes more in total is killed.
+_MAX_LINE = 64 * 1024 * 1024
+_MAX_OUTPUT = 512 * 1024 * 1024
+_STDIN, _STDOUT, _STDERR = range(3)
+
+
+class StdioConnection(Connection):
+    """A process that runs as long as the connection."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        exit_timeout: float = EXIT_TIMEOUT,
+    ) -> None:
+        super().__init__(recorder)
+        self._exit_timeout = exit_timeout
+        self._command = list(command)
+        self._env = {**minimal_environment(), **(env or {})}
+        self._cwd = cwd
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._events: _ProcessEvents | None = None
+        self._pending = PendingList()
+
+    async def open(self) -> None:
+        """Start the process."""
+        loop = asyncio.get_running_loop()
+        try:
+            self._transport, self._events = await loop.subprocess_exec(
+                lambda: _ProcessEvents(self._on_line, self._on_stderr, self._finish),
+                *self._command,
+                env=self._env,
+                cwd=self._cwd,
+                # A process group of its own, so that its children can be ended with it.
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise UnreachableError(f"{self._command[0]!r} did not start: {reason}") from None
+        self.recorder.add("started", " ".join(self._command).encode())
+        if self._events.finished.is_set():
+            self._finish()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the process runs and its pipes are open."""
+        stdin, events = self._stdin, self._events
+        return (
+            stdin is not None
+            and not stdin.is_closing()
+            and events is not None
+            and not events.is_stdout_closed
+            and not events.exited.is_set()
+        )
+
+    @property
+    def _stdin(self) -> asyncio.WriteTransport | None:
+        pipe = None if self._transport is None else self._transport.get_pipe_transport(_STDIN)
+        return pipe if isinstance(pipe, asyncio.WriteTransport) else None
+
+    async def send(self, outgoing: Outgoing) -> Exchange:
+        """Write one line and wait for the expected responses."""
+        exchange = Exchange(self.recorder.add("sent", outgoing.data, tag=outgoing.tag))
+        pending = self._pending.add(exchange, outgoing.ids, keep_open=outgoing.keep_open)
+        if not self._write(outgoing.data):
+            self._pending.drop(pending)
+            self._give_up(pending, "the process has exited")
+            return exchange
+        if outgoing.ids == ():
+            return exchange
+        if not await self.wait(pending.done, outgoing) and not exchange.incoming:
+            silence = self.recorder.add("silence", tag=outgoing.tag, of=exchange.sent.n)
+            exchange.replies.append(silence)
+        if not outgoing.keep_open:
+            self._pending.drop(pending)
+        return exchange
+
+    def _write(self, data: bytes) -> bool:
+        stdin = self._stdin
+        if not self.is_open or stdin is None:
+            return False
+        stdin.write(data + b"\n")
+        return True
+
+    # -- shutdown -----------------------------------------------------------------------------
+
+    async def close_stdin(self) -> bool:
+        """Close stdin; returns whether the process exited in time."""
+        stdin, events = self._stdin, self._events
+        if stdin is None or events is None or events.exited.is_set():
+            return True
+        if stdin.is_closing():
+            return await _wait_for(events.exited, self._exit_timeout)
+        closed = self.recorder.add("closed", b"stdin")
+        stdin.close()
+        if await _wait_for(events.exited, self._exit_timeout):
+            return True
+        text = f"the process still runs after {self._exit_timeout:g} s"
+        self.recorder.add("silence", text.encode(), of=closed.n)
+        return False
+
+    async def close(self) -> None:
+        """End the process as the specification describes: close stdin, SIGTERM, SIGKILL."""
+        transport, events = self._transport, self._events
+        if transport is None or events is None:
+            return
+        if not await self.close_stdin():
+            await self._signal(signal.SIGTERM)
+            if not events.exited.is_set():
+                await self._signal(signal.SIGKILL)
+        # Its last output is evidence too. A child that holds the pipes open is killed.
+        if not await _wait_for(events.finished, _SIGNAL_TIMEOUT / 2):
+            await self._signal(signal.SIGKILL)
+            await _wait_for(events.finished, _SIGNAL_TIMEOUT / 2)
+        self._finish()
+        transport.close()
+        await _wait_for(events.gone, _SIGNAL_TIMEOUT)
+
+    async def _signal(self, number: signal.Signals) -> None:
+        assert self._transport is not None
+        assert self._events is not None
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._transport.get_pid(), number)
+        await _wait_for(self._events.exited, _SIGNAL_TIMEOUT)
+
+    # -- output -------------------------------------------------------------------------------
+
+    def _on_line(self, line: bytes) -> None:
+        value = parse(line)
+        pending = self._pending.find(value)
+        if pending is not None:
+            exchange = pending.exchange
+            frame = self.recorder.add("received", line, of=exchange.sent.n, tag=exchange.tag)
+            exchange.replies.append(frame)
+            self._pending.take(pending, value)
+            return
+        self.recorder.add("received", line)
+        if isinstance(value, dict) and "method" in value and "id" in value and self.on_request:
+            answer = self.on_request(value)
+            if answer is not None and self._write(answer):
+                self.recorder.add("sent", answer, tag="answer")
+
+    def _on_stderr(self, line: bytes) -> None:
+        self.recorder.add("stderr", line.removesuffix(b"\r"))
+
+    def _finish(self) -> None:
+        """Record the exit of the process and fail the pending requests."""
+        events = self._events
+        if events is None or events.is_recorded or self._transport is None:
+            return
+        events.is_recorded = True
+        code = self._transport.get_returncode()
+        self.recorder.add("ended", status=code)
+        for pending in self._pending.drain():
+            self._give_up(pending, f"the process exited with status {code}")
+
+    def _give_up(self, pending: Pending, text: str) -> None:
+        more = {"tag": pending.exchange.tag, "of": pending.exchange.sent.n}
+        pending.exchange.replies.append(self.recorder.add("failed", text.encode(), **more))
+        pending.done.set()
+
+
+class _ProcessEvents(asyncio.SubprocessProtocol):
+    """Callbacks of the event loop for the process."""
+
+    def __init__(
+        self,
+        on_line: Callable[[bytes], None],
+        on_stderr: Callable[[bytes], None],
+        finish: Callable[[], None],
+    ) -> None:
+        self._splitters = {_STDOUT: _LineSplitter(on_line), _STDERR: _LineSplitter(on_stderr)}
+        self._finish = finish
+        self._transport: asyncio.SubprocessTransport | None = None
+        # exited: the process exited; finished: stdout is read too; gone: all pipes are closed.
+        self.exited = asyncio.Event()
+        self.finished = asyncio.Event()
+        self.gone = asyncio.Event()
+        self.is_recorded = False
+        self.is_stdout_closed = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        self._transport = transport
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        splitter = self._splitters[fd]
+        splitter.feed(data)
+        if splitter.seen > _MAX_OUTPUT and self._transport is not None:
+            # It writes without end.
+            self._transport.kill()
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd in self._splitters:
+            self._splitters[fd].finish()
+        if fd == _STDOUT:
+            self.is_stdout_closed = True
+            self._check_finished()
+
+    def process_exited(self) -> None:
+        self.exited.set()
+        self._check_finished()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.gone.set()
+
+    def _check_finished(self) -> None:
+        if self.is_stdout_closed and self.exited.is_set() and not self.finished.is_set():
+            self.finished.set()
+            self._finish()
+
+
+class _LineSplitter:
+    """Splits a stream into lines, including blank ones."""
+
+    def __init__(self, on_line: Callable[[bytes], None]) -> None:
+        self._on_line = on_line
+        self._held = bytearray()
+        self.seen = 0
+
+    def feed(self, data: bytes) -> None:
+        self.seen += len(data)
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            self._on_line(bytes(self._held) + line)
+            self._held.clear()
+        self._held += rest
+        if len(self._held) > _MAX_LINE:
+            # Record the line in parts rather than buffer it without limit.
+            self.finish()
+
+    def finish(self) -> None:
+        """Report the rest after the last newline as a line."""
+        if self._held:
+            self._on_line(bytes(self._held))
+            self._held.clear()
+
+
+async def _wait_for(event: asyncio.Event, seconds: float) -> bool:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    return event.is_set()

@@ -1,1 +1,0 @@
-"""Lines to a server: bytes out, bytes in, every one of them recorded."""
