@@ -19,7 +19,7 @@ from dovetail_design.library.icons import load_icons
 from dovetail_design.library.pictures import KINDS, list_pictures
 from dovetail_design.library.presets import PRESETS
 from dovetail_design.library.shapes import CATEGORIES, list_shapes
-from dovetail_design.library.templates import TEMPLATES
+from dovetail_design.library.templates import list_templates
 from dovetail_design.model import Design, parse_design
 from dovetail_design.rendering import RenderOptions, render_png, render_webp
 from tools.gallery_elements import draw_elements
@@ -114,7 +114,7 @@ def picture_cells() -> list[Cell]:
 def template_cells() -> list[Cell]:
     """Every template with its samples, drawn small."""
     cells = []
-    for template in TEMPLATES.values():
+    for template in list_templates():
         wide, high = 300, 300
         scale = min(wide / template.width, high / template.height)
         width, height = round(template.width * scale), round(template.height * scale)
@@ -173,7 +173,7 @@ def _page() -> Iterator[str]:
     yield ""
     yield "| Template | Category | Size | Slots |"
     yield "|---|---|---|---|"
-    for template in TEMPLATES.values():
+    for template in list_templates():
         slots = ", ".join(f"`{slot}`" for slot in _folded(template.slots))
         size = f"{template.width} x {template.height}"
         yield f"| `{template.id}` | {template.category} | {size} | {slots} |"
@@ -222,7 +222,7 @@ def _page() -> Iterator[str]:
     yield ""
     yield (
         "`describe_design` and the warnings of every change use these codes; each finding names "
-        "the elements and says what would mend it."
+        "the elements and says how to fix it."
     )
     yield ""
     yield "| Code | Meaning |"

@@ -1,8 +1,8 @@
-"""A design studio: canvases of typed elements, drawn, looked at and kept with every version.
+"""A design server: canvases of typed elements, rendered, checked and stored with all versions.
 
-`model` says what a design is, `rendering` draws it with the bundled `fonts`, `findings` look for
-faults, `library` and `generating` bring templates, icons and layouts. `storage` says what a store
-can do and `sqlite_*` is the one there is; the tools are on top.
+`model` defines designs, `rendering` draws them with the bundled `fonts`, `findings` reports
+problems, `library` and `generating` provide templates, icons and layouts. `storage` defines the
+store and `sqlite_*` implements it. The tools are built on these.
 """
 
 from dovetail_design.server import DesignOptions, build_server

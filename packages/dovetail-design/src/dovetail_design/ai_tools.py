@@ -1,4 +1,4 @@
-"""generate_design and chat_with_civi: by rules, or through the client's model if it offers it."""
+"""The tools generate_design and chat_with_civi: built-in rules, or the client's model."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from dovetail_design.design_tools import new_design
 from dovetail_design.inputs import ApiKey, Side
 from dovetail_design.model import to_plain
 from dovetail_design.operations import Operation, apply_operations
+from dovetail_design.result_views import changed, show_design, warnings_of
 from dovetail_design.results import ChatAnswer, Generated
 from dovetail_design.sampled_designs import (
     ask_for_design,
     ask_for_operations,
     offers_sampling,
 )
-from dovetail_design.showing import changed, show_design, warnings_of
 from dovetail_design.storage import State
 from dovetail_design.studio import Caller, Change, Studio, caller_of
-from dovetail_serverkit.describing import CHANGES, EDITS
+from dovetail_serverkit.tool_descriptions import CHANGES, EDITS
 
 __all__ = ["add_ai_tools"]
 
 _Method = Annotated[
     Literal["auto", "rules", "sampling"],
-    "auto asks the client's model where it can; rules never does.",
+    "auto: the client's model if it supports sampling, else rules. rules: only built-in rules.",
 ]
 _Words = Annotated[str, Meta(min_length=1, max_length=4_000)]
 
@@ -41,20 +41,19 @@ def add_ai_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "generate_design",
-        "Make a design from a description: rules choose a template by its words and size and fill "
-        "it, or the client's model lays it out where the client offers sampling; `method` in the "
-        "answer says which. Put what shall stand on it in the prompt: titles in quotes, dates, "
-        "names.",
+        "Create a design from a description. Built-in rules choose a template and fill it, or the "
+        "client's model creates the layout if the client supports sampling; `method` in the "
+        "result says which. Put the content into the prompt: titles in quotes, dates, names.",
         CHANGES,
         Generated,
     )
     async def generate_design(
         ctx: Context,
         prompt: _Words,
-        width: Annotated[Side | None, "As the template has it, or 1080, without."] = None,
-        height: Annotated[Side | None, "As the template has it, or 1080, without."] = None,
+        width: Annotated[Side | None, "Default: the width of the template, or 1080."] = None,
+        height: Annotated[Side | None, "Default: the height of the template, or 1080."] = None,
         style: Annotated[
-            Annotated[str, Meta(max_length=200)] | None, "Such as dark, minimal, warm."
+            Annotated[str, Meta(max_length=200)] | None, "For example dark, minimal, warm."
         ] = None,
         method: _Method = "auto",
         apiKey: ApiKey = None,
@@ -71,10 +70,10 @@ def add_ai_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "chat_with_civi",
-        "Say in plain words what to change about a design ('make the title bigger', 'blue "
-        "background', 'align left'). Simple wishes are understood by rules, others by the "
-        "client's model where it offers sampling; the answer says which, and what was done. "
-        "Without a design it says what it can do.",
+        "Change a design with instructions in plain words ('make the title bigger', 'blue "
+        "background', 'align left'). Built-in rules handle simple instructions; others go to the "
+        "client's model if the client supports sampling. The result says which was used and what "
+        "was done. Without a design it lists what it can do.",
         EDITS,
         ChatAnswer,
     )
@@ -83,12 +82,12 @@ def add_ai_tools(server: Server, studio: Studio) -> None:
         message: _Words,
         context: Annotated[
             dict[str, Any] | str | None,
-            'About which design: {"designId": "..."}, or its id alone.',
+            'The design to change: {"designId": "..."}, or only its id.',
         ] = None,
         designId: Annotated[
-            Annotated[str, Meta(min_length=1, max_length=100)] | None, "The same, shorter."
+            Annotated[str, Meta(min_length=1, max_length=100)] | None, "Shorthand for context."
         ] = None,
-        apply: Annotated[bool, "False: only say what would be done."] = True,
+        apply: Annotated[bool, "false: report the changes without making them."] = True,
         method: _Method = "auto",
         apiKey: ApiKey = None,
     ) -> ToolResult:
@@ -108,7 +107,7 @@ def add_ai_tools(server: Server, studio: Studio) -> None:
 
 def _check_method(ctx: Context, method: str) -> None:
     if method == "sampling" and not offers_sampling(ctx):
-        raise ToolError('This client offers no sampling; method "rules" does without')
+        raise ToolError('This client does not support sampling; pass method "rules"')
 
 
 def _keep(
@@ -128,7 +127,7 @@ def _keep(
     with studio.store.writing() as writer:
         record = writer.add_design(new_design("PRIVATE", caller.owner), state, caller.owner)
     change = Change(record, state, [element["id"] for element in state["elements"]])
-    told = changed(studio, change, f"{text} render_preview shows it.")
+    told = changed(studio, change, f"{text} Use render_preview to see it.")
     return answer(
         Generated(
             **{name: getattr(told, name) for name in told.__struct_fields__},
@@ -142,8 +141,8 @@ def _keep(
 def _by_rules(
     prompt: str, width: int | None, height: int | None, style: str | None
 ) -> tuple[State, str, str]:
-    """The state, how it was made, and from which template."""
-    # Laying out measures text, so it brings the graphics library.
+    """Return the state, the method that was used and the template."""
+    # Layout measures text, which loads the graphics library.
     from dovetail_design.generating.composing import compose  # noqa: PLC0415
 
     made = compose(prompt, width, height, style)
@@ -170,7 +169,9 @@ def _chat(
     elif state is None:
         from dovetail_design.generating.advising import can_do  # noqa: PLC0415 - as above
 
-        reply = f"Say which design: designId. I understand, for example: {'; '.join(can_do())}."
+        reply = (
+            f"Pass designId to select a design. I understand, for example: {'; '.join(can_do())}."
+        )
         operations = []
     else:
         from dovetail_design.generating.advising import advise  # noqa: PLC0415 - as above

@@ -1,4 +1,4 @@
-"""What every tool has in common: how it is described, and how an answer is put together."""
+"""Helpers for all tools: registration and results."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import msgspec
 
 from dovetail import Server, ToolAnnotations, ToolResult
 from dovetail_design.examples import EXAMPLES
-from dovetail_serverkit import describing
+from dovetail_serverkit import tool_descriptions
 
 __all__ = ["MAX_CHARS", "answer", "describe", "tool"]
 
-# The bound of an answer.
+# The largest result, in characters.
 MAX_CHARS = 20_000
 
 
 def describe(
     name: str, text: str, hints: ToolAnnotations, result: type[msgspec.Struct]
 ) -> dict[str, Any]:
-    """What a tool is registered with, its example among it."""
-    return describing.describe(name, text, hints, result, EXAMPLES[name])
+    """Return the arguments that register a tool, including its example."""
+    return tool_descriptions.describe(name, text, hints, result, EXAMPLES[name])
 
 
 def tool(
@@ -37,7 +37,7 @@ def tool(
 
 
 def answer(result: msgspec.Struct, *blocks: Any) -> ToolResult:
-    """The result as data, as JSON for clients that read text, and whatever is to be seen."""
+    """Return the result as structured content and as JSON text, followed by other blocks."""
     if not blocks:
         return ToolResult(structured=result)
     return ToolResult([msgspec.json.encode(result).decode(), *blocks], structured=result)

@@ -1,4 +1,4 @@
-"""A template made into designs and files, row by row: all of it or nothing."""
+"""Creates designs and files from a template, one per row: all or none."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from dovetail import Context, ToolError
 from dovetail_design.answers import MAX_CHARS
 from dovetail_design.canvases import Canvas
 from dovetail_design.design_tools import new_design
+from dovetail_design.design_warnings import find_warnings
 from dovetail_design.export_files import FileBatch, link_to
-from dovetail_design.exporting import SUFFIXES, Wish, draw
+from dovetail_design.exporting import SUFFIXES, RenderRequest, draw
 from dovetail_design.filling import FIELD
 from dovetail_design.inputs import Format
-from dovetail_design.looking import find_warnings
+from dovetail_design.result_views import MOST_WARNINGS, fit_budget, show_design, warnings_of
 from dovetail_design.results import AppliedTemplate, WarningView
-from dovetail_design.showing import MOST_WARNINGS, fitting, show_design, warnings_of
 from dovetail_design.storage import DesignRecord, State, Writer
 from dovetail_design.studio import Caller, Studio
 from dovetail_design.templates import Source, instantiate
-from dovetail_serverkit.budget import Budget
+from dovetail_serverkit.text_budget import Budget
 
 __all__ = ["Application"]
 
@@ -42,27 +42,27 @@ class Application:
     save_to: str | None
     keep_designs: bool
     overwrite: bool
-    # Told of each file that is drawn.
+    # Called after each file, for progress.
     ctx: Context
 
     def check(self, rows: int, design: str | None) -> None:
-        """Refuse what does not go together, before anything is done."""
+        """Raise ToolError for arguments that exclude each other."""
         if design is not None and rows > 1:
-            raise ToolError(f"One design takes one row, got {rows}; leave designId out for many")
+            raise ToolError(f"designId takes one row, got {rows}; omit designId for several rows")
         if design is not None and (self.format is not None or not self.keep_designs):
             raise ToolError(
-                "format and keepDesigns go with new designs; leave designId out, or call "
+                "format and keepDesigns apply to new designs; omit designId, or call "
                 "export_design afterwards"
             )
         if self.format is None and (self.save_to is not None or not self.keep_designs):
-            raise ToolError("saveTo and keepDesigns false need a `format`")
+            raise ToolError("saveTo and keepDesigns=false need a `format`")
         if self.save_to is not None and rows > 1 and "{{" not in self.save_to:
             raise ToolError(
                 f"{rows} rows need different names: put {{{{n}}}} or a field into saveTo"
             )
 
     def fill(self, source: Source, rows: Sequence[dict[str, Any] | None]) -> list[State]:
-        """The state of each row."""
+        """Return the state for each row."""
         states = []
         for number, row in enumerate(rows, 1):
             try:
@@ -82,7 +82,7 @@ class Application:
     def replace(
         self, source: Source, id: str, state: State, if_version: int | None
     ) -> tuple[Any, ...]:
-        """Put it on a design that is there."""
+        """Replace the content of an existing design."""
 
         def edit(canvas: Canvas) -> str:
             canvas.elements = {one["id"]: one for one in state["elements"]}
@@ -110,7 +110,7 @@ class Application:
     def create(
         self, source: Source, states: Sequence[State], rows: Sequence[dict[str, Any] | None]
     ) -> tuple[Any, ...]:
-        """A design, a file, or both for each row."""
+        """Create a design, a file or both for each row."""
         with FileBatch(self.studio, overwrite=self.overwrite) as batch:
             if self.format is not None:
                 self._draw(batch, states, rows)
@@ -121,8 +121,8 @@ class Application:
                     files = batch.finish(writer, self.caller, records, SUFFIXES[self.format])
         budget = Budget(MAX_CHARS)
         kept = records if self.keep_designs else []
-        designs = fitting([show_design(one) for one in kept], budget)
-        listed = fitting(files, budget)
+        designs = fit_budget([show_design(one) for one in kept], budget)
+        listed = fit_budget(files, budget)
         ids = [one["id"] for one in states[0]["elements"]]
         result = AppliedTemplate(
             template_id=source.id,
@@ -138,7 +138,7 @@ class Application:
         return result, *map(link_to, listed[:_MOST_LINKS])
 
     def _look(self, states: Sequence[State]) -> list[WarningView]:
-        """What looks wrong, row by row, as far as there is room to say it."""
+        """Return the warnings row by row, up to a maximum."""
         found: list[WarningView] = []
         for number, state in enumerate(states[:_MOST_LOOKED_AT], 1):
             ids = [one["id"] for one in state["elements"]]
@@ -164,27 +164,27 @@ class Application:
         rows: Sequence[dict[str, Any] | None],
     ) -> None:
         assert self.format is not None
-        wish = Wish(self.format)
+        request = RenderRequest(self.format)
         for number, (state, row) in enumerate(zip(states, rows, strict=True), 1):
             place = self.save_to
             if place is not None:
                 place = _spell(place, row, number, is_path=True)
             try:
-                batch.add(draw(self.studio, state, wish), place)
+                batch.add(draw(self.studio, state, request), place)
             except ToolError as error:
                 raise ToolError(f"Nothing was made: row {number}: {error}") from None
             if self.ctx.cancelled:
-                raise ToolError("Nothing was made: nobody waits for it any more")
+                raise ToolError("Nothing was made: the request was cancelled")
             self.ctx.progress(number, len(states))
 
 
 def _spell(pattern: str, row: dict[str, Any] | None, number: int, *, is_path: bool = False) -> str:
-    """A name with the number and the fields of its row put in."""
+    """Return a name with the row number and its fields filled in."""
     values = {**(row or {}), "n": number}
 
     def say(found: re.Match[str]) -> str:
         text = str(values.get(found[1], found[0]))
-        # A value is part of a name; it cannot make folders.
+        # A value must not contain path separators, which would create folders.
         return text.replace("/", "-") if is_path else text
 
     said = FIELD.sub(say, pattern)

@@ -1,4 +1,4 @@
-"""Where boxes go when they are aligned, spread, stacked or set into a grid. Plain geometry."""
+"""Geometry of aligning, distributing and stacking boxes, and of grids."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Axis = Literal["horizontal", "vertical"]
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Where an element is; its rotation is not looked at."""
+    """The position and size of an element, without its rotation."""
 
     x: float
     y: float
@@ -35,12 +35,12 @@ class Box:
 
     @property
     def right(self) -> float:
-        """Its right edge."""
+        """The right edge."""
         return self.x + self.width
 
     @property
     def bottom(self) -> float:
-        """Its lower edge."""
+        """The lower edge."""
         return self.y + self.height
 
 
@@ -49,14 +49,14 @@ Boxes = Mapping[str, Box]
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """How elements follow each other: inside which box, how far apart."""
+    """The box that elements flow in, and the gaps between them."""
 
     within: Box
     gap: float
     padding: float = 0.0
 
 
-# Alignment -> where a box goes inside another.
+# Alignment -> the position of a box inside another.
 ALIGNMENTS: dict[Alignment, Callable[[Box, Box], Box]] = {
     "left": lambda box, frame: replace(box, x=frame.x),
     "center": lambda box, frame: replace(box, x=frame.x + (frame.width - box.width) / 2),
@@ -68,7 +68,7 @@ ALIGNMENTS: dict[Alignment, Callable[[Box, Box], Box]] = {
 
 
 def around(boxes: Boxes) -> Box:
-    """The smallest box that holds them all."""
+    """Return the smallest box that contains all boxes."""
     left = min(box.x for box in boxes.values())
     top = min(box.y for box in boxes.values())
     right = max(box.right for box in boxes.values())
@@ -77,7 +77,7 @@ def around(boxes: Boxes) -> Box:
 
 
 def align(boxes: Boxes, how: Sequence[Alignment], frame: Box) -> dict[str, Box]:
-    """Each one to an edge or the middle of the frame."""
+    """Align each box to an edge or the centre of the frame."""
     moved = dict(boxes)
     for one in how:
         moved = {id: ALIGNMENTS[one](box, frame) for id, box in moved.items()}
@@ -85,7 +85,7 @@ def align(boxes: Boxes, how: Sequence[Alignment], frame: Box) -> dict[str, Box]:
 
 
 def distribute(boxes: Boxes, axis: Axis, gap: float | None) -> dict[str, Box]:
-    """Equal gaps between them in the order they lie in; the outermost stay unless gap is given."""
+    """Distribute with equal gaps, by position; the outermost boxes stay unless gap is given."""
     if axis == "vertical":
         return _turned(distribute(_turned(boxes), "horizontal", gap))
     ordered = sorted(boxes.items(), key=lambda pair: (pair[1].x, pair[1].right))
@@ -97,7 +97,7 @@ def distribute(boxes: Boxes, axis: Axis, gap: float | None) -> dict[str, Box]:
 
 
 def stack(boxes: Boxes, axis: Axis, gap: float, start: Box) -> dict[str, Box]:
-    """One after the other from the start, in the order given."""
+    """Place the boxes one after the other, in the given order."""
     if axis == "vertical":
         return _turned(stack(_turned(boxes), "horizontal", gap, _turn(start)))
     row = _in_a_row(list(boxes.items()), start.x, gap)
@@ -105,7 +105,7 @@ def stack(boxes: Boxes, axis: Axis, gap: float, start: Box) -> dict[str, Box]:
 
 
 def grid(boxes: Boxes, columns: int, gap: float, start: Box) -> dict[str, Box]:
-    """Cells as large as the largest box, row by row, each box in the middle of its cell."""
+    """Place the boxes row by row, centred in cells of the size of the largest box."""
     width = max(box.width for box in boxes.values())
     height = max(box.height for box in boxes.values())
     placed = {}
@@ -117,10 +117,10 @@ def grid(boxes: Boxes, columns: int, gap: float, start: Box) -> dict[str, Box]:
 
 
 def flow(boxes: Boxes, how: Flow) -> dict[str, Box]:
-    """Like words on a page: rows that fill the width, each centred, the whole centred too.
+    """Wrap boxes like words on a page; rows and the whole are centred.
 
-    What is wider than the room shrinks to it, in proportion; so does everything, step by step,
-    while it is higher than the room.
+    A box wider than the frame is scaled down in proportion. If the rows are higher than the frame,
+    all boxes are scaled down step by step.
     """
     room = Box(
         how.within.x + how.padding,

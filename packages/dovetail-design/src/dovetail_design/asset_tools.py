@@ -1,4 +1,4 @@
-"""The tools for one's own files: list_assets, upload_asset."""
+"""The tools for uploaded files: list_assets, upload_asset."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from dovetail_design.canvases import new_id
 from dovetail_design.inputs import ApiKey, Limit, Page
 from dovetail_design.inspecting import inspect_asset
 from dovetail_design.media import MAX_BYTES, MAX_TOTAL_BYTES, identify, read_data_uri
+from dovetail_design.result_views import fit_budget
 from dovetail_design.results import AssetPage, AssetView
-from dovetail_design.showing import fitting
 from dovetail_design.sources import ASSET_URI, asset_uri
 from dovetail_design.storage import AssetQuery, AssetRecord
 from dovetail_design.studio import Caller, Studio, caller_of, show_moment
-from dovetail_serverkit.budget import Budget
-from dovetail_serverkit.describing import CHANGES, READS
+from dovetail_serverkit.text_budget import Budget
+from dovetail_serverkit.tool_descriptions import CHANGES, READS
 
 __all__ = ["add_asset_tools", "show_asset"]
 
@@ -31,7 +31,7 @@ def add_asset_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "list_assets",
-        "Files that were uploaded, the newest first. The src of an image takes `uri` or `id`.",
+        "List uploaded files, newest first. Use `uri` or `id` as the src of an image.",
         READS,
         AssetPage,
     )
@@ -47,7 +47,7 @@ def add_asset_tools(server: Server, studio: Studio) -> None:
         )
         with studio.store.reading() as reader:
             found = reader.assets(query)
-        shown = fitting([show_asset(one) for one in found.items], Budget(MAX_CHARS))
+        shown = fit_budget([show_asset(one) for one in found.items], Budget(MAX_CHARS))
         end = query.skip + len(shown)
         return answer(
             AssetPage(assets=shown, page=page, total=found.total, has_more=end < found.total)
@@ -56,9 +56,9 @@ def add_asset_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "upload_asset",
-        "Keep a file: a path inside a folder that the operator has opened, or a data: URI. At most "
-        "20 MB. What it is is read off its bytes; pictures are checked before they are kept. The "
-        "src of an image takes the `uri` of the answer.",
+        "Upload a file: a path inside a folder that the operator has opened, or a data: URI. At "
+        "most 20 MB. The content decides the file type; images are checked before they are "
+        "stored. Use the `uri` of the result as the src of an image.",
         CHANGES,
         AssetView,
     )
@@ -85,7 +85,7 @@ def add_asset_tools(server: Server, studio: Studio) -> None:
         f"{ASSET_URI}{{id}}", name="asset", title="An asset", mime_type="application/octet-stream"
     )
     def asset(ctx: Context, id: str) -> Any:
-        """A file that was uploaded."""
+        """An uploaded file."""
         caller = caller_of(ctx)
         with studio.store.reading() as reader:
             record = reader.asset(id)
@@ -98,14 +98,16 @@ def add_asset_tools(server: Server, studio: Studio) -> None:
 
 
 def keep_asset(studio: Studio, caller: Caller, data: bytes, name: str, kind: str) -> AssetRecord:
-    """Check a file and keep it."""
+    """Validate a file and store it."""
     _refuse_large(len(data), name)
     media = identify(data, kind, name)
     size = inspect_asset(data, media.mime_type, name)
     with studio.store.writing() as writer:
         if writer.asset_bytes() + len(data) > MAX_TOTAL_BYTES:
-            raise ToolError(f"There is no room: all assets have at most {MAX_TOTAL_BYTES:,} bytes")
-        # Inside, so that nobody forgets the same content as unused meanwhile.
+            raise ToolError(
+                f"The assets are full: together they may have at most {MAX_TOTAL_BYTES:,} bytes"
+            )
+        # Inside the transaction, so that a concurrent cleanup cannot remove this content as unused.
         digest = studio.blobs.keep(data)
         record = AssetRecord(
             id=new_id("ast"),
@@ -124,9 +126,9 @@ def keep_asset(studio: Studio, caller: Caller, data: bytes, name: str, kind: str
 
 
 def _refuse_large(size: int, name: str) -> None:
-    """An asset has so many bytes and no more."""
+    """Raise ToolError if an asset is larger than the limit."""
     if size > MAX_BYTES:
-        raise ToolError(f"{name!r} has {size:,} bytes; at most {MAX_BYTES:,} are taken")
+        raise ToolError(f"{name!r} has {size:,} bytes; the limit is {MAX_BYTES:,}")
 
 
 def _may_see(record: AssetRecord, caller: Caller) -> bool:
@@ -134,7 +136,7 @@ def _may_see(record: AssetRecord, caller: Caller) -> bool:
 
 
 def show_asset(record: AssetRecord) -> AssetView:
-    """An asset as lists show it."""
+    """Return an asset as lists show it."""
     return AssetView(
         id=record.id,
         name=record.name,

@@ -1,7 +1,7 @@
-"""Contents of files, each kept once under the hash of its bytes.
+"""Content-addressed storage of file contents.
 
-A content is written beside its place, flushed and then moved there, so a name never stands for
-half a file, whoever dies meanwhile.
+A file is written under a temporary name, flushed and renamed, so a name never refers to a
+partial file, even if the process is killed.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class BlobFolder:
-    """A folder of contents."""
+    """A folder of contents, each under the hash of its bytes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise UsageError(f"Files cannot be kept in {str(path)!r}: {error.strerror}") from None
+            raise UsageError(f"Cannot store files in {str(path)!r}: {error.strerror}") from None
 
     def keep(self, data: bytes) -> str:
-        """Keep a content; its hash. What is there already is not written again."""
+        """Store a content and return its hash; existing contents are not written again."""
         digest = hashlib.sha256(data).hexdigest()
         place = self._place(digest)
         if place.exists():
@@ -45,20 +45,20 @@ class BlobFolder:
             with contextlib.suppress(OSError):
                 beside.unlink()
             raise ToolError(
-                f"A file cannot be kept: {error.strerror}. Nothing was changed"
+                f"Cannot store the file: {error.strerror}. Nothing was changed"
             ) from None
         return digest
 
     def has(self, digest: str) -> bool:
-        """Whether a content is kept."""
+        """Return whether a content is stored."""
         return self._place(digest).exists()
 
     def load(self, digest: str) -> bytes:
-        """A content by its hash; raises FileNotFoundError where it is not kept."""
+        """Return a content by its hash; raises FileNotFoundError."""
         return self._place(digest).read_bytes()
 
     def forget(self, digest: str) -> None:
-        """Drop a content that nobody refers to any more."""
+        """Delete a content that is no longer used."""
         with contextlib.suppress(OSError):
             self._place(digest).unlink()
 

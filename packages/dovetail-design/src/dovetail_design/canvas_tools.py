@@ -1,4 +1,4 @@
-"""The tools of the canvas: add, update and delete elements, resize, clear."""
+"""The tools that change the canvas: add, update and delete elements, resize, clear."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from dovetail_design.element_schema import element_definitions
 from dovetail_design.inputs import ApiKey, DesignId, IfVersion, Side
 from dovetail_design.model import MAX_ELEMENTS, to_plain
 from dovetail_design.operations import ElementId
+from dovetail_design.result_views import changed
 from dovetail_design.results import Changed
 from dovetail_design.scaling import scale_element, scale_to_fit
-from dovetail_design.showing import changed
 from dovetail_design.studio import Studio, caller_of
-from dovetail_serverkit.describing import CHANGES, DESTROYS, SETS
+from dovetail_serverkit.tool_descriptions import CHANGES, DESTROYS, SETS
 
 __all__ = ["add_canvas_tools"]
 
 
 def _add_schema() -> dict[str, Any]:
-    """By hand, so that the thirteen types share what they have in common."""
+    """Return the schema, written by hand so that the thirteen types share common properties."""
     return {
         "type": "object",
         "properties": {
@@ -35,14 +35,14 @@ def _add_schema() -> dict[str, Any]:
                 "items": {"$ref": "#/$defs/AnyElement"},
                 "minItems": 1,
                 "maxItems": MAX_ELEMENTS,
-                "description": "Several at once, the first at the bottom; all or none.",
+                "description": "Several elements, bottom first. Either all are added or none.",
             },
             "ifVersion": {
                 "type": "integer",
                 "minimum": 1,
-                "description": "Add only if the design is at this version.",
+                "description": "Fail if the design is at another version.",
             },
-            "apiKey": {"type": "string", "maxLength": 500, "description": "Not used, not kept."},
+            "apiKey": {"type": "string", "maxLength": 500, "description": "Accepted and ignored."},
         },
         "required": ["designId"],
         "additionalProperties": False,
@@ -56,10 +56,10 @@ def add_canvas_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "add_element",
-        "Add an element, or several at once, on top of what is there. Places are in pixels from "
-        "the left and top edge. `text`, `src`, `qrValue`, `barcodeValue` and cells of tables may "
-        "hold {{fields}}. The answer has the new ids and warnings: overflowing text, off-canvas, "
-        "low contrast.",
+        "Add one or more elements on top of the existing ones. Coordinates are pixels from the "
+        "top left corner. `text`, `src`, `qrValue`, `barcodeValue` and table cells may contain "
+        "{{fields}}. Returns the new ids, and warnings about overflowing text, elements off the "
+        "canvas and low contrast.",
         CHANGES,
         Changed,
         input_schema=_add_schema(),
@@ -73,7 +73,7 @@ def add_canvas_tools(server: Server, studio: Studio) -> None:
         apiKey: str | None = None,
     ) -> ToolResult:
         if (element is None) == (elements is None):
-            raise ToolError("Give either `element` or `elements`")
+            raise ToolError("Pass either `element` or `elements`, not both")
         given = [element] if element is not None else elements or []
 
         def edit(canvas: Canvas) -> str:
@@ -94,8 +94,8 @@ def add_canvas_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "update_element",
-        "Change properties of an element; the others stay, and null takes one away. `id` and "
-        "`type` cannot be changed.",
+        "Change properties of an element. Other properties keep their values; null removes a "
+        "property. `id` and `type` cannot be changed.",
         SETS,
         Changed,
     )
@@ -104,7 +104,7 @@ def add_canvas_tools(server: Server, studio: Studio) -> None:
         designId: DesignId,
         elementId: ElementId,
         updates: Annotated[
-            dict[str, Any], Meta(min_length=1, description="Properties as add_element takes them.")
+            dict[str, Any], Meta(min_length=1, description="Properties as in add_element.")
         ],
         ifVersion: IfVersion = None,
         apiKey: ApiKey = None,
@@ -122,7 +122,7 @@ def add_canvas_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "delete_element",
-        "Delete an element. design_history with action undo brings it back.",
+        "Delete an element. Undo with design_history, action undo.",
         DESTROYS,
         Changed,
     )
@@ -150,9 +150,8 @@ def _add_whole(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "resize_canvas",
-        "Give the canvas another size. mode keep leaves the elements where they are; scale makes "
-        "everything larger or smaller so that it fits, centred; smart lays the design out anew "
-        "for the new proportions.",
+        "Resize the canvas. mode keep leaves the elements where they are; scale scales everything "
+        "to fit, centred; smart creates a new layout for the new proportions.",
         SETS,
         Changed,
     )
@@ -170,8 +169,8 @@ def _add_whole(server: Server, studio: Studio) -> None:
                 _RESIZE[mode](canvas, width, height)
             except ToolError as error:
                 raise ToolError(
-                    f"Nothing was changed: at {width} x {height} px not every element keeps within "
-                    f"its bounds ({error}); mode keep leaves them as they are"
+                    f"Nothing was changed: at {width} x {height} px not all elements stay within "
+                    f"their limits ({error}); mode keep leaves the elements as they are"
                 ) from None
             canvas.set(width=width, height=height)
             follow_connectors(canvas)
@@ -185,8 +184,8 @@ def _add_whole(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "clear_canvas",
-        "Delete all elements of a design, locked ones too. design_history with action undo brings "
-        "them back.",
+        "Delete all elements of a design, including locked ones. Undo with design_history, action "
+        "undo.",
         DESTROYS,
         Changed,
     )
@@ -208,7 +207,7 @@ def _add_whole(server: Server, studio: Studio) -> None:
 
 
 def _keep(canvas: Canvas, _width: int, _height: int) -> None:
-    """Everything stays where it is; what now lies outside is warned of."""
+    """Leave all elements where they are; elements outside of the canvas get a warning."""
     canvas.touched.update(dict.fromkeys(canvas.elements))
 
 
@@ -220,7 +219,7 @@ def _scale(canvas: Canvas, width: int, height: int) -> None:
 
 
 def _smart(canvas: Canvas, width: int, height: int) -> None:
-    # Laying out measures text, so it brings the graphics library.
+    # Layout measures text, which loads the graphics library.
     from dovetail_design.generating.resizing import resize  # noqa: PLC0415
 
     for element in resize(to_design(canvas.state()), width, height).elements:

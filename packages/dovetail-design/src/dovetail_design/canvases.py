@@ -1,4 +1,4 @@
-"""The state of a design under change: elements by id, read by the model, written back plain.
+"""An editable design state: elements by id, parsed by the model, stored as plain values.
 
 Elements that a change does not touch are neither parsed nor copied, so the cost of a change does
 not grow with the design.
@@ -29,29 +29,29 @@ from dovetail_design.storage import State
 __all__ = ["Canvas", "box_of", "new_id", "refuse_too_many", "shorten", "to_design"]
 
 _SHORTENED = re.compile(r"\.\.\. \(\d+ characters\)\Z")
-# 32 letters that are not taken for each other.
+# 32 characters that are hard to confuse.
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 
 
 def new_id(prefix: str, length: int = 10) -> str:
-    """An id that nobody guesses and that can be read aloud."""
+    """Return a random id that cannot be guessed and can be read aloud."""
     return f"{prefix}_{''.join(_LETTERS[byte % 32] for byte in secrets.token_bytes(length))}"
 
 
 def box_of(plain: Mapping[str, Any]) -> Box:
-    """Where a plain element is."""
+    """Return the box of a plain element."""
     return Box(plain["x"], plain["y"], plain["width"], plain["height"])
 
 
 def to_design(state: State) -> Design:
-    """What the renderer and the findings take."""
+    """Return the state as a Design, for the renderer and the findings."""
     return parse_design(
         {key: state[key] for key in ("width", "height", "background", "elements") if key in state}
     )
 
 
 def shorten(element: Mapping[str, Any], longest: int) -> dict[str, Any]:
-    """An element whose long texts are cut; the cut can be told from what was meant."""
+    """Return an element with long texts cut; the cut is marked so that it can be recognised."""
     return {
         key: f"{value[:100]}... ({len(value)} characters)"
         if isinstance(value, str) and len(value) > longest
@@ -64,17 +64,17 @@ def _refuse_shortened(values: Mapping[str, Any]) -> None:
     for name, value in values.items():
         if isinstance(value, str) and _SHORTENED.search(value):
             raise ToolError(
-                f"`{name}` is cut short, as get_design shows long values; leave it out to keep "
-                "what is there, or give all of it"
+                f"`{name}` is shortened, as get_design returns long values; omit it to keep the "
+                "stored value, or pass the whole value"
             )
 
 
 def refuse_too_many(count: int) -> None:
-    """A design has so many elements and no more; raises ToolError."""
+    """Raise ToolError if there are more elements than allowed."""
     if count > MAX_ELEMENTS:
         raise ToolError(
-            f"A design has at most {MAX_ELEMENTS:,} elements, and this would be {count:,}. Nothing "
-            "was changed"
+            f"A design may have at most {MAX_ELEMENTS:,} elements; this would be {count:,}. "
+            "Nothing was changed"
         )
 
 
@@ -98,56 +98,56 @@ def _grow(box: Box, margins: tuple[float, float, float, float], sign: int) -> Bo
 
 
 class Canvas:
-    """One state, to be changed; `state()` is what it has become."""
+    """An editable state; `state()` returns the result."""
 
     def __init__(self, state: State, stamp: str = "") -> None:
         self._rest = {key: value for key, value in state.items() if key != "elements"}
         self.elements: dict[str, dict[str, Any]] = {one["id"]: one for one in state["elements"]}
         self._stamp = stamp
-        # How many of each type there were, for names; deleting takes none away.
+        # How many of each type there were, for default names; deleting does not lower it.
         self._counts = Counter(one["type"] for one in state["elements"])
-        # What this change has touched, in order.
+        # The ids that were changed, in order.
         self.touched: dict[str, None] = {}
 
     def state(self) -> State:
-        """The state as it is now."""
+        """Return the current state."""
         return {**self._rest, "elements": list(self.elements.values())}
 
     @property
     def frame(self) -> Box:
-        """The canvas itself."""
+        """The box of the canvas."""
         return Box(0, 0, self._rest["width"], self._rest["height"])
 
     @property
     def connectors(self) -> dict[str, dict[str, Any]]:
-        """Lines that are tied to elements; see `connecting`."""
+        """Lines that connect elements; see `connecting`."""
         found: dict[str, dict[str, Any]] = self._rest.get("connectors", {})
         return found
 
     def set(self, **values: Any) -> None:
-        """Change what belongs to the canvas and to no element."""
+        """Change properties of the canvas itself."""
         self._rest.update(values)
 
     def get(self, id: str) -> dict[str, Any]:
-        """An element as plain values; raises ToolError."""
+        """Return an element as plain values; raises ToolError."""
         if id not in self.elements:
             raise ToolError(self._explain_missing(id))
         return self.elements[id]
 
     def boxes(self, ids: Iterable[str]) -> dict[str, Box]:
-        """Where elements are."""
+        """Return the boxes of elements."""
         return {id: box_of(self.get(id)) for id in ids}
 
     def outer_boxes(self, ids: Iterable[str]) -> dict[str, Box]:
-        """The same with the room that their margins keep free."""
+        """Return the boxes of elements including their margins."""
         return {id: _grow(box_of(self.get(id)), _margins(self.get(id)), 1) for id in ids}
 
     def place_outer(self, boxes: Mapping[str, Box]) -> None:
-        """As `place`, for boxes with margins."""
+        """Like `place`, for boxes that include margins."""
         self.place({id: _grow(box, _margins(self.get(id)), -1) for id, box in boxes.items()})
 
     def add(self, values: Mapping[str, Any]) -> str:
-        """A new element on top of all; its id."""
+        """Add an element on top and return its id."""
         refuse_too_many(len(self.elements) + 1)
         if not isinstance(values, Mapping):
             parse_element(values)
@@ -156,7 +156,7 @@ class Canvas:
         plain = _compact(element)
         id = plain.get("id") or new_id("el", 8)
         if id in self.elements:
-            raise ToolError(f"There is an element {id!r} already; leave `id` out to get a new one")
+            raise ToolError(f"The element {id!r} already exists; omit `id` to get a new one")
         kind = plain["type"]
         self._counts[kind] += 1
         name = plain.get("name") or f"{kind} {self._counts[kind]}"
@@ -165,13 +165,13 @@ class Canvas:
         return id
 
     def put(self, values: Mapping[str, Any]) -> None:
-        """An element as it is, with its id; from a template or a generator."""
+        """Add an element with its id, from a template or a generator."""
         plain = _compact(parse_element(values))
         self.elements[plain["id"]] = plain
         self.touched[plain["id"]] = None
 
     def update(self, id: str, updates: Mapping[str, Any]) -> None:
-        """Change properties of an element; a locked one only to unlock it."""
+        """Change properties of an element; a locked one can only be unlocked."""
         before = self.get(id)
         if before.get("locked") and updates.get("locked") is not False:
             raise ToolError(
@@ -179,7 +179,7 @@ class Canvas:
             )
         _refuse_shortened(updates)
         if "groupId" in updates and updates["groupId"] == id:
-            raise ToolError(f"The element {id!r} cannot be in a group of its own id")
+            raise ToolError(f"The element {id!r} cannot be in a group with its own id")
         merged = merge_element(parse_element(before), updates)
         after = {"id": id, **_compact(merged)}
         if after != before:
@@ -188,7 +188,7 @@ class Canvas:
             self.touched[id] = None
 
     def delete(self, ids: Iterable[str]) -> None:
-        """Take elements away."""
+        """Delete elements."""
         for id in ids:
             if self.get(id).get("locked"):
                 raise ToolError(f"The element {id!r} is locked and cannot be deleted; unlock it")
@@ -196,7 +196,7 @@ class Canvas:
             self.touched[id] = None
 
     def place(self, boxes: Mapping[str, Box]) -> None:
-        """Move elements to where they shall be; a container takes its children along."""
+        """Move elements to new boxes; a container moves its children along."""
         for id, box in boxes.items():
             before = box_of(self.get(id))
             dx, dy = box.x - before.x, box.y - before.y
@@ -214,7 +214,7 @@ class Canvas:
                     self.update(child, {"x": _tidy(inner.x + dx), "y": _tidy(inner.y + dy)})
 
     def children(self, id: str) -> list[str]:
-        """Everything inside a container, at any depth."""
+        """Return the ids of everything inside a container, at any depth."""
         if self.elements[id]["type"] != "container":
             return []
         found: dict[str, None] = {}
@@ -229,15 +229,15 @@ class Canvas:
         return list(found)
 
     def members(self, group: str) -> list[str]:
-        """The elements of a group."""
+        """Return the ids of the elements of a group."""
         return [id for id, element in self.elements.items() if element.get("groupId") == group]
 
     def reorder(self, ids: list[str]) -> None:
-        """Draw the elements in this order, bottom first."""
+        """Set the drawing order, bottom first."""
         self.elements = {id: self.elements[id] for id in ids}
 
     def parsed(self, id: str) -> AnyElement:
-        """An element as the model has it."""
+        """Return an element as parsed by the model."""
         return parse_element(self.get(id))
 
     def _explain_missing(self, id: str) -> str:
@@ -254,7 +254,7 @@ def _without(plain: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _compact(element: AnyElement) -> dict[str, Any]:
-    """Plain values; whole numbers as such, which read better and are shorter."""
+    """Return plain values, with whole numbers as int."""
     return {
         key: int(value) if isinstance(value, float) and value.is_integer() else value
         for key, value in to_plain(element).items()
@@ -262,6 +262,6 @@ def _compact(element: AnyElement) -> dict[str, Any]:
 
 
 def _tidy(value: float) -> float:
-    """Hundredths of a pixel are enough, and whole numbers read better."""
+    """Round to hundredths of a pixel, with whole numbers as int."""
     rounded = round(value, 2)
     return int(rounded) if rounded == int(rounded) else rounded

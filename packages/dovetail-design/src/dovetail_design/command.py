@@ -1,4 +1,4 @@
-"""`dovetail serve design`: the options of the command line and the server they describe."""
+"""The options of `dovetail serve design` and the server that they configure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dovetail_design.server import DesignOptions, build_server
 
 __all__ = ["ARGUMENTS", "OPTIONS", "SUMMARY", "build", "default_folder"]
 
-SUMMARY = "A design studio: canvases of typed elements, drawn on this machine, with all versions."
+SUMMARY = "Design server: create, check and export designs, with version history."
 
 ARGUMENTS: Sequence[click.Parameter] = (click.Argument(["place"], required=False, metavar="[DIR]"),)
 OPTIONS: Sequence[click.Parameter] = (
@@ -25,31 +25,31 @@ OPTIONS: Sequence[click.Parameter] = (
         ["--dir", "directory"],
         type=click.Path(file_okay=False, path_type=Path),
         metavar="DIR",
-        help="Where designs and files are kept; by default in your data directory.",
+        help="Directory for designs and files (default: your data directory).",
     ),
     click.Option(
         ["--folder"],
         type=click.Path(file_okay=False, path_type=Path),
         multiple=True,
         metavar="DIR",
-        help="A folder to upload from and to save exports to; may be given several times.",
+        help="Folder that clients may upload from and save exports to (repeatable).",
     ),
     click.Option(
         ["--fonts"],
         type=click.Path(file_okay=False, path_type=Path),
         metavar="DIR",
-        help="Fonts of your own, beside those that are bundled.",
+        help="Directory with more fonts, in addition to the bundled ones.",
     ),
 )
 
 
-# What drawing needs; loaded when something is drawn, which would be late to find out.
+# Libraries for rendering. They are imported at the first rendering, so check them at startup.
 _LIBRARIES = ("skia", "PIL", "segno", "pptx")
 _SYSTEM_LIBRARIES = {"libEGL.so.1": "libegl1", "libGL.so.1": "libgl1"}
 
 
 def default_folder() -> Path:
-    """Where designs are kept unless told: in the user's data directory."""
+    """Return the default directory for designs, in the user's data directory."""
     home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
     return Path(home) / "dovetail" / "design"
 
@@ -62,12 +62,12 @@ def build(
     fonts: Path | None = None,
     **_others: Any,
 ) -> Server:
-    """The server that the options describe; its directory is the default one unless told."""
+    """Build the server for these options."""
     _check_libraries()
     if place is not None and directory is not None:
-        raise UsageError("DIR and --dir are the same; give one of them")
+        raise UsageError("DIR and --dir are the same option; pass only one of them")
     path = Path(place) if place is not None else directory or default_folder()
-    # With `dovetail serve all` another server's option of this name takes one folder only.
+    # With `dovetail serve all`, the option of another server with this name passes a single path.
     folders = [folder] if isinstance(folder, Path) else folder or ()
     options = DesignOptions(folders=tuple(folders), fonts=fonts)
     return build_server(path.expanduser().absolute(), options)
@@ -77,7 +77,7 @@ def _check_libraries() -> None:
     missing = [name for name in _LIBRARIES if importlib.util.find_spec(name) is None]
     if missing:
         raise UsageError(
-            f"dovetail serve design needs {', '.join(missing)}: pip install 'dovetail[design]'"
+            f"dovetail serve design needs {', '.join(missing)}: pip install dovetail-design"
         )
     if sys.platform != "linux":
         return
@@ -86,6 +86,6 @@ def _check_libraries() -> None:
             ctypes.CDLL(name)
         except OSError:
             raise UsageError(
-                f"Drawing needs {name}, which is not on this machine; on Debian it is in "
-                f"the package {package}"
+                f"Rendering needs the system library {name}, which is not installed; on Debian "
+                f"and Ubuntu: apt install {package}"
             ) from None

@@ -1,4 +1,4 @@
-"""Two states compared, as a person would say it: which elements, which properties."""
+"""Compares two states by element and property."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dovetail_design.storage import State
 __all__ = ["compare", "summarise"]
 
 _SHOWN = 200
-# Set by the studio; that they differ says nothing.
+# Set by the server; differences in them are ignored.
 _STAMPS = frozenset({"createdAt", "updatedAt"})
 
 
 def compare(before: State, after: State) -> list[dict[str, Any]]:
-    """Each difference: what kind, which element, which properties from what to what."""
+    """Return each difference: its kind, the element, and the old and new values."""
     old = {one["id"]: one for one in before["elements"]}
     new = {one["id"]: one for one in after["elements"]}
     found: list[dict[str, Any]] = []
@@ -38,7 +38,7 @@ def compare(before: State, after: State) -> list[dict[str, Any]]:
 
 
 def summarise(differences: list[dict[str, Any]]) -> str:
-    """In one line, for a list of versions."""
+    """Return the differences in one line, for lists of versions."""
     counts: dict[str, int] = {}
     for one in differences:
         counts[one["change"]] = counts.get(one["change"], 0) + 1
@@ -70,6 +70,6 @@ def _changes(old: dict[str, Any], new: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _show(value: Any) -> Any:
-    """Short values as they are, long ones cut."""
+    """Return short values as they are, long ones cut."""
     text = value if isinstance(value, str) else repr(value)
     return value if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text)} characters)"

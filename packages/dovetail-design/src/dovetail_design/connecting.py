@@ -1,6 +1,6 @@
-"""Lines that are tied to elements: when an end moves, the line follows.
+"""Connectors: lines that follow the elements that they connect.
 
-The ties are kept beside the elements, not in them: to the renderer such a line is a line.
+The connections are stored beside the elements, not in them: the renderer sees a plain line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Side", "bind", "follow_connectors"]
 
 Side = Literal["auto", "top", "right", "bottom", "left", "center"]
 
-# Side -> the place on a box, in shares of its width and height.
+# Side -> the point on a box, as fractions of its width and height.
 _PLACES: dict[str, tuple[float, float]] = {
     "top": (0.5, 0.0),
     "right": (1.0, 0.5),
@@ -26,14 +26,14 @@ _PLACES: dict[str, tuple[float, float]] = {
 
 
 def bind(canvas: Canvas, line: str, tie: dict[str, Any]) -> None:
-    """Tie a line to two elements: `from`, `to`, and the sides it leaves and reaches."""
+    """Connect a line to two elements: `from`, `to`, and the sides where it starts and ends."""
     kind = canvas.get(line)["type"]
     if kind != "line":
-        raise ToolError(f"The element {line!r} is a {kind}; only a line can be tied to others")
+        raise ToolError(f"The element {line!r} is a {kind}; only a line can be a connector")
     for end in ("from", "to"):
         canvas.get(tie[end])
         if tie[end] == line:
-            raise ToolError(f"The line {line!r} cannot be tied to itself")
+            raise ToolError(f"The line {line!r} cannot be connected to itself")
     if tie["from"] == tie["to"]:
         raise ToolError(f"A connector needs two elements, got {tie['from']!r} twice")
     canvas.set(connectors={**canvas.connectors, line: tie})
@@ -41,7 +41,7 @@ def bind(canvas: Canvas, line: str, tie: dict[str, Any]) -> None:
 
 
 def follow_connectors(canvas: Canvas) -> None:
-    """After a change: lay the lines anew whose ends have moved, untie those that lost one."""
+    """Update lines whose ends have moved, and disconnect those that lost an end."""
     ties = canvas.connectors
     kept = {
         line: tie
@@ -71,7 +71,7 @@ def _route(canvas: Canvas, line: str, tie: dict[str, Any]) -> None:
         "linePoints": [{"x": round(x - left, 2), "y": round(y - top, 2)} for x, y in (start, end)],
     }
     was_locked = canvas.get(line).get("locked", False)
-    # A lock keeps people from moving the line, not the line from following.
+    # A lock prevents edits; a locked line still follows its elements.
     canvas.update(line, {**updates, "locked": False})
     if was_locked:
         canvas.update(line, {"locked": True})
@@ -85,7 +85,7 @@ def _anchor(box: Box, other: Box, side: Side) -> tuple[float, float]:
 
 
 def _facing(box: Box, other: Box) -> Side:
-    """The side that looks at the other box: across the wider gap."""
+    """Return the side that faces the other box, across the wider gap."""
     right, left = other.x - box.right, box.x - other.right
     below, above = other.y - box.bottom, box.y - other.bottom
     gaps: list[tuple[float, Side]] = [

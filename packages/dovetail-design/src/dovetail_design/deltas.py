@@ -1,7 +1,7 @@
-"""What changed from one state to the next, as little of it as says it all.
+"""Minimal differences between two states.
 
-A version is kept as its difference to the one before: of each element the properties that
-changed. So moving an element that carries a picture costs a few bytes each time.
+A version is stored as its difference from the one before: only the changed properties of each
+element. Moving an element that contains a picture therefore takes a few bytes.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ __all__ = ["apply_delta", "find_delta", "pack", "unpack"]
 
 Delta = dict[str, Any]
 
-# Enough for JSON, at a third of the time of the usual level.
+# Good enough for JSON, in a third of the time of the default level.
 _LEVEL = 3
 
 
 def pack(value: Any) -> bytes:
-    """As compressed JSON."""
+    """Return compressed JSON."""
     return zlib.compress(msgspec.json.encode(value), _LEVEL)
 
 
 def unpack(data: bytes) -> Any:
-    """What `pack` was given."""
+    """Return the value that was passed to `pack`."""
     return msgspec.json.decode(zlib.decompress(data))
 
 
 def find_delta(before: State, after: State) -> Delta:
-    """What leads from one state to the other."""
+    """Return the difference between two states."""
     old = {element["id"]: element for element in before["elements"]}
     new = {element["id"]: element for element in after["elements"]}
     delta: Delta = {}
@@ -52,7 +52,7 @@ def find_delta(before: State, after: State) -> Delta:
 
 
 def apply_delta(state: State, delta: Delta) -> State:
-    """The state after the change; the one given stays as it is."""
+    """Return the state after the change; the given state is not modified."""
     dropped = set(delta.get("dropped", ()))
     changes = delta.get("changed", {})
     elements = [
@@ -80,7 +80,7 @@ def _canvas(state: State) -> dict[str, Any]:
 
 
 def _compare(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Properties that are new or other, and those that are gone."""
+    """Return the properties that are new or changed, and the names of removed ones."""
     change: dict[str, Any] = {}
     _put(
         change,

@@ -1,6 +1,6 @@
-"""Prompts that begin a piece of work: a post, a presentation, a text, a certificate.
+"""Prompts that start a task: a post, a presentation, a text, a certificate.
 
-Arguments of prompts are texts, so numbers are given as such.
+Prompt arguments are always strings, so numbers are passed as strings.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["PLATFORMS", "add_design_prompts"]
 _Platform = Literal[
     "instagram", "instagram-story", "facebook", "twitter", "linkedin", "pinterest", "youtube"
 ]
-# Platform -> the preset that fits it.
+# Platform -> its preset.
 PLATFORMS: dict[str, str] = {
     "instagram": "instagram-post",
     "instagram-story": "instagram-story",
@@ -27,7 +27,7 @@ PLATFORMS: dict[str, str] = {
     "youtube": "youtube-thumbnail",
 }
 _CHECK = (
-    "Then look at it with render_preview and mend what describe_design reports (overlaps, "
+    "Then check it with render_preview and fix what describe_design reports (overlaps, "
     "overflowing text, low contrast) before you show it to me."
 )
 
@@ -37,15 +37,15 @@ def add_design_prompts(server: Server, studio: Studio) -> None:
 
     @server.prompt(name="create_social_post", title="A social post")
     def create_social_post(
-        platform: Annotated[_Platform, "Where it will be posted."],
-        message: Annotated[str, "What it says."] = "",
-        style: Annotated[str, "How it should look, such as bold or pastel."] = "",
+        platform: Annotated[_Platform, "The platform that it is for."],
+        message: Annotated[str, "The text of the post."] = "",
+        style: Annotated[str, "The style, such as bold or pastel."] = "",
     ) -> str:
-        """Make a post in the size of a platform."""
+        """Create a post in the size of a platform."""
         says = f" that says: {message}" if message else ""
         look = f" in a {style} style" if style else ""
         return (
-            f"Make a post for {platform}{says}{look}. Look for a fitting template with "
+            f"Create a post for {platform}{says}{look}. Find a suitable template with "
             "list_templates (category social) and fill it with apply_template, or begin with "
             f"create_design and the preset {PLATFORMS[platform]!r} and add elements with "
             f"edit_design. {_CHECK}"
@@ -53,17 +53,17 @@ def add_design_prompts(server: Server, studio: Studio) -> None:
 
     def presentation(
         title: Annotated[str, "Title of the presentation."],
-        content: Annotated[str, "What the slides are about."] = "",
-        slides: Annotated[str, "How many slides."] = "",
+        content: Annotated[str, "The topic of the slides."] = "",
+        slides: Annotated[str, "Number of slides."] = "",
     ) -> str:
-        """Make the slides of a presentation."""
+        """Create the slides of a presentation."""
         count = f" with {slides} slides" if slides else ""
         about = f" about: {content}" if content else ""
         return (
-            f"Make a presentation {title!r}{count}{about}. Each slide is a design with the preset "
-            "'full-hd'; list_templates with the category presentation has title, content and "
-            "closing slides, which apply_template fills. Name the designs in their order. "
-            f"{_CHECK} At last export each one with export_design, format pptx or pdf."
+            f"Create a presentation {title!r}{count}{about}. Each slide is a design with the "
+            "preset 'full-hd'; list_templates with the category presentation has title, content "
+            "and closing slides, which apply_template fills. Number the names of the designs. "
+            f"{_CHECK} Finally export each one with export_design, format pptx or pdf."
         )
 
     server.prompts.add(presentation, name="create_presentation", title="A presentation")
@@ -77,7 +77,7 @@ def add_design_prompts(server: Server, studio: Studio) -> None:
         text: Annotated[str, "The text."],
         fontSize: Annotated[str, "In pixels."] = "32",
     ) -> str:
-        """Put a text where it fits on a design."""
+        """Add a text to a design where there is room for it."""
         return (
             f"Add the text {text!r} to the design {designId!r}, {fontSize} pixels high. First "
             "call describe_design to see where there is room, then add_element with a box that "
@@ -86,18 +86,18 @@ def add_design_prompts(server: Server, studio: Studio) -> None:
 
     @server.prompt(name="create_certificate", title="A certificate")
     def create_certificate(
-        recipient: Annotated[str, "Who gets it."],
-        awardTitle: Annotated[str, "What for."],
-        date: Annotated[str, "When."] = "",
-        issuer: Annotated[str, "Who gives it."] = "",
+        recipient: Annotated[str, "The recipient."],
+        awardTitle: Annotated[str, "What the certificate is for."],
+        date: Annotated[str, "Date of the award."] = "",
+        issuer: Annotated[str, "The issuer."] = "",
     ) -> str:
-        """Make a certificate."""
+        """Create a certificate."""
         more = "".join(
             f"\n- {name}: {value}" for name, value in (("Date", date), ("Issuer", issuer)) if value
         )
         return (
-            f"Make a certificate.\n- Recipient: {recipient}\n- Award: {awardTitle}{more}\n\nFind a "
-            "template with list_templates (category certificate), see which fields it has, and "
+            f"Create a certificate.\n- Recipient: {recipient}\n- Award: {awardTitle}{more}\n\nFind "
+            "a template with list_templates (category certificate), see which fields it has, and "
             f"fill them with apply_template. {_CHECK} Export it with export_design as pdf."
         )
 

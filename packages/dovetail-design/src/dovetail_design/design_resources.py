@@ -1,4 +1,4 @@
-"""The studio as resources: lists, designs, canvases, the library; changes are told."""
+"""Resources: lists, designs, canvases, the library, and change notifications."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from dovetail_design.library.presets import PRESETS
 from dovetail_design.library_tools import show_fonts
 from dovetail_design.media import MAX_BYTES
 from dovetail_design.model import MAX_ELEMENTS, MAX_SIDE
-from dovetail_design.showing import design_uri, fitting, show_design
+from dovetail_design.result_views import design_uri, fit_budget, show_design
 from dovetail_design.storage import AssetQuery, DesignQuery, DesignRecord, State
 from dovetail_design.studio import Caller, Studio, caller_of
 from dovetail_design.template_tools import show_templates
-from dovetail_serverkit.budget import Budget
+from dovetail_serverkit.text_budget import Budget
 
 __all__ = ["add_design_resources", "complete_design", "follow"]
 
@@ -49,11 +49,11 @@ def add_design_resources(server: Server, studio: Studio) -> None:
 def _add_lists(server: Server, studio: Studio) -> None:
     @server.resource(f"{_BASE}/designs/list", name="designs", title="Designs", mime_type=_JSON)
     def designs(ctx: Context) -> Any:
-        """The designs that were changed last."""
+        """The designs that were changed most recently."""
         query = DesignQuery(viewer=caller_of(ctx).viewer, limit=_MOST_LISTED)
         with studio.store.reading() as reader:
             found = reader.designs(query)
-        shown = fitting([show_design(one) for one in found.items], Budget(MAX_CHARS))
+        shown = fit_budget([show_design(one) for one in found.items], Budget(MAX_CHARS))
         return {"designs": msgspec.to_builtins(shown), "total": found.total}
 
     @server.resource(
@@ -62,18 +62,18 @@ def _add_lists(server: Server, studio: Studio) -> None:
     def templates(ctx: Context) -> Any:
         """Templates with their fields."""
         found = show_templates(studio, caller_of(ctx))
-        shown = fitting(found, Budget(MAX_CHARS))
+        shown = fit_budget(found, Budget(MAX_CHARS))
         return {"templates": msgspec.to_builtins(shown), "total": len(found)}
 
     @server.resource(
         f"{_BASE}/assets/library", name="assets", title="Uploaded files", mime_type=_JSON
     )
     def assets(ctx: Context) -> Any:
-        """The files that were uploaded last."""
+        """The files that were uploaded most recently."""
         query = AssetQuery(viewer=caller_of(ctx).viewer, limit=_MOST_LISTED)
         with studio.store.reading() as reader:
             found = reader.assets(query)
-        shown = fitting([show_asset(one) for one in found.items], Budget(MAX_CHARS))
+        shown = fit_budget([show_asset(one) for one in found.items], Budget(MAX_CHARS))
         return {"assets": msgspec.to_builtins(shown), "total": found.total}
 
 
@@ -142,12 +142,12 @@ def _add_designs(server: Server, studio: Studio) -> None:
 def _add_facts(server: Server, studio: Studio) -> None:
     @server.resource(f"{_BASE}/assets/fonts", name="fonts", title="Fonts", mime_type=_JSON)
     def fonts() -> Any:
-        """The families that are there."""
+        """The available font families."""
         return msgspec.to_builtins(show_fonts(studio))
 
     @server.resource(f"{_BASE}/user/profile", name="profile", title="You", mime_type=_JSON)
     def profile(ctx: Context) -> Any:
-        """Who calls, and how much there is."""
+        """The caller, and how many designs and assets there are."""
         caller = caller_of(ctx)
         with studio.store.reading() as reader:
             designs = reader.designs(DesignQuery(viewer=caller.viewer, limit=1)).total
@@ -163,7 +163,7 @@ def _add_facts(server: Server, studio: Studio) -> None:
         f"{_BASE}/user/preferences", name="preferences", title="Settings", mime_type=_JSON
     )
     def preferences() -> Any:
-        """What holds unless a call says otherwise."""
+        """Default settings of calls."""
         return {
             "defaultWidth": 1920,
             "defaultHeight": 1080,
@@ -176,7 +176,7 @@ def _add_facts(server: Server, studio: Studio) -> None:
         f"{_BASE}/metadata/schema", name="schema", title="The design system", mime_type=_JSON
     )
     def schema() -> Any:
-        """Types of elements as JSON Schema, canvas presets, bounds."""
+        """Element types as JSON Schema, canvas presets, limits."""
         return {
             "element": {"$ref": "#/$defs/AnyElement", "$defs": element_definitions()},
             "presets": {
@@ -192,7 +192,7 @@ def _add_facts(server: Server, studio: Studio) -> None:
 
 
 def complete_design(studio: Studio, caller: Caller, typed: str) -> list[str]:
-    """Ids that begin with what was typed, then those of designs whose name has it."""
+    """Return ids that start with the typed text, then ids of designs whose name contains it."""
     with studio.store.reading() as reader:
         ids = reader.ids_starting_with(typed, caller.viewer, _MOST_SUGGESTED)
         if typed and len(ids) < 10:
@@ -202,7 +202,7 @@ def complete_design(studio: Studio, caller: Caller, typed: str) -> list[str]:
 
 
 async def follow(server: Server, studio: Studio, interval: float) -> None:
-    """Tell clients of changes, also of those that another process makes."""
+    """Notify clients of changes, including those by other processes."""
 
     def look(seen: int) -> tuple[int, list[str]]:
         with studio.store.reading() as reader:

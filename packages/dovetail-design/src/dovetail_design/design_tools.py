@@ -1,4 +1,4 @@
-"""The tools for designs as a whole: list, create, get, update, delete, duplicate."""
+"""The tools for whole designs: list, create, get, update, delete, duplicate."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from dovetail_design.inputs import (
 from dovetail_design.library.presets import PRESETS, find_preset
 from dovetail_design.model.values import Paint
 from dovetail_design.operations import ElementId
+from dovetail_design.result_views import changed, fit_budget, show_design
 from dovetail_design.results import Changed, DesignDetail, DesignPage
-from dovetail_design.showing import changed, fitting, show_design
 from dovetail_design.storage import DesignQuery, DesignRecord, State
 from dovetail_design.studio import Change, Studio, caller_of
-from dovetail_serverkit.budget import Budget
-from dovetail_serverkit.describing import CHANGES, DESTROYS, READS, SETS
+from dovetail_serverkit.text_budget import Budget
+from dovetail_serverkit.tool_descriptions import CHANGES, DESTROYS, READS, SETS
 
 __all__ = ["add_design_tools", "new_design"]
 
-# Pictures inside data URIs and the like would fill an answer alone.
+# Long values such as data URIs would fill a result alone.
 _LONGEST, _LONGEST_ALONE = 2_000, 15_000
 _PresetName = Annotated[
     Annotated[str, Meta(max_length=50)] | None,
-    f"A size by its name instead of width and height: {', '.join(PRESETS)}.",
+    f"A named size instead of width and height: {', '.join(PRESETS)}.",
 ]
 
 
@@ -48,8 +48,8 @@ def add_design_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "list_designs",
-        "Designs, the last changed first: yours, and those of others that are PUBLIC. `search` "
-        "looks for words in names and descriptions.",
+        "List designs, last changed first: yours, and PUBLIC ones of others. `search` matches "
+        "words in names and descriptions.",
         READS,
         DesignPage,
     )
@@ -58,7 +58,7 @@ def add_design_tools(server: Server, studio: Studio) -> None:
         page: Page = 1,
         limit: Limit = 20,
         search: Annotated[str, Meta(max_length=200)] | None = None,
-        trash: Annotated[bool, "Those in the trash instead."] = False,
+        trash: Annotated[bool, "List the designs in the trash instead."] = False,
         apiKey: ApiKey = None,
     ) -> ToolResult:
         query = DesignQuery(
@@ -70,7 +70,7 @@ def add_design_tools(server: Server, studio: Studio) -> None:
         )
         with studio.store.reading() as reader:
             found = reader.designs(query)
-        shown = fitting([show_design(one) for one in found.items], Budget(MAX_CHARS))
+        shown = fit_budget([show_design(one) for one in found.items], Budget(MAX_CHARS))
         end = query.skip + len(shown)
         return answer(
             DesignPage(designs=shown, page=page, total=found.total, has_more=end < found.total)
@@ -79,16 +79,16 @@ def add_design_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "create_design",
-        "Make a new, empty design. Its id is in the answer; add_element and edit_design fill it, "
-        "render_preview shows it.",
+        "Create an empty design. Returns its id. Fill it with add_element and edit_design, look "
+        "at it with render_preview.",
         CHANGES,
         Changed,
     )
-    def create_design(  # noqa: PLR0913 - the seed's parameters and two more
+    def create_design(  # noqa: PLR0913 - parameters of the tool
         ctx: Context,
         name: DesignName,
-        width: Annotated[Side | None, "1920 without a preset."] = None,
-        height: Annotated[Side | None, "1080 without a preset."] = None,
+        width: Annotated[Side | None, "Default: 1920, or the width of the preset."] = None,
+        height: Annotated[Side | None, "Default: 1080, or the height of the preset."] = None,
         description: Description = "",
         visibility: Visibility = "PRIVATE",
         preset: _PresetName = None,
@@ -114,18 +114,20 @@ def add_design_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "get_design",
-        "A design with its elements, bottom first, as plain properties; what is as by default is "
-        "left out. Long designs come in pages: follow nextOffset. describe_design says the same "
-        "in fewer words and tells what looks wrong.",
+        "Read a design with its elements, bottom first; properties with their default value are "
+        "left out. Long designs are paged: pass nextOffset as offset. describe_design is shorter "
+        "and lists problems.",
         READS,
         DesignDetail,
     )
     def get_design(
         ctx: Context,
         designId: DesignId,
-        version: Annotated[Annotated[int, Meta(ge=1)] | None, "As it was then."] = None,
+        version: Annotated[
+            Annotated[int, Meta(ge=1)] | None, "Read this version. Default: the current one."
+        ] = None,
         offset: Annotated[int, Meta(ge=0, le=10_000, description="First element.")] = 0,
-        elementIds: Annotated[list[ElementId] | None, "Only these elements."] = None,
+        elementIds: Annotated[list[ElementId] | None, "Read only these elements."] = None,
         apiKey: ApiKey = None,
     ) -> ToolResult:
         with studio.store.reading() as reader:
@@ -146,13 +148,13 @@ def _add_changes(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "update_design",
-        "Change a design's name, description, size, background or visibility; canvasData replaces "
-        "all elements at once. What is left out stays. Visibility is a right and no part of the "
-        "versions; everything else can be undone.",
+        "Change the name, description, size, background or visibility of a design; canvasData "
+        "replaces all elements. Omitted values do not change. Visibility is not part of the "
+        "version history; everything else can be undone.",
         SETS,
         Changed,
     )
-    def update_design(  # noqa: PLR0913 - the seed's parameters and three more
+    def update_design(  # noqa: PLR0913 - parameters of the tool
         ctx: Context,
         designId: DesignId,
         name: DesignName | None = None,
@@ -162,7 +164,8 @@ def _add_changes(server: Server, studio: Studio) -> None:
         height: Side | None = None,
         background: Paint | None = None,
         canvasData: Annotated[
-            dict[str, Any] | None, 'All elements anew: {"elements": [...]}, as get_design has them.'
+            dict[str, Any] | None,
+            'Replaces all elements: {"elements": [...]}, as get_design returns them.',
         ] = None,
         ifVersion: IfVersion = None,
         apiKey: ApiKey = None,
@@ -177,8 +180,8 @@ def _add_changes(server: Server, studio: Studio) -> None:
         values = {key: value for key, value in given.items() if value is not None}
         if not values and canvasData is None and visibility is None:
             raise ToolError(
-                "Nothing to change: give name, description, visibility, width, height, background "
-                "or canvasData"
+                "Nothing to change: pass name, description, visibility, width, height, "
+                "background or canvasData"
             )
 
         def edit(canvas: Canvas) -> str:
@@ -201,15 +204,15 @@ def _add_changes(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "delete_design",
-        "Move a design to the trash; design_history with action restore takes it out. "
-        "permanent=true erases it with all its versions and exports.",
+        "Move a design to the trash; design_history with action restore takes it out again. "
+        "permanent=true deletes it with all versions and exports.",
         DESTROYS,
         Changed,
     )
     def delete_design(
         ctx: Context,
         designId: DesignId,
-        permanent: Annotated[bool, "Erase it for good."] = False,
+        permanent: Annotated[bool, "Delete it permanently."] = False,
         ifVersion: IfVersion = None,
         apiKey: ApiKey = None,
     ) -> ToolResult:
@@ -236,14 +239,14 @@ def _add_changes(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "duplicate_design",
-        "Make a copy of a design, of your own and PRIVATE, without its history.",
+        "Copy a design. The copy is yours, PRIVATE and has no history.",
         CHANGES,
         Changed,
     )
     def duplicate_design(
         ctx: Context,
         designId: DesignId,
-        newName: Annotated[DesignName | None, "Its name with (copy) without."] = None,
+        newName: Annotated[DesignName | None, "Default: the name with (copy) appended."] = None,
         apiKey: ApiKey = None,
     ) -> ToolResult:
         caller = caller_of(ctx)
@@ -258,7 +261,7 @@ def _add_changes(server: Server, studio: Studio) -> None:
 
 
 def new_design(visibility: str, owner: str, **more: Any) -> DesignRecord:
-    """The record of a design that the store is about to make; it fills in what it knows."""
+    """Return the record for a new design; the store fills in the rest."""
     return DesignRecord(
         id=new_id("dsn"),
         name="",
@@ -280,9 +283,11 @@ def _size(preset: str | None, width: int | None, height: int | None) -> tuple[in
         return width or 1920, height or 1080
     found = find_preset(preset)
     if found is None:
-        raise ToolError(f"There is no preset {preset[:50]!r}; there are: {', '.join(PRESETS)}")
+        raise ToolError(
+            f"There is no preset {preset[:50]!r}; the presets are: {', '.join(PRESETS)}"
+        )
     if width is not None or height is not None:
-        raise ToolError("Give a preset or width and height, not both")
+        raise ToolError("Pass either a preset or width and height, not both")
     return found.width, found.height
 
 
@@ -303,7 +308,7 @@ def _detail(record: DesignRecord, state: State, offset: int, ids: list[str] | No
         canvas = Canvas(state)
         elements = [canvas.get(id) for id in ids]
         longest = _LONGEST_ALONE
-    shown = fitting([shorten(one, longest) for one in elements[offset:]], Budget(MAX_CHARS))
+    shown = fit_budget([shorten(one, longest) for one in elements[offset:]], Budget(MAX_CHARS))
     end = offset + len(shown)
     return DesignDetail(
         design=show_design(record),

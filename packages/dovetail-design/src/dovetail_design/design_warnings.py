@@ -1,6 +1,6 @@
-"""How the server sees a design: the findings, brought in only when something is looked at.
+"""Warnings and descriptions of designs.
 
-They measure text, so they load the graphics library, which takes longer than all the rest.
+The findings are imported on first use: they measure text and load the graphics library.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from dovetail_design.sources import find_picture_source, has_picture_source
 from dovetail_design.storage import State
 from dovetail_design.studio import Studio
 
-__all__ = ["Region", "describe_state", "find_lost", "find_warnings", "near"]
+__all__ = ["Region", "describe_state", "find_missing_pictures", "find_warnings", "near"]
 
 
 # Left, top, right, bottom.
 Sides = tuple[float, float, float, float]
-# Text that runs over, shadows and outlines stick out of an element's box.
+# Overflowing text, shadows and outlines extend beyond the box of an element.
 _ROOM = 40
 
 
@@ -37,20 +37,22 @@ class Region:
 
 
 def find_warnings(studio: Studio, state: State, ids: Collection[str]) -> list[WarningView]:
-    """What looks wrong about these elements."""
+    """Return warnings about these elements."""
     part = near(state, ids)
     if not part["elements"]:
         return []
     chosen = set(ids)
-    lost = [one for one in find_lost(studio, part) if chosen.intersection(one.element_ids)]
+    lost = [
+        one for one in find_missing_pictures(studio, part) if chosen.intersection(one.element_ids)
+    ]
     return [*_views(_describe(studio, part).about(ids)), *lost]
 
 
 def near(state: State, ids: Collection[str]) -> State:
-    """The design reduced to these elements and what lies around them.
+    """Return the design reduced to these elements and their neighbours.
 
-    What is wrong about an element has to do with what it touches, so a small change of a large
-    design need not look at all of it. describe_design always does.
+    Problems of an element depend on what it touches, so a small change of a large design does not
+    need a check of everything. describe_design always checks everything.
     """
     chosen = set(ids)
     reach = {one["id"]: _reach(one) for one in state["elements"]}
@@ -69,7 +71,7 @@ def near(state: State, ids: Collection[str]) -> State:
 
 
 def _reach(element: dict[str, Any]) -> Sides:
-    """The box that holds it however it is turned, and some room for what sticks out."""
+    """Return a box that contains the element at any rotation, with some margin."""
     width, height = element["width"], element["height"]
     across, down = width / 2, height / 2
     if element.get("rotation"):
@@ -95,11 +97,11 @@ def describe_state(
     region: Region | None,
     longest: int,
 ) -> tuple[str, list[WarningView]]:
-    """The design in words, and what looks wrong; of a part where one is given."""
+    """Return the design in text, and its warnings; only for a region if one is given."""
     from dovetail_design.findings.boxes import Box  # noqa: PLC0415 - as below
 
     found = _describe(studio, state)
-    lost = find_lost(studio, state)
+    lost = find_missing_pictures(studio, state)
     if region is None:
         return found.text(detail, None, longest), [*_views(found.findings), *lost]
     x, y, width, height = part = (region.x, region.y, region.width, region.height)
@@ -108,15 +110,15 @@ def describe_state(
     return found.text(detail, part, longest), [*_views(found.about(inside)), *lost]
 
 
-def find_lost(studio: Studio, state: State) -> list[WarningView]:
-    """Pictures that are nowhere to be found; only the studio knows what it keeps."""
+def find_missing_pictures(studio: Studio, state: State) -> list[WarningView]:
+    """Return warnings for pictures whose source does not exist."""
     return [
         WarningView(
             code="missing-picture",
-            message=f"The picture {element['src'][:80]!r} of {element['id']!r} is not here",
+            message=f"The picture {element['src'][:80]!r} of {element['id']!r} was not found",
             element_ids=[element["id"]],
-            fix="src takes the uri of an asset (upload_asset, list_assets), embedded:... from "
-            "search_*, or a data: URI; nothing is fetched from the web.",
+            fix="Set src to the uri of an asset (upload_asset, list_assets), an embedded:... uri "
+            "from search_*, or a data: URI; nothing is downloaded.",
         )
         for element in state["elements"]
         if _is_elsewhere(element.get("src")) and not has_picture_source(studio, element["src"])

@@ -32,15 +32,15 @@ from dovetail_design.operations import (
     Operation,
     apply_operations,
 )
+from dovetail_design.result_views import changed, fit_budget
 from dovetail_design.results import Arranged, Changed, NewBox
-from dovetail_design.showing import changed, fitting
 from dovetail_design.studio import Studio, caller_of
-from dovetail_serverkit.budget import Budget
-from dovetail_serverkit.describing import EDITS, SETS
+from dovetail_serverkit.text_budget import Budget
+from dovetail_serverkit.tool_descriptions import EDITS, SETS
 
 __all__ = ["add_edit_tools"]
 
-# Axis -> alignments that would put a stack into one heap.
+# Axis -> alignments along the axis, which would put all elements of a stack in one place.
 _ALONG: dict[Axis, set[Alignment]] = {
     "horizontal": {"left", "center", "right"},
     "vertical": {"top", "middle", "bottom"},
@@ -54,9 +54,9 @@ def add_edit_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "edit_design",
-        "Make many changes as one version, all or none: add, update, delete, move, group, align, "
-        "distribute, order, bind_connector, in this order. An element added with an `id` of your "
-        "choice can be named by later operations.",
+        "Make many changes as one version, all or none. Operations: add, update, delete, move, "
+        "group, align, distribute, order, bind_connector; they run in the given order. Later "
+        "operations can refer to an element by the `id` that you gave it when adding it.",
         EDITS,
         Changed,
     )
@@ -88,39 +88,45 @@ def add_edit_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "arrange_elements",
-        "Put elements in order. align: to edges or the middle, of each other or of the canvas; "
-        "distribute: equal gaps; stack: one after the other in the order given; grid: rows of "
-        "equal cells; auto_layout: like words on a page, inside a container or the canvas. A "
-        "container takes its children along. Margins are kept free; rotation is not looked at.",
+        "Arrange elements. align: by edges or centres, relative to each other or to the canvas; "
+        "distribute: equal gaps; stack: one after the other in the given order; grid: rows of "
+        "equal cells; auto_layout: wrap like words on a page, inside a container or the canvas. "
+        "A container moves its children along. Margins are kept free; rotation is ignored.",
         SETS,
         Arranged,
     )
-    def arrange_elements(  # noqa: PLR0913 - the tool's own parameters, all but three optional
+    def arrange_elements(  # noqa: PLR0913 - parameters of the tool
         ctx: Context,
         designId: DesignId,
         elementIds: ElementIds,
         mode: _Mode,
-        align: Annotated[list[Alignment] | None, "Edges or middles, for align and stack."] = None,
+        align: Annotated[list[Alignment] | None, "Edges or centres, for align and stack."] = None,
         relativeTo: Literal["selection", "canvas"] = "selection",
         axis: Axis = "horizontal",
         gap: Annotated[
             Annotated[float, Meta(ge=0, le=10_000)] | None,
-            "Pixels between; else as it fits, or 16.",
+            "Pixels between elements. Default: equal gaps that fit, or 16.",
         ] = None,
-        columns: Annotated[Annotated[int, Meta(ge=1, le=1_000)] | None, "Of the grid."] = None,
-        containerId: Annotated[ElementId | None, "Where auto_layout takes place."] = None,
+        columns: Annotated[
+            Annotated[int, Meta(ge=1, le=1_000)] | None, "Columns of the grid."
+        ] = None,
+        containerId: Annotated[
+            ElementId | None, "Container for auto_layout. Default: the canvas."
+        ] = None,
         padding: Annotated[float, Meta(ge=0, le=5_000)] = 0.0,
         ifVersion: IfVersion = None,
         dryRun: DryRun = False,
         apiKey: ApiKey = None,
     ) -> ToolResult:
-        wish = _Wish(mode, align or [], relativeTo == "canvas", axis, gap, columns, padding)
+        arrangement = _Arrangement(
+            mode, align or [], relativeTo == "canvas", axis, gap, columns, padding
+        )
         placed: list[str] = list(dict.fromkeys(elementIds))
 
         def edit(canvas: Canvas) -> str:
             boxes = canvas.outer_boxes(placed)
             within = canvas.frame if containerId is None else box_of(canvas.get(containerId))
-            canvas.place_outer(wish.arrange(boxes, canvas.frame, within))
+            canvas.place_outer(arrangement.arrange(boxes, canvas.frame, within))
             follow_connectors(canvas)
             return f"{mode} {len(placed)} elements"
 
@@ -140,7 +146,7 @@ def add_edit_tools(server: Server, studio: Studio) -> None:
             )
             for id in placed
         ]
-        shown = fitting(views, Budget(10_000))
+        shown = fit_budget(views, Budget(10_000))
         return answer(
             Arranged(
                 **{name: getattr(told, name) for name in told.__struct_fields__},
@@ -150,8 +156,8 @@ def add_edit_tools(server: Server, studio: Studio) -> None:
         )
 
 
-class _Wish:
-    """How elements are to be arranged."""
+class _Arrangement:
+    """The parameters of arrange_elements."""
 
     def __init__(
         self,
@@ -172,7 +178,7 @@ class _Wish:
         self._padding = padding
 
     def arrange(self, boxes: dict[str, Box], canvas: Box, within: Box) -> dict[str, Box]:
-        """Where each one goes."""
+        """Return the new position of each element."""
         frame = canvas if self._by_canvas else around(boxes)
         gap = 16.0 if self._gap is None else self._gap
         match self._mode:
@@ -182,11 +188,14 @@ class _Wish:
                         "mode align needs `align`: left, center, right, top, middle or bottom"
                     )
                 if len(boxes) < 2 and not self._by_canvas:
-                    raise ToolError('One element aligns with the canvas: relativeTo "canvas"')
+                    raise ToolError(
+                        "A single element can only be aligned to the canvas: pass "
+                        'relativeTo "canvas"'
+                    )
                 return align(boxes, self._edges, frame)
             case "distribute":
                 if len(boxes) < 2:
-                    raise ToolError("Gaps are between elements: give at least two")
+                    raise ToolError("distribute needs at least two elements")
                 return distribute(boxes, self._axis, self._gap)
             case "stack":
                 along = _ALONG[self._axis]

@@ -1,7 +1,7 @@
-"""The types of elements as a JSON Schema that stays small: a property shared is written once.
+"""A compact JSON Schema of the element types: shared properties are written once.
 
-The definitions follow the tree of base Structs. They do not close the objects: a property that a
-type does not have is refused by the model, whose words name the one that was meant.
+The definitions follow the base Structs. They do not set additionalProperties: the model rejects
+unknown properties with an error that suggests the right name.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from dovetail_design.model.elements import ELEMENT_TYPES
 
 __all__ = ["element_definitions"]
 
-# A reference takes about so many characters itself.
+# The approximate length of a reference.
 _LONG = 60
-# Set by the studio, so nobody needs to be told of them.
+# Set by the server, so clients need not know them.
 _UNTOLD = frozenset({"createdAt", "updatedAt"})
 
 
 @cache
 def element_definitions() -> dict[str, Any]:
-    """The `$defs` of an element: each type, each group, and `Element`, the union."""
+    """Return the `$defs`: each type, each group, and `Element`, the union."""
     leaves = list(ELEMENT_TYPES.values())
     parts, components = msgspec.json.schema_components(leaves, ref_template="#/$defs/{name}")
     differing = _differing(leaves, components)
@@ -39,9 +39,9 @@ def element_definitions() -> dict[str, Any]:
         for name, schema in components.items()
         if name not in {leaf.__name__ for leaf in leaves}
     }
-    # The types are listed beside the union, so that a wrong one is refused by name.
+    # Listed beside the union, so that an unknown type gets an error with its name.
     union = {
-        "description": "Told apart by `type`",
+        "description": "Distinguished by `type`",
         "type": "object",
         "properties": {"type": {"enum": list(ELEMENT_TYPES)}},
         "required": ["type"],
@@ -51,7 +51,7 @@ def element_definitions() -> dict[str, Any]:
 
 
 def _share(definitions: dict[str, Any]) -> dict[str, Any]:
-    """Long descriptions of properties that occur again and again, written once."""
+    """Replace long schemas that occur several times by references."""
     seen: dict[str, list[str]] = {}
     for definition in definitions.values():
         for name, schema in definition["properties"].items():
@@ -75,7 +75,7 @@ def _key(schema: dict[str, Any]) -> str:
 
 
 def _lineage(leaf: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:
-    """The type and its groups, down to what every element has."""
+    """Return the type and its base groups."""
     return [kind for kind in leaf.__mro__ if issubclass(kind, Element)]
 
 
@@ -84,7 +84,7 @@ def _names(kind: type[Any]) -> list[str]:
 
 
 def _differing(leaves: list[type[Any]], components: dict[str, Any]) -> set[str]:
-    """Properties of all that one type bounds otherwise; each type then has its own."""
+    """Return shared properties that one type limits differently; each type then has its own."""
     found = set()
     first = components[leaves[0].__name__]["properties"]
     for name in _names(Element):
@@ -121,7 +121,7 @@ def _define(
 
 
 def _shorten(schema: dict[str, Any]) -> dict[str, Any]:
-    """A property may be left out, so it need not say that null is allowed too."""
+    """Drop null from a property, since it can be omitted."""
     kept = {key: value for key, value in schema.items() if key != "default" or value is not None}
     choices = [one for one in kept.get("anyOf", []) if one != {"type": "null"}]
     if len(choices) == 1:

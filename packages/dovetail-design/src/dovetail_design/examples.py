@@ -1,6 +1,6 @@
-"""An example call of every tool: part of its description, and run in this order by a test.
+"""An example call for every tool: part of its description, and run in this order by a test.
 
-`DESIGN`, `TITLE` and `TEMPLATE` stand for ids; the test puts real ones in their place.
+`DESIGN`, `TITLE` and `TEMPLATE` stand for ids; the test replaces them by real ones.
 """
 
 from __future__ import annotations

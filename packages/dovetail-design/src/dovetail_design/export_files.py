@@ -1,4 +1,4 @@
-"""Exports as files: kept by content, named, readable as resources, saved where asked."""
+"""Exported files: stored by content, readable as resources, and saved to a folder on request."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from dovetail_design.studio import Caller, Studio
 __all__ = ["EXPORT_URI", "MOST_EXPORTS", "FileBatch", "file_name", "link_to"]
 
 EXPORT_URI = "canvelete://api/export/"
-# Older ones go, so that the directory does not grow with every look at a design.
+# Older exports are deleted, so that the directory does not grow without limit.
 MOST_EXPORTS = 2_000
 
 
 def file_name(title: str, version: int, suffix: str) -> str:
-    """A name that every file system takes, and that says what it is."""
+    """Return a descriptive name that is valid on every file system."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
     slug = re.sub(r"[^A-Za-z0-9]+", "-", plain).strip("-").lower()[:60] or "design"
     return f"{slug}-v{version}.{suffix}"
 
 
 def link_to(file: FileView) -> ResourceLink:
-    """A pointer that the client can read."""
+    """Return a resource link to the file."""
     return ResourceLink(uri=file.uri, name=file.name, mime_type=file.mime_type, size=file.size)
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A drawing that is kept, and perhaps written beside its place."""
+    """A stored drawing, and the pending file if it is also saved to a folder."""
 
     mime_type: str
     size: int
@@ -48,10 +48,10 @@ class _File:
 
 
 class FileBatch:
-    """Files that are made together: all of them get their names, or none does.
+    """Files that are created together: all or none.
 
-    Each is written as soon as it is drawn, so that not all have to be held at once. What is
-    replaced (`overwrite`) cannot be brought back.
+    Each file is written as soon as it is drawn, so they are not all held in memory. Files that were
+    replaced (`overwrite`) cannot be recovered.
     """
 
     def __init__(self, studio: Studio, *, overwrite: bool) -> None:
@@ -73,7 +73,7 @@ class FileBatch:
                 one.saving.close()
 
     def add(self, drawn: Drawn, save_to: str | None) -> None:
-        """Keep a drawing, and write it beside where it shall be saved."""
+        """Store a drawing, and write it under a temporary name if it is to be saved."""
         saving = None
         if save_to is not None:
             if any(one.save_to == save_to for one in self._files):
@@ -88,15 +88,17 @@ class FileBatch:
     def finish(
         self, writer: Writer, caller: Caller, designs: Sequence[DesignRecord], suffix: str
     ) -> list[FileView]:
-        """Write down whose they are, then give the saved ones their names.
+        """Record the files, then rename the saved ones to their final names.
 
-        Called inside the transaction: if a name cannot be given, nothing is written down.
+        Called inside the transaction: if a rename fails, nothing is recorded.
         """
         views = []
         for file, design in zip(self._files, designs, strict=True):
             if not self._studio.blobs.has(file.digest):
-                # Somebody erased the last design that had the same content, just now.
-                raise ToolError("A file was erased while it was made. Nothing was made; try again")
+                # The last design with the same content was deleted in the meantime.
+                raise ToolError(
+                    "A file was deleted while it was created. Nothing was made; try again"
+                )
             record = ExportRecord(
                 id=new_id("exp"),
                 design=design.id,

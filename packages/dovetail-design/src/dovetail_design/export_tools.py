@@ -1,4 +1,4 @@
-"""export_design, and its files as resources."""
+"""The tool export_design, and its files as resources."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from msgspec import Meta
 from dovetail import Context, EmbeddedResource, Image, ResourceNotFoundError, Server, ToolResult
 from dovetail_design.answers import answer, tool
 from dovetail_design.export_files import EXPORT_URI, FileBatch, link_to
-from dovetail_design.exporting import SUFFIXES, Look, Wish, draw, draw_small
+from dovetail_design.exporting import SUFFIXES, Look, RenderRequest, draw, draw_small
 from dovetail_design.inputs import ApiKey, DesignId, Format, Overwrite, SaveTo
 from dovetail_design.operations import ElementIds
 from dovetail_design.results import Exported
 from dovetail_design.studio import Studio, caller_of, may_see
-from dovetail_serverkit.describing import EDITS
+from dovetail_serverkit.tool_descriptions import EDITS
 
 __all__ = ["add_export_tools"]
 
@@ -27,35 +27,35 @@ def add_export_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "export_design",
-        "Draw a design into a file: png, jpg, webp, pdf (vector, text can be selected), svg, pptx "
-        "or json. The answer links to the file, which resources/read returns, and shows a small "
-        "preview; saveTo writes it to a folder as well. The same version gives the same bytes.",
+        "Export a design: png, jpg, webp, pdf (vector, selectable text), svg, pptx or json. The "
+        "result has a link to the file, which you can read as a resource, and a small preview; "
+        "saveTo also writes it to a folder. The same version always gives the same bytes.",
         EDITS,
         Exported,
     )
-    def export_design(  # noqa: PLR0913 - the seed's parameters and six more
+    def export_design(  # noqa: PLR0913 - parameters of the tool
         ctx: Context,
         designId: DesignId,
         format: Format = "png",
         quality: Annotated[
-            int, Meta(ge=1, le=100, description="Of jpg and webp; 100 is the best.")
+            int, Meta(ge=1, le=100, description="For jpg and webp; 100 is the best.")
         ] = 90,
         scale: Annotated[
-            float, Meta(ge=0.05, le=8, description="Pixels of the file for one of the design.")
+            float, Meta(ge=0.05, le=8, description="Pixels in the file per pixel of the design.")
         ] = 1.0,
-        transparent: Annotated[bool, "Leave the background out (png, webp, svg, pdf)."] = False,
-        elementIds: Annotated[ElementIds | None, "Draw only these."] = None,
+        transparent: Annotated[bool, "Omit the background (png, webp, svg, pdf)."] = False,
+        elementIds: Annotated[ElementIds | None, "Draw only these elements."] = None,
         saveTo: SaveTo = None,
         overwrite: Overwrite = False,
         apiKey: ApiKey = None,
     ) -> ToolResult:
         caller = caller_of(ctx)
         record, state = studio.load(caller, designId)
-        wish = Wish(format, quality, scale, transparent, tuple(elementIds or ()))
+        request = RenderRequest(format, quality, scale, transparent, tuple(elementIds or ()))
         with FileBatch(studio, overwrite=overwrite) as batch:
             if saveTo is not None:
                 studio.folders.check(saveTo, overwrite=overwrite)
-            drawn = draw(studio, state, wish)
+            drawn = draw(studio, state, request)
             batch.add(drawn, saveTo)
             with studio.store.writing() as writer:
                 [file] = batch.finish(writer, caller, [record], SUFFIXES[format])
@@ -76,7 +76,7 @@ def add_export_tools(server: Server, studio: Studio) -> None:
         mime_type="application/octet-stream",
     )
     def export(ctx: Context, id: str, name: str) -> Any:
-        """A file that export_design or apply_template has made."""
+        """A file that export_design or apply_template created."""
         uri = f"{EXPORT_URI}{id}/{name}"
         caller = caller_of(ctx)
         with studio.store.reading() as reader:

@@ -1,6 +1,6 @@
-"""Designs drawn into bytes, by format and bound.
+"""Renders designs to bytes, by format and within limits.
 
-The renderer is brought in when something is drawn, not before: it loads the graphics library.
+The renderer is imported on first use, because it loads the graphics library.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from dovetail_design.sources import find_picture_source
 from dovetail_design.storage import State
 from dovetail_design.studio import Studio
 
-__all__ = ["SUFFIXES", "Drawn", "Look", "Wish", "draw", "draw_preview", "draw_small"]
+__all__ = ["SUFFIXES", "Drawn", "Look", "RenderRequest", "draw", "draw_preview", "draw_small"]
 
-# Format -> how its files end.
+# Format -> file extension.
 SUFFIXES: dict[str, str] = {
     "png": "png",
     "jpg": "jpg",
@@ -38,8 +38,8 @@ MAX_PREVIEW_BYTES = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """How a design is to be drawn."""
+class RenderRequest:
+    """How to render a design."""
 
     format: Format
     quality: int = 90
@@ -50,7 +50,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a preview is to look."""
+    """The options of a preview."""
 
     max_width: int = 512
     element_ids: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A drawing; 0 pixels where its format has none."""
+    """A rendered design; width and height are 0 for formats without pixels."""
 
     data: bytes
     mime_type: str
@@ -69,38 +69,39 @@ class Drawn:
     substituted: Mapping[str, str] = field(default_factory=dict)
 
 
-def draw(studio: Studio, state: State, wish: Wish) -> Drawn:
-    """A design in a format; raises ToolError, for a picture that would be too large say."""
-    if wish.format == "json":
+def draw(studio: Studio, state: State, request: RenderRequest) -> Drawn:
+    """Render a design; raises ToolError, for example if the picture would be too large."""
+    if request.format == "json":
         plain = {key: value for key, value in state.items() if value not in ("", {})}
         return Drawn(msgspec.json.format(msgspec.json.encode(plain), indent=2), _MIME["json"])
-    _check_ids(state, wish.element_ids)
+    _check_ids(state, request.element_ids)
     design = to_design(state)
-    render, options = _renderer(studio, state, wish)
-    width, height = round(design.width * wish.scale), round(design.height * wish.scale)
-    most = _LONGEST_SIDE.get(wish.format, width + height)
+    render, options = _renderer(studio, state, request)
+    width, height = round(design.width * request.scale), round(design.height * request.scale)
+    most = _LONGEST_SIDE.get(request.format, width + height)
     if max(width, height) > most:
         raise ToolError(
-            f"{width:,} x {height:,} pixels do not fit into {wish.format}, whose sides have "
+            f"{width:,} x {height:,} pixels are too large for {request.format}, whose sides have "
             f"at most {most:,}; use a smaller scale, or png"
         )
     substituted = {
         choice.asked: choice.family for choice in studio.book.substitutions(_families(design))
     }
-    return Drawn(render(design, options), _MIME[wish.format], width, height, substituted)
+    return Drawn(render(design, options), _MIME[request.format], width, height, substituted)
 
 
 def draw_preview(studio: Studio, state: State, width: int) -> bytes:
-    """A small PNG."""
-    small = Wish("png", scale=_fit(state, width))
+    """Render a small PNG."""
+    small = RenderRequest("png", scale=_fit(state, width))
     render, options = _renderer(studio, state, small, is_fast=True)
     return render(to_design(state), options)
 
 
 def draw_small(studio: Studio, state: State, look: Look) -> tuple[Drawn, dict[str, str]]:
-    """A picture of few bytes, and which number on it stands for which element.
+    """Render a small picture; returns it with the element id of each number on it.
 
-    PNG where it is small enough, since letters stay sharp; else JPEG, coarser and then smaller.
+    PNG if it is small enough, because text stays sharp; else JPEG, with lower quality and then a
+    smaller size.
     """
     _check_ids(state, look.element_ids)
     scale = _fit(state, look.max_width)
@@ -110,8 +111,8 @@ def draw_small(studio: Studio, state: State, look: Look) -> tuple[Drawn, dict[st
     chosen = (*look.element_ids, *ids) if look.element_ids else ()
     while True:
         for format, quality in _ATTEMPTS:
-            wish = Wish(format, quality, scale, element_ids=chosen)
-            render, options = _renderer(studio, state, wish, is_fast=True)
+            request = RenderRequest(format, quality, scale, element_ids=chosen)
+            render, options = _renderer(studio, state, request, is_fast=True)
             data = render(design, options)
             if len(data) <= MAX_PREVIEW_BYTES:
                 sides = max(1, round(design.width * scale)), max(1, round(design.height * scale))
@@ -120,7 +121,7 @@ def draw_small(studio: Studio, state: State, look: Look) -> tuple[Drawn, dict[st
 
 
 _ATTEMPTS: tuple[tuple[Format, int], ...] = (("png", 100), ("jpg", 85), ("jpg", 65), ("jpg", 40))
-# What the formats themselves can count to.
+# The largest sides that the formats support.
 _LONGEST_SIDE: dict[str, int] = {"jpg": 65_500, "jpeg": 65_500, "webp": 16_383}
 _MIME: dict[str, str] = {
     "png": "image/png",
@@ -135,7 +136,7 @@ _MIME: dict[str, str] = {
 
 
 def _renderer(
-    studio: Studio, state: State, wish: Wish, *, is_fast: bool = False
+    studio: Studio, state: State, request: RenderRequest, *, is_fast: bool = False
 ) -> tuple[Callable[[Design, Any], bytes], Any]:
     from dovetail_design import rendering  # noqa: PLC0415 - loads the graphics library
 
@@ -149,20 +150,20 @@ def _renderer(
         "pptx": rendering.render_pptx,
     }
     options = rendering.RenderOptions(
-        scale=wish.scale,
-        transparent=wish.transparent,
-        element_ids=wish.element_ids or None,
-        quality=wish.quality,
+        scale=request.scale,
+        transparent=request.transparent,
+        element_ids=request.element_ids or None,
+        quality=request.quality,
         is_fast=is_fast,
         title=state["name"],
         find_asset=partial(find_picture_source, studio),
         book=studio.book,
     )
-    return renderers[wish.format], options
+    return renderers[request.format], options
 
 
 def _fit(state: State, width: int) -> float:
-    """The scale at which a design is at most so wide, and not much higher than that."""
+    """Return the scale that makes a design at most this wide, and not much higher."""
     return float(min(1.0, width / state["width"], 2 * width / state["height"]))
 
 

@@ -1,4 +1,4 @@
-"""`{{fields}}` in designs: which there are, and what becomes of them with a row of data."""
+"""Finds `{{fields}}` in designs and fills them with rows of data."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["FIELD", "MOST_ROWS", "fill_elements", "find_fields", "read_rows"]
 MOST_ROWS = 500
 
 FIELD = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_.-]{0,99})\s*\}\}")
-# Properties that may hold fields; those of tables are looked at one by one.
+# Properties that may contain fields; those of tables are handled separately.
 _TEXTS = ("text", "src", "qrValue", "barcodeValue", "tableCsvUrl", "tableJsonData")
 _CELLS = ("tableCellData", "tableHeaderData")
 
 
 def find_fields(elements: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """The fields of a design, each with the ids of the elements that hold it."""
+    """Return the fields of a design, each with the ids of its elements."""
     found: dict[str, list[str]] = {}
     for element in elements:
         for text in _texts(element):
@@ -36,7 +36,7 @@ def find_fields(elements: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 def fill_elements(
     elements: Sequence[Mapping[str, Any]], row: Mapping[str, Any], defaults: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """The elements with every field filled; missing and surplus names are refused."""
+    """Return the elements with all fields filled; raises ToolError for missing or unknown names."""
     fields = find_fields(elements)
     values = {**{name: value for name, value in defaults.items() if name in fields}, **row}
     missing = [name for name in fields if name not in values]
@@ -44,21 +44,23 @@ def fill_elements(
     if missing or surplus:
         parts = [f"missing: {', '.join(missing)}"] if missing else []
         parts += [f"not in the template: {', '.join(map(str, surplus))}"] if surplus else []
-        raise ToolError(f"The data does not fit ({'; '.join(parts)}). Fields: {_list(fields)}")
+        raise ToolError(
+            f"The data does not match the fields ({'; '.join(parts)}). Fields: {_list(fields)}"
+        )
     return [_fill(element, values) for element in elements]
 
 
 def read_rows(data: Any) -> list[dict[str, Any]]:
-    """One row or many: an object, a list of objects, or either as JSON, or CSV with a header."""
+    """Parse one or more rows: an object, a list of objects, either as JSON text, or CSV."""
     if isinstance(data, str):
         data = _read_text(data)
     rows = [data] if isinstance(data, dict) else data
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ToolError("data is an object, a list of objects, or CSV text with a header line")
+        raise ToolError("data must be an object, a list of objects, or CSV text with a header line")
     if not rows:
-        raise ToolError("data has no rows; give at least one")
+        raise ToolError("data has no rows; pass at least one")
     if len(rows) > MOST_ROWS:
-        raise ToolError(f"data has {len(rows)} rows; at most {MOST_ROWS} are taken at once")
+        raise ToolError(f"data has {len(rows)} rows; the limit is {MOST_ROWS}")
     return rows
 
 
@@ -67,7 +69,7 @@ def _read_text(text: str) -> Any:
         try:
             return json.loads(text)
         except ValueError as error:
-            raise ToolError(f"data looks like JSON but is none: {error}") from None
+            raise ToolError(f"data looks like JSON but is invalid: {error}") from None
     return _read_csv(text)
 
 
@@ -77,7 +79,7 @@ def _read_csv(text: str) -> list[dict[str, Any]]:
     ]
     header = [name.strip() for name in header]
     if len(set(header)) != len(header):
-        raise ToolError(f"The header of the CSV names a column twice: {', '.join(header)}")
+        raise ToolError(f"The CSV header has a duplicate column: {', '.join(header)}")
     for number, line in enumerate(lines, 2):
         if len(line) != len(header):
             raise ToolError(
@@ -126,7 +128,7 @@ def _say(value: Any) -> str:
 
 
 def _fill_table(element: dict[str, Any]) -> None:
-    """Rows that came with the data become cells."""
+    """Convert rows in the data to cells."""
     source = element.get("tableDataSource", "manual")
     text = element.get("tableCsvUrl" if source == "csv" else "tableJsonData")
     if source == "manual" or not text:
@@ -162,13 +164,13 @@ def _read_table(text: str, source: str) -> tuple[list[str], list[list[str]]]:
     try:
         data = json.loads(text)
     except ValueError as error:
-        raise ToolError(f"The rows of a table are JSON, and these are not: {error}") from None
+        raise ToolError(f"The rows of a table must be JSON: {error}") from None
     if isinstance(data, list) and data and all(isinstance(row, dict) for row in data):
         header = list(dict.fromkeys(key for row in data for key in row))
         return header, [[_say(row.get(key)) for key in header] for row in data]
     if isinstance(data, list) and all(isinstance(row, list) for row in data):
         return [], [[_say(value) for value in row] for row in data]
-    raise ToolError("The rows of a table are a list of objects or a list of lists")
+    raise ToolError("The rows of a table must be a list of objects or a list of lists")
 
 
 def _list(fields: Mapping[str, list[str]]) -> str:

@@ -1,7 +1,7 @@
-"""The operator's folders: the only places where files are taken from and saved to.
+"""The operator's folders: the only places where files are read from and saved to.
 
-Each step of a path is opened relative to the folder before it and never through a symbolic link,
-so neither `..` nor a link, not even one that is swapped in during a call, leads out.
+Each part of a path is opened relative to the folder before it, without following symbolic links,
+so neither `..` nor a link leads outside, even if it is swapped in during a call.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _REASONS = {
     errno.ELOOP: "it is a symbolic link, and links are not followed",
-    errno.ENOTDIR: "a part of it is a symbolic link or no folder",
+    errno.ENOTDIR: "a part of it is a symbolic link or not a folder",
     errno.ENOENT: "there is no such file or folder",
     errno.EISDIR: "it is a folder",
-    errno.ENXIO: "it is no regular file",
-    errno.EEXIST: "it is there already; overwrite=true replaces it",
+    errno.ENXIO: "it is not a regular file",
+    errno.EEXIST: "it already exists; pass overwrite=true to replace it",
     errno.ENOSPC: "the disk is full",
     errno.EROFS: "the disk is read-only",
     errno.EACCES: "permission denied",
@@ -43,26 +43,24 @@ class Folders:
         for path in paths:
             found = path.expanduser().resolve()
             if not found.is_dir():
-                raise UsageError(f"--folder {str(path)!r} is no folder that can be opened")
+                raise UsageError(f"--folder {str(path)!r} is not a folder that can be opened")
             self.paths.append(found)
 
     def read(self, path: str, most: int) -> bytes:
-        """A file of at most so many bytes."""
+        """Read a file of at most `most` bytes."""
         with self._inside(path) as (folder, name), _explained(path):
             descriptor = os.open(name, _READ, dir_fd=folder)
             with os.fdopen(descriptor, "rb") as file:
                 status = os.fstat(descriptor)
                 if not stat.S_ISREG(status.st_mode):
-                    raise OSError(errno.ENXIO, "no regular file")
+                    raise OSError(errno.ENXIO, "not a regular file")
                 data = file.read(most + 1)
         if len(data) > most:
-            raise ToolError(
-                f"{path!r} has {status.st_size} bytes, more than the {most} that are taken"
-            )
+            raise ToolError(f"{path!r} has {status.st_size} bytes; the limit is {most}")
         return data
 
     def check(self, path: str, *, overwrite: bool) -> None:
-        """Whether a file could be saved here; raises ToolError."""
+        """Check that a file can be saved here; raises ToolError."""
         with self._inside(path) as (folder, name), _explained(path):
             try:
                 status = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -76,7 +74,7 @@ class Folders:
                 raise FileExistsError(errno.EEXIST, "exists")
 
     def prepare(self, path: str, data: bytes) -> Saving:
-        """Write a file beside its place; it is there under its name once `finish` is called."""
+        """Write a file under a temporary name; `finish` renames it."""
         beside = f".{secrets.token_hex(8)}.part"
         with self._inside(path) as (folder, name), _explained(path):
             try:
@@ -93,7 +91,7 @@ class Folders:
 
     @contextlib.contextmanager
     def _inside(self, path: str) -> Iterator[tuple[int, str]]:
-        """A descriptor of the folder that holds the file, and the file's name."""
+        """Yield a descriptor of the folder that contains the file, and the file's name."""
         root, parts = self._locate(path)
         with _explained(path):
             current = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -110,12 +108,12 @@ class Folders:
     def _locate(self, path: str) -> tuple[Path, tuple[str, ...]]:
         if not self.paths:
             raise ToolError(
-                "No folder is open for files: the operator opens one with --folder DIR. Without, "
-                "upload a data URI and read exports as resources"
+                "No folder is open for files: the operator must start the server with --folder "
+                "DIR. Without it, upload a data URI and read exports as resources"
             )
         asked = PurePath(path)
         if ".." in asked.parts or "\0" in path or not asked.name:
-            raise ToolError(f"{path[:300]!r} is no file inside a folder; '..' is not allowed")
+            raise ToolError(f"{path[:300]!r} is not a file inside a folder; '..' is not allowed")
         if not asked.is_absolute():
             return self._holder(asked.parts), asked.parts
         for root in self.paths:
@@ -123,11 +121,11 @@ class Folders:
                 return root, asked.relative_to(root).parts
         raise ToolError(
             f"{path[:300]!r} is outside the open folders: {', '.join(map(str, self.paths))}. "
-            "Give a path inside one of them, or one relative to the first"
+            "Pass a path inside one of them, or one relative to the first"
         )
 
     def _holder(self, parts: Sequence[str]) -> Path:
-        """The first folder that has such a file; the first of all where none has."""
+        """Return the first folder that has this file, else the first folder."""
         for root in self.paths:
             with contextlib.suppress(OSError):
                 os.lstat(root.joinpath(*parts))
@@ -136,7 +134,7 @@ class Folders:
 
 
 class Saving:
-    """A file that is written but not yet under its name."""
+    """A file that is written but not yet renamed to its final name."""
 
     def __init__(self, folder: int, beside: str, name: str, path: str) -> None:
         self._folder = folder
@@ -145,7 +143,7 @@ class Saving:
         self._path = path
 
     def finish(self, *, overwrite: bool) -> None:
-        """Give it its name; one that is there stays unless it may be replaced."""
+        """Rename it to its final name; an existing file stays unless it may be replaced."""
         with _explained(self._path):
             if overwrite:
                 os.replace(
@@ -155,12 +153,12 @@ class Saving:
                 os.link(self._beside, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
 
     def undo(self) -> None:
-        """Take the name away again, where another file of the same batch failed."""
+        """Remove the file again, if another file of the same batch failed."""
         with contextlib.suppress(OSError):
             os.unlink(self._name, dir_fd=self._folder)
 
     def close(self) -> None:
-        """Leave nothing beside."""
+        """Remove the temporary file."""
         with contextlib.suppress(OSError):
             os.unlink(self._beside, dir_fd=self._folder)
         os.close(self._folder)

@@ -1,4 +1,4 @@
-"""design_history: list, undo, redo, snapshot, restore, diff."""
+"""The tool design_history: list, undo, redo, snapshot, restore, diff."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from dovetail import Context, Server, ToolError, ToolResult
 from dovetail_design.answers import MAX_CHARS, answer, tool
 from dovetail_design.comparing import compare, summarise
 from dovetail_design.inputs import ApiKey, DesignId, IfVersion
+from dovetail_design.result_views import fit_budget, warnings_of
 from dovetail_design.results import HistoryAnswer, VersionView
-from dovetail_design.showing import fitting, warnings_of
 from dovetail_design.storage import DesignRecord, Reader, State, VersionRecord, Writer
 from dovetail_design.studio import (
     Caller,
@@ -24,8 +24,8 @@ from dovetail_design.studio import (
     renumbered,
     show_moment,
 )
-from dovetail_serverkit.budget import Budget
-from dovetail_serverkit.describing import CHANGES
+from dovetail_serverkit.text_budget import Budget
+from dovetail_serverkit.tool_descriptions import CHANGES
 
 __all__ = ["add_history_tools"]
 
@@ -55,24 +55,24 @@ def add_history_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "design_history",
-        "Versions of a design. list: what was done, the newest first. undo, redo: `steps` at a "
-        "time; each is a new version, so nothing is ever lost. snapshot: give the version of now "
-        "a `label`. restore: make a `version` or a `label` the newest again, or take a design out "
-        "of the trash. diff: what differs from `fromVersion` to `version` (now without), by "
-        "element and property.",
+        "Versions of a design. list: the changes, newest first. undo, redo: `steps` at a time; "
+        "each adds a version, so no version is lost. snapshot: give the current version a "
+        "`label`. restore: return to a `version` or `label` as a new version, or take a design "
+        "out of the trash. diff: the changes from `fromVersion` to `version` (default: the "
+        "current one), by element and property.",
         CHANGES,
         HistoryAnswer,
     )
-    def design_history(  # noqa: PLR0913 - the tool's own parameters, all but two optional
+    def design_history(  # noqa: PLR0913 - parameters of the tool
         ctx: Context,
         designId: DesignId,
         action: _Action = "list",
         version: Annotated[_Number | None, "For restore and diff."] = None,
-        fromVersion: Annotated[_Number | None, "For diff; the one before without."] = None,
+        fromVersion: Annotated[_Number | None, "For diff. Default: the version before."] = None,
         label: Annotated[
             Annotated[str, Meta(min_length=1, max_length=100)] | None, "For snapshot and restore."
         ] = None,
-        steps: Annotated[int, Meta(ge=1, le=100, description="Of undo and redo.")] = 1,
+        steps: Annotated[int, Meta(ge=1, le=100, description="For undo and redo.")] = 1,
         limit: Annotated[int, Meta(ge=1, le=100)] = 20,
         before: Annotated[_Number | None, "List the versions before this one."] = None,
         ifVersion: IfVersion = None,
@@ -97,7 +97,9 @@ def _list(asked: _Asked) -> HistoryAnswer:
     with asked.studio.store.reading() as reader:
         record = asked.studio.find(reader, asked.caller, asked.id, in_trash=True)
         found = reader.versions(asked.id, asked.before, asked.limit + 1)
-    shown = fitting([_view(one, asked.caller) for one in found[: asked.limit]], Budget(MAX_CHARS))
+    shown = fit_budget(
+        [_view(one, asked.caller) for one in found[: asked.limit]], Budget(MAX_CHARS)
+    )
     has_more = len(found) > len(shown)
     return HistoryAnswer(
         design_id=asked.id,
@@ -118,7 +120,7 @@ def _diff(asked: _Asked) -> HistoryAnswer:
         old = _state_at(reader, record, since)
         new = _state_at(reader, record, until)
     differences = compare(old, new)
-    shown = fitting(differences, Budget(MAX_CHARS))
+    shown = fit_budget(differences, Budget(MAX_CHARS))
     told = summarise(differences) or "nothing"
     return HistoryAnswer(
         design_id=asked.id,
@@ -148,7 +150,7 @@ def _undo(asked: _Asked) -> HistoryAnswer:
     def step(writer: Writer, current: VersionRecord) -> tuple[int, tuple[int, ...]]:
         place = writer.version(asked.id, current.stands_at)
         if place is None or not place.undo_to:
-            raise ToolError(f"There is nothing to undo: version {current.number} is the beginning")
+            raise ToolError(f"There is nothing to undo: version {current.number} is the first one")
         return place.undo_to, (current.stands_at, *current.redo)
 
     return _travel(asked, "undo", step)
@@ -157,7 +159,7 @@ def _undo(asked: _Asked) -> HistoryAnswer:
 def _redo(asked: _Asked) -> HistoryAnswer:
     def step(_writer: Writer, current: VersionRecord) -> tuple[int, tuple[int, ...]]:
         if not current.redo:
-            raise ToolError("There is nothing to redo: the last change was no undo")
+            raise ToolError("There is nothing to redo: the last change was not an undo")
         return current.redo[0], current.redo[1:]
 
     return _travel(asked, "redo", step)
@@ -168,7 +170,7 @@ def _travel(
     action: str,
     step: Callable[[Writer, VersionRecord], tuple[int, tuple[int, ...]]],
 ) -> HistoryAnswer:
-    """Go some steps along the line of edits; the place reached is a new version."""
+    """Go some steps back or forward; the result is saved as a new version."""
     studio = asked.studio
     with studio.store.writing() as writer:
         record = studio.find_to_change(writer, asked.caller, asked.id, asked.if_version)
@@ -221,7 +223,7 @@ def _restore(asked: _Asked) -> HistoryAnswer:
         detail = f"version {target}"
         number = add_edit(writer, record, state, asked.caller, "restore", detail)
     change = _change(record, before, state, number)
-    return _moved(studio, "restore", change, f"As at version {target}; undo takes it back.")
+    return _moved(studio, "restore", change, f"As at version {target}. Undo with action undo.")
 
 
 def _target(writer: Writer, record: DesignRecord, asked: _Asked, was_deleted: bool) -> int | None:
@@ -268,7 +270,7 @@ def _view(one: VersionRecord, caller: Caller) -> VersionView:
         at=show_moment(one.at),
         action=one.action,
         detail=one.detail,
-        # Who else works on it is its owner's to know, and there is one owner.
+        # Shown only for changes by somebody other than the caller.
         by=one.by if one.by and one.by != caller.owner else None,
         label=one.label or None,
     )

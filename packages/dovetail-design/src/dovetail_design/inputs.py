@@ -1,4 +1,4 @@
-"""What the tools take, as types; their schemas are what clients are told."""
+"""Types of tool parameters; clients see their schemas."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ __all__ = [
     "Visibility",
 ]
 
-# Any character but control characters, and not blanks alone.
+# No control characters, and not only blanks.
 _VISIBLE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
 
 ApiKey = Annotated[
     Annotated[str, Meta(max_length=500)] | None,
-    "Of the hosted service that this studio replaces; not used, not kept.",
+    "API key of the hosted service that this server replaces; accepted and ignored.",
 ]
 DesignId = Annotated[str, Meta(min_length=1, max_length=100, description="The id of a design.")]
 DesignName = Annotated[str, Meta(min_length=1, max_length=255, pattern=_VISIBLE)]
 Description = Annotated[str, Meta(max_length=2_000)]
 IfVersion = Annotated[
     Annotated[int, Meta(ge=1)] | None,
-    "Change it only if it is at this version, so that nobody's change is lost.",
+    "Fail if the design is at another version, so that no concurrent change is lost.",
 ]
-DryRun = Annotated[bool, "Say what would happen and change nothing."]
-Limit = Annotated[int, Meta(ge=1, le=100, description="How many on a page.")]
-Page = Annotated[int, Meta(ge=1, le=1_000_000, description="Which page, from 1.")]
+DryRun = Annotated[bool, "Report what would happen without changing anything."]
+Limit = Annotated[int, Meta(ge=1, le=100, description="Results per page.")]
+Page = Annotated[int, Meta(ge=1, le=1_000_000, description="Page number, from 1.")]
 Query = Annotated[str, Meta(min_length=1, max_length=200)]
 Side = Annotated[int, Meta(ge=1, le=MAX_SIDE, description="Pixels, 1 to 10000.")]
 Visibility = Literal["PRIVATE", "UNLISTED", "PUBLIC"]
 Format = Literal["png", "jpg", "jpeg", "webp", "pdf", "svg", "pptx", "json"]
 SaveTo = Annotated[
     Annotated[str, Meta(min_length=1, max_length=1_000)] | None,
-    "Save it as this file too, inside a folder that the operator has opened.",
+    "Also save it to this path, inside a folder that the operator has opened.",
 ]
-Overwrite = Annotated[bool, "Replace a file that is there."]
+Overwrite = Annotated[bool, "Replace an existing file."]

@@ -1,4 +1,4 @@
-"""Whether an uploaded file is whole and harmless; its size in pixels where it has one."""
+"""Checks that an uploaded file is complete and safe, and reads its size in pixels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["inspect_asset"]
 
 
 def inspect_asset(data: bytes, mime_type: str, name: str) -> tuple[int, int]:
-    """Width and height, 0 for what has none; raises ToolError."""
+    """Return width and height, or 0 for files without a size; raises ToolError."""
     if mime_type.startswith("image/"):
         return _inspect_picture(data, name)
     if mime_type.startswith("font/"):
@@ -22,7 +22,7 @@ def inspect_asset(data: bytes, mime_type: str, name: str) -> tuple[int, int]:
 
 
 def _inspect_picture(data: bytes, name: str) -> tuple[int, int]:
-    # The graphics library is loaded when there is a picture to look at, not before.
+    # Imported here because it loads the graphics library.
     from dovetail_design.rendering import Picture, read_picture  # noqa: PLC0415
 
     try:
@@ -30,12 +30,12 @@ def _inspect_picture(data: bytes, name: str) -> tuple[int, int]:
         if isinstance(found, Picture):
             _decode(data)
     except ToolError as error:
-        raise ToolError(f"{name!r} was not kept: {error}") from None
+        raise ToolError(f"{name!r} was not stored: {error}") from None
     return round(found.width), round(found.height)
 
 
 def _decode(data: bytes) -> None:
-    """All of it once: a file that is cut off would otherwise be found out when it is drawn."""
+    """Decode the whole file, so that a truncated one is found now and not when it is drawn."""
     from PIL import Image  # noqa: PLC0415 - as above
 
     try:

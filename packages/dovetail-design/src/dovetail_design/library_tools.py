@@ -1,4 +1,4 @@
-"""The tools for what the studio ships with: icons, pictures, shapes, fonts."""
+"""The tools for the embedded library: icons, pictures, shapes, fonts."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from dovetail_design.library.icons.searching import search_icons as find_icons
 from dovetail_design.library.pictures import Picture, PictureKind, search_pictures
 from dovetail_design.library.shapes import CATEGORIES, Shape, search_shapes
 from dovetail_design.library.shapes import list_shapes as shapes_of
+from dovetail_design.result_views import fit_budget
 from dovetail_design.results import FontCatalogue, Found, ShapePage
-from dovetail_design.showing import fitting
 from dovetail_design.studio import Studio
-from dovetail_serverkit.budget import Budget
-from dovetail_serverkit.describing import READS
+from dovetail_serverkit.text_budget import Budget
+from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["add_library_tools", "show_fonts"]
 
-_PerPage = Annotated[int, Meta(ge=1, le=100, description="How many on a page.")]
+_PerPage = Annotated[int, Meta(ge=1, le=100, description="Results per page.")]
 _Category = Literal[
     "basic", "arrows", "stars", "callouts", "nature", "symbols", "geometric", "extra", "all"
 ]
 _STOCK: tuple[PictureKind, ...] = ("background", "pattern")
 
-# Prefix of a query -> where it looks, as in the hosted service; without: backgrounds, patterns.
+# Prefix of a query -> what it searches, as in the hosted service. Default: backgrounds, patterns.
 _PLACES: dict[str, Callable[[str], Sequence[Any]]] = {
     **dict.fromkeys(("icon", "icons", "iconify"), find_icons),
     **dict.fromkeys(("clipart", "clip"), lambda query: search_pictures(query, ("clipart",))),
@@ -54,15 +54,15 @@ def add_library_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "list_fonts",
-        "Font families that are there, with weights and what they are good for, and which go "
-        "together. Other families are substituted, and warnings say by which.",
+        "List the available font families with weights, what they suit and which go together. "
+        "Other families are substituted, with a warning.",
         READS,
         FontCatalogue,
     )
     def list_fonts(
         category: Annotated[
             Literal["sans-serif", "serif", "display", "script", "monospace", "other"] | None,
-            "Only of this kind.",
+            "Only fonts of this kind.",
         ] = None,
         apiKey: ApiKey = None,
     ) -> ToolResult:
@@ -70,9 +70,9 @@ def add_library_tools(server: Server, studio: Studio) -> None:
 
 
 def show_fonts(studio: Studio, category: str | None = None) -> FontCatalogue:
-    """The families that are there, and advice."""
+    """Return the available families, and advice."""
     found = fonts_of(category, studio.book)
-    shown = fitting(found, Budget(MAX_CHARS))
+    shown = fit_budget(found, Budget(MAX_CHARS))
     return FontCatalogue(fonts=shown, total=len(found), source="embedded", **font_advice())
 
 
@@ -81,9 +81,9 @@ def _add_searches(server: Server) -> None:
     @tool(
         server,
         "search_stock_images",
-        "Backgrounds and patterns that the studio draws itself, by words; nothing is fetched. "
-        "`src` of an image takes the `uri`. A prefix looks elsewhere: icon:, clipart:, "
-        "illustration:, photo:, pattern:.",
+        "Search the embedded backgrounds and patterns; nothing is downloaded. Use the `uri` as "
+        "the src of an image. A prefix searches something else: icon:, clipart:, illustration:, "
+        "photo:, pattern:.",
         READS,
         Found,
     )
@@ -98,8 +98,8 @@ def _add_searches(server: Server) -> None:
     @tool(
         server,
         "search_icons",
-        "Icons by words. Each result has an svg element to hand to add_element: give it x, y, "
-        "width, height and fill.",
+        "Search icons. Each result has an svg element for add_element: add x, y, width, height "
+        "and fill.",
         READS,
         Found,
     )
@@ -107,7 +107,7 @@ def _add_searches(server: Server) -> None:
         query: Query,
         page: Page = 1,
         perPage: _PerPage = 10,
-        style: Annotated[Literal["regular", "fill"], "Outlines, or solid."] = "regular",
+        style: Annotated[Literal["regular", "fill"], "Outline or solid icons."] = "regular",
         apiKey: ApiKey = None,
     ) -> ToolResult:
         return _page(query, find_icons(query), page, perPage, style)
@@ -115,13 +115,15 @@ def _add_searches(server: Server) -> None:
     @tool(
         server,
         "search_clipart",
-        "Clipart by words, drawn by the studio; `src` of an image takes the `uri`.",
+        "Search the embedded clipart. Use the `uri` as the src of an image.",
         READS,
         Found,
     )
     def search_clipart(
         query: Query,
-        tag: Annotated[Annotated[str, Meta(max_length=50)] | None, "Only with this tag."] = None,
+        tag: Annotated[
+            Annotated[str, Meta(max_length=50)] | None, "Only pictures with this tag."
+        ] = None,
         page: Page = 1,
         perPage: _PerPage = 20,
         apiKey: ApiKey = None,
@@ -131,14 +133,14 @@ def _add_searches(server: Server) -> None:
     @tool(
         server,
         "search_illustrations",
-        "Illustrations by words, drawn by the studio; `src` of an image takes the `uri`.",
+        "Search the embedded illustrations. Use the `uri` as the src of an image.",
         READS,
         Found,
     )
     def search_illustrations(
         query: Query,
         category: Annotated[
-            Annotated[str, Meta(max_length=50)] | None, "Only of this category."
+            Annotated[str, Meta(max_length=50)] | None, "Only pictures of this category."
         ] = None,
         page: Page = 1,
         perPage: _PerPage = 20,
@@ -150,8 +152,8 @@ def _add_searches(server: Server) -> None:
     @tool(
         server,
         "list_shapes",
-        "Shapes by category, or by words with `search`. Each has an svgPath in a box of 100 by 100 "
-        "for an svg element. Long lists come in pages: follow nextOffset.",
+        "List shapes by category, or search them with `search`. Each has an svgPath in a 100 by "
+        "100 box for an svg element. Long lists are paged: pass nextOffset as offset.",
         READS,
         ShapePage,
     )
@@ -164,7 +166,7 @@ def _add_searches(server: Server) -> None:
         found = shapes_of(category)
         if search:
             found = [one for one in search_shapes(search) if one in found]
-        shown = fitting([_show_shape(one) for one in found[offset:]], Budget(MAX_CHARS))
+        shown = fit_budget([_show_shape(one) for one in found[offset:]], Budget(MAX_CHARS))
         end = offset + len(shown)
         return answer(
             ShapePage(
@@ -182,7 +184,9 @@ def _page(
     query: str, found: Sequence[Any], page: int, size: int, style: str = "regular"
 ) -> ToolResult:
     start = (page - 1) * size
-    shown = fitting([_show(one, style) for one in found[start : start + size]], Budget(MAX_CHARS))
+    shown = fit_budget(
+        [_show(one, style) for one in found[start : start + size]], Budget(MAX_CHARS)
+    )
     end = start + len(shown)
     return answer(
         Found(

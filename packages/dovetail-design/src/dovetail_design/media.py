@@ -1,4 +1,4 @@
-"""Uploaded files: what they really are, by their first bytes and not by their names."""
+"""Detects the type of uploaded files from their first bytes, not from their names."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from dovetail import ToolError
 __all__ = ["MAX_BYTES", "MAX_TOTAL_BYTES", "Media", "identify", "read_data_uri"]
 
 MAX_BYTES = 20_000_000
-# Of all assets together.
+# For all assets together.
 MAX_TOTAL_BYTES = 2_000_000_000
 
 _DATA_URI = re.compile(r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w.=+-]+)*),", re.ASCII)
 
-# First bytes -> MIME type and the kind of asset; the first that fits.
+# First bytes -> MIME type and kind of asset; the first match wins.
 _SIGNATURES: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
     (re.compile(pattern, re.DOTALL), mime, kind)
     for pattern, mime, kind in (
@@ -50,14 +50,14 @@ _SIGNATURES: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """What a file is."""
+    """The type of a file."""
 
     mime_type: str
     kind: str
 
 
 def identify(data: bytes, wanted: str, name: str) -> Media:
-    """What the file is; refused where it is not what it is said to be."""
+    """Return the type of a file; raises ToolError if it is not of the wanted kind."""
     if not data:
         raise ToolError(f"{name!r} is empty")
     head = data[:4_096].removeprefix(b"\xef\xbb\xbf")
@@ -69,18 +69,18 @@ def identify(data: bytes, wanted: str, name: str) -> Media:
         found = Media("application/octet-stream", "OTHER")
     if wanted not in (found.kind, "OTHER"):
         raise ToolError(
-            f"{name!r} is no {wanted} but {found.mime_type}. IMAGE takes PNG, JPEG, WebP, GIF and "
-            "SVG; FONT takes TTF and OTF"
+            f"{name!r} is not a valid {wanted}, it is {found.mime_type}. IMAGE takes PNG, JPEG, "
+            "WebP, GIF and SVG; FONT takes TTF and OTF"
         )
     return Media(found.mime_type, wanted)
 
 
 def read_data_uri(uri: str) -> bytes:
-    """The bytes of a data: URI."""
+    """Return the bytes of a data: URI."""
     found = _DATA_URI.match(uri)
     if found is None:
         raise ToolError(
-            f"{uri[:60]!r} is no data URI; it looks like data:image/png;base64,iVBORw0..."
+            f"{uri[:60]!r} is not a data URI; expected for example data:image/png;base64,iVBORw0..."
         )
     body = uri[found.end() :]
     if ";base64" not in found[2]:
@@ -88,4 +88,4 @@ def read_data_uri(uri: str) -> bytes:
     try:
         return base64.b64decode(unquote_to_bytes(body), validate=True)
     except binascii.Error as error:
-        raise ToolError(f"The data URI is no base64: {error}") from None
+        raise ToolError(f"The data URI is not valid base64: {error}") from None

@@ -1,4 +1,4 @@
-"""The operations of edit_design, as types and as what each does to a canvas."""
+"""The operations of edit_design: their types, and how they are applied to a canvas."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ElementId = Annotated[str, Meta(min_length=1, max_length=100, description="An el
 ElementIds = Annotated[list[ElementId], Meta(min_length=1, max_length=10_000)]
 Place = Literal["front", "back", "forward", "backward"]
 _Shift = Annotated[float, Meta(ge=-100_000, le=100_000, description="Pixels.")]
-_Gap = Annotated[float, Meta(ge=0, le=10_000, description="Pixels between them.")]
+_Gap = Annotated[float, Meta(ge=0, le=10_000, description="Pixels between elements.")]
 
 
 class _Operation(
@@ -32,7 +32,7 @@ class _Operation(
 
 
 class Add(_Operation, tag="add"):
-    """Add an element on top; its properties are those that add_element takes."""
+    """Add an element on top, with the properties of add_element."""
 
     element: Annotated[
         dict[str, Any],
@@ -44,7 +44,7 @@ class Add(_Operation, tag="add"):
 
 
 class Update(_Operation, tag="update"):
-    """Change properties of an element; null takes one away."""
+    """Change properties of an element; null removes a property."""
 
     element_id: ElementId
     updates: Annotated[dict[str, Any], Meta(min_length=1)]
@@ -57,7 +57,7 @@ class Delete(_Operation, tag="delete"):
 
 
 class Move(_Operation, tag="move"):
-    """Move elements by dx, dy, or so that the box around them begins at x, y."""
+    """Move elements by dx, dy, or move the box around them to x, y."""
 
     element_ids: ElementIds
     dx: _Shift | None = None
@@ -67,7 +67,7 @@ class Move(_Operation, tag="move"):
 
 
 class Group(_Operation, tag="group"):
-    """Put elements into one group; groupId null takes them out of theirs."""
+    """Group elements; groupId null removes them from their group."""
 
     element_ids: ElementIds
     group_id: Annotated[str, Meta(min_length=1, max_length=100)] | msgspec.UnsetType | None = (
@@ -92,18 +92,22 @@ class Distribute(_Operation, tag="distribute"):
 
 
 class Order(_Operation, tag="order"):
-    """Draw elements further up or down: to the front or back, a step, or an index from 0."""
+    """Change the drawing order: to the front or back, one step, or an index from 0."""
 
     element_ids: ElementIds
     to: Place | Annotated[int, Meta(ge=0, le=10_000)]
 
 
 class BindConnector(_Operation, tag="bind_connector"):
-    """Tie a line to two elements; it follows when they move."""
+    """Connect a line to two elements; it follows when they move."""
 
     element_id: ElementId
-    source: Annotated[ElementId, Meta(description="Where it begins.")] = msgspec.field(name="from")
-    target: Annotated[ElementId, Meta(description="Where it ends.")] = msgspec.field(name="to")
+    source: Annotated[ElementId, Meta(description="Id of the element where it starts.")] = (
+        msgspec.field(name="from")
+    )
+    target: Annotated[ElementId, Meta(description="Id of the element where it ends.")] = (
+        msgspec.field(name="to")
+    )
     from_side: Side = "auto"
     to_side: Side = "auto"
 
@@ -112,7 +116,7 @@ Operation = Add | Update | Delete | Move | Group | Align | Distribute | Order | 
 
 
 def apply_operations(canvas: Canvas, operations: Sequence[Operation]) -> list[str]:
-    """Apply them in order; the ids of added elements. Raises ToolError that names which failed."""
+    """Apply operations in order and return the added ids; a ToolError names the failed one."""
     added: list[str] = []
     for number, operation in enumerate(operations):
         try:
@@ -142,9 +146,9 @@ def _delete(canvas: Canvas, one: Delete) -> None:
 
 def _move(canvas: Canvas, one: Move) -> None:
     if (one.dx, one.dy, one.x, one.y) == (None, None, None, None):
-        raise ToolError("give dx and dy, or x and y")
+        raise ToolError("pass dx and dy, or x and y")
     if (one.x is not None and one.dx is not None) or (one.y is not None and one.dy is not None):
-        raise ToolError("give dx or x, and dy or y, not both")
+        raise ToolError("pass either dx and dy or x and y, not both")
     boxes = canvas.boxes(one.element_ids)
     frame = around(boxes)
     dx = one.x - frame.x if one.x is not None else one.dx or 0
@@ -165,14 +169,14 @@ def _align(canvas: Canvas, one: Align) -> None:
     frame = canvas.frame if one.relative_to == "canvas" else around(boxes)
     if one.relative_to == "selection" and len(boxes) < 2:
         raise ToolError(
-            'one element has nothing to align with; relativeTo "canvas" takes the canvas'
+            'a single element can only be aligned to the canvas: pass relativeTo "canvas"'
         )
     canvas.place_outer(align(boxes, one.to, frame))
 
 
 def _distribute(canvas: Canvas, one: Distribute) -> None:
     if len(one.element_ids) < 2:
-        raise ToolError("gaps are between elements: give at least two")
+        raise ToolError("distribute needs at least two elements")
     canvas.place_outer(distribute(canvas.outer_boxes(one.element_ids), one.axis, one.gap))
 
 
@@ -181,7 +185,7 @@ def _order(canvas: Canvas, one: Order) -> None:
     for id in moved:
         canvas.get(id)
         canvas.touched[id] = None
-    # Those that move keep their order among themselves.
+    # Moved elements keep their relative order.
     chosen = [id for id in canvas.elements if id in moved]
     rest = [id for id in canvas.elements if id not in moved]
     before = list(canvas.elements)

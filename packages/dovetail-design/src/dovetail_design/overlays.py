@@ -1,4 +1,4 @@
-"""What a preview shows on top of a design, so that a model can say where things are."""
+"""Labels and grid lines that a preview shows on top of a design."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ __all__ = ["grid_lines", "label_elements"]
 _PINK = "#e6007e"
 _GREY = "#404040"
 _MOST_LABELS = 200
-# About so many grid lines along the longer side.
+# The approximate number of grid lines along the longer side.
 _LINES = 10
 _STEPS = (10, 20, 25, 50, 100, 200, 250, 500, 1_000, 2_000)
 
 
 def label_elements(state: State, scale: float) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """A frame and a number for each element; which number stands for which id."""
+    """Return a frame and a number for each element, and the id of each number."""
     marks: list[dict[str, Any]] = []
     labels: dict[str, str] = {}
     pixel = 1 / scale
@@ -34,7 +34,7 @@ def label_elements(state: State, scale: float) -> tuple[list[dict[str, Any]], di
             "height": max(1, element["height"]),
             "rotation": element.get("rotation", 0),
         }
-        # A light line under the dark one, so that it is seen on anything.
+        # A light line under the dark one, so that it is visible on any colour.
         for colour, width in (("#ffffffc0", 3), (_PINK, 1)):
             line = {"id": f"frame {number} {width}", "stroke": colour, "strokeWidth": width * pixel}
             marks.append({**frame, **line})
@@ -43,7 +43,7 @@ def label_elements(state: State, scale: float) -> tuple[list[dict[str, Any]], di
 
 
 def grid_lines(state: State, scale: float) -> list[dict[str, Any]]:
-    """Lines with their places in pixels of the design."""
+    """Return grid lines labelled with their coordinates in the design."""
     width, height = state["width"], state["height"]
     wanted = max(width, height) / _LINES
     step = next((one for one in _STEPS if one >= wanted), _STEPS[-1])
@@ -64,7 +64,7 @@ def _bar(id: str, box: dict[str, float]) -> dict[str, Any]:
 
 
 def _tag(text: str, place: tuple[float, float], pixel: float, colour: str) -> list[dict[str, Any]]:
-    """A word on a dark label, as large as is read on the preview."""
+    """Return a label with text in a size that is readable in the preview."""
     x, y = place
     width, height = (8 * len(text) + 6) * pixel, 15 * pixel
     box = {"x": x, "y": y, "width": max(1, width), "height": max(1, height)}

@@ -1,4 +1,4 @@
-"""The tools that look at a design: render_preview, describe_design."""
+"""The tools render_preview and describe_design."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from msgspec import Meta
 
 from dovetail import Context, Image, Server, ToolResult
 from dovetail_design.answers import MAX_CHARS, answer, tool
+from dovetail_design.design_warnings import Region, describe_state
 from dovetail_design.exporting import Look, draw_small
 from dovetail_design.inputs import ApiKey, DesignId
-from dovetail_design.looking import Region, describe_state
 from dovetail_design.operations import ElementIds
+from dovetail_design.result_views import fit_budget
 from dovetail_design.results import Described, Previewed
-from dovetail_design.showing import fitting
 from dovetail_design.studio import Studio, caller_of
-from dovetail_serverkit.budget import Budget
-from dovetail_serverkit.describing import READS
+from dovetail_serverkit.text_budget import Budget
+from dovetail_serverkit.tool_descriptions import READS
 
-__all__ = ["add_look_tools"]
+__all__ = ["add_preview_tools"]
 
 _Number = Annotated[float, Meta(ge=-100_000, le=100_000)]
 
@@ -33,15 +33,15 @@ class RegionBox(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     height: Annotated[float, Meta(gt=0, le=100_000)]
 
 
-def add_look_tools(server: Server, studio: Studio) -> None:
+def add_preview_tools(server: Server, studio: Studio) -> None:
     """Register them."""
 
     @tool(
         server,
         "render_preview",
-        "See a design: a small picture of it, less than 60 KB. grid draws lines with their places "
-        "in pixels; labels frames each element and numbers it, and the answer says which number "
-        "is which id.",
+        "Look at a design: returns a picture of less than 60 KB. grid draws lines with their "
+        "coordinates in pixels; labels frames and numbers each element, and the result maps "
+        "numbers to ids.",
         READS,
         Previewed,
     )
@@ -49,7 +49,7 @@ def add_look_tools(server: Server, studio: Studio) -> None:
         ctx: Context,
         designId: DesignId,
         maxWidth: Annotated[int, Meta(ge=32, le=1_200, description="Pixels.")] = 512,
-        elementIds: Annotated[ElementIds | None, "Draw only these."] = None,
+        elementIds: Annotated[ElementIds | None, "Draw only these elements."] = None,
         grid: bool = False,
         labels: bool = False,
         apiKey: ApiKey = None,
@@ -72,9 +72,9 @@ def add_look_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "describe_design",
-        "A design in words: what is where, bottom first, and what looks wrong: overlaps, text that "
-        "overflows, parts off the canvas, low contrast, fonts that are not there, fields that are "
-        "not filled, each with what would mend it. region looks at a part only.",
+        "Describe a design in text: its elements, bottom first, and problems: overlaps, "
+        "overflowing text, elements off the canvas, low contrast, missing fonts, unfilled "
+        "fields, each with a fix. region limits it to a part of the canvas.",
         READS,
         Described,
     )
@@ -89,7 +89,7 @@ def add_look_tools(server: Server, studio: Studio) -> None:
         record, state = studio.load(caller_of(ctx), designId)
         part = None if region is None else Region(region.x, region.y, region.width, region.height)
         text, found = describe_state(studio, state, detail, part, MAX_CHARS // 2 - 1_000)
-        shown = fitting(found[:limit], Budget(MAX_CHARS // 2))
+        shown = fit_budget(found[:limit], Budget(MAX_CHARS // 2))
         return answer(
             Described(
                 design_id=designId,

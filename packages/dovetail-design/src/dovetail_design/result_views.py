@@ -1,29 +1,29 @@
-"""Records as answers: within the size of an answer, with the warnings that a change brings."""
+"""Builds results from records, within the size limit, with the warnings of a change."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_design.looking import find_warnings
+from dovetail_design.design_warnings import find_warnings
 from dovetail_design.results import Changed, DesignView, WarningView
 from dovetail_design.storage import DesignRecord
 from dovetail_design.studio import Change, Studio, show_moment
-from dovetail_serverkit.budget import Budget
+from dovetail_serverkit.text_budget import Budget
 
-__all__ = ["MOST_WARNINGS", "changed", "design_uri", "fitting", "show_design", "warnings_of"]
+__all__ = ["MOST_WARNINGS", "changed", "design_uri", "fit_budget", "show_design", "warnings_of"]
 
 MOST_WARNINGS = 20
 _MOST_IDS = 200
 
 
 def design_uri(id: str) -> str:
-    """The resource of a design."""
+    """Return the resource URI of a design."""
     return f"canvelete://api/design/{id}"
 
 
 def show_design(record: DesignRecord) -> DesignView:
-    """A design as lists show it."""
+    """Return a design as lists show it."""
     return DesignView(
         id=record.id,
         name=record.name,
@@ -40,8 +40,8 @@ def show_design(record: DesignRecord) -> DesignView:
     )
 
 
-def fitting(items: Sequence[Any], budget: Budget) -> list[Any]:
-    """As many as fit into the answer, in order."""
+def fit_budget(items: Sequence[Any], budget: Budget) -> list[Any]:
+    """Return the first items that fit into the budget."""
     kept = []
     for item in items:
         if not budget.take(item):
@@ -51,7 +51,7 @@ def fitting(items: Sequence[Any], budget: Budget) -> list[Any]:
 
 
 def warnings_of(studio: Studio, change: Change) -> tuple[list[WarningView], int]:
-    """What looks wrong about the elements that were touched, and how much more there is."""
+    """Return warnings about the changed elements, and how many were left out."""
     ids = change.element_ids
     if change.is_whole:
         ids = [element["id"] for element in change.state["elements"]]
@@ -60,10 +60,10 @@ def warnings_of(studio: Studio, change: Change) -> tuple[list[WarningView], int]
 
 
 def changed(studio: Studio, change: Change, message: str, *, dry_run: bool = False) -> Changed:
-    """The answer to a change."""
+    """Return the result of a change."""
     warnings, more = warnings_of(studio, change)
     if not change.is_new and not dry_run:
-        message = f"Nothing changed: everything was so before. {message}"
+        message = f"Nothing changed: the values are the same as before. {message}"
     return Changed(
         design_id=change.record.id,
         version=change.record.version,

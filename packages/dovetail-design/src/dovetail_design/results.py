@@ -1,4 +1,4 @@
-"""What the tools answer, as types; their schemas are what clients are told."""
+"""Types of tool results; clients see their schemas."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Result(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
 
 
 class WarningView(_Result, kw_only=True):
-    """Something that looks wrong, and what would mend it."""
+    """A problem and how to fix it."""
 
     code: str
     message: str
@@ -48,20 +48,20 @@ class WarningView(_Result, kw_only=True):
 
 
 class Changed(_Result, kw_only=True, omit_defaults=False):
-    """A change that was made."""
+    """The result of a change."""
 
     design_id: str
     version: int
     element_ids: list[str]
     warnings: list[WarningView]
     message: str
-    # Warnings that did not fit; describe_design has them all.
+    # How many warnings were left out; describe_design returns all.
     more_warnings: int = 0
     dry_run: bool = False
 
 
 class DesignView(_Result, kw_only=True):
-    """A design as lists show it."""
+    """A design in a list."""
 
     id: str
     name: str
@@ -78,7 +78,7 @@ class DesignView(_Result, kw_only=True):
 
 
 class DesignPage(_Result, kw_only=True):
-    """Designs, the last changed first."""
+    """Designs, last changed first."""
 
     designs: list[DesignView]
     page: int
@@ -87,12 +87,12 @@ class DesignPage(_Result, kw_only=True):
 
 
 class DesignDetail(_Result, kw_only=True):
-    """A design with its elements, bottom first; what is as by default is left out."""
+    """A design with its elements, bottom first; default values are left out."""
 
     design: DesignView
     background: str
     elements: list[dict[str, Any]]
-    # Elements before the first and after the last one shown.
+    # How many elements come before the first and after the last one returned.
     offset: int = 0
     has_more: bool = False
     next_offset: int | None = None
@@ -102,7 +102,7 @@ class DesignDetail(_Result, kw_only=True):
 
 
 class FileView(_Result, kw_only=True):
-    """A file that was made."""
+    """A file that was created."""
 
     uri: str
     name: str
@@ -110,24 +110,24 @@ class FileView(_Result, kw_only=True):
     size: int
     width: int | None = None
     height: int | None = None
-    # Where it was saved as well.
+    # The path that it was also saved to.
     saved_to: str | None = None
     design_id: str | None = None
 
 
 class Exported(_Result, kw_only=True):
-    """An export: a file to read by its URI."""
+    """An exported file, to be read by its URI."""
 
     design_id: str
     version: int
     format: str
     file: FileView
-    # Fonts that were not there, each with what was used instead.
+    # Missing fonts, each with its replacement.
     substituted_fonts: dict[str, str] = {}
 
 
 class Previewed(_Result, kw_only=True):
-    """What the picture beside it shows."""
+    """Describes the picture that is returned with it."""
 
     design_id: str
     version: int
@@ -136,12 +136,12 @@ class Previewed(_Result, kw_only=True):
     scale: float
     mime_type: str
     size: int
-    # With labels: which number stands on which element.
+    # With labels: the element id of each number.
     labels: dict[str, str] = {}
 
 
 class Described(_Result, kw_only=True):
-    """What is on a design and what looks wrong."""
+    """The content of a design and its problems."""
 
     design_id: str
     version: int
@@ -152,7 +152,7 @@ class Described(_Result, kw_only=True):
 
 
 class NewBox(_Result, kw_only=True):
-    """Where an element is now."""
+    """The new position of an element."""
 
     element_id: str
     x: float
@@ -180,7 +180,7 @@ class VersionView(_Result, kw_only=True):
 
 
 class HistoryAnswer(_Result, kw_only=True, omit_defaults=False):
-    """Versions, differences, or the version that an undo, redo or restore has made."""
+    """Versions, differences, or the version that undo, redo or restore created."""
 
     design_id: str
     version: int
@@ -203,14 +203,14 @@ class TemplateView(_Result, kw_only=True):
     category: str
     width: int
     height: int
-    # Field -> an example of what goes into it.
+    # Field -> example value.
     slots: dict[str, Any]
     tags: list[str] = []
     source: Literal["embedded", "own"]
 
 
 class MadeTemplate(TemplateView, kw_only=True, omit_defaults=False):
-    """A template that was made: a design of its own kind, with the same id."""
+    """A new template; it has its own id and is stored like a design."""
 
     design_id: str
     version: int
@@ -219,7 +219,7 @@ class MadeTemplate(TemplateView, kw_only=True, omit_defaults=False):
 
 
 class TemplatePage(_Result, kw_only=True):
-    """Templates, one's own first."""
+    """Templates, the caller's own first."""
 
     templates: list[TemplateView]
     page: int
@@ -229,10 +229,10 @@ class TemplatePage(_Result, kw_only=True):
 
 
 class AppliedTemplate(_Result, kw_only=True, omit_defaults=False):
-    """What a template was made into."""
+    """The designs and files that were created from a template."""
 
     template_id: str
-    # Of the first design; the others are in `designs`.
+    # Of the first design; `designs` has the others.
     design_id: str | None
     version: int | None
     element_ids: list[str]
@@ -240,12 +240,12 @@ class AppliedTemplate(_Result, kw_only=True, omit_defaults=False):
     designs: list[DesignView]
     files: list[FileView]
     rows: int
-    # Designs and files that did not fit into this answer.
+    # How many designs and files were left out of this result.
     not_listed: int = 0
 
 
 class AssetView(_Result, kw_only=True):
-    """An asset; `uri` is what the src of an image takes."""
+    """An asset; use `uri` as the src of an image."""
 
     id: str
     name: str
@@ -259,7 +259,7 @@ class AssetView(_Result, kw_only=True):
 
 
 class AssetPage(_Result, kw_only=True):
-    """Assets, the newest first."""
+    """Assets, newest first."""
 
     assets: list[AssetView]
     page: int
@@ -268,7 +268,7 @@ class AssetPage(_Result, kw_only=True):
 
 
 class Found(_Result, kw_only=True):
-    """What the library has; each result says how to place it."""
+    """Search results; each says how to place it."""
 
     query: str
     results: list[dict[str, Any]]
@@ -279,7 +279,7 @@ class Found(_Result, kw_only=True):
 
 
 class FontCatalogue(_Result, kw_only=True):
-    """Families that are there, and advice."""
+    """Available font families, and advice."""
 
     fonts: list[dict[str, Any]]
     total: int
@@ -300,16 +300,16 @@ class ShapePage(_Result, kw_only=True):
 
 
 class Generated(Changed, kw_only=True, omit_defaults=False):
-    """A design that was made from a prompt."""
+    """A design that was generated from a prompt."""
 
-    # rules: our own. sampling: the client's model.
+    # rules: built-in rules. sampling: the client's model.
     method: Literal["rules", "sampling"]
     design: DesignView
     template: str | None = None
 
 
 class ChatAnswer(_Result, kw_only=True, omit_defaults=False):
-    """What was understood and done."""
+    """What was understood and changed."""
 
     reply: str
     method: Literal["rules", "sampling"]
@@ -317,8 +317,8 @@ class ChatAnswer(_Result, kw_only=True, omit_defaults=False):
     version: int | None
     element_ids: list[str]
     warnings: list[WarningView]
-    # What was done, or would be; edit_design takes the same.
+    # The operations that were, or would be, applied; same format as in edit_design.
     operations: list[dict[str, Any]]
-    # A new background, which is no operation; update_design takes it.
+    # A new background, which is set with update_design.
     background: str | None
     applied: bool

@@ -1,7 +1,7 @@
-"""Designs and edits from the client's own model: what it is asked, and how its answer is read.
+"""Designs and edits from the client's model, by sampling.
 
-Whatever it says goes through the same model as any call; an answer that does not fit is told by
-None, and the rules take over.
+The answers are validated like any call. The functions return None for an invalid answer; the
+caller then falls back to the built-in rules.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _MOST_SHOWN = 12_000
 _FENCED = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 
 _SYSTEM = (
-    "You lay out designs. Answer with one JSON object and nothing else. Places are pixels from "
-    "the top left. Types of elements and their properties: "
+    "You create design layouts. Answer with one JSON object and nothing else. Coordinates are "
+    "pixels from the top left corner. Element types and their properties: "
     + "; ".join(
         f"{kind}: {', '.join(name for name in names if name not in ('createdAt', 'updatedAt'))}"
         for kind, names in PROPERTIES.items()
@@ -37,17 +37,17 @@ _SYSTEM = (
 
 
 def offers_sampling(ctx: Context) -> bool:
-    """Whether the client lets its model be asked."""
+    """Return whether the client supports sampling."""
     return isinstance(ctx.client.capabilities.get("sampling"), dict)
 
 
 async def ask_for_design(
     ctx: Context, prompt: str, size: tuple[int, int], style: str | None
 ) -> State | None:
-    """The state of a design that the client's model has laid out; None if it did not."""
+    """Return the state of a design from the client's model, or None."""
     look = f" Style: {style}." if style else ""
     asked = (
-        f"Lay out a design of {size[0]} x {size[1]} pixels: {prompt}.{look} Answer "
+        f"Create the layout of a design of {size[0]} x {size[1]} pixels: {prompt}.{look} Answer "
         '{"background": "#rrggbb", "elements": [{"type": "text", "x": 0, "y": 0, "width": 100, '
         '"height": 40, "text": "..."}]}. Keep margins, let no text overflow its box, keep '
         "contrast high."
@@ -70,11 +70,11 @@ async def ask_for_design(
 async def ask_for_operations(
     ctx: Context, message: str, state: State
 ) -> tuple[str, list[dict[str, Any]]] | None:
-    """A reply and operations of edit_design that do what the message wants; None if none fit."""
+    """Return a reply and operations for the message, or None if none are valid."""
     shown = json.dumps(state["elements"])[:_MOST_SHOWN]
     asked = (
         f"A design of {state['width']} x {state['height']} pixels has these elements: {shown}\n"
-        f"Its user says: {message}\nAnswer "
+        f"The user says: {message}\nAnswer "
         '{"reply": "one sentence", "operations": [{"op": "update", "elementId": "...", "updates": '
         '{"fontSize": 40}}, {"op": "add", "element": {...}}, {"op": "delete", "elementIds": '
         '["..."]}]}.'
@@ -99,7 +99,7 @@ async def _ask(ctx: Context, text: str, key: str) -> Any:
             text, max_tokens=_MOST_TOKENS, system_prompt=_SYSTEM, temperature=0.3, key=key
         )
     except DovetailError:
-        # Its user said no, or its model failed: the rules do.
+        # The user declined or the model failed: fall back to the rules.
         return None
     fenced = _FENCED.search(sampled.text)
     try:

@@ -1,4 +1,4 @@
-"""A design made larger or smaller as a whole: every length in it, by one factor."""
+"""Scales all lengths of a design by one factor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 __all__ = ["scale_element", "scale_to_fit"]
 
-# Lengths of elements, besides their box. Shadows given as CSS text stay as they are.
+# Lengths of elements, besides their box. Shadows in CSS text are not scaled.
 _LENGTHS = frozenset(
     {
         "strokeWidth",
@@ -40,12 +40,12 @@ _LENGTHS = frozenset(
     }
 )
 _POINTS = ("linePoints", "polygonPoints", "bezierPoints")
-# Below these the model refuses.
+# The model rejects smaller values.
 _LEAST = {"width": 1, "height": 1, "fontSize": 1, "tableCellFontSize": 1}
 
 
 def scale_to_fit(old: tuple[int, int], new: tuple[int, int]) -> tuple[float, float, float]:
-    """The factor that lets the old canvas fit into the new, and where it begins, centred."""
+    """Return the factor that fits the old canvas into the new one, and its centred offset."""
     factor = min(new[0] / old[0], new[1] / old[1])
     return factor, (new[0] - old[0] * factor) / 2, (new[1] - old[1] * factor) / 2
 
@@ -53,7 +53,7 @@ def scale_to_fit(old: tuple[int, int], new: tuple[int, int]) -> tuple[float, flo
 def scale_element(
     element: Mapping[str, Any], factor: float, dx: float, dy: float
 ) -> dict[str, Any]:
-    """An element with every length multiplied, moved by dx, dy."""
+    """Return an element with every length scaled, moved by dx, dy."""
     scaled = {
         key: max(_LEAST.get(key, value * factor), round(value * factor, 2))
         if key in _LENGTHS and isinstance(value, int | float)

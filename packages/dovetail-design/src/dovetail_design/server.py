@@ -1,4 +1,4 @@
-"""The server: its tools, resources and prompts around one folder of designs."""
+"""Builds the server: tools, resources and prompts for one directory of designs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dovetail_design.folders import Folders
 from dovetail_design.fonts import FontBook
 from dovetail_design.history_tools import add_history_tools
 from dovetail_design.library_tools import add_library_tools
-from dovetail_design.look_tools import add_look_tools
+from dovetail_design.preview_tools import add_preview_tools
 from dovetail_design.sqlite_store import SqliteStore
 from dovetail_design.studio import Studio
 from dovetail_design.template_tools import add_template_tools
@@ -31,30 +31,30 @@ __all__ = ["DesignOptions", "build_server"]
 
 _LOOK_EVERY = 0.25
 _PAGE = 100
-# An asset of 20 MB as base64, and what stands around it.
+# A 20 MB asset as base64, plus the rest of the message.
 _LONGEST_MESSAGE = 30_000_000
 
 _INSTRUCTIONS = (
-    "A design studio. Begin with create_design or generate_design, or apply_template for one of "
-    "list_templates. Add elements with add_element, or many changes at once with edit_design. "
-    "Look at what you made: render_preview shows it, describe_design lists overlaps, overflowing "
-    "text and low contrast, and every change answers with warnings. export_design makes files. "
-    "Every change is a version; design_history undoes it."
+    "A design server. Start with create_design or generate_design, or fill a template from "
+    "list_templates with apply_template. Add elements with add_element, or make many changes at "
+    "once with edit_design. Check the result: render_preview shows it, describe_design lists "
+    "overlaps, overflowing text and low contrast, and every change returns warnings. "
+    "export_design creates files. Every change is a version; design_history can undo it."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesignOptions:
-    """How designs are served."""
+    """Options of the design server."""
 
-    # Folders to upload from and to save exports to.
+    # Folders that clients may upload from and save exports to.
     folders: Sequence[Path] = ()
-    # Fonts of the operator's own.
+    # Directory of additional fonts.
     fonts: Path | None = None
 
 
 def build_server(directory: Path, options: DesignOptions | None = None) -> Server:
-    """A server of the designs in this directory."""
+    """Build a server for the designs in this directory."""
     options = options or DesignOptions()
     studio = Studio(
         SqliteStore(directory / "designs.db"),
@@ -66,10 +66,10 @@ def build_server(directory: Path, options: DesignOptions | None = None) -> Serve
         "design",
         version="1.0.0",
         title="Design studio",
-        description="Canvases of typed elements, drawn on this machine, with all their versions.",
+        description="Create, check and export designs, with version history.",
         instructions=_INSTRUCTIONS,
         lifespan=lambda server: _serving(server, studio),
-        # Some models send an element as JSON inside a string.
+        # Some models send an element as a JSON string.
         options=Options(
             page_size=_PAGE, accept_json_strings=True, max_message_bytes=_LONGEST_MESSAGE
         ),
@@ -78,7 +78,7 @@ def build_server(directory: Path, options: DesignOptions | None = None) -> Serve
         add_design_tools,
         add_canvas_tools,
         add_edit_tools,
-        add_look_tools,
+        add_preview_tools,
         add_export_tools,
         add_template_tools,
         add_asset_tools,

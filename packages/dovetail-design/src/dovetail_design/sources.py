@@ -1,6 +1,6 @@
-"""What the `src` of a picture stands for: an asset, or something of the embedded library.
+"""Resolves the `src` of a picture: an asset or a picture of the embedded library.
 
-Nothing is fetched: a URL of another host stands for nothing here.
+Nothing is downloaded: URLs of other hosts are not resolved.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ ASSET_URI = "canvelete://api/asset/"
 
 
 def asset_uri(id: str) -> str:
-    """The resource of an asset, which `src` takes too."""
+    """Return the resource URI of an asset, which `src` accepts too."""
     return f"{ASSET_URI}{id}"
 
 
 def has_picture_source(studio: Studio, src: str) -> bool:
-    """Whether there is such a picture."""
+    """Return whether the picture exists."""
     if src.startswith("embedded:"):
         return find_picture(src) is not None
     with studio.store.reading() as reader:
@@ -27,7 +27,7 @@ def has_picture_source(studio: Studio, src: str) -> bool:
 
 
 def find_picture_source(studio: Studio, src: str) -> bytes | None:
-    """The bytes of a picture that is no data URI; None where there is none such."""
+    """Return the bytes of a picture that is not a data URI, or None."""
     if src.startswith("embedded:"):
         picture = find_picture(src)
         return None if picture is None else picture.as_svg().encode()

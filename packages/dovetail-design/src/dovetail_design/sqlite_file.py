@@ -1,14 +1,14 @@
-"""The file of the studio: its tables."""
+"""The SQLite file and its tables."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from dovetail_serverkit.kept_file import KeptFile, Layout
+from dovetail_serverkit.durable_sqlite import DurableDatabase, Layout
 
 __all__ = ["SqliteFile"]
 
-# The states are in tables of their own, so that a list of designs reads none of their pages.
+# States are in separate tables, so that listing designs does not read their pages.
 _SCHEMA = """
 CREATE TABLE designs(id TEXT PRIMARY KEY, name TEXT NOT NULL, description TEXT NOT NULL,
   visibility TEXT NOT NULL, owner TEXT NOT NULL, width INTEGER NOT NULL, height INTEGER NOT NULL,
@@ -43,8 +43,8 @@ INSERT INTO clock VALUES(0);
 _LAYOUT = Layout(name="the designs", application=b"dvds", version=1, schema=_SCHEMA)
 
 
-class SqliteFile(KeptFile):
-    """Connections to the designs of one folder."""
+class SqliteFile(DurableDatabase):
+    """Connections to the database of one directory."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, _LAYOUT)

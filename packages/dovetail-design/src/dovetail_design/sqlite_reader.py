@@ -1,4 +1,4 @@
-"""Reading from the SQLite file."""
+"""Reads from the SQLite file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dovetail_design.storage import (
 
 __all__ = ["ASSET", "DESIGN", "EXPORT", "VERSION", "SqliteReader", "fold"]
 
-# Columns in the order of the fields of their records.
+# Columns, in the order of the fields of the records.
 DESIGN = (
     "id, name, description, visibility, owner, width, height, version, elements, created, updated, "
     "deleted, is_template, category, slots"
@@ -32,18 +32,18 @@ EXPORT = "id, design, version, name, mime_type, size, digest, created, owner"
 
 
 def fold(text: str) -> str:
-    """For comparing without regard to case and to the form of accents."""
+    """Normalise text to compare it without case and accent forms."""
     return unicodedata.normalize("NFC", text).casefold()
 
 
 class SqliteReader:
-    """One state of the file."""
+    """A snapshot of the file."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self.database = database
 
     def design(self, id: str) -> DesignRecord | None:
-        """A design, also one in the trash."""
+        """Return a design, including one in the trash."""
         row = self._one(f"SELECT {DESIGN} FROM designs WHERE id = ?", (id,))
         return None if row is None else _design(row)
 
@@ -59,7 +59,7 @@ class SqliteReader:
         return Page([_design(row) for row in rows], total)
 
     def ids_starting_with(self, prefix: str, viewer: str | None, limit: int) -> list[str]:
-        """Ids of designs, for completion."""
+        """Return ids of designs, for completion."""
         rows = self.database.execute(
             "SELECT id FROM designs WHERE id >= ? AND id < ? AND deleted = 0 "
             "AND (? IS NULL OR owner = ? OR visibility = 'PUBLIC') ORDER BY id LIMIT ?",
@@ -68,7 +68,7 @@ class SqliteReader:
         return [id for (id,) in rows]
 
     def state(self, id: str, version: int | None = None) -> State | None:
-        """A design as it is, or as it was at a version."""
+        """Return the current state of a design, or that of a version."""
         if version is None:
             row = self._one("SELECT state FROM currents WHERE design = ?", (id,))
             return None if row is None else unpack(row[0])
@@ -92,7 +92,7 @@ class SqliteReader:
         return state
 
     def versions(self, id: str, before: int | None = None, limit: int = 50) -> list[VersionRecord]:
-        """Versions, the newest first."""
+        """Return versions, newest first."""
         rows = self.database.execute(
             f"SELECT {VERSION} FROM versions WHERE design = ? AND (? IS NULL OR number < ?) "
             "ORDER BY number DESC LIMIT ?",
@@ -108,7 +108,7 @@ class SqliteReader:
         return None if row is None else _version(row)
 
     def labelled(self, id: str, label: str) -> VersionRecord | None:
-        """The newest version with this label."""
+        """Return the newest version with this label."""
         row = self._one(
             f"SELECT {VERSION} FROM versions WHERE design = ? AND label = ? AND label != '' "
             "ORDER BY number DESC LIMIT 1",
@@ -133,12 +133,12 @@ class SqliteReader:
         return Page([AssetRecord(*row) for row in rows], total)
 
     def export(self, id: str) -> ExportRecord | None:
-        """A file that was made of a design."""
+        """Return an exported file."""
         row = self._one(f"SELECT {EXPORT} FROM exports WHERE id = ?", (id,))
         return None if row is None else ExportRecord(*row)
 
     def is_blob_used(self, digest: str) -> bool:
-        """Whether an asset or an export has this content."""
+        """Return whether an asset or an export has this content."""
         return (
             self._one(
                 "SELECT 1 FROM assets WHERE digest = ? UNION ALL "
@@ -149,17 +149,17 @@ class SqliteReader:
         )
 
     def asset_bytes(self) -> int:
-        """How much all assets take."""
+        """Return the total size of all assets."""
         row = self._one("SELECT coalesce(sum(size), 0) FROM assets", ())
         return int(row[0])
 
     def last_change(self) -> int:
-        """The number of the last change of anything."""
+        """Return the number of the last change."""
         row = self._one("SELECT max(sequence) FROM changes", ())
         return int(row[0] or 0) if row else 0
 
     def changed_since(self, sequence: int, limit: int) -> list[tuple[int, str]]:
-        """Changes after this one: their number and the design's id, or "assets"."""
+        """Return later changes: their number and the design's id, or "assets"."""
         return self.database.execute(
             "SELECT sequence, design FROM changes WHERE sequence > ? ORDER BY sequence LIMIT ?",
             (sequence, limit),
@@ -173,7 +173,7 @@ def _conditions(query: DesignQuery) -> tuple[str, tuple[Any, ...]]:
     parts = ["is_template = ?", "(deleted > 0) = ?"]
     given: list[Any] = [int(query.is_template), int(query.in_trash)]
     if query.viewer is not None:
-        # What is in somebody's trash is nobody else's business.
+        # Only the owner sees designs in the trash.
         parts.append("owner = ?" if query.in_trash else "(owner = ? OR visibility = 'PUBLIC')")
         given.append(query.viewer)
     for word in fold(query.search).split():

@@ -1,8 +1,8 @@
 """The store in one SQLite file.
 
-The state of now is kept whole; each version as its difference to the one before, with a whole
-state now and then so that none is far from one. Every transaction has a moment of its own, later
-than all before it whatever the clock says.
+The current state is stored in full; each version as its difference from the one before, with a
+full state at intervals so that few differences have to be applied. Every transaction has its own
+timestamp, later than all before it even if the clock goes back.
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ from dovetail_design.storage import (
 
 __all__ = ["SqliteStore", "SqliteWriter"]
 
-# So many differences are applied at most to reach a version.
+# The most differences that are applied to reach a version.
 _WHOLE_EVERY = 50
-# Further steps of redo than anybody takes; the list is written with each version.
+# The list is written with each version, so it is limited.
 _MOST_REDO = 200
 _MOST_CHANGES = 10_000
 
 
 class SqliteStore:
-    """Designs in one file."""
+    """Stores designs in one SQLite file."""
 
     def __init__(self, path: Path) -> None:
         self._file = SqliteFile(path)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[SqliteReader]:
-        """Look at one whole state."""
+        """Open a read transaction."""
         with self._file.reading() as database:
             yield SqliteReader(database)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[SqliteWriter]:
-        """Change it, all or nothing."""
+        """Open a write transaction."""
         with self._file.writing() as database:
             writer = SqliteWriter(database)
             yield writer
             writer.finish()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
 
@@ -77,11 +77,11 @@ class SqliteWriter(SqliteReader):
         self._touched: list[str] = []
 
     def now(self) -> int:
-        """The moment of this change, after all before."""
+        """The time of this change, later than all before."""
         return self._now
 
     def add_design(self, record: DesignRecord, state: State, by: str) -> DesignRecord:
-        """A new design at version 1."""
+        """Add a design at version 1."""
         made = replace(
             record,
             name=state["name"],
@@ -102,7 +102,7 @@ class SqliteWriter(SqliteReader):
         return made
 
     def add_version(self, record: DesignRecord, state: State, version: VersionRecord) -> int:
-        """A new version; its number. `version.number`, `at` are set by the store."""
+        """Add a version and return its number; `number` and `at` are set by the store."""
         number = record.version + 1
         before = self.state(record.id)
         assert before is not None
@@ -131,18 +131,18 @@ class SqliteWriter(SqliteReader):
         return number
 
     def set_label(self, id: str, number: int, label: str) -> None:
-        """Name a version."""
+        """Set the label of a version."""
         self.database.execute(
             "UPDATE versions SET label = ? WHERE design = ? AND number = ?", (label, id, number)
         )
         self._touched.append(id)
 
     def describe(self, record: DesignRecord) -> None:
-        """Visibility, trash and what makes a template: what is no part of a version."""
+        """Update what is not part of a version: visibility, trash, template data."""
         self._update(replace(record, updated=self._now))
 
     def erase_design(self, id: str) -> list[str]:
-        """A design with all its versions and exports, for good; the contents the exports had."""
+        """Delete a design with its versions and exports; returns the digests of the exports."""
         found = self.database.execute("SELECT DISTINCT digest FROM exports WHERE design = ?", (id,))
         digests = [digest for (digest,) in found]
         for table, column in (
@@ -156,16 +156,16 @@ class SqliteWriter(SqliteReader):
         return digests
 
     def add_asset(self, record: AssetRecord) -> None:
-        """An uploaded file; its content is in the blob folder already."""
+        """Record an uploaded file; its content is already in the blob folder."""
         self._insert("assets", ASSET, astuple(record))
         self._touched.append("assets")
 
     def add_export(self, record: ExportRecord) -> None:
-        """A file made of a design; its content is in the blob folder already."""
+        """Record an exported file; its content is already in the blob folder."""
         self._insert("exports", EXPORT, astuple(record))
 
     def drop_exports(self, kept: int) -> list[str]:
-        """All but the newest so many; the contents they had."""
+        """Delete all but the newest exports; returns their digests."""
         old = self.database.execute(
             "SELECT id, digest FROM exports ORDER BY created DESC, id LIMIT -1 OFFSET ?", (kept,)
         ).fetchall()
@@ -173,7 +173,7 @@ class SqliteWriter(SqliteReader):
         return list(dict.fromkeys(digest for _, digest in old))
 
     def finish(self) -> None:
-        """Before the commit: the clock, and what others are to be told."""
+        """Write the clock and the change log before the commit."""
         self.database.execute("UPDATE clock SET stamp = ?", (self._now,))
         self.database.executemany(
             "INSERT INTO changes(design) VALUES(?)",
@@ -181,7 +181,7 @@ class SqliteWriter(SqliteReader):
         )
         last = self.last_change()
         if self._touched and last % _MOST_CHANGES < len(self._touched):
-            # Whoever follows looks several times a second; what is older nobody asks for.
+            # Followers poll several times a second, so older changes are not needed.
             self.database.execute("DELETE FROM changes WHERE sequence < ?", (last - _MOST_CHANGES,))
 
     def _update(self, record: DesignRecord) -> None:

@@ -1,7 +1,8 @@
-"""What the tools ask of a store. Another database is another implementation of this.
+"""The interface of the store. Implement it to use another database.
 
-A reading sees one whole state; a writing is all or nothing and sees what it has written. Reader
-and Writer are only good inside their `with`. States are plain data: a store knows no element.
+A read transaction sees one snapshot; a write transaction is atomic and sees its own writes.
+Reader and Writer are valid only inside their `with` block. States are plain data: a store does
+not know about elements.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 __all__ = [
-    "NOBODY",
+    "ANONYMOUS",
     "AssetQuery",
     "AssetRecord",
     "DesignQuery",
@@ -27,16 +28,16 @@ __all__ = [
 ]
 
 # A design at one version: name, description, width, height, background and `elements`, each with
-# an `id`. Whatever else the model adds is kept as it is.
+# an `id`. Other keys are kept as they are.
 State = dict[str, Any]
 
-# Who owns what was made without a principal.
-NOBODY = ""
+# The owner of designs that were created without authentication.
+ANONYMOUS = ""
 
 
 @dataclass(frozen=True, slots=True)
 class DesignRecord:
-    """A design as lists show it."""
+    """A design without its elements."""
 
     id: str
     name: str
@@ -50,17 +51,17 @@ class DesignRecord:
     # Microseconds since 1970.
     created: int
     updated: int
-    # 0: not in the trash.
+    # 0 if not in the trash.
     deleted: int = 0
     is_template: bool = False
     category: str = ""
-    # Of a template: the slots as its author described them, as JSON.
+    # For templates: the slots with their example values, as JSON.
     slots: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionRecord:
-    """One version: what made it, and where undo and redo lead from it."""
+    """A version: the action that created it, and where undo and redo lead from it."""
 
     number: int
     at: int
@@ -68,9 +69,9 @@ class VersionRecord:
     detail: str
     by: str
     label: str
-    # The version of the line of edits that this state is; itself, but for undo and redo.
+    # The version whose state this is: its own number, except after undo and redo.
     stands_at: int
-    # What the version in `stands_at` is undone to; 0: nothing.
+    # The version that undo leads to from `stands_at`; 0 for none.
     undo_to: int
     redo: tuple[int, ...]
 
@@ -93,7 +94,7 @@ class AssetRecord:
 
 @dataclass(frozen=True, slots=True)
 class ExportRecord:
-    """A file that was made of a design."""
+    """An exported file."""
 
     id: str
     design: str
@@ -103,12 +104,12 @@ class ExportRecord:
     size: int
     digest: str
     created: int
-    owner: str = NOBODY
+    owner: str = ANONYMOUS
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A stretch of a list, and how long the whole is."""
+    """A page of a list, and the length of the whole list."""
 
     items: Sequence[Any]
     total: int
@@ -116,9 +117,9 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesignQuery:
-    """Which designs, newest change first."""
+    """Selects designs, last changed first."""
 
-    # None: everybody's. Others' designs only where they are PUBLIC.
+    # None: all designs. Otherwise the viewer's own and PUBLIC ones.
     viewer: str | None = None
     search: str = ""
     category: str = ""
@@ -130,7 +131,7 @@ class DesignQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssetQuery:
-    """Which assets, newest first."""
+    """Selects assets, newest first."""
 
     viewer: str | None = None
     kind: str = ""
@@ -139,28 +140,28 @@ class AssetQuery:
 
 
 class Reader(Protocol):
-    """One state of everything."""
+    """A snapshot of the store."""
 
     def design(self, id: str) -> DesignRecord | None:
-        """A design, also one in the trash."""
+        """Return a design, including one in the trash."""
 
     def designs(self, query: DesignQuery) -> Page:
         """DesignRecords."""
 
     def ids_starting_with(self, prefix: str, viewer: str | None, limit: int) -> list[str]:
-        """Ids of designs, for completion."""
+        """Return ids of designs, for completion."""
 
     def state(self, id: str, version: int | None = None) -> State | None:
-        """A design as it is, or as it was at a version."""
+        """Return the current state of a design, or that of a version."""
 
     def versions(self, id: str, before: int | None = None, limit: int = 50) -> list[VersionRecord]:
-        """Versions, the newest first."""
+        """Return versions, newest first."""
 
     def version(self, id: str, number: int) -> VersionRecord | None:
         """One version."""
 
     def labelled(self, id: str, label: str) -> VersionRecord | None:
-        """The newest version with this label."""
+        """Return the newest version with this label."""
 
     def asset(self, id: str) -> AssetRecord | None:
         """An asset."""
@@ -169,60 +170,60 @@ class Reader(Protocol):
         """AssetRecords."""
 
     def export(self, id: str) -> ExportRecord | None:
-        """A file that was made of a design."""
+        """An exported file."""
 
     def is_blob_used(self, digest: str) -> bool:
-        """Whether an asset or an export has this content."""
+        """Return whether an asset or an export has this content."""
 
     def asset_bytes(self) -> int:
-        """How much all assets take."""
+        """Return the total size of all assets."""
 
     def last_change(self) -> int:
-        """The number of the last change of anything."""
+        """Return the number of the last change."""
 
     def changed_since(self, sequence: int, limit: int) -> list[tuple[int, str]]:
-        """Changes after this one: their number and the design's id, or "assets"."""
+        """Return later changes: their number and the design's id, or "assets"."""
 
 
 class Writer(Reader, Protocol):
-    """A change, all or nothing."""
+    """A write transaction."""
 
     def now(self) -> int:
-        """The moment of this change, after all before."""
+        """The time of this change, later than all before."""
 
     def add_design(self, record: DesignRecord, state: State, by: str) -> DesignRecord:
-        """A new design at version 1."""
+        """Add a design at version 1."""
 
     def add_version(self, record: DesignRecord, state: State, version: VersionRecord) -> int:
-        """A new version; its number. `version.number`, `at` are set by the store."""
+        """Add a version and return its number; `number` and `at` are set by the store."""
 
     def set_label(self, id: str, number: int, label: str) -> None:
-        """Name a version."""
+        """Set the label of a version."""
 
     def describe(self, record: DesignRecord) -> None:
-        """Visibility, trash and what makes a template: what is no part of a version."""
+        """Update what is not part of a version: visibility, trash, template data."""
 
     def erase_design(self, id: str) -> list[str]:
-        """A design with all its versions and exports, for good; the contents the exports had."""
+        """Delete a design with its versions and exports; returns the digests of the exports."""
 
     def add_asset(self, record: AssetRecord) -> None:
-        """An uploaded file; its content is in the blob folder already."""
+        """Record an uploaded file; its content is already in the blob folder."""
 
     def add_export(self, record: ExportRecord) -> None:
-        """A file made of a design; its content is in the blob folder already."""
+        """Record an exported file; its content is already in the blob folder."""
 
     def drop_exports(self, kept: int) -> list[str]:
-        """All but the newest so many; the contents they had."""
+        """Delete all but the newest exports; returns their digests."""
 
 
 class DesignStore(Protocol):
     """A store of designs."""
 
     def reading(self) -> AbstractContextManager[Reader]:
-        """Look at one whole state."""
+        """Open a read transaction."""
 
     def writing(self) -> AbstractContextManager[Writer]:
-        """Change it, all or nothing."""
+        """Open a write transaction."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the store."""

@@ -1,4 +1,4 @@
-"""What every tool works on: the store, the files, who may see what, and how a change is made."""
+"""The context of all tools: the store, the files, access rules, and how changes are made."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dovetail_design.canvases import Canvas
 from dovetail_design.folders import Folders
 from dovetail_design.fonts import FontBook
 from dovetail_design.storage import (
-    NOBODY,
+    ANONYMOUS,
     DesignQuery,
     DesignRecord,
     DesignStore,
@@ -30,20 +30,20 @@ _CANVAS = ("width", "height", "background")
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls: whose designs it makes, and whose it sees."""
+    """The caller: the owner of new designs, and which designs it sees."""
 
-    owner: str = NOBODY
-    # Whoever runs the server sees everything.
+    owner: str = ANONYMOUS
+    # The operator of the server sees everything.
     is_trusted: bool = False
 
     @property
     def viewer(self) -> str | None:
-        """As queries of the store take it."""
+        """The viewer for queries of the store."""
         return None if self.is_trusted else self.owner
 
 
 def caller_of(ctx: Context) -> Caller:
-    """Who calls, as the guard has established it."""
+    """Return the caller that the guard authenticated."""
     principal = ctx.principal
     if principal is None:
         return Caller()
@@ -51,27 +51,27 @@ def caller_of(ctx: Context) -> Caller:
 
 
 def show_moment(microseconds: int) -> str:
-    """A moment in ISO 8601."""
+    """Format a timestamp as ISO 8601."""
     moment = datetime.fromtimestamp(microseconds / 1_000_000, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a change has come to."""
+    """The result of a change."""
 
     record: DesignRecord
     state: State
     element_ids: list[str]
-    # False: everything was so before, and no version was written.
+    # False if nothing differed, so that no version was written.
     is_new: bool = True
-    # The canvas itself has changed, which may touch every element.
+    # The canvas itself has changed, which may affect every element.
     is_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Studio:
-    """Designs and files, and the rules for reaching them."""
+    """Designs and files, with access control."""
 
     store: DesignStore
     blobs: BlobFolder
@@ -81,7 +81,7 @@ class Studio:
     def find(
         self, reader: Reader, caller: Caller, id: str, *, in_trash: bool = False
     ) -> DesignRecord:
-        """A design that the caller may look at; one that it may not answers as unknown."""
+        """Return a design that the caller may see; others are reported as unknown."""
         record = reader.design(id)
         if record is None or not may_see(record, caller):
             raise ToolError(_explain_missing(reader, caller, id))
@@ -101,19 +101,18 @@ class Studio:
         *,
         in_trash: bool = False,
     ) -> DesignRecord:
-        """A design of the caller's own, at the version it believes it to be."""
+        """Return a design that the caller owns, if it is at the expected version."""
         record = self.find(reader, caller, id, in_trash=in_trash)
         if not is_owner(record, caller):
             raise ToolError(
-                f"The design {id!r} belongs to somebody else; duplicate_design makes a copy of "
-                "your own"
+                f"The design {id!r} belongs to another user; duplicate_design creates your own copy"
             )
         if if_version is not None and if_version != record.version:
             raise ToolError(_explain_conflict(reader, record, if_version))
         return record
 
     def load(self, caller: Caller, id: str) -> tuple[DesignRecord, State]:
-        """A design and its state of now."""
+        """Return a design and its current state."""
         with self.store.reading() as reader:
             record = self.find(reader, caller, id)
             state = reader.state(id)
@@ -131,7 +130,7 @@ class Studio:
         dry_run: bool = False,
         visibility: str | None = None,
     ) -> Change:
-        """Change a design as one new version; `edit` says what it did, and may refuse."""
+        """Change a design as one new version; `edit` returns a summary and may raise ToolError."""
         with self.store.writing() as writer:
             record = self.find_to_change(writer, caller, id, if_version)
             state = writer.state(id)
@@ -157,7 +156,7 @@ class Studio:
 def add_edit(
     writer: Writer, record: DesignRecord, state: State, caller: Caller, action: str, detail: str
 ) -> int:
-    """A version that can be undone."""
+    """Add a version that can be undone."""
     before = writer.version(record.id, record.version)
     undo_to = record.version if before is None else before.stands_at
     version = VersionRecord(0, 0, action, detail[:300], caller.owner, "", 0, undo_to, ())
@@ -165,7 +164,7 @@ def add_edit(
 
 
 def renumbered(record: DesignRecord, state: State, number: int) -> DesignRecord:
-    """The record after a version was added."""
+    """Return the record after a version was added."""
     return replace(
         record,
         version=number,
@@ -178,12 +177,12 @@ def renumbered(record: DesignRecord, state: State, number: int) -> DesignRecord:
 
 
 def is_owner(record: DesignRecord, caller: Caller) -> bool:
-    """Whether the caller may change it."""
+    """Return whether the caller may change it."""
     return caller.is_trusted or record.owner == caller.owner
 
 
 def may_see(record: DesignRecord, caller: Caller) -> bool:
-    """Whether the caller may look at it; the trash is its owner's alone."""
+    """Return whether the caller may see it; only the owner sees designs in the trash."""
     if is_owner(record, caller):
         return True
     return record.visibility != "PRIVATE" and not record.deleted
@@ -194,7 +193,7 @@ def _explain_missing(reader: Reader, caller: Caller, id: str) -> str:
     by_name = [one.id for one in found if one.name.casefold() == id.casefold()]
     close = by_name or difflib.get_close_matches(id, [one.id for one in found], n=3)
     hint = f"; did you mean {', '.join(map(repr, close[:3]))}?" if close else ""
-    return f"There is no design {id[:100]!r}{hint or '; list_designs shows which there are'}"
+    return f"There is no design {id[:100]!r}{hint or '; list_designs lists them'}"
 
 
 def _explain_conflict(reader: Reader, record: DesignRecord, given: int) -> str:

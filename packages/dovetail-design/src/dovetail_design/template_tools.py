@@ -11,6 +11,7 @@ from dovetail import Context, Server, ToolError, ToolResult
 from dovetail_design.answers import MAX_CHARS, answer, tool
 from dovetail_design.applying import Application
 from dovetail_design.design_tools import new_design
+from dovetail_design.design_warnings import find_warnings
 from dovetail_design.filling import find_fields, read_rows
 from dovetail_design.inputs import (
     ApiKey,
@@ -24,20 +25,19 @@ from dovetail_design.inputs import (
     Page,
 )
 from dovetail_design.library.templates import list_templates as embedded_templates
-from dovetail_design.looking import find_warnings
+from dovetail_design.result_views import MOST_WARNINGS, fit_budget
 from dovetail_design.results import (
     AppliedTemplate,
     MadeTemplate,
     TemplatePage,
     TemplateView,
 )
-from dovetail_design.showing import MOST_WARNINGS, fitting
 from dovetail_design.sqlite_reader import fold
 from dovetail_design.storage import DesignRecord, State
 from dovetail_design.studio import Caller, Studio, caller_of
 from dovetail_design.templates import find_source, own_templates
-from dovetail_serverkit.budget import Budget
-from dovetail_serverkit.describing import CHANGES, EDITS, READS
+from dovetail_serverkit.text_budget import Budget
+from dovetail_serverkit.tool_descriptions import CHANGES, EDITS, READS
 
 __all__ = ["add_template_tools", "show_templates"]
 
@@ -50,8 +50,8 @@ def add_template_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "list_templates",
-        "Templates, your own first, with their fields and examples of what goes into them. Fill "
-        "them with apply_template.",
+        "List templates, your own first, with their fields and example values. Fill them with "
+        "apply_template.",
         READS,
         TemplatePage,
     )
@@ -66,7 +66,7 @@ def add_template_tools(server: Server, studio: Studio) -> None:
         every = show_templates(studio, caller_of(ctx))
         found = [one for one in every if _fits(one, category, search)]
         start = (page - 1) * limit
-        shown = fitting(found[start : start + limit], Budget(MAX_CHARS))
+        shown = fit_budget(found[start : start + limit], Budget(MAX_CHARS))
         return answer(
             TemplatePage(
                 templates=shown,
@@ -80,8 +80,8 @@ def add_template_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "create_template",
-        "Make a template of a design: a copy whose {{fields}} apply_template fills. `slots` gives "
-        "an example value for each field.",
+        "Save a copy of a design as a template, whose {{fields}} apply_template fills. `slots` "
+        "has an example value for each field.",
         CHANGES,
         MadeTemplate,
     )
@@ -92,7 +92,7 @@ def add_template_tools(server: Server, studio: Studio) -> None:
         description: Description = "",
         category: _Category = "own",
         slots: Annotated[
-            dict[str, Any] | None, "Field to example value; all fields, or none."
+            dict[str, Any] | None, "Example value of each field; either all fields or none."
         ] = None,
         apiKey: ApiKey = None,
     ) -> ToolResult:
@@ -120,7 +120,7 @@ def add_template_tools(server: Server, studio: Studio) -> None:
                 design_id=record.id,
                 version=record.version,
                 element_ids=ids[:200],
-                # Fields are what a template is for.
+                # A template without fields has no use.
                 warnings=[one for one in found if one.code != "unfilled-field"][:MOST_WARNINGS],
             )
         )
@@ -132,35 +132,42 @@ def _add_application(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "apply_template",
-        "Fill a template with data: an object for one row, a list of objects or CSV for many. With "
-        "designId one row replaces what is on that design (undo brings it back); without, each "
-        "row becomes a new design, or with `format` a file too. Data must name every field and no "
-        "other; without data the examples are shown. All rows or none.",
+        "Fill a template with data: an object for one row; a list of objects or CSV for many. "
+        "With designId, one row replaces the content of that design (it can be undone). Without "
+        "designId, each row becomes a new design, and with `format` also a file. The data must "
+        "have a value for every field and no other keys; without data the example values are "
+        "used. Either all rows succeed or none.",
         EDITS,
         AppliedTemplate,
     )
-    def apply_template(  # noqa: PLR0913 - the seed's parameters and eight more
+    def apply_template(  # noqa: PLR0913 - parameters of the tool
         ctx: Context,
         templateId: DesignId,
-        designId: Annotated[DesignId | None, "Put it on this design; for one row."] = None,
+        designId: Annotated[
+            DesignId | None, "Replace the content of this design; one row only."
+        ] = None,
         data: Annotated[
             dict[str, Any] | list[dict[str, Any]] | str | None,
-            "Field to value; or a list of such rows; or CSV or JSON as text.",
+            "Values by field, a list of such rows, or CSV or JSON as text.",
         ] = None,
-        useSamples: Annotated[bool, "Fill fields that data leaves out with the examples."] = False,
-        name: Annotated[DesignName | None, "Of the designs; may hold {{fields}} and {{n}}."] = None,
-        format: Annotated[Format | None, "Make a file of each row too."] = None,
+        useSamples: Annotated[
+            bool, "Use the example values for fields that are missing in data."
+        ] = False,
+        name: Annotated[
+            DesignName | None, "Name of the designs; may contain {{fields}} and {{n}}."
+        ] = None,
+        format: Annotated[Format | None, "Also export each row to a file."] = None,
         saveTo: Annotated[
             Annotated[str, Meta(min_length=1, max_length=1_000)] | None,
-            "Save the files: a path with {{fields}} or {{n}}, such as cards/{{n}}-{{name}}.png.",
+            "Path for the files with {{fields}} or {{n}}, such as cards/{{n}}-{{name}}.png.",
         ] = None,
-        keepDesigns: Annotated[bool, "False: only the files are kept."] = True,
+        keepDesigns: Annotated[bool, "false: create only the files, no designs."] = True,
         overwrite: Overwrite = False,
         ifVersion: IfVersion = None,
         apiKey: ApiKey = None,
     ) -> ToolResult:
         rows: list[dict[str, Any] | None] = [None] if data is None else list(read_rows(data))
-        wish = Application(
+        application = Application(
             studio,
             caller_of(ctx),
             useSamples,
@@ -171,17 +178,17 @@ def _add_application(server: Server, studio: Studio) -> None:
             overwrite,
             ctx,
         )
-        wish.check(len(rows), designId)
+        application.check(len(rows), designId)
         with studio.store.reading() as reader:
-            source = find_source(studio, reader, wish.caller, templateId)
-        states = wish.fill(source, rows)
+            source = find_source(studio, reader, application.caller, templateId)
+        states = application.fill(source, rows)
         if designId is not None:
-            return answer(*wish.replace(source, designId, states[0], ifVersion))
-        return answer(*wish.create(source, states, rows))
+            return answer(*application.replace(source, designId, states[0], ifVersion))
+        return answer(*application.create(source, states, rows))
 
 
 def show_templates(studio: Studio, caller: Caller) -> list[TemplateView]:
-    """Every template, one's own first."""
+    """Return every template, the caller's own first."""
     with studio.store.reading() as reader:
         own = [_show_own(one, reader.state(one.id) or {}) for one in own_templates(reader, caller)]
     return own + [
@@ -232,6 +239,6 @@ def _check_slots(state: State, slots: dict[str, Any] | None) -> None:
         parts = [f"without example: {', '.join(missing)}"] if missing else []
         parts += [f"not in the design: {', '.join(surplus)}"] if surplus else []
         raise ToolError(
-            f"slots names every field of the design and no other ({'; '.join(parts)}); fields: "
+            f"slots must have every field of the design and no other ({'; '.join(parts)}); fields: "
             f"{', '.join(fields) or 'none'}"
         )

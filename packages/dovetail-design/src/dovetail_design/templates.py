@@ -1,4 +1,4 @@
-"""Templates of both kinds, those embedded and those that users have made, as one."""
+"""Embedded templates and templates of users, through one interface."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class Source:
     id: str
     name: str
     state: State
-    # Field -> an example value.
+    # Field -> example value.
     samples: Mapping[str, Any]
 
 
 def own_templates(reader: Reader, caller: Caller) -> list[Any]:
-    """Records of the templates that users have made."""
+    """Return the records of the templates that users have created."""
     query = DesignQuery(viewer=caller.viewer, is_template=True, limit=MOST_OWN)
     return list(reader.designs(query).items)
 
 
 def find_source(studio: Studio, reader: Reader, caller: Caller, id: str) -> Source:
-    """A template by its id; raises ToolError."""
+    """Return a template by its id; raises ToolError."""
     embedded = find_template(id)
     if embedded is not None:
         state = {
@@ -51,7 +51,7 @@ def find_source(studio: Studio, reader: Reader, caller: Caller, id: str) -> Sour
         }
         return Source(id, embedded.name, state, embedded.slots)
     record = reader.design(id)
-    # Somebody's private template answers as one that never was.
+    # Private templates of others are reported as unknown.
     if record is None or not record.is_template or not may_see(record, caller):
         raise ToolError(_explain_missing(reader, caller, id))
     record = studio.find(reader, caller, id)
@@ -63,9 +63,9 @@ def find_source(studio: Studio, reader: Reader, caller: Caller, id: str) -> Sour
 def instantiate(
     source: Source, row: Mapping[str, Any] | None, *, use_samples: bool
 ) -> list[dict[str, Any]]:
-    """The elements of a template filled with a row, ready to be put on a canvas.
+    """Return the elements of a template filled with a row, ready for a canvas.
 
-    Without a row the samples show what it looks like; where there are none the fields stay.
+    Without a row the sample values are used; if there are none, the fields stay.
     """
     elements = source.state["elements"]
     if row is not None:
@@ -81,7 +81,7 @@ def instantiate(
 
 
 def _with_new_ids(elements: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Ids of the template's own would be the same in every design made from it; groups keep."""
+    """Replace element ids, which would be the same in every design; group names stay."""
     ids = {one["id"]: new_id("el", 8) for one in elements if one.get("id")}
     renamed = []
     for element in elements:
@@ -101,6 +101,6 @@ def _explain_missing(reader: Reader, caller: Caller, id: str) -> str:
     known += [one.id for one in own_templates(reader, caller)]
     close = difflib.get_close_matches(id, known, n=3)
     hint = (
-        f"; did you mean {', '.join(map(repr, close))}?" if close else "; list_templates has them"
+        f"; did you mean {', '.join(map(repr, close))}?" if close else "; list_templates lists them"
     )
     return f"There is no template {id[:100]!r}{hint}"

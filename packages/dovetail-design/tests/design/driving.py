@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dovetail.client import Client
-
-PATIENCE = 50.0
+from tests.patience import CAP
 
 
 def command(directory: Path, *options: str) -> list[str]:
@@ -23,7 +22,7 @@ def command(directory: Path, *options: str) -> list[str]:
 @contextlib.asynccontextmanager
 async def over_stdio(directory: Path, *options: str, **client: Any) -> AsyncIterator[Client]:
     """A client of a server process on stdio."""
-    async with Client(command(directory, *options), timeout=PATIENCE, **client) as connected:
+    async with Client(command(directory, *options), timeout=CAP, **client) as connected:
         yield connected
 
 
@@ -51,7 +50,7 @@ class SharedStudio:
         """Run what a client does."""
 
         async def run() -> None:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(CAP):
                 await story(self.client)
 
         self._runner.run(run())

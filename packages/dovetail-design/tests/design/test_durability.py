@@ -11,7 +11,8 @@ import pytest
 
 from dovetail_design.storage import AssetQuery
 from tests.design.writing import open_studio
-from tests.serverkit.killing import RUNS, kill_writers, start_writer
+from tests.patience import CAP
+from tests.serverkit.killing import kill_writers, start_writer
 
 
 def start(directory: Path, who: str, count: int, prefix: str = "") -> subprocess.Popen[str]:
@@ -48,7 +49,7 @@ def test_two_processes_on_one_design_lose_no_change(tmp_path: Path) -> None:
     writers = [start(tmp_path, who, 60) for who in ("one", "two")]
     answered: set[str] = set()
     for writer in writers:
-        out, errors = writer.communicate(timeout=50)
+        out, errors = writer.communicate(timeout=CAP)
         assert (writer.returncode, errors) == (0, "")
         answered |= set(out.split())
     assert len(answered) == 120
@@ -56,7 +57,6 @@ def test_two_processes_on_one_design_lose_no_change(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60 + 3 * RUNS)
 def test_killed_writers_leave_no_half_version(tmp_path: Path) -> None:
     kill_writers(partial(start, tmp_path), partial(assert_whole, tmp_path))
 
@@ -64,7 +64,7 @@ def test_killed_writers_leave_no_half_version(tmp_path: Path) -> None:
 def test_a_full_disk_refuses_and_writes_nothing_by_half(tmp_path: Path) -> None:
     # The file may grow to so many blocks; then every write fails as on a full disk.
     writer = start(tmp_path, "big", 100_000, prefix="ulimit -f 600; ")
-    out, errors = writer.communicate(timeout=50)
+    out, errors = writer.communicate(timeout=CAP)
     assert writer.returncode == 1
     assert "Nothing was changed" in errors
     assert assert_whole(tmp_path, set(out.split())) > 0

@@ -16,9 +16,10 @@ import pytest
 
 from dovetail.client import Client
 from dovetail.errors import RpcError
-from tests.design.driving import PATIENCE, SharedStudio, box, over_stdio, text
+from tests.design.driving import SharedStudio, box, over_stdio, text
 from tests.design.test_tools import create, tell
 from tests.driving import good, refused
+from tests.patience import CAP
 
 FORMATS = {
     "png": ("image/png", b"\x89PNG"),
@@ -109,7 +110,7 @@ def test_scale_transparency_and_a_choice_of_elements(studio: SharedStudio) -> No
 def test_the_same_version_gives_the_same_bytes_in_another_process(tmp_path: Path) -> None:
     async def run() -> None:
         async with (
-            asyncio.timeout(PATIENCE),
+            asyncio.timeout(CAP),
             over_stdio(tmp_path) as one,
             over_stdio(tmp_path) as two,
         ):

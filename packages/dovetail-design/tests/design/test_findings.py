@@ -1,4 +1,4 @@
-"""The studio's eye against fifty designs with a known flaw and fifty without any."""
+"""The studio's pixels against fifty designs with a known flaw and fifty without any."""
 
 from __future__ import annotations
 

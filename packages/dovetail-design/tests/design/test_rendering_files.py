@@ -29,7 +29,7 @@ from dovetail_design.rendering import (
 from tests.design.pictures import similarity
 from tests.design.render_cases import CASES, DRAWING, PHOTO
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[2]
 
 WRITERS = {
     "png": render_png,

@@ -63,7 +63,7 @@ def test_a_canvas_with_too_many_pixels_is_refused_with_a_scale_that_works() -> N
 
 @pytest.mark.parametrize("scale", [0, -1, 17])
 def test_a_scale_out_of_bounds_is_refused(scale: float) -> None:
-    with pytest.raises(ToolError, match="scale is more than 0"):
+    with pytest.raises(ToolError, match="scale must be more than 0"):
         render_png(Design(), RenderOptions(scale=scale))
 
 
@@ -113,9 +113,9 @@ def test_an_svg_that_is_more_than_a_drawing_is_refused(markup: str, reason: str)
     ("data", "reason"),
     [
         (png_header(60_000, 60_000), "60,000 x 60,000 pixels; at most 40,000,000"),
-        (b"not a picture at all", "none that can be read; allowed: PNG, JPEG"),
-        (b"", "none that can be read"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(30), "none that can be read|damaged"),
+        (b"not a picture at all", "cannot be read; allowed: PNG, JPEG"),
+        (b"", "cannot be read"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(30), "cannot be read|damaged"),
     ],
 )
 def test_a_picture_that_may_not_be_decoded_is_refused(data: bytes, reason: str) -> None:
@@ -124,7 +124,7 @@ def test_a_picture_that_may_not_be_decoded_is_refused(data: bytes, reason: str) 
 
 
 def test_a_data_uri_that_is_none_is_refused() -> None:
-    with pytest.raises(ToolError, match="no base64"):
+    with pytest.raises(ToolError, match="not valid base64"):
         render_png(image("data:image/png;base64,%%%"))
 
 
@@ -150,14 +150,14 @@ def test_an_asset_is_drawn() -> None:
 )
 def test_a_font_that_is_none_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "fake.ttf").write_bytes(data)
-    with pytest.raises(UsageError, match=r"'fake.ttf' is no font: "):
+    with pytest.raises(UsageError, match=r"'fake.ttf' is not a font: "):
         FontBook(tmp_path)
 
 
 def test_a_folder_without_fonts_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no font"):
+    with pytest.raises(UsageError, match="contains no font"):
         FontBook(tmp_path)
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         FontBook(tmp_path / "nowhere")
 
 

@@ -13,11 +13,11 @@ from dovetail_design.findings import describe
 from dovetail_design.generating.composing import compose
 from dovetail_design.generating.resizing import resize
 from dovetail_design.library.presets import PRESETS
-from dovetail_design.library.templates import TEMPLATES, Template
+from dovetail_design.library.templates import Template, list_templates
 from dovetail_design.rendering import RenderOptions, render_png, render_svg
 from tests.design.pictures import colour_distance, similarity
 
-ALL = list(TEMPLATES.values())
+ALL = list_templates()
 REFERENCES = Path(__file__).with_name("template_references")
 REFERENCE_WIDTH = 240
 named = pytest.mark.parametrize("template", ALL, ids=lambda template: template.id)
@@ -75,7 +75,7 @@ def test_another_renderer_draws_its_svg_alike(template: Template) -> None:
 
 
 def test_every_reference_belongs_to_a_template() -> None:
-    assert {path.stem for path in REFERENCES.glob("*.png")} == set(TEMPLATES)
+    assert {path.stem for path in REFERENCES.glob("*.png")} == {template.id for template in ALL}
 
 
 @named

@@ -12,8 +12,9 @@ import pytest
 
 from dovetail.client import Client
 from dovetail_design.examples import EXAMPLES
-from tests.design.driving import PATIENCE, SharedStudio, box, over_stdio, text
+from tests.design.driving import SharedStudio, box, over_stdio, text
 from tests.driving import good, refused
+from tests.patience import CAP
 
 Story = Callable[[Client], Awaitable[None]]
 
@@ -42,7 +43,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedStudio]:
 def tell(directory: Path, story: Story, *options: str, **client: Any) -> None:
     async def run() -> None:
         async with (
-            asyncio.timeout(PATIENCE),
+            asyncio.timeout(CAP),
             over_stdio(directory, *options, **client) as connected,
         ):
             await story(connected)
@@ -293,7 +294,7 @@ def test_a_diff_names_properties(studio: SharedStudio) -> None:
 def test_a_change_that_is_based_on_an_old_version_is_refused(tmp_path: Path) -> None:
     async def run() -> None:
         async with (
-            asyncio.timeout(PATIENCE),
+            asyncio.timeout(CAP),
             over_stdio(tmp_path) as one,
             over_stdio(tmp_path) as two,
         ):

@@ -17,8 +17,9 @@ from mcp.client.streamable_http import streamable_http_client
 from dovetail.client import Client
 from dovetail.errors import RpcError
 from dovetail.guard import KeyFile
-from tests.design.driving import PATIENCE, box, command, over_stdio, text
+from tests.design.driving import box, command, over_stdio, text
 from tests.driving import good, refused, serving_http
+from tests.patience import CAP
 
 BASE = "canvelete://api"
 FIXED = {
@@ -77,7 +78,7 @@ def test_the_official_client_over_stdio(tmp_path: Path) -> None:
     async def run() -> None:
         server = StdioServerParameters(command=words[0], args=words[1:])
         async with (
-            asyncio.timeout(PATIENCE),
+            asyncio.timeout(CAP),
             stdio_client(server) as (receive, send),
             ClientSession(receive, send) as session,
         ):
@@ -90,7 +91,7 @@ def test_the_official_client_over_http(tmp_path: Path) -> None:
     async def run() -> None:
         async with (
             serving_http(command(tmp_path, "--http", "0")) as [url],
-            asyncio.timeout(PATIENCE),
+            asyncio.timeout(CAP),
             streamable_http_client(url) as streams,
             ClientSession(streams[0], streams[1]) as session,
         ):
@@ -104,7 +105,7 @@ def test_our_client_over_http(tmp_path: Path, mode: str) -> None:
     async def run() -> None:
         async with (
             serving_http(command(tmp_path, "--http", "0")) as [url],
-            Client(url, mode=mode, timeout=PATIENCE) as client,
+            Client(url, mode=mode, timeout=CAP) as client,
         ):
             made = await good(client, "create_design", name="A")
             await good(client, "add_element", designId=made["designId"], element=box("a"))
@@ -116,7 +117,7 @@ def test_our_client_over_http(tmp_path: Path, mode: str) -> None:
 def test_a_change_by_another_process_is_told_and_seen(tmp_path: Path) -> None:
     async def run() -> None:
         async with (
-            asyncio.timeout(PATIENCE),
+            asyncio.timeout(CAP),
             over_stdio(tmp_path) as one,
             over_stdio(tmp_path) as two,
         ):
@@ -138,7 +139,7 @@ def test_a_change_by_another_process_is_told_and_seen(tmp_path: Path) -> None:
 
 def test_resources_are_those_of_the_seed_and_can_be_read(tmp_path: Path) -> None:
     async def run() -> None:
-        async with asyncio.timeout(PATIENCE), over_stdio(tmp_path) as client:
+        async with asyncio.timeout(CAP), over_stdio(tmp_path) as client:
             assert {one.uri for one in await client.list_resources()} == FIXED
             assert {one.uri_template for one in await client.list_templates()} == TEMPLATES
             id = (await good(client, "create_design", name="Sunday sale"))["designId"]
@@ -179,7 +180,7 @@ def test_resources_are_those_of_the_seed_and_can_be_read(tmp_path: Path) -> None
 
 def test_prompts_name_tools_that_are_there(tmp_path: Path) -> None:
     async def run() -> None:
-        async with asyncio.timeout(PATIENCE), over_stdio(tmp_path) as client:
+        async with asyncio.timeout(CAP), over_stdio(tmp_path) as client:
             tools = {tool.name for tool in await client.list_tools()}
             for name, given, said in PROMPTS:
                 [message] = (await client.get_prompt(name, given)).messages
@@ -200,7 +201,7 @@ def test_what_is_private_is_unknown_to_others(tmp_path: Path) -> None:
     words = command(tmp_path / "d", "--http", "0", "--keys", str(tmp_path / "keys.json"))
 
     def client(url: str, key: str) -> Client:
-        return Client(url, timeout=PATIENCE, headers={"authorization": f"Bearer {key}"})
+        return Client(url, timeout=CAP, headers={"authorization": f"Bearer {key}"})
 
     async def run() -> None:
         async with (
@@ -237,7 +238,7 @@ def test_what_is_private_is_unknown_to_others(tmp_path: Path) -> None:
             for sight in ("UNLISTED", "PUBLIC"):
                 await good(two, "get_design", designId=made[sight])
                 said = await refused(two, "add_element", designId=made[sight], element=box("a"))
-                assert "belongs to somebody else" in said
+                assert "belongs to another user" in said
             copy = await good(two, "duplicate_design", designId=made["PUBLIC"])
             await refused(one, "get_design", designId=copy["designId"])
             # A template of another is as unknown as one that never was.
@@ -257,11 +258,11 @@ def test_what_is_private_is_unknown_to_others(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--dir", "/dev/null/x"], "cannot be kept"),
-        (["a", "--dir", "b"], "give one of them"),
-        (["--folder", "nowhere"], "no folder"),
-        (["--fonts", "nowhere"], "no folder"),
-        (["--fonts", "fonts"], "no font"),
+        (["--dir", "/dev/null/x"], "Cannot store"),
+        (["a", "--dir", "b"], "pass only one of them"),
+        (["--folder", "nowhere"], "not a folder"),
+        (["--fonts", "nowhere"], "not a folder"),
+        (["--fonts", "fonts"], "not a font"),
     ],
 )
 def test_a_wrong_command_line_is_explained(words: list[str], said: str, tmp_path: Path) -> None:
@@ -276,7 +277,7 @@ def test_a_wrong_command_line_is_explained(words: list[str], said: str, tmp_path
             stdin=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
         )
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(CAP):
             _, errors = await process.communicate()
         return process.returncode, errors.decode()
 
@@ -287,7 +288,7 @@ def test_a_wrong_command_line_is_explained(words: list[str], said: str, tmp_path
 def test_without_a_word_designs_are_kept_in_the_data_directory(tmp_path: Path) -> None:
     async def run() -> None:
         words = [sys.executable, "-m", "dovetail", "serve", "design"]
-        async with Client(words, timeout=PATIENCE, env={"XDG_DATA_HOME": str(tmp_path)}) as client:
+        async with Client(words, timeout=CAP, env={"XDG_DATA_HOME": str(tmp_path)}) as client:
             await good(client, "create_design", name="A")
 
     asyncio.run(run())

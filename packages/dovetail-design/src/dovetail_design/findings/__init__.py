@@ -1,4 +1,4 @@
-"""What is on a design and what looks wrong: overlaps, overflow, contrast and the like."""
+"""Describes designs and finds problems: overlaps, overflow, low contrast and others."""
 
 from dovetail_design.findings.describing import Description, describe
 from dovetail_design.findings.finding import CODES, Code, Finding

@@ -1,4 +1,4 @@
-"""Boxes on the canvas: where elements are once they are turned."""
+"""Boxes on the canvas: the bounds of elements after rotation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Point = tuple[float, float]
 
 
 class Box(NamedTuple):
-    """Edges of an upright box."""
+    """The edges of an axis-aligned box."""
 
     left: float
     top: float
@@ -21,12 +21,12 @@ class Box(NamedTuple):
 
     @property
     def width(self) -> float:
-        """From left to right."""
+        """The width."""
         return self.right - self.left
 
     @property
     def height(self) -> float:
-        """From top to bottom."""
+        """The height."""
         return self.bottom - self.top
 
     @property
@@ -40,7 +40,7 @@ class Box(NamedTuple):
         return (self.left + self.right) / 2, (self.top + self.bottom) / 2
 
     def meet(self, other: Box) -> Box | None:
-        """What both share; None where they only touch or miss each other."""
+        """Return the intersection, or None if they only touch or are apart."""
         shared = Box(
             max(self.left, other.left),
             max(self.top, other.top),
@@ -50,7 +50,7 @@ class Box(NamedTuple):
         return shared if shared.width > 0 and shared.height > 0 else None
 
     def holds(self, other: Box, slack: float = 0) -> bool:
-        """Whether the other lies inside, give or take `slack` pixels."""
+        """Return whether the other lies inside, with a tolerance of `slack` pixels."""
         return (
             self.left - slack <= other.left
             and self.top - slack <= other.top
@@ -59,12 +59,12 @@ class Box(NamedTuple):
         )
 
     def grow(self, across: float, down: float) -> Box:
-        """Larger on every side; smaller for negative amounts, but never inside out."""
+        """Return the box grown on every side, or shrunk for negative amounts."""
         across, down = max(across, -self.width / 2), max(down, -self.height / 2)
         return Box(self.left - across, self.top - down, self.right + across, self.bottom + down)
 
     def corners(self) -> list[Point]:
-        """Clockwise from the top left."""
+        """Return the corners, clockwise from the top left."""
         return [
             (self.left, self.top),
             (self.right, self.top),
@@ -73,7 +73,7 @@ class Box(NamedTuple):
         ]
 
     def spread(self, columns: int, rows: int) -> list[Point]:
-        """Points evenly over the inside."""
+        """Return points spread evenly over the inside."""
         return [
             (
                 self.left + self.width * (column + 0.5) / columns,
@@ -85,13 +85,13 @@ class Box(NamedTuple):
 
 
 def around(points: Iterable[Point]) -> Box:
-    """The smallest box that holds all points."""
+    """Return the smallest box that contains all points."""
     across, down = zip(*points, strict=True)
     return Box(min(across), min(down), max(across), max(down))
 
 
 def turn_point(point: Point, centre: Point, degrees: float) -> Point:
-    """The point turned clockwise about a centre."""
+    """Rotate a point clockwise about a centre."""
     if not degrees:
         return point
     angle = radians(degrees)

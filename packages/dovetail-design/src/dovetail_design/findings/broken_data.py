@@ -1,4 +1,4 @@
-"""Elements whose data cannot be drawn: a barcode with a wrong digit, a picture that is none."""
+"""Finds elements whose data cannot be drawn, such as a barcode with a wrong check digit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["find_broken_data"]
 
 
 def find_broken_data(scene: Scene) -> Iterator[Finding]:
-    """What the renderer refuses, in its own words."""
+    """Yield what the renderer rejects, with its error message."""
     for item in scene.items:
         element = item.element
         if not isinstance(element, Barcode | Qr | Image | Svg):
@@ -36,6 +36,6 @@ def find_broken_data(scene: Scene) -> Iterator[Finding]:
 
 
 def _reason(error: ToolError) -> str:
-    """Without the name of the element, which the finding says."""
+    """Return the message without the element's name, which the finding already has."""
     text = str(error)
     return text.partition(": ")[2] if text.startswith("Element ") else text

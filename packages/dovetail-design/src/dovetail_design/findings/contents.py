@@ -1,4 +1,4 @@
-"""Elements with nothing to show, and {{fields}} that nobody has filled."""
+"""Finds elements without content, and {{fields}} that are not filled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIELD = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*\}\}")
 
 
 def find_empty(scene: Scene) -> Iterator[Finding]:
-    """Elements without the data that makes them one."""
+    """Yield elements without the data that they need."""
     for item in scene.items:
         lack = _lack(item.element)
         if lack is not None:
@@ -56,7 +56,7 @@ def _has_cells(table: Table) -> bool:
 
 
 def find_unfilled(scene: Scene) -> Iterator[Finding]:
-    """Fields that still show their name."""
+    """Yield fields that are not filled."""
     for item in scene.items:
         names = list(dict.fromkeys(name for text in texts_of(item) for name in FIELD.findall(text)))
         if names:
@@ -70,7 +70,7 @@ def find_unfilled(scene: Scene) -> Iterator[Finding]:
 
 
 def texts_of(item: Item) -> Iterator[str]:
-    """Every text of an element that may hold fields."""
+    """Return every text of an element that may contain fields."""
     element = item.element
     match element:
         case Text():

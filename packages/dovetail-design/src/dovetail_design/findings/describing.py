@@ -1,4 +1,4 @@
-"""The studio's eye: everything that can be said about a design without being asked."""
+"""Runs all checks on a design."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dovetail_design.findings.measuring import DrawingContext
 from dovetail_design.findings.outline import LONGEST, Detail, write_outline
 from dovetail_design.findings.overflows import find_overflows
 from dovetail_design.findings.overlaps import find_overlaps
-from dovetail_design.findings.pixels import Eye
+from dovetail_design.findings.pixels import PixelSampler
 from dovetail_design.findings.placing import find_off_canvas
 from dovetail_design.findings.scene import Scene
 from dovetail_design.findings.typefaces import find_missing_fonts
@@ -27,22 +27,22 @@ __all__ = ["Description", "describe"]
 
 @dataclass(frozen=True)
 class Description:
-    """A design, looked at."""
+    """A design with its findings."""
 
     scene: Scene
-    # Of a template the fields are no fault.
+    # In a template, unfilled fields are not a problem.
     is_template: bool = False
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """What looks wrong, in the order of the elements."""
+        """The findings, in the order of the elements."""
         levels = {item.id: item.level for item in self.scene.items}
         found = list(self._look())
         found.sort(key=lambda one: levels.get(one.element_ids[0], 0))
         return tuple(found)
 
     def about(self, ids: Collection[str]) -> tuple[Finding, ...]:
-        """The findings that concern some of these elements."""
+        """Return the findings about any of these elements."""
         wanted = set(ids)
         return tuple(found for found in self.findings if wanted.intersection(found.element_ids))
 
@@ -52,7 +52,7 @@ class Description:
         region: tuple[float, float, float, float] | None = None,
         longest: int = LONGEST,
     ) -> str:
-        """In words; region is x, y, width, height."""
+        """Return the design as text; region is x, y, width, height."""
         box = None
         findings = self.findings
         if region is not None:
@@ -63,11 +63,11 @@ class Description:
 
     def _look(self) -> Iterator[Finding]:
         scene = self.scene
-        eye = Eye(scene)
+        pixels = PixelSampler(scene)
         yield from find_off_canvas(scene)
         yield from find_overflows(scene)
-        yield from find_overlaps(scene, eye)
-        yield from find_low_contrast(scene, eye)
+        yield from find_overlaps(scene, pixels)
+        yield from find_low_contrast(scene, pixels)
         yield from find_missing_fonts(scene)
         yield from find_invisible(scene)
         yield from find_empty(scene)
@@ -79,5 +79,5 @@ class Description:
 def describe(
     design: Design, context: DrawingContext | None = None, *, is_template: bool = False
 ) -> Description:
-    """Look at a design. With a context, its fonts and pictures are used."""
+    """Check a design. With a context, its fonts and pictures are used."""
     return Description(Scene.of(design, context), is_template)

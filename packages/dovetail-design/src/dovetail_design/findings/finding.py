@@ -1,4 +1,4 @@
-"""One thing that looks wrong, and the words for it."""
+"""A finding: a problem of a design and how to fix it."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ Code = Literal[
     "unfilled-field",
 ]
 
-# What each code means, for the docs and the outline; codes never change their meaning.
+# The meaning of each code, for the docs and the outline; codes never change their meaning.
 CODES: dict[Code, str] = {
-    "overlap": "Content lies over other content",
+    "overlap": "Content overlaps other content",
     "text-overflow": "Text does not fit into its box",
-    "off-canvas": "Something lies outside the canvas, or content is cut by its edge",
-    "low-contrast": "Text or a code can hardly be told from what lies behind it",
-    "missing-font": "A font is not there and another stands in",
-    "invisible": "An element draws nothing that can be seen",
-    "empty-data": "An element has nothing to show",
+    "off-canvas": "An element is outside the canvas, or content is cut off at its edge",
+    "low-contrast": "Text or a code has too little contrast with its background",
+    "missing-font": "A font is missing and another is used instead",
+    "invisible": "An element is not visible",
+    "empty-data": "An element has no content",
     "bad-data": "An element's data cannot be drawn",
-    "unfilled-field": "A {{field}} has no value yet",
+    "unfilled-field": "A {{field}} is not filled",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong, with which elements, and what would mend it."""
+    """A problem, the elements that it concerns, and a fix."""
 
     code: Code
     message: str

@@ -1,7 +1,7 @@
-"""Who is near whom: boxes sorted into cells, so that nobody has to look at everybody.
+"""A spatial index: boxes sorted into cells, to find neighbours quickly.
 
 The number of cells follows the number of boxes. A box that spans a large part of the canvas (a
-background) would lie in every cell; those few are kept aside and offered to everyone.
+background) would be in every cell; those few are kept in a separate list that is always checked.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dovetail_design.findings.boxes import Box
 
 __all__ = ["Grid"]
 
-# A box in more cells than this is kept aside.
+# A box in more cells than this goes to the separate list.
 _MOST_CELLS = 64
 
 
 class Grid:
-    """Boxes by number, found by where they are."""
+    """Boxes by number, found by position."""
 
     def __init__(self, boxes: Sequence[Box], width: float, height: float) -> None:
         self._boxes = boxes
@@ -28,7 +28,7 @@ class Grid:
         self._cell_height = max(height / per_side, 1.0)
         self._cells: dict[tuple[int, int], list[int]] = defaultdict(list)
         self._large: list[int] = []
-        # Far outside is one place: nothing there is looked for.
+        # Everything far outside is in one cell: nothing is searched there.
         self._last = per_side
         for number, box in enumerate(boxes):
             columns, rows = self._span(box)
@@ -40,7 +40,7 @@ class Grid:
                     self._cells[column, row].append(number)
 
     def near(self, box: Box) -> Iterator[int]:
-        """The numbers of the boxes that share some area with this one, lowest first."""
+        """Return the numbers of the boxes that intersect this one, lowest first."""
         columns, rows = self._span(box)
         found = {
             number

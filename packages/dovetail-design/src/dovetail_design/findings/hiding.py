@@ -1,4 +1,4 @@
-"""Elements that are shown but cannot be seen."""
+"""Finds elements that are not visible although they are not hidden."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from dovetail_design.model import Circle, Polygon, Rectangle, Star, Svg, Text
 
 __all__ = ["find_invisible"]
 
-# Fainter than this nobody sees it.
+# Anything fainter is invisible.
 _FAINT = 0.02
 _SOLID = 0.98
 
 
 def find_invisible(scene: Scene) -> Iterator[Finding]:
-    """Elements that are transparent, or lie wholly under something solid."""
+    """Yield elements that are transparent or completely covered."""
     for item in scene.items:
         reason = _faint(item)
         if reason is not None:
             yield Finding(
                 "invisible",
-                f"The {item.label} cannot be seen: {reason}",
+                f"The {item.label} is not visible: {reason}",
                 (item.id,),
-                "Give it a colour or a higher opacity, hide it with visible=false, or delete it.",
+                "Set a colour or a higher opacity, hide it with visible=false, or delete it.",
             )
     yield from _buried(scene)
 
@@ -50,7 +50,7 @@ def _faint(item: Item) -> str | None:
 
 
 def _buried(scene: Scene) -> Iterator[Finding]:
-    """Each element once, with the lowest solid that hides it."""
+    """Yield each element once, with the lowest solid element that covers it."""
     reported: set[int] = set()
     for solid in filter(_is_solid, scene.items):
         inner = _flat_part(solid)
@@ -61,9 +61,9 @@ def _buried(scene: Scene) -> Iterator[Finding]:
                 reported.add(item.level)
                 yield Finding(
                     "invisible",
-                    f"The {item.label} lies wholly under the {solid.label}",
+                    f"The {item.label} is completely covered by the {solid.label}",
                     (item.id, solid.id),
-                    "Put it to the front (order), move it, or delete it.",
+                    "Bring it to the front (order), move it, or delete it.",
                 )
 
 
@@ -78,6 +78,6 @@ def _is_solid(item: Item) -> bool:
 
 
 def _flat_part(solid: Item) -> Box:
-    """The rectangle without its round corners, which show what is below."""
+    """Return the rectangle without its round corners, which show what is below."""
     radius = getattr(solid.element, "borderRadius", None) or 0
     return solid.bounds.grow(-radius * 0.3, -radius * 0.3)

@@ -1,4 +1,4 @@
-"""How much room texts take: the renderer's own measure, so that what is said is what is drawn."""
+"""Measures text with the renderer, so that findings match what is drawn."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ _DOWN = {"top": 0.0, "middle": 0.5, "bottom": 1.0}
 
 
 def font_size_of(element: Text) -> float:
-    """The size that is used."""
+    """Return the effective font size."""
     return element.fontSize or DEFAULT_SIZE
 
 
 def weight_of(element: Text) -> int:
-    """The weight as a number."""
+    """Return the weight as a number."""
     return weight_number(element.fontWeight)
 
 
 def overflow_of(element: Text, context: DrawingContext | None = None) -> Overflow | None:
-    """How a text leaves its box; None where it fits."""
+    """Return how a text overflows its box, or None if it fits."""
     return text_overflow(element, context)
 
 
 def letters_of(element: Text, context: DrawingContext | None = None) -> Box:
-    """The box around the lines of a text, before it is turned."""
+    """Return the box around the lines of a text, before rotation."""
     inner = inner_box(element)
     if not element.text.strip():
         return Box(inner.x, inner.y, inner.x, inner.y)
@@ -59,7 +59,7 @@ def letters_of(element: Text, context: DrawingContext | None = None) -> Box:
 
 
 def cut_cells(table: Table, context: DrawingContext) -> list[str]:
-    """The texts of cells that the renderer has to cut off or to break inside a word."""
+    """Return the texts of cells that are cut off or broken inside a word."""
     found = []
     for mark in table_marks(table, context):
         if isinstance(mark, GroupMark):

@@ -1,4 +1,4 @@
-"""A design in words: a tree of what is on it, and the findings, within a number of characters."""
+"""Writes a design as text: a tree of elements and the findings, within a length limit."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = ["LONGEST", "Detail", "write_outline"]
 
 Detail = Literal["outline", "full"]
 
-# What an answer may hold.
+# The default limit, in characters.
 LONGEST = 20_000
 _RESERVED = 200
 _SHOWN_TEXT = 60
-# What the line says anyway.
+# Properties that the line already shows.
 _SAID = frozenset({"type", "id", "name", "x", "y", "width", "height", "groupId", "visible", "text"})
 _LONG_VALUE = 80
 
@@ -58,7 +58,7 @@ def write_outline(
     ]
     lines = list(_tree(design, scene, detail, region))
     room = longest - sum(map(_length, head)) - _RESERVED
-    # What is wrong matters more than a full list, but may not crowd it out.
+    # Findings matter more than a full list of elements, but must leave room for it.
     shown_faults = _fit(faults, room * 2 // 3 if lines else room, "finding")
     room -= sum(map(_length, shown_faults))
     shown_lines = _fit(lines, room, "element")

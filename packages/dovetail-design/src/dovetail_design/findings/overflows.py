@@ -1,4 +1,4 @@
-"""Texts that do not fit: into their boxes, their cells, or the container that cuts them off."""
+"""Finds texts that do not fit into their boxes, cells or containers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["find_overflows"]
 
 
 def find_overflows(scene: Scene) -> Iterator[Finding]:
-    """Every text that runs out of its box."""
+    """Yield every text that overflows its box."""
     for item in scene.items:
         if isinstance(item.element, Table):
             yield from _table(item, item.element, scene.context)
@@ -49,7 +49,7 @@ def _finding(item: Item, element: Text, overflow: Overflow) -> Finding:
             f"it needs {overflow.needed_width:.0f} x {overflow.needed_height:.0f} px and the box "
             f"has {overflow.box_width:.0f} x {overflow.box_height:.0f}"
         )
-        # Smaller letters need fewer lines as well, so the height goes down with the square.
+        # A smaller font also needs fewer lines, so the height shrinks with the square.
         share = (overflow.box_height / max(overflow.needed_height, 1)) ** 0.5
     smaller = max(1, int(size * min(share, 0.98)))
     grow = max(overflow.needed_height, overflow.box_height)

@@ -1,12 +1,12 @@
-"""Content that lies over content, or is covered by something painted after it.
+"""Finds content that overlaps other content or is covered by something above it.
 
-What is meant to lie on each other is no finding: a text on its panel, an icon in its badge, a
-child in its container, decoration behind and around. What is left:
+Intended overlaps are not reported: a text on its panel, an icon in its badge, a child in its
+container, decoration behind and around. These are reported:
 
-- two pieces of content (texts by their letters, codes, tables) that share some area,
+- two pieces of content (texts by their letters, codes, tables) that intersect,
 - a piece of content under something that hides it,
 - two pictures that partly cover each other,
-- two panels, each with content of its own, that partly cover each other.
+- two panels with their own content that partly cover each other.
 """
 
 from __future__ import annotations
@@ -18,40 +18,40 @@ from dovetail_design.findings.boxes import Box
 from dovetail_design.findings.finding import Finding
 from dovetail_design.findings.measuring import font_size_of
 from dovetail_design.findings.painting import alpha_of, has_simple_outline, is_inside
-from dovetail_design.findings.pixels import Eye
+from dovetail_design.findings.pixels import PixelSampler
 from dovetail_design.findings.scene import Item, Scene, is_picture
 from dovetail_design.model import Container, Line, Rectangle, Text
 
 __all__ = ["find_overlaps"]
 
-# Below this what lies under shines through well enough to be meant.
+# Below this opacity the content shows through, so it is taken as intended.
 _HIDING_ALPHA = 0.4
-# The share of a piece of content that may be lost before it counts.
+# The share of a piece of content that may be covered before it is reported.
 _LOST_SHARE = 0.04
-# Letters are lower than their line: this share of the font size at top and bottom is air.
+# Letters are lower than their line: this share of the font size is empty at top and bottom.
 _AIR = 0.16
 _SAME = 0.9
 _MOST_PER_ITEM = 6
-# A card that only reaches over the edge of a band is a style.
+# A card that only extends over the edge of a band is a common style.
 _PANEL_SHARE = 0.12
 
 
-def find_overlaps(scene: Scene, eye: Eye) -> Iterator[Finding]:
-    """Every pair once, reported with the lower element first."""
+def find_overlaps(scene: Scene, pixels: PixelSampler) -> Iterator[Finding]:
+    """Yield every pair once, with the lower element first."""
     for item in scene.items:
         if item.is_content:
-            yield from _content(item, scene, eye)
+            yield from _content(item, scene, pixels)
         elif is_picture(item):
             yield from _pictures(item, scene)
     yield from _panels(scene)
 
 
-def _content(item: Item, scene: Scene, eye: Eye) -> Iterator[Finding]:
-    """In a heap, the first few that lie over a piece of content say enough."""
-    return islice(_over(item, scene, eye), _MOST_PER_ITEM)
+def _content(item: Item, scene: Scene, pixels: PixelSampler) -> Iterator[Finding]:
+    """Yield at most a few findings per item; the first ones are enough."""
+    return islice(_over(item, scene, pixels), _MOST_PER_ITEM)
 
 
-def _over(item: Item, scene: Scene, eye: Eye) -> Iterator[Finding]:
+def _over(item: Item, scene: Scene, pixels: PixelSampler) -> Iterator[Finding]:
     letters = _core(item)
     points = item.spread(24, 6)
     for other in scene.near(letters):
@@ -61,12 +61,12 @@ def _over(item: Item, scene: Scene, eye: Eye) -> Iterator[Finding]:
             shared = letters.meet(_core(other))
             if shared is not None and _matters(shared, item, other):
                 yield _finding(item, other, shared)
-        elif _hides(other, points, eye):
+        elif _hides(other, points, pixels):
             yield _covered(item, other)
 
 
 def _core(item: Item) -> Box:
-    """The box of what is really inked: of texts without the air above and below the letters."""
+    """Return the box of the visible content; for texts without the empty space around letters."""
     if not isinstance(item.element, Text):
         return item.ink
     air = font_size_of(item.element) * _AIR
@@ -75,7 +75,7 @@ def _core(item: Item) -> Box:
 
 
 def _belong_together(lower: Item, upper: Item) -> bool:
-    """The same words twice, nearly in the same place, are an effect: an echo, a long shadow."""
+    """Return whether two texts form an effect: the same words twice at nearly the same place."""
     one, two = lower.element, upper.element
     if not (isinstance(one, Text) and isinstance(two, Text) and one.text == two.text):
         return False
@@ -86,14 +86,14 @@ def _belong_together(lower: Item, upper: Item) -> bool:
 def _matters(shared: Box, one: Item, two: Item) -> bool:
     if min(shared.width, shared.height) < 2:
         return False
-    # Boxes of turned texts are larger than the texts.
+    # Boxes of rotated texts are larger than the texts.
     if one.turn % 90 or two.turn % 90:
         return shared.area > 0.25 * min(one.ink.area, two.ink.area)
     return shared.area > 0.01 * min(one.ink.area, two.ink.area)
 
 
-def _hides(other: Item, points: Sequence[tuple[float, float]], eye: Eye) -> bool:
-    """Whether a shape, picture or panel painted later takes away some of the content."""
+def _hides(other: Item, points: Sequence[tuple[float, float]], pixels: PixelSampler) -> bool:
+    """Return whether a shape, picture or panel above hides some of the content."""
     if isinstance(other.element, Line):
         return False
     if has_simple_outline(other.element):
@@ -101,7 +101,7 @@ def _hides(other: Item, points: Sequence[tuple[float, float]], eye: Eye) -> bool
             return False
         lost = sum(is_inside(other, point) for point in points)
     else:
-        lost = sum(alpha >= _HIDING_ALPHA for alpha in eye.alphas(other, points))
+        lost = sum(alpha >= _HIDING_ALPHA for alpha in pixels.alphas(other, points))
     return lost > _LOST_SHARE * len(points)
 
 
@@ -121,9 +121,9 @@ def _pictures(item: Item, scene: Scene) -> Iterator[Finding]:
 
 
 def _panels(scene: Scene) -> Iterator[Finding]:
-    """Boxes that hold content of their own and partly cover each other.
+    """Yield panels with their own content that partly cover each other.
 
-    A band that crosses a card holds some of the texts of the card, and is meant.
+    A band that crosses a card contains some of the texts of the card, and is taken as intended.
     """
     panels = [
         item
@@ -146,7 +146,7 @@ def _panels(scene: Scene) -> Iterator[Finding]:
 
 
 def _is_meant(panel: Item, other: Item) -> bool:
-    """Panels in one group, in each other, or one the container of the other."""
+    """Return whether panels are in one group, nested, or container and child."""
     return (
         _grouped(panel, other)
         or panel.bounds.holds(other.bounds, 2)
@@ -183,5 +183,5 @@ def _covered(lower: Item, upper: Item) -> Finding:
         "overlap",
         f"The {upper.label} covers the {lower.label}",
         (lower.id, upper.id),
-        "Put the content to the front (order), or move one of them.",
+        "Bring the content to the front (order), or move one of them.",
     )

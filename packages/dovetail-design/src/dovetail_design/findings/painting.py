@@ -1,7 +1,7 @@
-"""What an element paints: whether anything at all, how strongly, and at which points.
+"""What an element paints: whether anything, how opaque, and at which points.
 
-Outlines that are simple (boxes, ellipses, polygons, stars) are judged by arithmetic. For free
-paths, curves and pictures only the box is known here; `pixels` looks at those.
+Simple outlines (boxes, ellipses, polygons, stars) are computed. For free paths, curves and
+pictures only the box is known here; `pixels` renders those.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Point = tuple[float, float]
 
 
 def paint_alpha(paint: str | None) -> float:
-    """How strongly a paint covers, from 0 to 1; a gradient as its strongest colour."""
+    """Return the opacity of a paint, from 0 to 1; for a gradient the highest."""
     if paint is None:
         return 0.0
     parsed = parse_paint(paint)
@@ -40,7 +40,7 @@ def paint_alpha(paint: str | None) -> float:
 
 
 def weakest_alpha(paint: str | None) -> float:
-    """Like paint_alpha, but a gradient as its weakest colour."""
+    """Return the opacity of a paint; for a gradient the lowest."""
     if paint is None:
         return 0.0
     parsed = parse_paint(paint)
@@ -50,12 +50,12 @@ def weakest_alpha(paint: str | None) -> float:
 
 
 def alpha_of(item: Item) -> float:
-    """How strongly an item's inside covers what lies below it."""
+    """Return the opacity of the inside of an item."""
     return weakest_alpha(fill_of(item.element)) * item.opacity
 
 
 def fill_of(element: Element) -> str | None:
-    """The paint of the inside; shapes that say nothing at all are drawn grey."""
+    """Return the paint of the inside; shapes without fill and stroke are drawn grey."""
     fill: str | None = getattr(element, "fill", None)
     if fill is None and isinstance(element, Rectangle | Circle | Polygon | Star | Svg):
         is_bare = element.stroke is None and not element.strokeWidth
@@ -64,14 +64,14 @@ def fill_of(element: Element) -> str | None:
 
 
 def has_simple_outline(element: Element) -> bool:
-    """Whether `is_inside` knows exactly."""
+    """Return whether `is_inside` is exact for this element."""
     if isinstance(element, Polygon):
         return element.svgPath is None
     return isinstance(element, Rectangle | Container | Circle | Star)
 
 
 def is_inside(item: Item, point: Point) -> bool:
-    """Whether a point of the canvas lies within the element's outline."""
+    """Return whether a point of the canvas is inside the outline."""
     element = item.element
     for one in (*reversed(item.containers), element):
         middle = (one.x + one.width / 2, one.y + one.height / 2)
@@ -113,7 +113,7 @@ def _fitted(element: Element, radii: list[float]) -> list[Point]:
 
 
 def _in_polygon(point: Point, corners: list[Point]) -> bool:
-    """Counts how often a ray to the right crosses the outline."""
+    """Count how often a ray to the right crosses the outline."""
     x, y = point
     inside = False
     for (ax, ay), (bx, by) in zip(corners, [*corners[1:], corners[0]], strict=True):

@@ -1,7 +1,7 @@
-"""A look at the design itself, drawn small: what lies behind letters, and what covers them.
+"""Samples pixels of the rendered design: the colours behind letters, and what covers them.
 
-Everything that is there to be read is left out, so the picture shows grounds only. It is drawn
-once; again only for the rare text that has something painted over it, up to a bound.
+Readable content is left out, so the picture shows only backgrounds. It is rendered once, and again
+only for a text with something painted above it, up to a limit.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from dovetail_design.rendering.marks import Mark
 from dovetail_design.rendering.scene import background_marks, compose_scene
 from dovetail_design.rendering.skia_painter import SkiaPainter
 
-__all__ = ["Eye"]
+__all__ = ["PixelSampler"]
 
 Point = tuple[float, float]
 
-# A ground needs no detail: this many pixels along the longer side show every gradient.
+# Backgrounds need no detail: this many pixels along the longer side show every gradient.
 _LONGEST = 400
-# How many extra pictures one look may cost.
+# The most extra renderings per scene.
 _MOST_PICTURES = 48
 _COLUMNS, _ROWS = 20, 6
 
@@ -49,8 +49,8 @@ class _Picture:
         return red, green, blue, alpha
 
 
-class Eye:
-    """Looks at one scene."""
+class PixelSampler:
+    """Samples pixels of one scene."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -58,7 +58,7 @@ class Eye:
         self._left = _MOST_PICTURES
 
     def behind(self, item: Item) -> Counter[Rgba]:
-        """The colours behind an item's letters, by how much of it they fill."""
+        """Return the colours behind an item, with the number of pixels of each."""
         picture = self._grounds_for(item)
         found: Counter[Rgba] = Counter()
         for point in item.spread(_COLUMNS, _ROWS):
@@ -68,7 +68,7 @@ class Eye:
         return found
 
     def alphas(self, item: Item, points: Sequence[Point]) -> list[float]:
-        """How strongly an item alone paints each point."""
+        """Return the opacity of an item alone at each point."""
         if self._left <= 0:
             return [0.0] * len(points)
         self._left -= 1
@@ -106,7 +106,7 @@ class Eye:
 
 
 def _marks(design: Design, scene: Scene) -> tuple[Mark, ...]:
-    """The marks of all elements that can be drawn; one that cannot is somebody else's finding."""
+    """Return the marks of all elements that can be drawn; others have a finding of their own."""
     try:
         return tuple(compose_scene(design, scene.context))
     except ToolError:

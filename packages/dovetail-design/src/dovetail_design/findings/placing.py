@@ -1,7 +1,7 @@
-"""What lies outside the canvas.
+"""Finds elements outside the canvas.
 
-Shapes and pictures that run over the edge are a style; a text, code or table that is cut there
-cannot be read, and nothing that lies outside altogether is meant.
+Shapes and pictures may extend over the edge. Text, codes and tables that are cut off there are
+reported, and so is everything that is completely outside.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dovetail_design.findings.scene import Item, Scene
 
 __all__ = ["find_off_canvas"]
 
-# A hair's breadth over the edge is rounding.
+# Tolerance for rounding.
 _SLACK = 1.0
 
 
 def find_off_canvas(scene: Scene) -> Iterator[Finding]:
-    """Elements that are outside, and content that is cut by the edge."""
+    """Yield elements that are outside, and content that is cut off at the edge."""
     canvas = scene.canvas
     for item in scene.items:
         box = item.ink if item.is_content else item.bounds
@@ -34,7 +34,7 @@ def _outside(item: Item, scene: Scene) -> Finding:
     width, height = scene.design.width, scene.design.height
     return Finding(
         "off-canvas",
-        f"The {item.label} lies outside the canvas ({width} x {height}): {_place(item)}",
+        f"The {item.label} is outside the canvas ({width} x {height}): {_place(item)}",
         (item.id,),
         "Move it onto the canvas, or delete it.",
     )
@@ -53,7 +53,7 @@ def _cut(item: Item, scene: Scene) -> Finding:
     fits = box.width <= canvas.width and box.height <= canvas.height
     return Finding(
         "off-canvas",
-        f"The {item.label} runs {said} and is cut there",
+        f"The {item.label} extends {said} and is cut off there",
         (item.id,),
         f"Move it {_back(cut)}." if fits else "Make it smaller, or the canvas larger.",
     )

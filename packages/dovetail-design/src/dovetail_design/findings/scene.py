@@ -1,4 +1,4 @@
-"""A design as the checks see it: what is shown, where, how strongly, and inside what."""
+"""A design as the checks use it: visible elements with bounds, opacity and containers."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from dovetail_design.model import (
 
 __all__ = ["CONTENT", "Item", "Scene"]
 
-# What is there to be read; everything else may lie under and over as it likes.
+# Content to be read; everything else may overlap freely.
 CONTENT = (Text, Qr, Barcode, Table)
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One element that is shown."""
+    """A visible element."""
 
-    # Its place in the design: what has a higher one is painted over it.
+    # Its index in the design; higher ones are painted over it.
     level: int
     element: Element
-    # The upright box around everything it may paint.
+    # The axis-aligned box around everything that it may paint.
     bounds: Box
-    # The upright box around what is to be read: of texts the letters, of others the same as bounds.
+    # The axis-aligned box around the content: for texts the letters, else the same as bounds.
     ink: Box
-    # Its own opacity times those of the containers it lies in.
+    # Its own opacity times that of its containers.
     opacity: float
-    # The container it lies in, the one that one lies in, and so on.
+    # Its containers, innermost first.
     containers: tuple[Container, ...]
-    # Like ink, before it is turned.
+    # Like ink, before rotation.
     flat: Box
 
     @property
@@ -54,7 +54,7 @@ class Item:
 
     @property
     def label(self) -> str:
-        """How a sentence calls it."""
+        """How messages refer to it."""
         element = self.element
         if element.name:
             return f"{element.type} {element.name!r}"
@@ -65,21 +65,21 @@ class Item:
 
     @property
     def is_content(self) -> bool:
-        """Whether it is there to be read."""
+        """Whether it is content to be read."""
         return isinstance(self.element, CONTENT)
 
     @property
     def turn(self) -> float:
-        """How far it is turned in all, in degrees."""
+        """The total rotation in degrees."""
         return sum(one.rotation for one in (self.element, *self.containers)) % 360
 
     @property
     def container(self) -> Container | None:
-        """The nearest one."""
+        """The innermost container."""
         return self.containers[0] if self.containers else None
 
     def spread(self, columns: int, rows: int) -> list[tuple[float, float]]:
-        """Points of the canvas, evenly over what is to be read."""
+        """Return points of the canvas, spread evenly over the content."""
         points = self.flat.spread(columns, rows)
         if not self.turn:
             return points
@@ -88,16 +88,16 @@ class Item:
 
 @dataclass(frozen=True)
 class Scene:
-    """The shown elements of a design, bottom first."""
+    """The visible elements of a design, bottom first."""
 
     design: Design
     items: tuple[Item, ...]
-    # Where fonts and pictures come from.
+    # The source of fonts and pictures.
     context: DrawingContext
 
     @classmethod
     def of(cls, design: Design, context: DrawingContext | None = None) -> Scene:
-        """What of a design is shown."""
+        """Build the scene of a design."""
         containers = {
             element.id: element
             for element in design.elements
@@ -118,16 +118,16 @@ class Scene:
 
     @cached_property
     def grid(self) -> Grid:
-        """The items' bounds by place; numbers are those of `items`."""
+        """The bounds by position; numbers are indexes of `items`."""
         return Grid([item.bounds for item in self.items], self.design.width, self.design.height)
 
     def near(self, box: Box) -> list[Item]:
-        """Items whose bounds share some area with the box, bottom first."""
+        """Return items whose bounds intersect the box, bottom first."""
         return [self.items[number] for number in self.grid.near(box)]
 
 
 def _ancestors(element: Element, containers: Mapping[str, Container]) -> tuple[Container, ...]:
-    """From the inside out; one that contains itself ends the row."""
+    """Return the containers, innermost first; stops at a cycle."""
     found: list[Container] = []
     parent = containers.get(element.groupId or "")
     while parent is not None and parent is not element and parent not in found:
@@ -176,12 +176,12 @@ def _turned(box: Box, element: Element, containers: tuple[Container, ...]) -> Bo
 def _turned_point(
     point: tuple[float, float], element: Element, containers: tuple[Container, ...]
 ) -> tuple[float, float]:
-    """By its own turn, then by those of the containers, from the inside out."""
+    """Rotate a point by the element and then by its containers, innermost first."""
     for one in (element, *containers):
         point = turn_point(point, (one.x + one.width / 2, one.y + one.height / 2), one.rotation)
     return point
 
 
 def is_picture(item: Item) -> bool:
-    """Whether it is an image, which is content of its own and a background as well."""
+    """Return whether it is an image, which is both content and background."""
     return isinstance(item.element, Image)

@@ -1,4 +1,4 @@
-"""Fonts that are asked for and not there."""
+"""Finds missing fonts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["find_missing_fonts"]
 
 
 def find_missing_fonts(scene: Scene) -> Iterator[Finding]:
-    """One finding for each family, with all elements that ask for it."""
+    """Yield one finding per family, with all elements that use it."""
     users: dict[str, list[str]] = {}
     for item in scene.items:
         element = item.element
@@ -23,7 +23,7 @@ def find_missing_fonts(scene: Scene) -> Iterator[Finding]:
         if choice.is_substitute:
             yield Finding(
                 "missing-font",
-                f"The font {asked!r} is not here; {choice.family!r} stands in",
+                f"The font {asked!r} is missing; {choice.family!r} is used instead",
                 tuple(ids),
-                f"Set fontFamily to {choice.family!r} or another one of list_fonts.",
+                f"Set fontFamily to {choice.family!r} or another family from list_fonts.",
             )

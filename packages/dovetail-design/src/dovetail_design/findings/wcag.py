@@ -1,4 +1,4 @@
-"""Contrast as WCAG 2.2 counts it (success criterion 1.4.3)."""
+"""Contrast as defined by WCAG 2.2 (success criterion 1.4.3)."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _LINEAR = [_linear(value) for value in range(256)]
 
 @lru_cache(maxsize=8192)
 def luminance(colour: Rgba) -> float:
-    """Relative luminance, from 0 to 1; alpha is left out."""
+    """Return the relative luminance, from 0 to 1, without alpha."""
     red, green, blue = (_LINEAR[channel] for channel in colour[:3])
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def contrast(one: Rgba, other: Rgba) -> float:
-    """From 1 (the same) to 21 (black on white)."""
+    """Return the contrast ratio, from 1 (same colour) to 21 (black on white)."""
     light, dark = sorted((luminance(one), luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
 def over(front: Rgba, back: Rgba, opacity: float = 1.0) -> Rgba:
-    """What is seen of a colour that lies on another."""
+    """Blend a colour over another."""
     alpha = front.alpha * opacity
     mixed = (
         round(above * alpha + below * (1 - alpha))
@@ -47,15 +47,15 @@ def over(front: Rgba, back: Rgba, opacity: float = 1.0) -> Rgba:
 
 
 def needed_contrast(font_size: float, weight: int) -> float:
-    """What text of this size needs."""
+    """Return the contrast that text of this size needs."""
     is_large = font_size >= _LARGE or (weight >= _BOLD and font_size >= _LARGE_BOLD)
     return _LARGE_TEXT if is_large else _SMALL_TEXT
 
 
 def readable_on(back: Rgba) -> str:
-    """White, nearly black, or black: the first that can be read at any size.
+    """Return white, nearly black or black: the first that is readable at any size.
 
-    One of them always can: on the worst ground black and white both reach 4.58.
+    One of them always is: in the worst case black and white both reach 4.58.
     """
     ranked = sorted((_WHITE, _BLACK), key=lambda colour: -contrast(colour, back))
     if ranked[0] is _BLACK and contrast(_SOFT_BLACK, back) >= _SMALL_TEXT:

@@ -1,4 +1,4 @@
-"""The fonts of the studio: bundled files, an operator's folder, and who stands in for whom."""
+"""Fonts: bundled files, the operator's folder, and substitutions."""
 
 from dovetail_design.fonts.font_book import (
     DEFAULT_FAMILY,

@@ -1,6 +1,6 @@
-"""The fonts that come with the studio, and which of them stand in for families that do not.
+"""The bundled fonts, and their substitutions for other families.
 
-Tables only: the files lie in `files/`, their licences in `licences/`.
+Tables only: the files are in `files/`, their licences in `licences/`.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ _FILES = Path(__file__).with_name("files")
 
 
 class Face(NamedTuple):
-    """One file (or one font of a collection): a family at one weight and slant."""
+    """A font file, or one font of a collection: a family at one weight and slant."""
 
     family: str
     weight: int
     is_italic: bool
     path: Path
-    # Which font of a collection.
+    # Index in a collection.
     number: int = 0
 
 
-# Family -> (file's stem, suffix, names of its faces).
+# Family -> (file name stem, suffix, names of its faces).
 _FAMILIES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "Inter": (
         "Inter",
@@ -69,10 +69,10 @@ CATEGORIES: dict[str, str] = {
     "JetBrains Mono": "monospace",
 }
 
-# Who is asked, in this order, for letters that the chosen family does not have.
+# Fallback families, in this order, for characters that the chosen family lacks.
 FALLBACKS = ("Inter", "Noto Sans Hebrew", "Noto Sans Arabic", "JetBrains Mono", "Noto Serif")
 
-# Families that are often asked for and are not here -> the nearest that is.
+# Common families that are not bundled -> the most similar bundled one.
 STAND_INS: dict[str, str] = {
     "anton": "Bebas Neue",
     "arial": "Roboto",
@@ -122,7 +122,7 @@ STAND_INS: dict[str, str] = {
 
 
 def bundled_faces() -> tuple[Face, ...]:
-    """Every face that comes with the studio."""
+    """Return every bundled face."""
     return tuple(
         Face(family, *_FACES[name], _FILES / f"{stem}-{name}.{suffix}")
         for family, (stem, suffix, names) in _FAMILIES.items()

@@ -1,7 +1,7 @@
-"""Which families there are, and which of them a design gets for the one it asks for.
+"""The available font families, and which one is used for a requested name.
 
-Nothing here draws: the book knows names, weights and files. Fonts of the system are never used,
-so that a design looks the same everywhere; the operator may add a folder of files.
+Nothing here draws: the book has names, weights and files. System fonts are never used, so that a
+design looks the same everywhere; the operator may add a folder of fonts.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ DEFAULT_FAMILY = "Inter"
 
 
 class Family(NamedTuple):
-    """A family as a listing shows it."""
+    """A family in a list."""
 
     name: str
     category: str
     weights: tuple[int, ...]
     has_italic: bool
-    # "embedded", or "folder" for the operator's own.
+    # "embedded", or "folder" for the operator's fonts.
     source: str
 
 
 class FontChoice(NamedTuple):
-    """The family that is used for the one that was asked for."""
+    """The family that is used for a requested one."""
 
     family: str
     asked: str
@@ -45,7 +45,7 @@ class FontChoice(NamedTuple):
 
 
 class FontBook:
-    """The bundled families and, if there is one, those of the operator's folder."""
+    """The bundled families, and those of the operator's folder."""
 
     def __init__(self, folder: Path | None = None) -> None:
         own = () if folder is None else read_folder(folder)
@@ -67,11 +67,11 @@ class FontBook:
         )
 
     def families(self) -> tuple[Family, ...]:
-        """Every family, the operator's first."""
+        """Return every family, the operator's first."""
         return tuple(self._by_word.values())
 
     def choose(self, asked: str) -> FontChoice:
-        """The family for a name, or a CSS list of names: the first that is here, or a stand-in."""
+        """Return the family for a name or a CSS list of names, or a substitute."""
         words = [word.strip().strip("'\"") for word in asked.split(",")]
         for word in words:
             found = self._by_word.get(word.lower())
@@ -83,16 +83,16 @@ class FontBook:
         return FontChoice(DEFAULT_FAMILY, asked, is_substitute=True)
 
     def chain(self, family: str) -> tuple[str, ...]:
-        """The family and then those that are asked for letters it does not have."""
+        """Return the family followed by its fallbacks for missing characters."""
         return tuple(dict.fromkeys((family, *FALLBACKS, *self._own_families)))
 
     def substitutions(self, families: Sequence[str]) -> tuple[FontChoice, ...]:
-        """The names among these that something else stands in for."""
+        """Return the substitutions for these names."""
         choices = (self.choose(name) for name in dict.fromkeys(families))
         return tuple(choice for choice in choices if choice.is_substitute)
 
 
 @functools.cache
 def bundled_book() -> FontBook:
-    """The book without an operator's folder."""
+    """Return the book of the bundled fonts."""
     return FontBook()

@@ -1,7 +1,7 @@
-"""What a font file says of itself: family, weight, slant; read by hand and refused if it is none.
+"""Reads family, weight and slant from font files.
 
-Only the table directory and three small tables are read, each within bounds, because an operator's
-folder may hold anything. Whether the outlines can be drawn is the graphics library's business.
+Only the table directory and three small tables are read, with bounds checks, because an operator's
+folder may contain any file. Whether the outlines can be drawn is left to the graphics library.
 """
 
 from __future__ import annotations
@@ -25,25 +25,29 @@ _ITALIC_BIT = 0x01
 
 
 class _Unreadable(Exception):
-    """The bytes are no font; the text says why."""
+    """The bytes are not a font; the message says why."""
 
 
 def read_folder(folder: Path) -> tuple[Face, ...]:
-    """Every face in a folder and the folders in it; raises UsageError."""
+    """Return every face in a folder and its subfolders; raises UsageError."""
     if not folder.is_dir():
         raise UsageError(
-            f"--fonts {str(folder)!r} is no folder; name one that holds .ttf or .otf files"
+            f"--fonts {str(folder)!r} is not a folder; pass one that contains .ttf or .otf files"
         )
     paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
     if not paths:
-        raise UsageError(f"--fonts {str(folder)!r} holds no font; allowed: {', '.join(SUFFIXES)}")
+        raise UsageError(
+            f"--fonts {str(folder)!r} contains no font; allowed: {', '.join(SUFFIXES)}"
+        )
     if len(paths) > MAX_FILES:
-        raise UsageError(f"--fonts {str(folder)!r} holds {len(paths)} fonts; at most {MAX_FILES}")
+        raise UsageError(
+            f"--fonts {str(folder)!r} contains {len(paths)} fonts; the limit is {MAX_FILES}"
+        )
     return tuple(face for path in paths for face in read_faces(path))
 
 
 def read_faces(path: Path) -> tuple[Face, ...]:
-    """The faces of one file; raises UsageError when it is no font."""
+    """Return the faces of a file; raises UsageError if it is not a font."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise _Unreadable(f"it is larger than {MAX_BYTES // 1024 // 1024} MB")
@@ -52,8 +56,8 @@ def read_faces(path: Path) -> tuple[Face, ...]:
     except (_Unreadable, OSError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
     except (struct.error, IndexError):
-        reason = "its tables are cut off"
-    raise UsageError(f"{path.name!r} is no font: {reason}; allowed are TrueType and OpenType files")
+        reason = "its tables are truncated"
+    raise UsageError(f"{path.name!r} is not a font: {reason}; allowed: TrueType and OpenType files")
 
 
 def _starts(data: bytes) -> Iterator[int]:
@@ -88,13 +92,13 @@ def _tables(data: bytes, start: int) -> dict[str, int]:
     for at in range(start + 12, start + 12 + 16 * count, 16):
         tag, _, offset, length = struct.unpack_from(">4sLLL", data, at)
         if offset + length > len(data):
-            raise _Unreadable("its tables are cut off")
+            raise _Unreadable("its tables are truncated")
         found[tag.decode("latin-1")] = offset
     return found
 
 
 def _family(data: bytes, name_table: int) -> str:
-    """The family for people: the preferred one where a style name is part of the other."""
+    """Return the family name; prefers the typographic one, which excludes the style."""
     count, strings = struct.unpack_from(">HH", data, name_table + 2)
     names: dict[int, str] = {}
     for at in range(name_table + 6, name_table + 6 + 12 * count, 12):

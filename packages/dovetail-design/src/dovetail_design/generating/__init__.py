@@ -1,3 +1,3 @@
-"""Designs and changes by rules: from a prompt (`composing`), from a message (`advising`), to
-another size (`resizing`). The first two look at what they make, so they load the graphics library.
+"""Rule-based generation: designs from a prompt (`composing`), edits from a message (`advising`),
+other sizes (`resizing`). The first two check their results, so they load the graphics library.
 """

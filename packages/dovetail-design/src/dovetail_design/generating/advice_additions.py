@@ -1,4 +1,4 @@
-"""Wishes for something new on a design."""
+"""Instructions that add elements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Match = re.Match[str]
 
 
 def add_text(found: Match, design: Design) -> Step | None:
-    """A text in the middle."""
+    """Add a text in the centre."""
     size = max(16, round(min(design.width, design.height) / 18))
     margin = round(design.width * 0.08)
     element = {
@@ -33,11 +33,11 @@ def add_text(found: Match, design: Design) -> Step | None:
         "verticalAlign": "middle",
         "fill": "#111111",
     }
-    return Step(f'A text "{found["words"]}" is added.', [{"op": "add", "element": element}])
+    return Step(f'A text "{found["words"]}" was added.', [{"op": "add", "element": element}])
 
 
 def add_code(found: Match, design: Design) -> Step | None:
-    """A QR code in the corner."""
+    """Add a QR code in a corner."""
     side = round(min(design.width, design.height) * 0.22)
     element = {
         "type": "qr",
@@ -49,12 +49,12 @@ def add_code(found: Match, design: Design) -> Step | None:
         "height": side,
     }
     return Step(
-        f"A QR code for {element['qrValue']} is added.", [{"op": "add", "element": element}]
+        f"A QR code for {element['qrValue']} was added.", [{"op": "add", "element": element}]
     )
 
 
 def add_shape(found: Match, design: Design) -> Step | None:
-    """A shape or an icon of the library, in the middle."""
+    """Add a shape or an icon of the library in the centre."""
     side = round(min(design.width, design.height) * 0.25)
     place = ((design.width - side) / 2, (design.height - side) / 2, side, side)
     words = found["what"]
@@ -68,7 +68,7 @@ def add_shape(found: Match, design: Design) -> Step | None:
         element = icons[0].as_element(place, fill=colour, weight="fill")
     else:
         return None
-    return Step(f"A {element['name']} is added.", [{"op": "add", "element": element}])
+    return Step(f"A {element['name']} was added.", [{"op": "add", "element": element}])
 
 
 def _named(word: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What can be mended without asking: operations that take findings away."""
+"""Automatic fixes: operations that resolve findings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dovetail_design.findings.describing import describe
-from dovetail_design.generating.mending import fit_texts, mend_contrast
+from dovetail_design.generating.autofix import fit_texts, fix_contrast
 from dovetail_design.model import Design, to_plain
 
 __all__ = ["fix_operations"]
@@ -16,15 +16,15 @@ _UNSET = object()
 
 
 def fix_operations(design: Design) -> tuple[list[dict[str, Any]], str]:
-    """Operations that mend what can be mended, and what they mend in words."""
-    mended = mend_contrast(fit_texts(design))
-    operations = list(_updates(design, mended))
+    """Return the operations that fix problems, and a summary."""
+    fixed = fix_contrast(fit_texts(design))
+    operations = list(_updates(design, fixed))
     smaller = sum("fontSize" in operation["updates"] for operation in operations)
     recoloured = sum(bool(operation["updates"].keys() - _SIZES) for operation in operations)
-    moves = _moves(mended)
+    moves = _moves(fixed)
     counted = (
         (smaller, "made smaller to fit"),
-        (recoloured, "given colours that can be read"),
+        (recoloured, "given readable colours"),
         (len(moves), "moved onto the canvas"),
     )
     said = [
@@ -44,7 +44,7 @@ def _updates(before: Design, after: Design) -> Iterator[dict[str, Any]]:
 
 
 def _moves(design: Design) -> list[dict[str, Any]]:
-    """Back onto the canvas, for what fits there."""
+    """Return operations that move elements back onto the canvas, if they fit there."""
     by_id = {element.id: element for element in design.elements}
     moves = []
     for found in describe(design).findings:

@@ -1,4 +1,4 @@
-"""Wishes about how elements look: colours, letters, words, visibility."""
+"""Instructions about appearance: colours, fonts, text, visibility."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Match = re.Match[str]
 
 
 def paint_background(found: Match, design: Design) -> Step | None:
-    """The ground of the canvas, and a rectangle that covers it."""
+    """Change the background of the canvas, and a rectangle that covers it."""
     paint = read_paint(found["colour"])
     if paint is None:
         return None
@@ -41,7 +41,7 @@ def paint_background(found: Match, design: Design) -> Step | None:
     return Step(f"The background becomes {paint}.", operations, background=paint)
 
 
-# Where the colour of a type is, if not in `fill`.
+# The colour property of a type, if it is not `fill`.
 _COLOUR_KEYS: dict[type[Any], str] = {
     Qr: "qrColor",
     Barcode: "barcodeLineColor",
@@ -51,7 +51,7 @@ _COLOUR_KEYS: dict[type[Any], str] = {
 
 
 def paint_elements(found: Match, design: Design) -> Step | None:
-    """Another colour for elements."""
+    """Change the colour of elements."""
     paint, target = read_paint(found["colour"]), find_target(found["target"], design)
     if paint is None or target is None:
         return None
@@ -63,7 +63,7 @@ def paint_elements(found: Match, design: Design) -> Step | None:
 
 
 def set_font_size(found: Match, design: Design) -> Step | None:
-    """Letters of a size in pixels."""
+    """Set the font size in pixels."""
     target = find_target(found["target"] or "title", design)
     if target is None:
         return None
@@ -93,7 +93,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
 
 
 def set_look(found: Match, design: Design) -> Step | None:
-    """Bold, italic and the like."""
+    """Set bold, italic and similar styles."""
     target = find_target(found["target"], design)
     word = {"underline": "underlined", "regular": "normal"}.get(
         found["look"].lower(), found["look"].lower()
@@ -121,7 +121,7 @@ def set_font(found: Match, design: Design) -> Step | None:
 
 
 def show_or_hide(found: Match, design: Design) -> Step | None:
-    """Whether elements are drawn."""
+    """Show or hide elements."""
     is_shown = found["way"].lower() in ("show", "unhide")
     target = find_target(found["target"], design)
     if target is None:
@@ -145,7 +145,7 @@ def set_words(found: Match, design: Design) -> Step | None:
 
 
 def set_opacity(found: Match, design: Design) -> Step | None:
-    """How strongly elements cover."""
+    """Set the opacity of elements."""
     target = find_target(found["target"], design)
     if target is None:
         return None

@@ -1,4 +1,4 @@
-"""Wishes about where elements are and how large: moving, aligning, turning, ordering."""
+"""Instructions about position and size: moving, aligning, rotating, ordering."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FAR = 0.05
 
 
 def scale_elements(found: Match, design: Design) -> Step | None:
-    """Larger or smaller."""
+    """Scale elements."""
     target = find_target(found["target"], design)
     if target is None:
         return None
@@ -48,7 +48,7 @@ def scale_elements(found: Match, design: Design) -> Step | None:
 
 
 def _scaled(element: AnyElement, factor: float, design: Design) -> dict[str, Any]:
-    """Larger about its middle; of texts the letters, and the box as far as they need it."""
+    """Scale about the centre; for texts the font, and the box as far as needed."""
     if isinstance(element, Text):
         return _scaled_text(element, factor, design)
     width, height = element.width * factor, element.height * factor
@@ -66,7 +66,7 @@ def _scaled_text(element: Text, factor: float, design: Design) -> dict[str, Any]
     changes: dict[str, Any] = {"fontSize": size}
     overflow = overflow_of(msgspec.structs.replace(element, fontSize=size))
     if overflow is not None and overflow.breaks_word:
-        # Wider, as far as the canvas goes.
+        # Wider, up to the edge of the canvas.
         width = min(overflow.needed_width + 2, design.width)
         changes |= {"width": round(width), "x": round(max(0, min(element.x, design.width - width)))}
         overflow = overflow_of(msgspec.structs.replace(element, **changes))
@@ -79,7 +79,7 @@ _SIDES = {"centre": "center", "centered": "center", "middle": "center", "centred
 
 
 def align_elements(found: Match, design: Design) -> Step | None:
-    """Text in its box, or elements on the canvas."""
+    """Align text in its box, or elements on the canvas."""
     side = found["side"].lower()
     side = _SIDES.get(side, side)
     target = find_target(found["target"] or "all texts", design)
@@ -97,7 +97,7 @@ def align_elements(found: Match, design: Design) -> Step | None:
 
 
 def move_elements(found: Match, design: Design) -> Step | None:
-    """By some pixels, or a twentieth of the canvas."""
+    """Move by some pixels, or by a twentieth of the canvas."""
     target = find_target(found["target"], design)
     if target is None:
         return None
@@ -114,7 +114,7 @@ def move_elements(found: Match, design: Design) -> Step | None:
 
 
 def rotate_elements(found: Match, design: Design) -> Step | None:
-    """By some degrees, or fifteen."""
+    """Rotate by some degrees, or by fifteen."""
     target = find_target(found["target"], design)
     if target is None:
         return None
@@ -128,7 +128,7 @@ def rotate_elements(found: Match, design: Design) -> Step | None:
 
 
 def delete_elements(found: Match, design: Design) -> Step | None:
-    """Away with them."""
+    """Delete elements."""
     target = find_target(found["target"], design)
     if target is None:
         return None
@@ -136,12 +136,12 @@ def delete_elements(found: Match, design: Design) -> Step | None:
 
 
 def order_elements(found: Match, design: Design) -> Step | None:
-    """To the front or to the back."""
+    """Bring elements to the front or to the back."""
     target = find_target(found["target"], design)
     if target is None:
         return None
     to = "front" if re.search(r"front|top", found["place"], re.I) else "back"
     return Step(
-        f"{begin_with(target)} goes to the {to}.",
+        f"{begin_with(target)} moves to the {to}.",
         [{"op": "order", "elementIds": target.ids, "to": to}],
     )

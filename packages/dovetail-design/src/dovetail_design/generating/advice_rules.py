@@ -1,4 +1,4 @@
-"""The table of what the assistant understands: a pattern, what follows from it, an example."""
+"""The rules of the assistant: a pattern, its handler and an example each."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Match = re.Match[str]
 
 @dataclass(frozen=True)
 class Rule:
-    """When a wish is meant, what follows, and how somebody would say it."""
+    """A pattern, the function that handles a match, and an example."""
 
     pattern: re.Pattern[str]
     handler: Callable[[Match, Design], Step | None]
@@ -44,11 +44,11 @@ class Rule:
 
 
 def fix_problems(found: Match, design: Design) -> Step | None:
-    """What can be mended without asking."""
+    """Fix problems automatically."""
     operations, said = fix_operations(design)
     if not operations:
-        return Step("I see nothing that I could mend.")
-    return Step(f"Mended: {said}.", operations)
+        return Step("I found nothing that I can fix.")
+    return Step(f"Fixed: {said}.", operations)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

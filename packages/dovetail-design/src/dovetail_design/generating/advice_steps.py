@@ -1,4 +1,4 @@
-"""What follows from a wish, and the words that all rules share."""
+"""The result of a rule, and helpers for all rules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Step", "begin_with", "read_paint", "update"]
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to do."""
+    """A reply and the operations for it."""
 
     reply: str
     operations: list[dict[str, Any]] = field(default_factory=list)
@@ -21,7 +21,7 @@ class Step:
 
 
 def read_paint(text: str) -> str | None:
-    """The colour or gradient that words name, or None."""
+    """Return the colour or gradient that a text names, or None."""
     text = text.strip().strip("'\"").lower()
     for candidate in (text, text.replace(" ", ""), text.split()[-1] if text.split() else ""):
         try:
@@ -33,11 +33,11 @@ def read_paint(text: str) -> str | None:
 
 
 def update(element: AnyElement, **changes: Any) -> dict[str, Any]:
-    """The operation that changes properties of an element."""
+    """Return the operation that updates properties of an element."""
     return {"op": "update", "elementId": element.id, "updates": changes}
 
 
 def begin_with(target: Target) -> str:
-    """A sentence's subject."""
+    """Return the target as the start of a sentence."""
     words = target.words
     return words[:1].upper() + words[1:]

@@ -1,7 +1,7 @@
-"""Answers to what people say to the studio's assistant, by rules.
+"""The rule-based assistant.
 
-A message is cut into wishes; each is tried against a table of patterns. What is understood becomes
-operations as edit_design takes them; what is not is said, together with what would be understood.
+A message is split into instructions; each is matched against the rules. Matches become operations
+of edit_design. The reply lists instructions that were not understood, with examples that would be.
 """
 
 from __future__ import annotations
@@ -28,34 +28,36 @@ _HELP = re.compile(r"\b(?:help|what can you|how do i|what do you)\b", re.IGNOREC
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do and what to say."""
+    """Operations and a reply."""
 
     reply: str
-    # As edit_design takes them.
+    # In the format of edit_design.
     operations: list[dict[str, Any]] = field(default_factory=list)
-    # A new background of the canvas, which is no element; update_design sets it.
+    # A new background of the canvas, which update_design sets.
     background: str | None = None
     is_understood: bool = True
 
 
 def can_do() -> list[str]:
-    """Examples of what is understood."""
+    """Return examples of instructions."""
     return [rule.example for rule in RULES]
 
 
 def advise(message: str, design: Design) -> Advice:
-    """Suggested operations and a reply; nothing is applied here."""
-    wishes = [part.strip(" .!") for part in _SPLIT.split(message) if part and part.strip(" .!")]
+    """Return operations and a reply; nothing is applied."""
+    instructions = [
+        part.strip(" .!") for part in _SPLIT.split(message) if part and part.strip(" .!")
+    ]
     done: list[Step] = []
     unclear: list[str] = []
-    for wish in wishes:
-        understood = _understand(wish, design)
+    for instruction in instructions:
+        understood = _understand(instruction, design)
         if isinstance(understood, Step):
             done.append(understood)
         else:
             unclear.append(understood)
-    if not done and (not wishes or _HELP.search(message)):
-        return Advice(f"I work by rules. {_examples()}", is_understood=False)
+    if not done and (not instructions or _HELP.search(message)):
+        return Advice(f"I follow fixed rules. {_examples()}", is_understood=False)
     reply = " ".join([*(step.reply for step in done), *unclear])
     if unclear:
         reply += f" {_examples()}"
@@ -67,11 +69,11 @@ def advise(message: str, design: Design) -> Advice:
     )
 
 
-def _understand(wish: str, design: Design) -> Step | str:
-    """What to do, or why that is unclear."""
+def _understand(instruction: str, design: Design) -> Step | str:
+    """Return the step for an instruction, or why it is unclear."""
     missing = None
     for rule in RULES:
-        found = rule.pattern.search(wish)
+        found = rule.pattern.search(instruction)
         if found is None:
             continue
         step = rule.handler(found, design)
@@ -83,8 +85,8 @@ def _understand(wish: str, design: Design) -> Step | str:
     if missing is not None and missing.lower() in _PRONOUNS:
         return f"I do not know what {missing!r} is; name the element."
     if missing is not None:
-        return f"I see no {_without_article(missing)[:60]!r} on this design."
-    return f"I did not understand {wish[:120]!r}."
+        return f"I found no {_without_article(missing)[:60]!r} on this design."
+    return f"I did not understand {instruction[:120]!r}."
 
 
 def _without_article(words: str) -> str:

@@ -1,28 +1,27 @@
-"""Small repairs that need no taste: smaller letters where they overflow, other ones where they
-cannot be read."""
+"""Automatic fixes: a smaller font for overflowing text, readable colours for low contrast."""
 
 from __future__ import annotations
 
 import msgspec
 
-from dovetail_design.findings.contrasts import LowContrast, look_for_low_contrast
+from dovetail_design.findings.contrasts import LowContrast, measure_low_contrast
 from dovetail_design.findings.measuring import font_size_of, overflow_of
-from dovetail_design.findings.pixels import Eye
+from dovetail_design.findings.pixels import PixelSampler
 from dovetail_design.findings.scene import Scene
 from dovetail_design.findings.wcag import readable_on
 from dovetail_design.model import AnyElement, Barcode, Design, Qr, Table, Text
 
-__all__ = ["fit_texts", "mend_contrast"]
+__all__ = ["fit_texts", "fix_contrast"]
 
 _STEP = 0.94
-# Below this share of its size a headline is none any more.
+# A headline is not made smaller than this share of its size.
 _SMALLEST = 0.4
-# Cells and header of a table are mended one after the other.
+# Cells and header of a table are fixed one after the other.
 _ROUNDS = 3
 
 
 def fit_texts(design: Design) -> Design:
-    """Every text that overflows its box in smaller letters, until it fits or is very small."""
+    """Reduce the font size of overflowing texts until they fit or are very small."""
     return _with(design, [_fit(element) for element in design.elements])
 
 
@@ -41,11 +40,11 @@ def _fit(element: AnyElement) -> AnyElement:
     return fitted
 
 
-def mend_contrast(design: Design) -> Design:
-    """Letters that cannot be read in black or white, whichever differs more from the ground."""
+def fix_contrast(design: Design) -> Design:
+    """Set unreadable text to black or white, whichever has more contrast."""
     for _ in range(_ROUNDS):
         scene = Scene.of(design)
-        low = {one.item.level: one for one in look_for_low_contrast(scene, Eye(scene))}
+        low = {one.item.level: one for one in measure_low_contrast(scene, PixelSampler(scene))}
         if not low:
             break
         design = _with(

@@ -1,4 +1,4 @@
-"""Which template a prompt asks for: by its words first, by the proportions of the canvas second."""
+"""Chooses the template for a prompt: by its words, then by the proportions of the canvas."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from collections.abc import Container
 
 from dovetail_design.library.ranking import split_words, synonyms_of
-from dovetail_design.library.templates import TEMPLATES, Template
+from dovetail_design.library.templates import Template, list_templates
 
 __all__ = ["choose_template"]
 
 _TAG, _PART_OF_NAME, _SYNONYM, _BEGINS = 3.0, 4.0, 0.8, 1.0
-# Words that name a kind of thing weigh more than those that name a theme.
+# Words for a kind of design weigh more than words for a theme.
 _KIND = 4.0
 _KINDS = frozenset(
     re.findall(
@@ -22,21 +22,21 @@ _KINDS = frozenset(
         closing agenda""",
     )
 )
-# At worst a canvas of other proportions costs as much as one good word.
+# Different proportions cost at most as much as one matching word.
 _SHAPE = 3.0
-# Each slot that the prompt says nothing for, and one that would have to be invented.
+# Penalties for a slot without a value in the prompt, and for one that must not be made up.
 _OPEN_SLOT, _INVENTED = 0.15, 5.0
 _MUST_BE_SAID = ("discount",)
 
 
 def choose_template(
-    prompt: str, said: Container[str] = (), size: tuple[int, int] | None = None
+    prompt: str, known: Container[str] = (), size: tuple[int, int] | None = None
 ) -> Template:
-    """The template that fits best; the same prompt and size give the same one."""
+    """Return the best template; the same prompt and size always give the same one."""
     words = split_words(prompt)
     scored = [
-        (_fit_words(words, one) + _fit_shape(one, size) - _lack(one, said), -place, one)
-        for place, one in enumerate(TEMPLATES.values())
+        (_fit_words(words, one) + _fit_shape(one, size) - _lack(one, known), -place, one)
+        for place, one in enumerate(list_templates())
     ]
     return max(scored, key=lambda row: row[:2])[2]
 
@@ -52,7 +52,7 @@ def _fit_words(words: list[str], template: Template) -> float:
         elif forms & tags:
             total += _TAG
         elif forms & _KINDS:
-            # It names a kind, and this is another.
+            # The word names another kind of design.
             total -= _KIND / 2
             continue
         elif synonyms_of(word) & tags:
@@ -68,8 +68,8 @@ def _fit_words(words: list[str], template: Template) -> float:
     return total
 
 
-def _lack(template: Template, said: Container[str]) -> float:
-    open_slots = [slot for slot in template.slots if slot not in said]
+def _lack(template: Template, known: Container[str]) -> float:
+    open_slots = [slot for slot in template.slots if slot not in known]
     invented = sum(slot in _MUST_BE_SAID for slot in open_slots)
     return min(len(open_slots), 12) * _OPEN_SLOT + invented * _INVENTED
 

@@ -1,7 +1,7 @@
-"""What a prompt says: pieces of it that have a place on a design.
+"""Extracts values for template slots from a prompt.
 
-By patterns, not by understanding: quotes, dates, times, prices, addresses of all kinds, names
-after "by" and "for", and what is left over as the title.
+It uses patterns: quotes, dates, times, prices, e-mail addresses and URLs, names after "by" and
+"for"; the rest becomes the title.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-__all__ = ["Wish", "read_wish"]
+__all__ = ["ParsedPrompt", "parse_prompt"]
 
 _MONTHS = (
     "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
@@ -74,7 +74,7 @@ _AFTER: tuple[tuple[str, re.Pattern[str]], ...] = (
 _CALLED = re.compile(
     r"\b(?:called|titled|named|saying|says|that says|reading|about)\s+", re.IGNORECASE
 )
-# The order at the beginning: "create a modern instagram post for ..."
+# The request at the start: "create a modern instagram post for ..."
 _ORDER = re.compile(
     r"^\s*(?:please\s+)?(?:can you\s+|could you\s+)?(?:create|make|design|generate|draw|build|"
     r"produce|i need|i want|give me|we need)?\s*(?:me\s+|us\s+)?(?:an?\s+|the\s+|some\s+)?",
@@ -93,7 +93,7 @@ _KINDS = frozenset(
         gift product event title content closing announcement social media ad advert""",
     )
 )
-# What certain kinds of prompts say in their own way: pattern -> slots of its groups.
+# Phrases of certain kinds of prompts: pattern -> slots of its groups.
 _PHRASES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (
         re.compile(
@@ -117,29 +117,29 @@ _PHRASES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     ),
 )
 _LONGEST_TITLE = 60
-# Where a title ends: a sentence does, or something with a place of its own begins.
+# The end of a title: the end of a sentence, or the start of a value for another slot.
 _ENDS = re.compile(
     r"[;.!?\n]| - |\s+(?:on|at|by|with|from|using)\s+(?=[;A-Z]|a\b|the\b|my\b|our\b)"
 )
 
 
 @dataclass(frozen=True)
-class Wish:
-    """A prompt, taken apart."""
+class ParsedPrompt:
+    """A prompt and the values found in it."""
 
     prompt: str
-    # Slot -> what the prompt says for it.
-    said: dict[str, str] = field(default_factory=dict)
+    # Slot -> value.
+    values: dict[str, str] = field(default_factory=dict)
 
 
-def read_wish(prompt: str) -> Wish:
-    """Take a prompt apart; the same prompt gives the same wish."""
+def parse_prompt(prompt: str) -> ParsedPrompt:
+    """Parse a prompt; the same prompt always gives the same result."""
     text = " ".join(prompt.split())
-    said: dict[str, str] = {}
+    values: dict[str, str] = {}
     rest = text
     for label, value in _LABELLED.findall(rest):
         slot = _ALIASES.get(label.lower(), label.lower())
-        said.setdefault(slot, _tidy(value).strip("\"'\u201c\u201d"))
+        values.setdefault(slot, _tidy(value).strip("\"'\u201c\u201d"))
     rest = _LABELLED.sub(" ", rest)
     quoted = _QUOTED.findall(rest) or _SINGLE.findall(rest)
     rest = _SINGLE.sub(" ", _QUOTED.sub(" ", rest))
@@ -147,40 +147,40 @@ def read_wish(prompt: str) -> Wish:
         found = pattern.search(rest)
         if found:
             for slot, value in zip(slots, found.groups(), strict=True):
-                said.setdefault(slot, _capital(_tidy(value)))
+                values.setdefault(slot, _capital(_tidy(value)))
     for slot, pattern in _PATTERNS.items():
         found = pattern.search(rest)
-        if found and slot not in said:
-            said[slot] = _tidy(found[0])
+        if found and slot not in values:
+            values[slot] = _tidy(found[0])
             rest = rest[: found.start()] + " ; " + rest[found.end() :]
     for slot, pattern in _AFTER:
         found = pattern.search(rest)
-        if found and slot not in said:
-            said[slot] = _tidy(found[1])
-    _take_quotes(quoted, said, text)
-    if "title" not in said:
-        is_birthday = re.search(r"\bbirthday\b", text, re.IGNORECASE) and "name" in said
-        title = f"{said['name']}'s birthday" if is_birthday else _title(rest)
+        if found and slot not in values:
+            values[slot] = _tidy(found[1])
+    _take_quotes(quoted, values, text)
+    if "title" not in values:
+        is_birthday = re.search(r"\bbirthday\b", text, re.IGNORECASE) and "name" in values
+        title = f"{values['name']}'s birthday" if is_birthday else _title(rest)
         if title:
-            said["title"] = title
-    return Wish(text, said)
+            values["title"] = title
+    return ParsedPrompt(text, values)
 
 
-def _take_quotes(quoted: list[str], said: dict[str, str], text: str) -> None:
-    """The first quoted words are the saying or the title, the next the subtitle."""
+def _take_quotes(quoted: list[str], values: dict[str, str], text: str) -> None:
+    """Use the first quoted text as quote or title, the second as subtitle."""
     if not quoted:
         return
     is_saying = re.search(r"\b(?:quote|quotation|saying)\b", text, re.IGNORECASE)
     first = _tidy(quoted[0])
     if is_saying:
-        said.setdefault("quote", first)
-    said.setdefault("title", first)
+        values.setdefault("quote", first)
+    values.setdefault("title", first)
     if len(quoted) > 1:
-        said.setdefault("subtitle", _tidy(quoted[1]))
+        values.setdefault("subtitle", _tidy(quoted[1]))
 
 
 def _title(rest: str) -> str:
-    """What is left of the prompt once the order and the kind of thing are taken away."""
+    """Return the prompt without the request and the kind of design."""
     called = _CALLED.split(rest, maxsplit=1)
     if len(called) == 2:
         rest = called[1]

@@ -1,8 +1,8 @@
-"""Other colours for a design: a hue, or a manner such as pastel or dark.
+"""Recolours a design: by a hue, or by a style such as pastel or dark.
 
-Colours are moved together, so what was lighter stays lighter: the hue of the strongest colour
-goes to where it is wanted and the others keep their distance from it. Letters that lose their
-contrast by that are mended afterwards, by looking (`mending`).
+All colours shift together, so lighter colours stay lighter: the hue of the dominant colour moves
+to the target and the others keep their distance from it. Text that loses its contrast is fixed
+afterwards (`autofix`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dovetail_design.model import Rgba, parse_colour
 
 __all__ = ["HUES", "MANNERS", "Recolouring", "read_recolouring", "recolour"]
 
-# Word -> degrees on the wheel.
+# Word -> hue in degrees.
 HUES: dict[str, int] = {
     "red": 355,
     "crimson": 348,
@@ -47,7 +47,7 @@ HUES: dict[str, int] = {
     "rose": 345,
 }
 
-# Word -> what it does to saturation and lightness (both from 0 to 1).
+# Word -> change of saturation and lightness (both from 0 to 1).
 _Change = Callable[[float, float], tuple[float, float]]
 MANNERS: dict[str, _Change] = {
     "pastel": lambda s, light: (s * 0.6, light + (1 - light) * 0.35 if light > 0.45 else light),
@@ -76,9 +76,9 @@ _PAINTS = (
     "tableAlternateRowColor",
 )
 _COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}\b")
-# Greyer than this has no hue to speak of.
+# Below this saturation a colour counts as grey.
 _GREY = 0.12
-# How much of their distance on the wheel other colours keep from the leading one.
+# The share of their hue distance that other colours keep from the dominant one.
 _KINSHIP = 0.3
 
 
@@ -92,22 +92,22 @@ _SPOKEN = re.compile(
 
 @dataclass(frozen=True)
 class Recolouring:
-    """What is to become of the colours."""
+    """The requested colour change."""
 
     hue: int | None = None
     manner: str | None = None
 
     @property
     def is_nothing(self) -> bool:
-        """Whether the colours stay."""
+        """Whether the colours stay the same."""
         return self.hue is None and self.manner is None
 
 
 def read_recolouring(style: str, prompt: str = "") -> Recolouring:
-    """The colours that words ask for.
+    """Return the colour change that a text asks for.
 
-    Every word of a style counts; of a prompt only what clearly speaks of the design ("in blue",
-    "a green poster"), since "Red Cross" and "orange juice" do not.
+    Every word of a style counts; in a prompt only phrases about the design ("in blue", "a green
+    poster"), because "Red Cross" and "orange juice" are not about it.
     """
     spoken = " ".join(
         [style.lower(), *((found[1] or found[2]).lower() for found in _SPOKEN.finditer(prompt))]
@@ -122,22 +122,22 @@ def read_recolouring(style: str, prompt: str = "") -> Recolouring:
     return Recolouring(hue, manner)
 
 
-def recolour(plain: Mapping[str, Any], wish: Recolouring) -> dict[str, Any]:
-    """A design's plain values in other colours; pictures of the library keep theirs."""
-    if wish.is_nothing:
+def recolour(plain: Mapping[str, Any], request: Recolouring) -> dict[str, Any]:
+    """Return the plain values of a design in other colours; library pictures keep theirs."""
+    if request.is_nothing:
         return dict(plain)
     lead = _leading_hue(plain)
-    goal = lead if wish.hue is None else wish.hue / 360
+    goal = lead if request.hue is None else request.hue / 360
 
     def turn(hue: float) -> float:
-        if wish.hue is None:
+        if request.hue is None:
             return hue
-        # The short way round, and nearer together: neighbours on the wheel agree.
+        # The shorter direction, and closer together: similar hues match.
         apart = (hue - lead + 0.5) % 1 - 0.5
         return (goal + apart * _KINSHIP) % 1
 
-    flips = _must_flip(plain, wish.manner)
-    change = MANNERS.get(wish.manner or "", lambda s, light: (s, light))
+    flips = _must_flip(plain, request.manner)
+    change = MANNERS.get(request.manner or "", lambda s, light: (s, light))
 
     def convert(colour: Rgba) -> Rgba:
         return _convert(colour, turn, flips, change)
@@ -154,7 +154,7 @@ def recolour(plain: Mapping[str, Any], wish: Recolouring) -> dict[str, Any]:
 
 
 def _is_picture(element: Mapping[str, Any]) -> bool:
-    # Layers of a picture belong together: a green apple in a red design is still an apple.
+    # The layers of a picture belong together and keep their colours.
     return element.get("type") == "image" or (
         element.get("type") == "svg" and bool(element.get("groupId"))
     )
@@ -180,7 +180,7 @@ def _replace(paint: str, convert: Callable[[Rgba], Rgba]) -> str:
 def _convert(colour: Rgba, turn: Callable[[float], float], flips: bool, change: _Change) -> Rgba:
     hue, light, saturation = colorsys.rgb_to_hls(*(channel / 255 for channel in colour[:3]))
     if flips:
-        # Not quite to black: paper becomes a dark room, not a hole.
+        # Not quite black: a white background becomes dark grey.
         light = 0.08 + (1 - light) * 0.9
     saturation, light = change(saturation, light)
     red, green, blue = colorsys.hls_to_rgb(turn(hue), light, saturation)
@@ -188,7 +188,7 @@ def _convert(colour: Rgba, turn: Callable[[float], float], flips: bool, change: 
 
 
 def _leading_hue(plain: Mapping[str, Any]) -> float:
-    """The hue that covers most, weighted by area and strength."""
+    """Return the dominant hue, weighted by area and opacity."""
     width, height = plain.get("width", 1), plain.get("height", 1)
     weights: dict[float, float] = defaultdict(float)
     painted = [(plain.get("background", "#ffffff"), float(width * height))]

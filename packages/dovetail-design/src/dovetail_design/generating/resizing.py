@@ -1,9 +1,9 @@
-"""A design on a canvas of other proportions.
+"""Adapts a design to a canvas of other proportions.
 
-Letters and boxes are scaled by one factor, so nothing is squeezed; the room that is left over goes
-into the gaps. Along each axis the content forms bands (stretches without a gap); bands keep their
-inner order and the gaps between them, and the margins, take what there is to take. What reaches
-from edge to edge still does, and what leans on an edge stays there.
+Text and boxes are scaled by one factor, so nothing is distorted; the remaining space goes into
+the gaps. Along each axis the content forms bands (ranges without a gap); bands keep their order,
+and the gaps and margins share the remaining space. Elements that span the canvas still do, and
+elements at an edge stay there.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ __all__ = ["resize"]
 
 _CONTENT = frozenset({"text", "qr", "barcode", "table"})
 _PICTURES = frozenset({"svg", "image"})
-# What covers this share of an axis reaches from edge to edge; frames leave a margin, and a text
-# that is nearly as wide as the canvas belongs to the others beside it.
+# Elements that cover this share of an axis span the canvas; frames leave a margin, and a text
+# that is nearly as wide as the canvas belongs to the other content.
 _FULL, _FULL_CONTENT = 0.84, 0.97
 _NEAR_EDGE = 2.0
 _Plain = Mapping[str, Any]
 
 
 def resize(design: Design, width: int, height: int) -> Design:
-    """The design laid out anew for another size."""
+    """Return the design with a layout for another size."""
     plain = to_plain(design)
     elements: list[dict[str, Any]] = [dict(element) for element in plain.get("elements", ())]
     old, new = (design.width, design.height), (width, height)
@@ -47,7 +47,7 @@ def resize(design: Design, width: int, height: int) -> Design:
 
 @dataclass(frozen=True)
 class _Axis:
-    """How places along one axis move: start of each band before and after."""
+    """How positions along one axis move: the start of each band before and after."""
 
     old: float
     new: float
@@ -82,13 +82,13 @@ class _Axis:
             placed.append((start, end, at))
             at += (end - start) * factor
         if not sum(gaps) and placed:
-            # No gap at all: everything moves to the middle.
+            # No gap at all: everything moves to the centre.
             shift = (new - at) / 2
             placed = [(start, end, begin + shift) for start, end, begin in placed]
         return cls(old, new, factor, tuple(placed))
 
     def move(self, start: float, end: float) -> float:
-        """Where something from `start` to `end` begins afterwards."""
+        """Return the new start of something from `start` to `end`."""
         for begin, finish, place in self.bands:
             if begin - 0.5 <= start and end <= finish + 0.5:
                 return place + (start - begin) * self.factor
@@ -109,12 +109,12 @@ def _covers(start: float, end: float, whole: float, kind: str = "") -> bool:
 
 
 def _leans(start: float, end: float, whole: float) -> bool:
-    """Whether decoration touches an edge; it then goes where the edge goes."""
+    """Return whether decoration touches an edge; it then moves with the edge."""
     return start <= _NEAR_EDGE or end >= whole - _NEAR_EDGE
 
 
 def _holders(elements: Sequence[_Plain], canvas: tuple[float, float]) -> set[int]:
-    """Panels: boxes that hold content, so that both have to move together."""
+    """Return the panels: boxes that contain content and move together with it."""
     content = [element for element in elements if element["type"] in _CONTENT]
     found = set()
     for number, element in enumerate(elements):
@@ -134,7 +134,7 @@ def _holders(elements: Sequence[_Plain], canvas: tuple[float, float]) -> set[int
 def _parents(
     elements: Sequence[_Plain], holders: set[int], canvas: tuple[float, float]
 ) -> dict[int, int]:
-    """Decoration that lies on a panel without content goes where the panel goes."""
+    """Return the panel of decoration that lies on one; it moves with the panel."""
     panels = [
         number
         for number, element in enumerate(elements)
@@ -163,7 +163,7 @@ def _lies_in(element: _Plain, panel: _Plain) -> bool:
 def _follow(
     element: _Plain, panel: _Plain, placed: Mapping[str, Any], factor: float
 ) -> dict[str, Any]:
-    """Keeps its distance to the nearer edge of the panel on each axis."""
+    """Keep the distance to the nearer edge of the panel on each axis."""
     scaled = scale_element(element, factor, 0, 0)
     for axis, (start_name, size_name) in enumerate((("x", "width"), ("y", "height"))):
         start, end = _span(element, axis)
@@ -189,7 +189,7 @@ def _join(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _gaps(bands: Sequence[tuple[float, float]], whole: float) -> list[float]:
-    """Before each band, and after the last."""
+    """Return the gaps before each band and after the last."""
     edges = [0.0, *(edge for band in bands for edge in band), float(whole)]
     return [max(edges[at + 1] - edges[at], 0.0) for at in range(0, len(edges), 2)]
 
@@ -215,11 +215,11 @@ def _place(
 
 
 def _stretch(element: _Plain, start: float, end: float, axis: _Axis) -> tuple[float, float]:
-    """From edge to edge: the distances to both edges are kept."""
+    """Stretch from edge to edge, keeping the distances to both edges."""
     before, after = start * axis.factor, (axis.old - end) * axis.factor
     size = axis.new - before - after
     if element["type"] in ("qr", "barcode", "circle", "star", "polygon"):
-        # These keep their proportions.
+        # These types keep their proportions.
         fixed = (end - start) * axis.factor
         return before + (size - fixed) / 2, fixed
     return before, size
@@ -236,7 +236,7 @@ def _stick(start: float, end: float, axis: _Axis, factor: float) -> float:
 def _place_picture(
     element: _Plain, scaled: dict[str, Any], axes: tuple[_Axis, ...]
 ) -> dict[str, Any]:
-    """Pictures keep their proportions: the largest factor that an edge-to-edge side asks for."""
+    """Scale a picture in proportion, so that it still spans the sides that it spanned."""
     factor = axes[0].factor
     for axis, (start_name, size_name) in zip(axes, (("x", "width"), ("y", "height")), strict=True):
         start, end = element[start_name], element[start_name] + element[size_name]

@@ -1,17 +1,19 @@
-"""What goes into the slots of a template: what the prompt says, else words that invite to be
-replaced. Sample values are never used as if they were true."""
+"""Values for the slots of a template: from the prompt, else placeholder text.
+
+Sample values are never used, because they would look like real content.
+"""
 
 from __future__ import annotations
 
 import re
 
-from dovetail_design.generating.wishes import Wish
+from dovetail_design.generating.prompt_parser import ParsedPrompt
 from dovetail_design.library.templates import Template
 
 __all__ = ["fill_slots"]
 
-# Slot -> slots of the wish that may stand in, best first.
-_STAND_INS: dict[str, tuple[str, ...]] = {
+# Slot -> other values of the prompt that can be used instead, best first.
+_ALTERNATIVES: dict[str, tuple[str, ...]] = {
     "quote": ("title", "body"),
     "title": ("quote", "event", "company", "name"),
     "event": ("title",),
@@ -31,8 +33,8 @@ _STAND_INS: dict[str, tuple[str, ...]] = {
     "cta": (),
 }
 
-# Slot -> what invites to be replaced.
-_INVITATIONS: dict[str, str] = {
+# Slot -> placeholder text.
+_PLACEHOLDERS: dict[str, str] = {
     "title": "Your title",
     "subtitle": "A line that says more",
     "tagline": "Introducing",
@@ -89,10 +91,10 @@ _INVITATIONS: dict[str, str] = {
     "section": "Section",
 }
 
-# Numbered slots that look better with their number.
+# Slots whose placeholder includes their number.
 _COUNTED = frozenset({"point", "item", "dish", "section"})
 
-# First fitting word of the prompt -> the line above the title.
+# First matching word of the prompt -> the line above the title.
 _TAGLINES: dict[str, str] = {
     "sale": "Special offer",
     "discount": "Special offer",
@@ -116,50 +118,54 @@ _TAGLINES: dict[str, str] = {
 }
 
 
-def fill_slots(template: Template, wish: Wish) -> tuple[dict[str, str], list[str]]:
-    """A value for every slot, and the names of those that only hold an invitation."""
+def fill_slots(template: Template, parsed: ParsedPrompt) -> tuple[dict[str, str], list[str]]:
+    """Return a value for every slot, and the names of slots with placeholder text."""
     values: dict[str, str] = {}
     open_slots: list[str] = []
     used: set[str] = set()
     for slot in template.slots:
-        if slot in wish.said:
-            values[slot] = wish.said[slot]
+        if slot in parsed.values:
+            values[slot] = parsed.values[slot]
             used.add(slot)
     for slot, sample in template.slots.items():
         if slot in values:
             continue
         source = next(
-            (name for name in _STAND_INS.get(slot, ()) if name in wish.said and name not in used),
+            (
+                name
+                for name in _ALTERNATIVES.get(slot, ())
+                if name in parsed.values and name not in used
+            ),
             None,
         )
         if source is not None:
-            values[slot] = wish.said[source]
+            values[slot] = parsed.values[source]
             used.add(source)
             continue
-        values[slot] = _invitation(slot, sample, wish.prompt, template)
+        values[slot] = _placeholder(slot, sample, parsed.prompt, template)
         open_slots.append(slot)
     return values, open_slots
 
 
-def _invitation(slot: str, sample: str, prompt: str, template: Template) -> str:
+def _placeholder(slot: str, sample: str, prompt: str, template: Template) -> str:
     if slot == "tagline":
-        # The prompt knows better than the template what this is.
+        # The prompt describes the design better than the template.
         for text in (prompt.lower(), " ".join(template.tags)):
             for word, line in _TAGLINES.items():
                 if re.search(rf"\b{word}", text):
                     return line
-        return _INVITATIONS["tagline"]
+        return _PLACEHOLDERS["tagline"]
     if slot in ("number", "code"):
         # The same form, so that a barcode can still be drawn.
         return re.sub(r"\d", "0", sample)
     base, _, number = slot.rpartition("_")
     if base and number.isdigit():
         return _numbered(base, number)
-    return _INVITATIONS.get(slot, slot.replace("_", " ").capitalize())
+    return _PLACEHOLDERS.get(slot, slot.replace("_", " ").capitalize())
 
 
 def _numbered(base: str, number: str) -> str:
     if base == "price":
         return "0"
-    words = _INVITATIONS.get(base, base.capitalize())
+    words = _PLACEHOLDERS.get(base, base.capitalize())
     return f"{words} {number}" if base in _COUNTED else words

@@ -1,4 +1,4 @@
-"""Which elements a message means: "the title", "all text", "the circle", "the logo"."""
+"""Resolves which elements a message means: "the title", "all text", "the circle", "the logo"."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 @dataclass(frozen=True)
 class Target:
-    """Some elements and the words for them."""
+    """Elements and how a reply refers to them."""
 
     elements: tuple[AnyElement, ...]
     words: str
@@ -48,7 +48,7 @@ class Target:
 
 
 def name_of(element: AnyElement) -> str:
-    """How a reply calls an element."""
+    """Return how a reply refers to an element."""
     if element.name:
         return element.name
     if isinstance(element, Text):
@@ -57,7 +57,7 @@ def name_of(element: AnyElement) -> str:
 
 
 def find_target(words: str, design: Design) -> Target | None:
-    """The elements that the words name; None where they name none."""
+    """Return the elements that the text names, or None."""
     phrase = words.lower().strip()
     shown = [element for element in design.elements if element.visible]
     texts = [element for element in shown if isinstance(element, Text)]
@@ -79,7 +79,7 @@ def find_target(words: str, design: Design) -> Target | None:
         return None
     if _is_plural(phrase):
         return Target(tuple(found), f"{len(found)} elements")
-    # The largest one is what somebody sees first.
+    # The largest one is the most prominent.
     best = max(found, key=lambda element: element.width * element.height)
     return Target((best,), name_of(best))
 

@@ -1,6 +1,6 @@
-"""What the studio ships with: shapes, icons, pictures, templates, presets and advice on fonts.
+"""Embedded content: shapes, icons, pictures, templates, presets and advice on fonts.
 
-Everything is found by words and comes back as plain values for add_element. Nothing here draws,
-and nothing here imports a graphics library. Import the module that you need: `shapes`, `icons`,
-`pictures`, `presets`, `font_catalogue`, `templates`.
+Searches return plain values for add_element. Nothing here draws or imports a graphics library.
+Import the module that you need: `shapes`, `icons`, `pictures`, `presets`, `font_catalogue`,
+`templates`. The content itself is in `data` (JSON and SVG files).
 """

@@ -1,7 +1,7 @@
-"""What list_fonts says: the families that are there, what each is good for, and which go together.
+"""The content of list_fonts: available families, what they suit, and which go together.
 
-The families come from the font book, so an operator's own are listed as well; the advice is ours
-and names bundled families only.
+The families come from the font book, which includes the operator's fonts; the advice names only
+bundled families.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["FONT_CATEGORIES", "PAIRINGS", "RECOMMENDATIONS", "font_advice", "lis
 
 FONT_CATEGORIES = ("sans-serif", "serif", "display", "script", "monospace", "other")
 
-# Family -> how it looks, what it is good for.
+# Family -> appearance, and what it suits.
 _NOTES: dict[str, tuple[str, tuple[str, ...]]] = {
     "Inter": ("Clear and neutral, many weights", ("headlines", "body", "interface", "slides")),
     "Roboto": ("Even and friendly", ("body", "interface", "forms")),
@@ -40,7 +40,7 @@ RECOMMENDATIONS: dict[str, tuple[str, ...]] = {
     "posters": ("Bebas Neue", "Inter"),
 }
 
-# Headline, body, and when.
+# Headline, body, and purpose.
 PAIRINGS: tuple[tuple[str, str, str], ...] = (
     ("Inter", "Inter", "interfaces and slides: one family, two weights"),
     ("Noto Serif", "Open Sans", "reports, menus, anything to be read at length"),
@@ -54,16 +54,16 @@ PAIRINGS: tuple[tuple[str, str, str], ...] = (
 
 
 def list_fonts(category: str | None = None, book: FontBook | None = None) -> list[dict[str, Any]]:
-    """The families of a category, or all, as an answer shows them."""
+    """Return the families of a category, or all; raises ValueError."""
     if category is not None and category not in FONT_CATEGORIES:
         allowed = ", ".join(FONT_CATEGORIES)
-        raise ValueError(f"no font category {category!r}; there are {allowed}")
+        raise ValueError(f"no font category {category!r}; the categories are {allowed}")
     families = (book or bundled_book()).families()
     return [_show(family) for family in families if category in (None, family.category)]
 
 
 def font_advice() -> dict[str, Any]:
-    """Recommendations by purpose, and pairs of headline and body."""
+    """Return recommendations by purpose, and pairs of headline and body."""
     return {
         "recommendations": {purpose: list(names) for purpose, names in RECOMMENDATIONS.items()},
         "pairings": [

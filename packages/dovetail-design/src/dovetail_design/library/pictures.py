@@ -1,66 +1,97 @@
-"""Everything embedded that can be put on a canvas as a picture, and how it is found.
+"""The embedded pictures: clipart, illustrations, patterns and backgrounds.
 
-Clipart, illustrations, patterns and backgrounds are the same kind of thing: layers of paint and
-path in a box. A picture becomes a group of elements (which can be edited and recoloured), or an
-SVG text (which an image or svg element takes as its source).
+All are layers of paint and path in a box. `data/<folder>/index.json` lists the pictures of a kind;
+the layers are in an SVG file of the same name, or in the index if they are one or more paints
+over the whole box. A picture becomes a group of elements (which can be edited and recoloured), or
+an SVG text (which an image or svg element can use as its source).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from typing import Any, Literal
 
-from dovetail_design.library.backgrounds import (
-    BACKGROUND_SIZE,
-    BACKGROUNDS,
-    build_background,
-)
-from dovetail_design.library.clipart import CLIPART
-from dovetail_design.library.clipping import clip_path
-from dovetail_design.library.patterns import PATTERN_SIZE, PATTERNS, build_pattern
+import msgspec
+
+from dovetail_design.library.data_files import Layer, read_json, read_svg
 from dovetail_design.library.ranking import rank
-from dovetail_design.library.scenes import SCENE_SIZE, SCENES, build_scene
-from dovetail_design.library.svg_text import write_svg
+from dovetail_design.library.svg_text import rectangle, write_svg
+from dovetail_design.library.textures import Texture, build_texture
 
 __all__ = ["KINDS", "Picture", "PictureKind", "find_picture", "list_pictures", "search_pictures"]
 
 PictureKind = Literal["clipart", "illustration", "pattern", "background"]
-Layer = tuple[str, str]
 Box = tuple[float, float, float, float]
 
-KINDS: tuple[PictureKind, ...] = ("clipart", "illustration", "pattern", "background")
-_CLIPART_SIZE = (100, 100)
+# Kind -> its folder in library/data.
+_FOLDERS: dict[PictureKind, str] = {
+    "clipart": "clipart",
+    "illustration": "illustrations",
+    "pattern": "patterns",
+    "background": "backgrounds",
+}
+KINDS: tuple[PictureKind, ...] = tuple(_FOLDERS)
+
+
+class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    category: str
+    tags: tuple[str, ...]
+    # Without paints and texture the layers are in the SVG file of this name.
+    paints: tuple[str, ...] = ()
+    texture: Texture | None = None
+
+
+class _Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    width: int
+    height: int
+    pictures: tuple[_Entry, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
     """One embedded picture."""
 
-    name: str
     kind: PictureKind
-    tags: tuple[str, ...]
     width: int
     height: int
-    category: str
-    build: Callable[[], list[Layer]]
+    entry: _Entry
+
+    @property
+    def name(self) -> str:
+        """The name, unique within the kind."""
+        return self.entry.name
+
+    @property
+    def category(self) -> str:
+        """What it shows, such as landscape or city."""
+        return self.entry.category
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """More words that find it."""
+        return self.entry.tags
 
     @property
     def uri(self) -> str:
-        """What an image or svg element names as its source."""
+        """The source that an image or svg element gives to show it."""
         return f"embedded:{self.kind}/{self.name}"
 
     @property
     def words(self) -> list[str]:
-        """What a query is compared with, the most telling first."""
+        """The words that a query is compared with, most important first."""
         return [*self.name.split("-"), *self.tags, self.category, self.kind]
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
-        """Paint and path, bottom first, in a box of width by height and cut at its edges."""
-        cut = ((paint, clip_path(path, self.width, self.height)) for paint, path in self.build())
-        return tuple((paint, path) for paint, path in cut if path)
+        """Paint and path, bottom first, in a box of width by height."""
+        if self.entry.texture is not None:
+            return build_texture(self.entry.texture, self.name, self.width, self.height)
+        if self.entry.paints:
+            path = rectangle(self.width, self.height)
+            return tuple((paint, path) for paint in self.entry.paints)
+        return read_svg(f"{_FOLDERS[self.kind]}/{self.name}.svg", self.width, self.height)
 
     def as_svg(self) -> str:
         """The picture as an SVG text."""
@@ -88,60 +119,29 @@ class Picture:
 
 @cache
 def _pictures() -> dict[str, Picture]:
-    found = [
-        Picture(name, "clipart", tuple(tags.split()), *_CLIPART_SIZE, "object", partial(list, rows))
-        for name, (tags, rows) in CLIPART.items()
-    ]
-    found += [
-        Picture(
-            name,
-            "illustration",
-            tuple(row[0].split()),
-            *SCENE_SIZE,
-            row[1],
-            partial(build_scene, name),
-        )
-        for name, row in SCENES.items()
-    ]
-    found += [
-        Picture(
-            name,
-            "pattern",
-            tuple(row[0].split()),
-            *PATTERN_SIZE,
-            "pattern",
-            partial(build_pattern, name),
-        )
-        for name, row in PATTERNS.items()
-    ]
-    found += [
-        Picture(
-            name,
-            "background",
-            tuple(tags.split()),
-            *BACKGROUND_SIZE,
-            "background",
-            partial(build_background, name),
-        )
-        for name, tags in BACKGROUNDS.items()
-    ]
-    return {picture.uri: picture for picture in found}
+    found = {}
+    for kind, folder in _FOLDERS.items():
+        index = read_json(f"{folder}/index.json", _Index)
+        for entry in index.pictures:
+            picture = Picture(kind, index.width, index.height, entry)
+            found[picture.uri] = picture
+    return found
 
 
 def list_pictures(*kinds: PictureKind) -> list[Picture]:
-    """The pictures of some kinds, or all."""
+    """Return the pictures of these kinds, or all."""
     return [picture for picture in _pictures().values() if not kinds or picture.kind in kinds]
 
 
 def find_picture(uri: str) -> Picture | None:
-    """The picture that a URI names (`embedded:pattern/waves`), or None."""
+    """Return the picture of a URI such as `embedded:pattern/waves`, or None."""
     return _pictures().get(uri)
 
 
 def search_pictures(
     query: str, kinds: tuple[PictureKind, ...] = KINDS, category: str | None = None
 ) -> list[Picture]:
-    """Pictures of these kinds that fit the words, best first; all for an empty query."""
+    """Return the pictures that match the query, best first; all for an empty query."""
     wanted = None if category is None else category.strip().lower()
     entries = {
         picture: picture.words

@@ -1,4 +1,4 @@
-"""Canvas sizes with a name: what create_design takes as `preset`."""
+"""Named canvas sizes, for the `preset` of create_design."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Preset:
     category: str
 
 
-# Screens in their own pixels, paper at 96 pixels per inch (the inch of CSS and of our PDF), cards
-# and badges at 300, where print shops want them.
+# Screens in pixels, paper at 96 pixels per inch (as in CSS and in our PDF), cards and badges at
+# 300, as print shops require.
 PRESETS: dict[str, Preset] = {
     preset.id: preset
     for preset in (
@@ -43,12 +43,12 @@ PRESETS: dict[str, Preset] = {
 
 
 def find_preset(name: str) -> Preset | None:
-    """The preset of this id, also written with blanks, capitals or underscores."""
+    """Return a preset by its id; blanks, capitals and underscores are accepted."""
     return PRESETS.get(name.strip().lower().replace(" ", "-").replace("_", "-"))
 
 
 def nearest_preset(width: float, height: float) -> Preset:
-    """The preset whose proportions come nearest, and among those the nearest in area."""
+    """Return the preset with the nearest proportions, and among those the nearest area."""
 
     def distance(preset: Preset) -> tuple[float, float]:
         shape = (preset.width / preset.height) / (width / height)

@@ -1,8 +1,8 @@
-"""How the library finds things: words of the query against words of the entry.
+"""Search in the library: compares the words of a query with the words of entries.
 
-A word fits exactly, by its beginning, or through a synonym, in this order of worth. Every word
-of the query has to fit somewhere; where nothing fits all, entries that fit most words follow, so
-that a long wish still finds something.
+A word matches exactly, as a prefix, or through a synonym, in this order of score. Entries that
+match every word come first; if there are none, entries that match most words are returned, so
+that a long query still finds something.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ Entry = TypeVar("Entry")
 
 _WORD = re.compile(r"[a-z0-9]+")
 _EXACT, _FIRST, _BEGINS, _SYNONYM, _INSIDE = 8.0, 4.0, 3.0, 2.0, 1.0
-# Words that say nothing about what is wanted.
+# Stop words.
 _FILLERS = frozenset(
     {"a", "an", "and", "any", "background", "backgrounds", "clipart", "for", "from", "icon"}
     | {"icons", "illustration", "illustrations", "image", "images", "in", "me", "my", "of", "on"}
     | {"or", "picture", "shape", "shapes", "some", "the", "to", "with"}
 )
 
-# Each line is one idea; any of its words finds the others.
+# Each line is a set of synonyms.
 _SYNONYMS = """
 home house building residence
 mail email envelope letter message
@@ -113,7 +113,7 @@ wave curve flow
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a query, folded; those that say nothing are left out unless all do."""
+    """Return the normalised words of a query, without stop words unless all are."""
     words = _WORD.findall(text.lower())
     return [word for word in words if word not in _FILLERS] or words
 
@@ -129,15 +129,15 @@ def _synonym_table() -> dict[str, frozenset[str]]:
 
 
 def synonyms_of(word: str) -> frozenset[str]:
-    """Words that mean the same to somebody who searches; also of the singular."""
+    """Return the synonyms of a word or its singular."""
     table = _synonym_table()
     return table.get(word) or table.get(word.removesuffix("s"), frozenset())
 
 
 def rank(query: str, entries: Mapping[Entry, Sequence[str]]) -> list[Entry]:
-    """The entries that fit, best first, equals in their given order; all for an empty query.
+    """Return the matching entries, best first, ties in the given order; all for an empty query.
 
-    The words of an entry are expected most telling first: what is at the front counts more.
+    The words of an entry must be ordered by importance: earlier words count more.
     """
     wanted = split_words(query)
     if not wanted:
@@ -151,7 +151,7 @@ def rank(query: str, entries: Mapping[Entry, Sequence[str]]) -> list[Entry]:
             found.append((-hits, -sum(fits), place, entry))
     found.sort(key=lambda row: row[:3])
     best = found[0][0] if found else 0
-    # What fits one word of three is noise beside what fits all of them.
+    # Entries that match one word of three are noise beside those that match all.
     enough = best if -best == len(wanted) else min(-1, best + 1)
     return [entry for hits, _, _, entry in found if hits <= enough]
 
@@ -173,5 +173,5 @@ def _worth(word: str, alike: Iterable[str], words: Sequence[str]) -> float:
         worth += 1 / (place + 1)
         best = max(best, worth)
         total += worth
-    # An entry that fits in several ways is more about the word than one that mentions it once.
+    # An entry that matches in several ways is more relevant than one that mentions the word once.
     return best + min(total - best, _EXACT) / 3

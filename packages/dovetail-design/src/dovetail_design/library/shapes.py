@@ -1,4 +1,8 @@
-"""The shape library: what list_shapes shows, by category, each a path in a 100 by 100 box."""
+"""The shape library behind list_shapes: outlines by category.
+
+`data/shapes/index.json` lists the names by category; the outline of each is the one path of an SVG
+file with a 100 by 100 view box.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from dovetail_design.library.data_files import read_json, read_svg
 from dovetail_design.library.ranking import rank
-from dovetail_design.library.shape_outlines import OUTLINES
 
 __all__ = ["CATEGORIES", "VIEW_BOX", "Shape", "find_shape", "list_shapes", "search_shapes"]
 
@@ -28,7 +32,7 @@ CATEGORIES = {
 
 @dataclass(frozen=True)
 class Shape:
-    """One shape: its path fills a box of 100 by 100 and scales to any size."""
+    """A shape: a path in a box of 100 by 100 that scales to any size."""
 
     id: str
     name: str
@@ -36,7 +40,7 @@ class Shape:
     svg_path: str
 
     def as_element(self, x: float, y: float, width: float, height: float) -> dict[str, Any]:
-        """An svg element with this outline, ready for add_element."""
+        """Return an svg element with this outline, ready for add_element."""
         return {
             "type": "svg",
             "name": self.id,
@@ -52,26 +56,31 @@ class Shape:
 @cache
 def _shapes() -> dict[str, Shape]:
     return {
-        name: Shape(name, name.replace("-", " ").capitalize(), category, path)
-        for category, outlines in OUTLINES.items()
-        for name, path in outlines.items()
+        name: Shape(name, name.replace("-", " ").capitalize(), category, _read_path(name))
+        for category, names in read_json("shapes/index.json", dict[str, list[str]]).items()
+        for name in names
     }
 
 
+def _read_path(name: str) -> str:
+    ((_, path),) = read_svg(f"shapes/{name}.svg", 100, 100)
+    return path
+
+
 def list_shapes(category: str = "all") -> list[Shape]:
-    """The shapes of a category, in the order of the table."""
+    """Return the shapes of a category, in the order of the index; raises ValueError."""
     if category != "all" and category not in CATEGORIES:
         allowed = ", ".join(["all", *CATEGORIES])
-        raise ValueError(f"no shape category {category!r}; there are {allowed}")
+        raise ValueError(f"no shape category {category!r}; the categories are {allowed}")
     return [shape for shape in _shapes().values() if category in ("all", shape.category)]
 
 
 def find_shape(name: str) -> Shape | None:
-    """The shape of this id, or None."""
+    """Return the shape with this id, or None."""
     return _shapes().get(name)
 
 
 def search_shapes(query: str) -> list[Shape]:
-    """Shapes whose name or category fits the words, best first."""
+    """Return the shapes whose name or category matches the query, best first."""
     words = {shape: [*shape.id.split("-"), shape.category] for shape in _shapes().values()}
     return rank(query, words)

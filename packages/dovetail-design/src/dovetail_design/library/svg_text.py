@@ -1,4 +1,4 @@
-"""Layers of paint and path as an SVG text, with the CSS gradients that the library uses."""
+"""Writes layers of paint and path as SVG text, including the CSS gradients of the library."""
 
 from __future__ import annotations
 
@@ -6,14 +6,24 @@ from collections.abc import Sequence
 from math import cos, hypot, radians, sin
 from xml.sax.saxutils import quoteattr
 
-from dovetail_design.library.outlines import format_number as number
 from dovetail_design.model import Gradient, Rgba, parse_paint
 
-__all__ = ["write_svg"]
+__all__ = ["format_number", "rectangle", "write_svg"]
+
+
+def format_number(value: float) -> str:
+    """Format a coordinate with at most two decimals."""
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
+
+
+def rectangle(width: int, height: int) -> str:
+    """The path of a rectangle with its top left corner at 0, 0."""
+    return f"M0 0 L{width} 0 L{width} {height} L0 {height} Z"
 
 
 def write_svg(layers: Sequence[tuple[str, str]], width: float, height: float) -> str:
-    """An SVG text of this size, painted bottom first."""
+    """Write an SVG text of this size; the first layer is at the bottom."""
     gradients: list[str] = []
     paths = []
     for paint, path in layers:
@@ -25,8 +35,8 @@ def write_svg(layers: Sequence[tuple[str, str]], width: float, height: float) ->
             fill = f'fill="url(#g{len(gradients) - 1})"'
         paths.append(f"<path d={quoteattr(path)} {fill}/>")
     defs = f"<defs>{''.join(gradients)}</defs>" if gradients else ""
-    size = f'width="{number(width)}" height="{number(height)}"'
-    box = f'viewBox="0 0 {number(width)} {number(height)}"'
+    size = f'width="{format_number(width)}" height="{format_number(height)}"'
+    box = f'viewBox="0 0 {format_number(width)} {format_number(height)}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box}>{defs}{"".join(paths)}</svg>'
 
 
@@ -46,7 +56,7 @@ def _gradient(gradient: Gradient, id: str, width: float, height: float) -> str:
         x, y = _centre(gradient, width, height)
         # CSS: a circle reaches its farthest corner.
         reach = max(hypot(x - a, y - b) for a in (0, width) for b in (0, height))
-        where = f'cx="{number(x)}" cy="{number(y)}" r="{number(reach)}"'
+        where = f'cx="{format_number(x)}" cy="{format_number(y)}" r="{format_number(reach)}"'
         return (
             f'<radialGradient id="{id}" gradientUnits="userSpaceOnUse" {where}>'
             f"{stops}</radialGradient>"
@@ -57,7 +67,8 @@ def _gradient(gradient: Gradient, id: str, width: float, height: float) -> str:
     half = (abs(width * across) + abs(height * down)) / 2
     x1, y1 = width / 2 - across * half, height / 2 - down * half
     x2, y2 = width / 2 + across * half, height / 2 + down * half
-    where = f'x1="{number(x1)}" y1="{number(y1)}" x2="{number(x2)}" y2="{number(y2)}"'
+    ends = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
+    where = " ".join(f'{name}="{format_number(value)}"' for name, value in ends.items())
     return (
         f'<linearGradient id="{id}" gradientUnits="userSpaceOnUse" {where}>{stops}</linearGradient>'
     )

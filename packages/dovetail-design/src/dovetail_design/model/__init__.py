@@ -1,6 +1,6 @@
-"""Designs and their elements as typed values: what may be said, and what it means.
+"""Designs and elements as typed, validated values.
 
-Nothing here draws, and nothing here imports a graphics library.
+Nothing here draws or imports a graphics library.
 """
 
 from dovetail_design.model.colours import Rgba, parse_colour

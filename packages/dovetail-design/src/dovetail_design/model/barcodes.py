@@ -1,7 +1,7 @@
-"""The ten linear symbologies: from a value to dark and light modules, with their check digits.
+"""Encoders of the ten linear barcode formats, with check digits.
 
 Each encoder takes the value as given and returns the modules (`1` is a bar) and the text to print
-below, check digits included. A value that cannot be encoded raises ValueError with what can.
+below, including check digits. Invalid values raise ValueError with what is allowed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dovetail_design.model import barcode_tables as tables
 
 __all__ = ["Symbol", "encode_barcode"]
 
-# Two and a half narrow modules are within every standard; three print more safely.
+# Every standard allows two and a half narrow modules; three are more reliable in print.
 _WIDE = 3
 
 
@@ -24,24 +24,24 @@ class Symbol(NamedTuple):
 
     modules: str
     text: str
-    # Light modules that must stay free on each side.
+    # Light modules that must stay free on each side (quiet zone).
     quiet: int
 
 
 @functools.lru_cache(maxsize=512)
 def encode_barcode(kind: str, value: str) -> Symbol:
-    """The symbol of a value; raises ValueError."""
+    """Encode a value; raises ValueError."""
     return _ENCODERS[kind](value)
 
 
 def _check_mod10(digits: str) -> str:
-    """The check digit of GS1: weights 3 and 1 from the right."""
+    """Return the GS1 check digit: weights 3 and 1 from the right."""
     total = sum(int(digit) * (3 if at % 2 == 0 else 1) for at, digit in enumerate(digits[::-1]))
     return str(-total % 10)
 
 
 def _with_check(kind: str, value: str, length: int) -> str:
-    """`length` digits with the check digit, which may be left out."""
+    """Return `length` digits including the check digit, which may be omitted in the value."""
     if not re.fullmatch(rf"\d{{{length - 1},{length}}}", value):
         raise ValueError(
             f"{kind} takes {length - 1} digits, or {length} with the check digit, "
@@ -50,8 +50,8 @@ def _with_check(kind: str, value: str, length: int) -> str:
     whole = value[: length - 1] + _check_mod10(value[: length - 1])
     if len(value) == length and value != whole:
         raise ValueError(
-            f"the check digit of {kind} {value!r} is wrong: it should be {whole[-1]}; leave it out "
-            "and it is added"
+            f"the check digit of {kind} {value!r} is wrong: it should be {whole[-1]}; omit it "
+            "to have it added"
         )
     return whole
 
@@ -98,7 +98,7 @@ def _encode_upce(value: str) -> Symbol:
 
 
 def _expand_upce(system: str, body: str) -> str:
-    """The eleven digits of UPC-A that the six stand for."""
+    """Return the eleven digits of UPC-A that the six stand for."""
     last = body[5]
     if last in "012":
         return f"{system}{body[:2]}{last}0000{body[2:5]}"
@@ -119,7 +119,7 @@ def _encode_itf14(value: str) -> Symbol:
 
 
 def _modules(widths: str) -> str:
-    """Narrow and wide, a bar first, as modules."""
+    """Return narrow and wide elements, a bar first, as modules."""
     return "".join(
         ("1" if at % 2 == 0 else "0") * (_WIDE if width == "w" else 1)
         for at, width in enumerate(widths)
@@ -180,7 +180,7 @@ def _encode_pharmacode(value: str) -> Symbol:
 
 def _encode_code128(value: str) -> Symbol:
     if not value or any(ord(letter) > 126 for letter in value):
-        raise ValueError(f"CODE128 takes characters of ASCII, at least one, not {value[:40]!r}")
+        raise ValueError(f"CODE128 takes ASCII characters, at least one, not {value[:40]!r}")
     codes = _code128_values(value)
     check = (codes[0] + sum(at * code for at, code in enumerate(codes))) % 103
     modules = "".join(
@@ -192,7 +192,7 @@ def _encode_code128(value: str) -> Symbol:
 
 
 def _code128_values(value: str) -> list[int]:
-    """Start, code set changes and characters; pairs of digits go by set C."""
+    """Return start, code set changes and characters; pairs of digits use set C."""
     codes: list[int] = []
     current, at = "", 0
     while at < len(value):
@@ -200,7 +200,7 @@ def _code128_values(value: str) -> list[int]:
         is_all = digits == len(value) and digits % 2 == 0
         if current != "C" and (digits >= 4 or (is_all and digits >= 2)):
             if digits % 2:
-                # The odd digit goes first, in the set we are in.
+                # An odd digit goes first, in the current set.
                 current = _switch(codes, current, "B" if current == "" else current)
                 codes.append(ord(value[at]) - 32)
                 at += 1

@@ -1,7 +1,7 @@
-"""Colours as people and CSS write them, read into red, green, blue and alpha.
+"""Parses CSS colours into red, green, blue and alpha.
 
-Read: `#rgb`, `#rgba`, `#rrggbb`, `#rrggbbaa`, `rgb()` and `rgba()` with numbers or per cents,
-`hsl()` and `hsla()`, both with commas or with spaces and a slash, the names of CSS,
+Accepted: `#rgb`, `#rgba`, `#rrggbb`, `#rrggbbaa`, `rgb()` and `rgba()` with numbers or per cent,
+`hsl()` and `hsla()`, both with commas or with spaces and a slash, CSS colour names,
 `transparent` and `none`.
 """
 
@@ -44,7 +44,7 @@ _ALLOWED = "#rgb, #rrggbb, #rrggbbaa, rgb(), rgba(), hsl(), hsla(), a CSS name, 
 
 @functools.lru_cache(maxsize=4096)
 def parse_colour(text: str) -> Rgba:
-    """The colour that a text names; raises ValueError with what is allowed."""
+    """Parse a colour; raises ValueError with what is allowed."""
     word = text.strip().lower()
     if word in _NOTHING:
         return NO_COLOUR
@@ -55,7 +55,7 @@ def parse_colour(text: str) -> Rgba:
     call = _CALL.match(word)
     found = _of_call(call[1], call[2]) if call else None
     if found is None:
-        raise ValueError(f"{text[:60]!r} is no colour{_near(word)}; allowed: {_ALLOWED}")
+        raise ValueError(f"{text[:60]!r} is not a colour{_near(word)}; allowed: {_ALLOWED}")
     return found
 
 
@@ -106,7 +106,7 @@ def _of_hsl(parts: list[str]) -> tuple[int, int, int] | None:
 
 
 def _scaled(text: str, whole: float) -> float | None:
-    """A number, or a per cent of `whole`."""
+    """Parse a number, or a percentage of `whole`."""
     is_share = text.endswith("%")
     digits = text.removesuffix("%")
     if not _NUMBER.match(digits):

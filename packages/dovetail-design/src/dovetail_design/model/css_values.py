@@ -1,4 +1,4 @@
-"""Which properties hold text of a language of their own, and who reads that language."""
+"""Maps properties with CSS values to their parsers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_DASHES = 32
 
 
 def parse_dashes(text: str) -> tuple[float, ...]:
-    """Lengths of dashes and gaps, an even number of them; empty for a solid line."""
+    """Parse lengths of dashes and gaps, an even number of them; empty for a solid line."""
     if text.strip().lower() in ("", "none", "solid"):
         return ()
     try:
@@ -28,7 +28,7 @@ def parse_dashes(text: str) -> tuple[float, ...]:
         lengths = []
     if not 1 <= len(lengths) <= MAX_DASHES or min(lengths) < 0 or not 1 <= sum(lengths) < 1e5:
         raise ValueError(
-            f"{text[:40]!r} is no dash pattern; allowed: lengths in pixels such as 5,5"
+            f"{text[:40]!r} is not a dash pattern; allowed: lengths in pixels such as 5,5"
         )
     return tuple(lengths if len(lengths) % 2 == 0 else lengths * 2)
 
@@ -59,7 +59,7 @@ _by_type: dict[type, tuple[tuple[str, Callable[[str], object]], ...]] = {}
 
 
 def check_css_values(element: Any) -> None:
-    """Read every such text of an element once; raises ValueError that names the property."""
+    """Validate all CSS values of an element; raises ValueError with the property."""
     kind = type(element)
     readers = _by_type.get(kind)
     if readers is None:

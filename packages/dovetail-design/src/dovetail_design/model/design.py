@@ -1,4 +1,4 @@
-"""A design as it is drawn: a canvas and its elements, bottom first."""
+"""A design: a canvas and its elements, bottom first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dovetail_design.model.values import Paint
 __all__ = ["MAX_ELEMENTS", "MAX_SIDE", "CanvasSide", "Design"]
 
 MAX_SIDE = 10_000
-# A poster with a thousand parts is large; ten times that is no design but data.
+# A poster with a thousand elements is large; this leaves plenty of room.
 MAX_ELEMENTS = 10_000
 
 CanvasSide = Annotated[int, Meta(ge=1, le=MAX_SIDE, description="Pixels, 1 to 10000")]
@@ -23,7 +23,7 @@ CanvasSide = Annotated[int, Meta(ge=1, le=MAX_SIDE, description="Pixels, 1 to 10
 class Design(
     msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """What there is to draw."""
+    """A design, ready to be rendered."""
 
     width: CanvasSide = 1920
     height: CanvasSide = 1080
@@ -31,7 +31,7 @@ class Design(
     elements: Annotated[tuple[AnyElement, ...], Meta(max_length=MAX_ELEMENTS)] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a background that is no colour and no gradient."""
+        """Reject a background that is neither a colour nor a gradient."""
         try:
             parse_paint(self.background)
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""What elements have in common: the base Structs that the thirteen types are built on.
+"""The base Structs of the thirteen element types.
 
     Element         identity, box, transform, filters, shadow     every type
     ├── Stroked     outline                                       line
@@ -6,8 +6,8 @@
     │       └── Cornered corners                                  rectangle image container
     └── Lettered    font                                          text table barcode
 
-Structs cannot have two bases with fields, so this is a tree: where a type needs a group of
-another branch it repeats the names, and the meaning of each stands in `values.py`.
+Structs cannot have two bases with fields, so this is a tree: a type that needs a group of another
+branch repeats the names. `values.py` defines the meaning of each.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from dovetail_design.model.values import (
 __all__ = ["Cornered", "Element", "Lettered", "Painted", "Stroked"]
 
 Identifier = Annotated[str, Meta(max_length=100)]
-Moment = Annotated[str, Meta(max_length=40, description="Set by the studio, ISO 8601")]
+Moment = Annotated[str, Meta(max_length=40, description="Set by the server, ISO 8601")]
 
 
 class Element(
@@ -50,26 +50,26 @@ class Element(
     forbid_unknown_fields=True,
     tag_field="type",
 ):
-    """What every element has, whatever its type."""
+    """Properties of every element."""
 
     x: Coordinate
     y: Coordinate
     width: Size
     height: Size
-    id: Annotated[Identifier, Meta(description="Given by the studio when left out")] = ""
+    id: Annotated[Identifier, Meta(description="Generated if omitted")] = ""
     name: Annotated[str, Meta(max_length=200, description="Shown in listings")] | None = None
     rotation: Degrees = 0.0
     opacity: Share = 1.0
     visible: bool = True
-    locked: Annotated[bool, Meta(description="Refuse changes until it is unlocked")] = False
+    locked: Annotated[bool, Meta(description="Reject changes until it is unlocked")] = False
     groupId: (
         Annotated[
             Identifier,
-            Meta(description="Its group. A container's id makes it a child of that container"),
+            Meta(description="Group id. The id of a container makes it a child of that container"),
         ]
         | None
     ) = None
-    isDynamic: Annotated[bool, Meta(description="It holds {{fields}} to be filled")] = False
+    isDynamic: Annotated[bool, Meta(description="It contains {{fields}} to be filled")] = False
     margin: Margin | None = None
     marginTop: Margin | None = None
     marginRight: Margin | None = None
@@ -85,12 +85,12 @@ class Element(
     updatedAt: Moment | None = None
 
     def __post_init__(self) -> None:
-        """Refuse texts that are no colour, gradient, shadow or path, wherever they come from."""
+        """Reject invalid colours, gradients, shadows and paths."""
         check_css_values(self)
 
     @property
     def type(self) -> str:
-        """The word that tells the types apart on the wire."""
+        """The value of `type` on the wire."""
         return str(self.__struct_config__.tag)
 
 
@@ -103,13 +103,13 @@ class Stroked(Element, kw_only=True, frozen=True):
 
 
 class Painted(Stroked, kw_only=True, frozen=True):
-    """An outline and an inside."""
+    """An outline and a fill."""
 
     fill: Paint | None = None
 
 
 class Cornered(Painted, kw_only=True, frozen=True):
-    """A box whose corners may be round."""
+    """A box with optional round corners."""
 
     borderRadius: Radius | None = None
     borderRadiusTopLeft: Radius | None = None
@@ -119,7 +119,7 @@ class Cornered(Painted, kw_only=True, frozen=True):
 
 
 class Lettered(Element, kw_only=True, frozen=True):
-    """Something that is written in a font."""
+    """Text in a font."""
 
     fontFamily: FontFamily = "Inter"
     fontSize: FontSize | None = None
@@ -128,6 +128,6 @@ class Lettered(Element, kw_only=True, frozen=True):
 
 
 def fields_of(element_type: type[Element]) -> tuple[str, ...]:
-    """The names of a type's properties on the wire, `type` among them."""
+    """Return the property names of a type on the wire, including `type`."""
     fields: tuple[Any, ...] = msgspec.structs.fields(element_type)
     return ("type", *(field.encode_name for field in fields))

@@ -1,4 +1,4 @@
-"""The thirteen types of elements, told apart by `type`."""
+"""The thirteen element types, distinguished by `type`."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ __all__ = [
 ]
 
 
-# Bytes that the largest code of a level holds (ISO/IEC 18004, version 40).
+# The capacity in bytes of the largest code of a level (ISO/IEC 18004, version 40).
 QR_CAPACITY = {"L": 2953, "M": 2331, "Q": 1663, "H": 1273}
 
 
 class Rectangle(Cornered, tag="rectangle", kw_only=True, frozen=True):
-    """A box, with corners as round as wanted."""
+    """A box, optionally with round corners."""
 
 
 class Circle(Painted, tag="circle", kw_only=True, frozen=True):
@@ -78,20 +78,20 @@ class Circle(Painted, tag="circle", kw_only=True, frozen=True):
 
 
 class Text(Lettered, tag="text", kw_only=True, frozen=True):
-    """Text that wraps at the width of its box; `\\n` begins a new line."""
+    """Text that wraps at the width of its box; `\\n` starts a new line."""
 
-    text: Annotated[str, Meta(max_length=20_000, description="May hold {{fields}}")]
+    text: Annotated[str, Meta(max_length=20_000, description="May contain {{fields}}")]
     fill: Paint | None = None
-    color: Annotated[Paint, Meta(description="The same as fill, which wins")] | None = None
+    color: Annotated[Paint, Meta(description="Alias of fill; fill takes precedence")] | None = None
     textAlign: Annotated[
-        TextAlign | None, Meta(description="Left, or right where the text runs right to left")
+        TextAlign | None, Meta(description="Default: left, or right for right-to-left text")
     ] = None
     verticalAlign: VerticalAlign = "top"
     textDecoration: TextDecoration = "none"
     textTransform: TextTransform = "none"
     letterSpacing: Annotated[float, Meta(ge=-200, le=1_000, description="Pixels")] = 0.0
-    lineHeight: Annotated[float, Meta(ge=0.5, le=3, description="Times the font size")] = 1.2
-    direction: Annotated[Direction, Meta(description="auto: as its first letters ask")] = "auto"
+    lineHeight: Annotated[float, Meta(ge=0.5, le=3, description="Multiple of the font size")] = 1.2
+    direction: Annotated[Direction, Meta(description="auto: by the first letters")] = "auto"
     textShadowX: Annotated[float, Meta(ge=-1_000, le=1_000)] = 0.0
     textShadowY: Annotated[float, Meta(ge=-1_000, le=1_000)] = 0.0
     textShadowBlur: Annotated[float, Meta(ge=0, le=500)] = 0.0
@@ -106,7 +106,7 @@ class Text(Lettered, tag="text", kw_only=True, frozen=True):
 
 
 class Image(Cornered, tag="image", kw_only=True, frozen=True):
-    """A picture; `fill` shows where it is transparent or does not reach."""
+    """A picture; `fill` shows through transparent and uncovered areas."""
 
     src: Source | None = None
     objectFit: ObjectFit = "cover"
@@ -135,11 +135,12 @@ class Polygon(Painted, tag="polygon", kw_only=True, frozen=True):
 
 
 class Star(Painted, tag="star", kw_only=True, frozen=True):
-    """A star that fills its box, its first point up."""
+    """A star that fills its box, with a point at the top."""
 
     starPoints: Annotated[int, Meta(ge=3, le=200)] = 5
     starInnerRadius: Annotated[
-        float, Meta(ge=0, le=1, description="Inner to outer radius; 0.4 is the classic star")
+        float,
+        Meta(ge=0, le=1, description="Ratio of inner to outer radius; 0.4 is the classic star"),
     ] = 0.4
 
 
@@ -154,7 +155,7 @@ class Svg(Painted, tag="svg", kw_only=True, frozen=True):
 
 
 class Bezier(Painted, tag="bezier", kw_only=True, frozen=True):
-    """A curve: 3 points are quadratic, 4, 7, 10... chained cubic, others a smooth way through."""
+    """A curve: 3 points are quadratic, 4, 7, 10... chained cubic, others a smooth curve."""
 
     bezierPoints: Points
     bezierClosed: bool = False
@@ -163,16 +164,18 @@ class Bezier(Painted, tag="bezier", kw_only=True, frozen=True):
 
 
 class Container(Cornered, tag="container", kw_only=True, frozen=True):
-    """A panel; elements whose groupId is its id are its children: they turn and fade with it."""
+    """A panel; elements whose groupId is its id are its children and rotate and fade with it."""
 
     padding: Spacing | None = None
     paddingTop: Spacing | None = None
     paddingRight: Spacing | None = None
     paddingBottom: Spacing | None = None
     paddingLeft: Spacing | None = None
-    backdropBlur: Annotated[float, Meta(ge=0, le=500, description="Blurs what lies behind")] = 0.0
+    backdropBlur: Annotated[
+        float, Meta(ge=0, le=500, description="Blurs the background behind it")
+    ] = 0.0
     overflow: Annotated[
-        Overflow, Meta(description="hidden cuts children off at the panel less its padding")
+        Overflow, Meta(description="hidden clips children to the panel minus its padding")
     ] = "visible"
 
 
@@ -216,10 +219,10 @@ class Table(Lettered, tag="table", kw_only=True, frozen=True):
     tableCellPadding: Annotated[float, Meta(ge=0, le=500)] = 8.0
     tableCellAlignment: HorizontalAlign = "left"
     tableHeaderAlignment: HorizontalAlign = "left"
-    tableIsDynamic: Annotated[bool, Meta(description="Its rows come with the data")] = False
+    tableIsDynamic: Annotated[bool, Meta(description="Its rows come from the data")] = False
     tableDataSource: Literal["csv", "json", "manual"] = "manual"
     tableCsvUrl: (
-        Annotated[str, Meta(max_length=2_000, description="A {{field}} that holds CSV")] | None
+        Annotated[str, Meta(max_length=2_000, description="A {{field}} with CSV")] | None
     ) = None
     tableJsonData: (
         Annotated[str, Meta(max_length=200_000, description="JSON rows, or a {{field}}")] | None
@@ -229,7 +232,7 @@ class Table(Lettered, tag="table", kw_only=True, frozen=True):
 class Qr(Element, tag="qr", kw_only=True, frozen=True):
     """A QR code, square and centred in its box."""
 
-    qrValue: Annotated[str, Meta(max_length=2_953, description="May hold {{fields}}")]
+    qrValue: Annotated[str, Meta(max_length=2_953, description="May contain {{fields}}")]
     qrColor: Colour = "#000000"
     qrBgColor: Colour = "#ffffff"
     qrErrorLevel: Annotated[
@@ -238,20 +241,20 @@ class Qr(Element, tag="qr", kw_only=True, frozen=True):
     qrMargin: Annotated[int, Meta(ge=0, le=20, description="Quiet zone in modules")] = 1
 
     def __post_init__(self) -> None:
-        """Refuse more than a code of this level can hold."""
+        """Reject more data than a code of this level can hold."""
         super().__post_init__()
         size, most = len(self.qrValue.encode()), QR_CAPACITY[self.qrErrorLevel]
         if size > most:
             raise ValueError(
-                f"qrValue: {size} bytes do not fit a QR code of level {self.qrErrorLevel}, which "
-                f"holds {most}; shorten it or use level L ({QR_CAPACITY['L']})"
+                f"qrValue: {size} bytes are too many for a QR code of level {self.qrErrorLevel}, "
+                f"which holds {most}; shorten it or use level L ({QR_CAPACITY['L']})"
             )
 
 
 class Barcode(Lettered, tag="barcode", kw_only=True, frozen=True):
-    """A linear barcode; check digits are added where they are left out."""
+    """A linear barcode; missing check digits are added."""
 
-    barcodeValue: Annotated[str, Meta(max_length=200, description="May hold {{fields}}")]
+    barcodeValue: Annotated[str, Meta(max_length=200, description="May contain {{fields}}")]
     barcodeFormat: BarcodeFormat = "CODE128"
     barcodeLineColor: Colour = "#000000"
     barcodeBackground: Colour = "transparent"
@@ -261,7 +264,7 @@ class Barcode(Lettered, tag="barcode", kw_only=True, frozen=True):
     barcodeTextAlign: HorizontalAlign = "center"
 
     def __post_init__(self) -> None:
-        """Refuse a value that the format cannot hold, unless it is still to be filled in."""
+        """Reject a value that is invalid for the format, unless it has fields to fill."""
         super().__post_init__()
         if "{{" not in self.barcodeValue:
             try:

@@ -1,7 +1,7 @@
-"""CSS gradients: linear, radial and conic, also repeating, read into numbers.
+"""Parses CSS gradients: linear, radial and conic, also repeating.
 
-Where a gradient lies depends on the box that it fills, so lengths stay lengths until somebody
-asks for them with the box (`rendering.gradient_lines`).
+The position of a gradient depends on the box that it fills, so lengths are kept as lengths;
+`rendering.gradient_lines` resolves them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Kind = Literal["linear", "radial", "conic"]
 
 
 class ColourStop(NamedTuple):
-    """A colour, and where it stands if that was said (conic: shares of a turn as per cent)."""
+    """A colour, and its position if given (conic: per cent of a turn)."""
 
     colour: Rgba
     at: Length | None
@@ -37,18 +37,18 @@ class ColourStop(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Gradient:
-    """One gradient as written."""
+    """A gradient as written."""
 
     kind: Kind
     stops: tuple[ColourStop, ...]
     repeating: bool = False
-    # Linear: degrees clockwise from up; conic: where the turn begins.
+    # Linear: degrees clockwise from up; conic: the start angle.
     angle: float = 180.0
     # Linear towards a corner, which depends on the box: (-1 | 0 | 1, -1 | 0 | 1).
     corner: tuple[int, int] | None = None
     centre: Position = CENTRE
     is_circle: bool = False
-    # Radial: a word of CSS, or one or two lengths.
+    # Radial: a CSS keyword, or one or two lengths.
     extent: str | tuple[Length, ...] = "farthest-corner"
 
 
@@ -61,22 +61,22 @@ _EXTENTS = frozenset({"closest-side", "closest-corner", "farthest-side", "farthe
 
 
 def is_gradient(text: str) -> bool:
-    """Whether a text means to be a gradient."""
+    """Return whether a text looks like a gradient."""
     return "gradient" in text.lower()
 
 
 @functools.lru_cache(maxsize=2048)
 def parse_paint(text: str) -> Rgba | Gradient:
-    """The colour or gradient that a text names; raises ValueError with what is allowed."""
+    """Parse a colour or gradient; raises ValueError with what is allowed."""
     return parse_gradient(text) if is_gradient(text) else parse_colour(text)
 
 
 def parse_gradient(text: str) -> Gradient:
-    """The gradient that a text names; raises ValueError with what is allowed."""
+    """Parse a gradient; raises ValueError with what is allowed."""
     call = _CALL.match(text.strip().lower())
     if call is None:
         raise ValueError(
-            f"{text[:80]!r} is no gradient; allowed: linear-gradient(45deg, #f00, #00f 80%), "
+            f"{text[:80]!r} is not a gradient; allowed: linear-gradient(45deg, #f00, #00f 80%), "
             "radial-gradient(circle at 30% 30%, ...), conic-gradient(from 0deg, ...), repeating-..."
         )
     kind: Kind = call[2]  # type: ignore[assignment]
@@ -90,7 +90,7 @@ def parse_gradient(text: str) -> Gradient:
 
 
 def split_top(text: str, separator: str) -> list[str]:
-    """The parts of a text between separators that stand in no brackets."""
+    """Split a text at separators outside of brackets."""
     parts, depth, begin = [], 0, 0
     for at, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
@@ -103,7 +103,7 @@ def split_top(text: str, separator: str) -> list[str]:
 def _stops(part: str, kind: Kind) -> list[ColourStop]:
     words = split_top(part, " ")
     if not words or len(words) > 3:
-        raise ValueError(f"{part[:60]!r} is no colour stop; write a colour and where it stands")
+        raise ValueError(f"{part[:60]!r} is not a colour stop; write a colour and a position")
     colour = parse_colour(words[0])
     places = [_place(word, kind) for word in words[1:]]
     return [ColourStop(colour, place) for place in places] or [ColourStop(colour, None)]
@@ -131,7 +131,7 @@ def _linear_settings(part: str) -> dict[str, Any] | None:
     if words[:1] != ["to"]:
         return None
     if not 2 <= len(words) <= 3 or any(word not in _SIDES for word in words[1:]):
-        raise ValueError(f"{part!r} is no direction; allowed: 45deg, to right, to bottom left")
+        raise ValueError(f"{part!r} is not a direction; allowed: 45deg, to right, to bottom left")
     sides = [_SIDES[word] for word in words[1:]]
     corner = (sum(side[0] for side in sides), sum(side[1] for side in sides))
     if corner in _SIDE_ANGLES:
@@ -166,7 +166,9 @@ def _conic_settings(part: str) -> dict[str, Any] | None:
     if words:
         angle = _angle(words[1]) if len(words) == 2 and words[0] == "from" else None
         if angle is None:
-            raise ValueError(f"{part!r} begins no conic gradient; allowed: from 45deg at 50% 50%")
+            raise ValueError(
+                f"{part!r} is not a valid start of a conic gradient; allowed: from 45deg at 50% 50%"
+            )
         settings["angle"] = angle
     if centre:
         settings["centre"] = parse_position(centre)

@@ -1,4 +1,4 @@
-"""Lengths and places inside a box as CSS writes them: `10px`, `25%`, `top right`."""
+"""Parses CSS lengths and positions: `10px`, `25%`, `top right`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ __all__ = ["CENTRE", "Length", "Position", "parse_length", "parse_position"]
 
 
 class Length(NamedTuple):
-    """Pixels, or per cent of something."""
+    """Pixels or per cent."""
 
     value: float
     is_share: bool
 
     def of(self, whole: float) -> float:
-        """The length in pixels where 100 per cent are `whole`."""
+        """Return the length in pixels, where 100 per cent is `whole`."""
         return self.value * whole / 100 if self.is_share else self.value
 
 
 class Position(NamedTuple):
-    """A place in a box, from its left and top edge."""
+    """A position in a box, from its left and top edge."""
 
     x: Length
     y: Length
@@ -36,16 +36,16 @@ _LEVEL = frozenset({"left", "right"})
 
 
 def parse_length(text: str) -> Length:
-    """Pixels or per cent; raises ValueError."""
+    """Parse pixels or per cent; raises ValueError."""
     found = _LENGTH.match(text.strip())
     if found is None or abs(float(found[1])) > 100_000:
-        raise ValueError(f"{text[:40]!r} is no length; allowed: 12px, 12, 40%")
+        raise ValueError(f"{text[:40]!r} is not a length; allowed: 12px, 12, 40%")
     return Length(float(found[1]), is_share=found[2] == "%")
 
 
 @functools.lru_cache(maxsize=512)
 def parse_position(text: str) -> Position:
-    """A place as in object-position: one or two words or lengths; raises ValueError."""
+    """Parse an object-position: one or two keywords or lengths; raises ValueError."""
     words = text.lower().split()
     if not 1 <= len(words) <= 2:
         raise _no_position(text)
@@ -69,5 +69,5 @@ def _place(word: str, text: str) -> Length:
 
 def _no_position(text: str) -> ValueError:
     return ValueError(
-        f"{text[:40]!r} is no position; allowed: center, top, 'bottom left', '25% 75%', '10px 0'"
+        f"{text[:40]!r} is not a position; allowed: center, top, 'bottom left', '25% 75%', '10px 0'"
     )

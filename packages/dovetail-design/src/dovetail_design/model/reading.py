@@ -1,8 +1,8 @@
-"""From plain values to elements and back, with refusals that say what would be right.
+"""Converts plain values to elements and back, with helpful errors.
 
-Numbers that come as text ("12", as some clients send them) are taken as numbers, and a font
-weight that comes as a number is taken as it is; `null` means that the property is not set.
-Anything else that does not fit is refused: which property, what was given, what is allowed.
+Numbers in strings ("12", as some clients send them) are accepted, and so is a font weight as a
+number; `null` means that the property is not set. Everything else that is invalid is rejected with
+the property, the given value and what is allowed.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _NUMERIC_TEXT = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:px)?\s*\Z")
 _PLACE = re.compile(r" - at `\$([^`]*)`\Z")
 _SHOWN = 80
 
-# What the studio sets and nobody changes.
+# Set by the server and read-only.
 _FIXED = frozenset({"id", "type"})
 
 
 def parse_element(values: Mapping[str, Any]) -> AnyElement:
-    """The element that plain values describe; raises ToolError."""
+    """Parse an element; raises ToolError."""
     if not isinstance(values, Mapping):
-        raise ToolError(f"An element is an object with a `type`, not {_show(values)}")
+        raise ToolError(f"An element must be an object with a `type`, not {_show(values)}")
     kind = values.get("type")
     if not isinstance(kind, str) or kind not in ELEMENT_TYPES:
         given = "has no type" if kind is None else f"has the type {_show(kind)}"
@@ -54,7 +54,7 @@ def parse_element(values: Mapping[str, Any]) -> AnyElement:
 
 
 def merge_element(element: AnyElement, updates: Mapping[str, Any]) -> AnyElement:
-    """The element with some properties changed; `null` takes one away. Raises ToolError."""
+    """Return the element with changed properties; `null` removes one. Raises ToolError."""
     plain = to_plain(element)
     for name in _FIXED & updates.keys():
         if updates[name] != plain.get(name):
@@ -66,21 +66,19 @@ def merge_element(element: AnyElement, updates: Mapping[str, Any]) -> AnyElement
 
 
 def to_plain(element: AnyElement | Design) -> dict[str, Any]:
-    """The element or design as values for JSON, without what is as by default."""
-    # By way of JSON, because what was stored and read again must be equal: lists, not tuples.
+    """Return the element or design as values for JSON, without defaults."""
+    # Through JSON, so that the result equals what is stored and read again: lists, not tuples.
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(element))
     return plain
 
 
 def parse_design(values: Mapping[str, Any]) -> Design:
-    """The design that plain values describe; raises ToolError that names the element."""
+    """Parse a design; raises ToolError that names the element."""
     elements = values.get("elements", ())
     if not isinstance(elements, list | tuple):
-        raise ToolError(f"elements is a list of elements, not {_show(elements)}")
+        raise ToolError(f"elements must be a list of elements, not {_show(elements)}")
     if len(elements) > MAX_ELEMENTS:
-        raise ToolError(
-            f"{len(elements):,} elements are too many; a design has at most {MAX_ELEMENTS:,}"
-        )
+        raise ToolError(f"{len(elements):,} elements are too many; the limit is {MAX_ELEMENTS:,}")
     parsed = tuple(_parse_numbered(at, one) for at, one in enumerate(elements))
     plain = {
         name: value for name, value in values.items() if name != "elements" and value is not None
@@ -96,10 +94,10 @@ def parse_design(values: Mapping[str, Any]) -> Design:
 
 def _parse_numbered(at: int, values: Any) -> AnyElement:
     if not isinstance(values, Mapping):
-        # Elements that were parsed before pass as they are.
+        # Elements that are already parsed are returned as they are.
         if type(values) in ELEMENT_TYPES.values():
             return values  # type: ignore[no-any-return]
-        raise ToolError(f"elements[{at}] is an object with a `type`, not {_show(values)}")
+        raise ToolError(f"elements[{at}] must be an object with a `type`, not {_show(values)}")
     try:
         return parse_element(values)
     except ToolError as error:
@@ -108,7 +106,7 @@ def _parse_numbered(at: int, values: Any) -> AnyElement:
 
 @lru_cache(maxsize=32)
 def _numeric_properties(kind: str) -> frozenset[str]:
-    """Properties of a type that hold a number and nothing else."""
+    """Return the properties of a type that are numbers only."""
     found = set()
     for field in msgspec.inspect.type_info(ELEMENT_TYPES[kind]).fields:  # type: ignore[attr-defined]
         if _scalars(field.type) <= {"FloatType", "IntType", "NoneType"}:
@@ -117,7 +115,7 @@ def _numeric_properties(kind: str) -> frozenset[str]:
 
 
 def _scalars(info: Any) -> set[str]:
-    """The names of msgspec's kinds that a type is made of, seen through its descriptions."""
+    """Return the names of the msgspec types that a type consists of."""
     if isinstance(info, msgspec.inspect.Metadata):
         return _scalars(info.type)
     if isinstance(info, msgspec.inspect.UnionType):
@@ -128,7 +126,7 @@ def _scalars(info: Any) -> set[str]:
 def _as_number(value: Any) -> Any:
     if isinstance(value, str) and _NUMERIC_TEXT.match(value):
         value = float(value.strip().removesuffix("px"))
-    # JSON Schema counts 3.0 as an integer.
+    # In JSON Schema 3.0 is an integer.
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -152,7 +150,7 @@ def _explain(kind: str, plain: Mapping[str, Any], message: str) -> str:
 
 
 def _lowered(message: str, plain: Mapping[str, Any]) -> str:
-    """msgspec's refusal with the value that was given."""
+    """Return the error of msgspec with the value that was given."""
     place = _PLACE.search(message)
     text = message[: place.start()] if place else message
     text = text[:1].lower() + text[1:]

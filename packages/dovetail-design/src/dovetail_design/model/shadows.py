@@ -1,4 +1,4 @@
-"""CSS box-shadow, one or several, read into numbers."""
+"""Parses CSS box-shadow, one or several."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Shadow(NamedTuple):
 
 @functools.lru_cache(maxsize=1024)
 def parse_box_shadow(text: str) -> tuple[Shadow, ...]:
-    """The shadows that a text names, the topmost first; raises ValueError."""
+    """Parse shadows, topmost first; raises ValueError."""
     if text.strip().lower() in ("", "none"):
         return ()
     parts = split_top(text.lower(), ",")
     if len(parts) > MAX_SHADOWS:
-        raise ValueError(f"at most {MAX_SHADOWS} shadows, {len(parts)} are given")
+        raise ValueError(f"at most {MAX_SHADOWS} shadows are allowed, got {len(parts)}")
     return tuple(_shadow(part) for part in parts)
 
 
@@ -54,12 +54,12 @@ def _shadow(part: str) -> Shadow:
         raise _no_shadow(part)
     x, y, blur, spread = (*(length.value for length in lengths), 0.0, 0.0)[:4]
     if not 0 <= blur <= MAX_BLUR:
-        raise ValueError(f"the blur of a shadow is 0 to {MAX_BLUR} px, not {blur:g}")
+        raise ValueError(f"the blur of a shadow must be 0 to {MAX_BLUR} px, not {blur:g}")
     return Shadow(x, y, blur, spread, DEFAULT_COLOUR if colour is None else colour, is_inset)
 
 
 def _no_shadow(part: str) -> ValueError:
     return ValueError(
-        f"{part[:60]!r} is no shadow; allowed: x y [blur [spread]] [colour] [inset], "
+        f"{part[:60]!r} is not a shadow; allowed: x y [blur [spread]] [colour] [inset], "
         "for example 0 4px 12px rgba(0,0,0,0.2)"
     )

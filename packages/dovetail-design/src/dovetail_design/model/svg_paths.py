@@ -1,7 +1,7 @@
-"""SVG path data and viewBox: read strictly, since both come from outside.
+"""Parses SVG path data and viewBox strictly, because both are untrusted input.
 
-A path becomes a list of commands with their numbers, as written (relative ones stay
-relative); what is no path is refused with the place.
+A path becomes a list of commands with their numbers, as written (relative ones stay relative).
+Errors name the position.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _TOKEN = re.compile(
 _FLAG = re.compile(r"[\s,]*([01])")
 _REST = re.compile(r"[\s,]*\Z")
 _LARGE = 1e7
-# Longer paths are read each time: a thousand of them would be gigabytes.
+# Longer paths are not cached: a thousand of them would take gigabytes.
 _SHORT = 4_000
 
 
 class PathCommand(NamedTuple):
-    """A letter of SVG and the numbers of one use of it."""
+    """A command letter and its numbers."""
 
     letter: str
     numbers: tuple[float, ...]
@@ -42,7 +42,7 @@ class Box(NamedTuple):
 
 
 def parse_svg_path(text: str, most: int | None = MAX_COMMANDS) -> tuple[PathCommand, ...]:
-    """The commands of a path, not more than `most`; raises ValueError."""
+    """Return the commands of a path, at most `most`; raises ValueError."""
     return _parse_kept(text, most) if len(text) <= _SHORT else _parse(text, most)
 
 
@@ -58,15 +58,15 @@ def _parse(text: str, most: int | None) -> tuple[PathCommand, ...]:
         elif letter in ("", "z", "Z"):
             raise _no_path(text, at)
         if not commands and letter not in "mM":
-            raise ValueError("svgPath begins with M or m, the place where it starts")
+            raise ValueError("svgPath must begin with M or m")
         numbers, at = _numbers(text, at, letter)
         commands.append(PathCommand(letter, numbers))
         if most is not None and len(commands) > most:
             raise ValueError(f"svgPath has more than {most} commands")
-        # What follows a moveto without a letter of its own is a lineto.
+        # Numbers after a moveto without a new letter are a lineto.
         letter = {"m": "l", "M": "L"}.get(letter, letter)
     if not commands:
-        raise ValueError("svgPath is empty; give path data such as M 0 0 L 100 100 Z")
+        raise ValueError("svgPath is empty; pass path data such as M 0 0 L 100 100 Z")
     return tuple(commands)
 
 
@@ -76,7 +76,7 @@ _parse_kept = functools.lru_cache(maxsize=1024)(_parse)
 def _numbers(text: str, at: int, letter: str) -> tuple[tuple[float, ...], int]:
     numbers = []
     for index in range(_LENGTHS[letter.lower()]):
-        # The two flags of an arc may stand without a space: "a1 1 0 01.5.5".
+        # The two flags of an arc may be written without a space: "a1 1 0 01.5.5".
         is_flag = letter in "aA" and index in (3, 4)
         found = (_FLAG if is_flag else _TOKEN).match(text, at)
         digits = found and (found[1] if is_flag else found[2])
@@ -96,7 +96,7 @@ def _no_path(text: str, at: int) -> ValueError:
 
 @functools.lru_cache(maxsize=512)
 def parse_view_box(text: str) -> Box:
-    """Four numbers; raises ValueError."""
+    """Parse four numbers; raises ValueError."""
     try:
         numbers = [float(part) for part in text.replace(",", " ").split()]
         box = Box(*numbers)
@@ -106,6 +106,7 @@ def parse_view_box(text: str) -> Box:
         0 < box.width <= _LARGE and 0 < box.height <= _LARGE and abs(box.x) + abs(box.y) < _LARGE
     ):
         raise ValueError(
-            f"svgViewBox is four numbers 'x y width height' with a positive size, not {text[:40]!r}"
+            f"svgViewBox must be four numbers 'x y width height' with a positive size, "
+            f"not {text[:40]!r}"
         )
     return box

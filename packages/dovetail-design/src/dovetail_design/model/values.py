@@ -1,7 +1,6 @@
-"""The kinds of values that properties of elements have: their bounds and what they mean.
+"""Types of property values: limits and descriptions.
 
-A property that several types share is written here once, so that its bounds and its description
-are the same wherever it occurs.
+Properties that several types share are defined here once, with the same limits and description.
 """
 
 from __future__ import annotations
@@ -50,14 +49,14 @@ __all__ = [
     "ViewBox",
 ]
 
-# Far outside any canvas (10,000 px), near enough that no arithmetic of the renderer overflows.
+# Far outside any canvas (10,000 px), but small enough that the renderer does not overflow.
 _FAR = 100_000
 
 Coordinate = Annotated[
     float, Meta(ge=-_FAR, le=_FAR, description="Pixels from the canvas's left or top edge")
 ]
 Size = Annotated[float, Meta(ge=1, le=20_000, description="Pixels")]
-Extent = Annotated[float, Meta(ge=0, le=20_000, description="Pixels; a line may be flat")]
+Extent = Annotated[float, Meta(ge=0, le=20_000, description="Pixels; may be 0 for a line")]
 Degrees = Annotated[
     float, Meta(ge=0, le=360, description="Clockwise degrees around the element's centre")
 ]
@@ -65,11 +64,11 @@ Share = Annotated[float, Meta(ge=0, le=1, description="From 0 to 1")]
 Spacing = Annotated[float, Meta(ge=0, le=10_000, description="Pixels")]
 Margin = Annotated[
     float,
-    Meta(ge=0, le=10_000, description="Pixels kept free around it when elements are arranged"),
+    Meta(ge=0, le=10_000, description="Margin in pixels when elements are arranged"),
 ]
 Radius = Annotated[float, Meta(ge=0, le=10_000, description="Corner radius in pixels")]
 StrokeWidth = Annotated[float, Meta(ge=0, le=1_000, description="Pixels")]
-Filter = Annotated[float, Meta(ge=0, le=200, description="Per cent; 100 leaves it as it is")]
+Filter = Annotated[float, Meta(ge=0, le=200, description="Per cent; 100 is unchanged")]
 
 Colour = Annotated[
     str,
@@ -101,7 +100,7 @@ BorderStyle = Literal["solid", "dashed", "dotted"]
 FontFamily = Annotated[
     str,
     Meta(
-        min_length=1, max_length=200, description="A family of list_fonts; others are substituted"
+        min_length=1, max_length=200, description="A family from list_fonts; others are substituted"
     ),
 ]
 FontSize = Annotated[float, Meta(ge=1, le=2_000, description="Pixels")]
@@ -138,7 +137,7 @@ ViewBox = Annotated[
     str,
     Meta(
         max_length=100,
-        description="The box of svgPath's coordinates, 'x y width height', fitted to the element",
+        description="The coordinate box of svgPath, 'x y width height', fitted to the element",
     ),
 ]
 Overflow = Literal["visible", "hidden"]
@@ -162,7 +161,7 @@ BarcodeFormat = Literal[
 
 
 class Point(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A place in pixels from the left and top edge of the element's box."""
+    """A point in pixels from the top left corner of the element's box."""
 
     x: Coordinate
     y: Coordinate

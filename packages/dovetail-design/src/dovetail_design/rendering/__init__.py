@@ -1,6 +1,6 @@
-"""Designs drawn: PNG, JPEG, WebP, PDF, SVG and PPTX, all from the same marks.
+"""Renders designs to PNG, JPEG, WebP, PDF, SVG and PPTX, all from the same marks.
 
-Importing this room loads the graphics library.
+Importing this package loads the graphics library.
 """
 
 from dovetail_design.rendering.drawing_context import DrawingContext

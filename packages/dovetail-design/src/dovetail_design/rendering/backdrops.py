@@ -1,4 +1,4 @@
-"""What lies behind a panel of blurred glass, as a picture: for files that cannot blur."""
+"""The blurred background of a panel as a picture, for formats that cannot blur."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["blurred_backdrop"]
 
 _SCALE = 2.0
 _MAX_SIDE = 3_000
-# A blur reaches three deviations and is gone.
+# A blur is invisible beyond three deviations.
 _REACH = 3.0
 
 Paint = Callable[[skia.Canvas, Sequence[Mark]], None]
 
 
 def blurred_backdrop(below: Sequence[Mark], box: Box, blur: float, paint: Paint) -> bytes:
-    """A PNG of the marks below, blurred, as they are seen through the box."""
+    """Return a PNG of the marks below the box, blurred."""
     scale = min(_SCALE, _MAX_SIDE / max(box.width, box.height, 1))
     around = box.outset(blur * _REACH)
     surface = skia.Surface(*(max(round(side * scale), 1) for side in (around.width, around.height)))

@@ -1,4 +1,4 @@
-"""QR codes and barcodes as marks: hard-edged modules that readers can trust."""
+"""QR codes and barcodes as marks, with sharp edges for scanners."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["barcode_marks", "qr_marks"]
 
 DEFAULT_SIZE = 20.0
 _LINE_HEIGHT = 1.2
-# From this width on modules are whole pixels, although the code may get narrower than its box:
-# with soft edges readers failed on most codes of less than two pixels a module.
+# From this width, modules are whole pixels, although the code may get narrower than its box:
+# with soft edges scanners failed on most codes of less than two pixels per module.
 _WHOLE_PIXELS = 1
-# A placeholder is drawn for a value that is still to be filled in.
+# The placeholder for a value that is not filled in yet.
 _UNFILLED = {
     "CODE128": "FIELD",
     "CODE39": "FIELD",
@@ -39,12 +39,12 @@ _UNFILLED = {
 
 
 def qr_marks(element: Qr, _: DrawingContext) -> tuple[Mark, ...]:
-    """The background and the dark modules."""
+    """Return the background and the dark modules."""
     dark, size = _qr_modules(element.qrValue, element.qrErrorLevel)
     whole = size + 2 * element.qrMargin
     box = box_of(element)
     side = min(box.width, box.height)
-    # Modules of whole pixels where there is room for them: no seams, no grey.
+    # Modules of whole pixels if there is room: no seams, no grey.
     module = math.floor(side / whole) if side >= 2 * whole else side / whole
     middle_x, middle_y = box.centre
     left, top = middle_x - module * whole / 2, middle_y - module * whole / 2
@@ -65,7 +65,7 @@ def qr_marks(element: Qr, _: DrawingContext) -> tuple[Mark, ...]:
 
 @functools.lru_cache(maxsize=128)
 def _qr_modules(value: str, level: str) -> tuple[tuple[PathCommand, ...], int]:
-    """Dark runs of each row as a path, one unit a module, and the number of modules a side."""
+    """Return the dark runs as a path with one unit per module, and the modules per side."""
     code = segno.make(value or " ", error=level, micro=False, boost_error=False)
     rows = [list(row) for row in code.matrix]
     commands: list[PathCommand] = []
@@ -91,7 +91,7 @@ def _runs(modules: str, y: int) -> list[PathCommand]:
 
 
 def barcode_marks(element: Barcode, context: DrawingContext) -> tuple[Mark, ...]:
-    """The background, the bars and the text below."""
+    """Return the background, the bars and the text below."""
     unfilled = "{{" in element.barcodeValue
     value = _UNFILLED[element.barcodeFormat] if unfilled else element.barcodeValue
     symbol = encode_barcode(element.barcodeFormat, value)
@@ -118,7 +118,7 @@ def barcode_marks(element: Barcode, context: DrawingContext) -> tuple[Mark, ...]
 
 
 def _bars(symbol: Symbol, box: Box) -> tuple[tuple[PathCommand, ...], float, float]:
-    """Bars one unit high, where they begin, and the width of a module."""
+    """Return bars one unit high, their start, and the width of a module."""
     whole = len(symbol.modules) + 2 * symbol.quiet
     module = box.width / whole
     is_wide = module >= _WHOLE_PIXELS

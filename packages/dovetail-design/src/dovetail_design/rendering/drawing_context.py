@@ -1,4 +1,4 @@
-"""What composing an element needs besides the element: fonts, pictures, and what went wrong."""
+"""The fonts and pictures that are needed to compose elements."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["DrawingContext"]
 
 @dataclass(frozen=True, slots=True)
 class DrawingContext:
-    """Where fonts and pictures come from."""
+    """The source of fonts and pictures."""
 
     book: FontBook = field(default_factory=bundled_book)
     find_asset: FindAsset | None = None
 
     @property
     def typesetter(self) -> Typesetter:
-        """Who sets text in these fonts."""
+        """The typesetter for these fonts."""
         return typesetter_for(self.book)

@@ -1,4 +1,4 @@
-"""What can be done to any element: turning, fading, filtering, casting a shadow."""
+"""Effects of all elements: rotation, opacity, filters, shadows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _IDENTITY: tuple[float, ...] = (1.0, 0, 0, 0, 0, 0, 1.0, 0, 0, 0, 0, 0, 1.0, 0, 
 def apply_effects(
     element: Element, marks: tuple[Mark, ...], inside: tuple[Mark, ...] = ()
 ) -> Mark | None:
-    """The element's marks and what lies inside it, with all that is done to them."""
+    """Return the marks of an element and its children with all effects."""
     if element.boxShadow:
         marks = _with_shadows(element, marks)
     marks += inside
@@ -56,7 +56,7 @@ def apply_effects(
 def colour_matrix(
     brightness: float, contrast: float, saturate: float, hue: float
 ) -> tuple[float, ...] | None:
-    """The CSS filters of these names, in this order, as one matrix; None if nothing changes."""
+    """Return CSS filters, in this order, as one matrix; None if nothing changes."""
     if brightness == contrast == saturate == 100 and not hue % 360:
         return None
     matrix = _IDENTITY
@@ -114,7 +114,7 @@ def _turned(angle: float) -> tuple[float, ...]:
 
 
 def _multiply(left: tuple[float, ...], right: tuple[float, ...]) -> tuple[float, ...]:
-    """What it is to do `right` and then `left`."""
+    """Return the matrix that applies `right` and then `left`."""
     product = []
     for row in range(4):
         for column in range(5):
@@ -138,15 +138,15 @@ def _with_shadows(element: Element, marks: tuple[Mark, ...]) -> tuple[Mark, ...]
 
 
 def _cast(outline: Outline, shadow: Shadow) -> Mark:
-    """A soft copy of the outline below the element, cut out where the element is."""
+    """A blurred copy of the outline below the element, cut out where the element is."""
     shape, stroke = _grown(_moved(outline, shadow.x, shadow.y), shadow)
     mark = PathMark(shape, shadow.colour, stroke, blur=shadow.blur / 2)
     return GroupMark((mark,), clip=outline, clips_inside=True)
 
 
 def _cast_inside(outline: Outline, shadow: Shadow, box: Box) -> Mark:
-    """A soft frame around the outline, of which only what falls inside is seen."""
-    # As thick as the shadow can reach, so that its outer edge is never seen.
+    """A blurred frame around the outline, clipped to the inside."""
+    # As thick as the shadow can reach, so that its outer edge is never visible.
     width = 4 * (shadow.blur + abs(shadow.x) + abs(shadow.y) + abs(shadow.spread)) + 8
     if isinstance(outline, PathShape):
         moved = outline._replace(move_x=outline.move_x + shadow.x, move_y=outline.move_y + shadow.y)
@@ -155,14 +155,14 @@ def _cast_inside(outline: Outline, shadow: Shadow, box: Box) -> Mark:
         )
         return GroupMark((around,), clip=outline)
     hole = _widened(_moved(outline, shadow.x, shadow.y), -shadow.spread)
-    # A stroke lies on both sides of its line: the line is moved out by the inner half.
+    # A stroke covers both sides of its line, so the line is moved out by the inner half.
     frame = StrokeLine(shadow.colour, width)
     rim = PathMark(_widened(hole, width / 2), None, frame, blur=shadow.blur / 2)
     return GroupMark((rim,), clip=outline)
 
 
 def _turned_out(shape: PathShape, box: Box) -> PathShape:
-    """Everything in a box but the shape."""
+    """Return a box without the shape."""
     left, top = (box.x - shape.move_x) / shape.scale_x, (box.y - shape.move_y) / shape.scale_y
     wide, high = box.width / shape.scale_x, box.height / shape.scale_y
     frame = (
@@ -176,7 +176,7 @@ def _turned_out(shape: PathShape, box: Box) -> PathShape:
 
 
 def _widened(outline: Outline, by: float) -> Outline:
-    """The outline, larger on every side; a path stays as it is."""
+    """Return the outline grown on every side; a path is not changed."""
     if isinstance(outline, Box):
         return outline.outset(by)
     if isinstance(outline, Rounded):
@@ -190,7 +190,7 @@ def _widened(outline: Outline, by: float) -> Outline:
 
 
 def _grown(outline: Outline, shadow: Shadow) -> tuple[Outline, StrokeLine | None]:
-    """The outline spread out; a path gets a stroke for that, which cannot make it smaller."""
+    """Return the outline spread out; a path gets a stroke, which cannot make it smaller."""
     if not shadow.spread:
         return outline, None
     if isinstance(outline, PathShape):
@@ -209,7 +209,7 @@ def _moved(outline: Outline, x: float, y: float) -> Outline:
 
 
 def _repeated(marks: tuple[Mark, ...], shadow: Shadow) -> Mark:
-    """The marks once more, moved, soft and in the shadow's colour: for lines and letters."""
+    """Return a moved, blurred copy of the marks in the shadow's colour, for lines and text."""
     copies: list[Mark] = []
     for mark in marks:
         if isinstance(mark, TextMark):

@@ -1,4 +1,4 @@
-"""Where a CSS gradient lies on a box: its line, its ellipse or its turn, and its stops."""
+"""Resolves a CSS gradient on a box: its line, ellipse or angle, and its stops."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dovetail_design.rendering.outlines import Box
 
 __all__ = ["GradientFill", "place_gradient"]
 
-# A radius that is not nothing, for gradients whose edge touches their centre.
+# A minimal radius, for gradients whose edge touches their centre.
 _TINY = 1e-3
 
 
@@ -30,7 +30,7 @@ class GradientFill(NamedTuple):
 
 
 def place_gradient(gradient: Gradient, box: Box) -> GradientFill:
-    """The gradient on a box."""
+    """Return the gradient on a box."""
     return _PLACERS[gradient.kind](gradient, box)
 
 
@@ -128,7 +128,7 @@ def _spread(
 
 
 def _without_grey(stops: list[tuple[float, Rgba]]) -> list[tuple[float, Rgba]]:
-    """What fades away keeps its colour: `transparent` is black only by name."""
+    """Give transparent stops the colour of their neighbours: `transparent` is nominally black."""
     kept: list[tuple[float, Rgba]] = []
     for at, (place, colour) in enumerate(stops):
         if colour.alpha > 0:
@@ -140,7 +140,7 @@ def _without_grey(stops: list[tuple[float, Rgba]]) -> list[tuple[float, Rgba]]:
 
 
 def _fill_gaps(gradient: Gradient, length: float) -> list[float]:
-    """A place for every stop: the first at 0, the last at 1, the others evenly between."""
+    """Give every stop a position: the first 0, the last 1, the others evenly between."""
     known = [None if stop.at is None else stop.at.of(length) / length for stop in gradient.stops]
     known[0] = 0.0 if known[0] is None else known[0]
     known[-1] = 1.0 if known[-1] is None else known[-1]

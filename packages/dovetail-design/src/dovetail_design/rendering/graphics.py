@@ -1,4 +1,4 @@
-"""The one place that loads the graphics library, and says what is missing when it does not load."""
+"""Loads the graphics library, with a helpful error if that fails."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ try:
     import skia  # type: ignore[import-not-found]  # it ships without types
 except ImportError as error:
     raise UsageError(
-        f"The graphics library cannot be loaded: {error}. Install dovetail[design], and on Debian "
+        f"The graphics library cannot be loaded: {error}. Install dovetail-design, and on Debian "
         "the packages libegl1 and libgl1, which skia-python links to"
     ) from None
 

@@ -1,7 +1,7 @@
-"""Pictures from outside: what a `src` means, and which bytes may be decoded.
+"""Loads untrusted pictures: resolves `src` and checks the bytes before decoding.
 
-Only the header is read to learn the size, so that a small file that would unpack into gigabytes
-is refused before anything is unpacked.
+Only the header is read to get the size, so that a small file that would decompress to gigabytes
+is rejected before it is decoded.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ __all__ = [
 ]
 
 MAX_PICTURE_BYTES = 20 * 1024 * 1024
-# 40 megapixels take 160 MB when unpacked; the largest common cameras stay below.
+# 40 megapixels take 160 MB decoded; common cameras stay below.
 MAX_PICTURE_PIXELS = 40_000_000
-# Up to this size pictures are kept, for previews that follow each other.
+# Pictures up to this size are cached, for previews in a row.
 _SMALL = 512 * 1024
 
-# Gives the bytes for an asset's id or URI, or None when there is no such asset.
+# Returns the bytes for an asset's id or URI, or None.
 FindAsset = Callable[[str], bytes | None]
 
 _FORMATS = {
@@ -44,7 +44,7 @@ _FORMATS = {
 
 
 class Picture(NamedTuple):
-    """Encoded pixels whose header was found good."""
+    """An encoded picture with a valid header."""
 
     data: bytes
     width: int
@@ -53,7 +53,7 @@ class Picture(NamedTuple):
 
 
 def load_picture(src: str, find_asset: FindAsset | None) -> Picture | SvgDrawing | None:
-    """What a `src` names; None if it is not there. Raises ToolError for bytes that may not be."""
+    """Return the picture of a `src`, or None if it is missing; raises ToolError."""
     if src.startswith("data:"):
         return read_picture(_read_data_uri(src))
     data = find_asset(src) if find_asset is not None else None
@@ -61,7 +61,7 @@ def load_picture(src: str, find_asset: FindAsset | None) -> Picture | SvgDrawing
 
 
 def read_picture(data: bytes) -> Picture | SvgDrawing:
-    """A picture or a drawing; raises ToolError for anything else."""
+    """Return a picture or a drawing; raises ToolError."""
     return _read_kept(data) if len(data) <= _SMALL else _read(data)
 
 
@@ -76,7 +76,7 @@ def _read(data: bytes) -> Picture | SvgDrawing:
     mime_type = None if codec is None else _FORMATS.get(codec.getEncodedFormat())
     if codec is None or mime_type is None:
         raise ToolError(
-            f"The picture begins with {data[:8]!r} and is none that can be read; allowed: PNG, "
+            f"The picture begins with {data[:8]!r} and cannot be read; allowed: PNG, "
             "JPEG, WebP, GIF, SVG"
         )
     size = codec.dimensions()
@@ -104,10 +104,10 @@ def _open(data: bytes) -> skia.Codec | None:
 def _read_data_uri(src: str) -> bytes:
     head, comma, body = src.partition(",")
     if not comma:
-        raise ToolError(f"{src[:40]!r} is no data URI; it is data:image/png;base64,...")
+        raise ToolError(f"{src[:40]!r} is not a data URI; expected data:image/png;base64,...")
     if not head.endswith(";base64"):
         return unquote_to_bytes(body)
     try:
         return base64.b64decode(body, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise ToolError(f"The data URI {src[:40]!r}... is no base64: {error}") from None
+        raise ToolError(f"The data URI {src[:40]!r}... is not valid base64: {error}") from None

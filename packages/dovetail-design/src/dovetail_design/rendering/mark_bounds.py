@@ -1,4 +1,4 @@
-"""How far marks reach: boxes that hold all their ink, for filters that must be told."""
+"""Bounding boxes of marks, for filters."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from dovetail_design.rendering.typesetting import Typesetter
 
 __all__ = ["mark_bounds", "outline_box"]
 
-# A blur reaches three deviations and is gone.
+# A blur is invisible beyond three deviations.
 _REACH = 3.0
 
 
 def mark_bounds(mark: Mark, typesetter: Typesetter) -> Box:
-    """A box that holds the mark."""
+    """Return a box that contains the mark."""
     if isinstance(mark, PathMark):
         box = outline_box(mark.outline)
         # Miters reach four half widths.
@@ -41,7 +41,7 @@ def mark_bounds(mark: Mark, typesetter: Typesetter) -> Box:
 
 
 def outline_box(outline: Outline) -> Box:
-    """The box around an outline."""
+    """Return the box around an outline."""
     bounds = make_path(outline).getBounds()
     return Box(bounds.left(), bounds.top(), bounds.width(), bounds.height())
 

@@ -1,7 +1,7 @@
-"""What there is to draw, as a tree of values: the language between elements and painters.
+"""Marks: the drawing instructions between elements and painters.
 
 Elements are composed into marks once; each painter (skia for pictures and PDF, our writer for
-SVG) knows a handful of marks and no element. Later marks cover earlier ones.
+SVG) handles a few kinds of marks and no elements. Later marks cover earlier ones.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class PathMark:
     stroke: StrokeLine | None = None
     # Standard deviation of a soft edge.
     blur: float = 0.0
-    # Hard pixels: the bars of a code must not grow grey edges.
+    # No antialiasing: the bars of a code must not have grey edges.
     is_crisp: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TextMark:
-    """A laid out text with its top left corner."""
+    """A text layout with its top left corner."""
 
     block: TextBlock
     x: float
@@ -75,7 +75,7 @@ class ImageMark:
 
 @dataclass(frozen=True, slots=True)
 class DrawingMark:
-    """A cleaned SVG document in a box; the document has its own size."""
+    """A sanitised SVG document in a box; the document has its own size."""
 
     markup: str
     width: float
@@ -85,21 +85,21 @@ class DrawingMark:
 
 @dataclass(frozen=True, slots=True)
 class GroupMark:
-    """Marks that are turned, cut, filtered and faded together, in that order of nesting."""
+    """Marks that are rotated, clipped, filtered and faded together, in that order of nesting."""
 
     marks: tuple[Mark, ...]
     # Degrees around a point.
     turn: tuple[float, float, float] | None = None
     clip: Outline | None = None
-    # Draw everywhere but inside the clip.
+    # Draw only outside of the clip.
     clips_inside: bool = False
     opacity: float = 1.0
     blur: float = 0.0
     # A colour matrix, row by row, 4 x 5, offsets from 0 to 1.
     colours: tuple[float, ...] | None = None
-    # Standard deviation for what lies behind, inside the clip.
+    # Standard deviation of the blur of the background, inside the clip.
     backdrop_blur: float = 0.0
-    # The name of the element, for whoever reads the output.
+    # The name of the element, for readers of the output.
     name: str | None = field(default=None, compare=False)
 
 

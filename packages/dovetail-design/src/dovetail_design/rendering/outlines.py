@@ -1,7 +1,7 @@
-"""Shapes as values: boxes, rounded boxes, ellipses and paths, in pixels of the canvas.
+"""Outlines as values: boxes, rounded boxes, ellipses and paths, in pixels of the canvas.
 
-They know no graphics library; `skia_shapes` and `svg_text` turn them into what theirs wants.
-Being values they are equal when they look equal, so what is made of them can be kept.
+They do not depend on a graphics library; `skia_shapes` and `svg_shapes` convert them. They compare
+by value, so the results of conversions can be cached.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Box(NamedTuple):
         return self.x + self.width / 2, self.y + self.height / 2
 
     def outset(self, by: float) -> Box:
-        """The box, larger on every side (smaller for a negative number, down to nothing)."""
+        """Return the box grown on every side, or shrunk for a negative number."""
         width, height = max(self.width + 2 * by, 0.0), max(self.height + 2 * by, 0.0)
         middle_x, middle_y = self.centre
         return Box(middle_x - width / 2, middle_y - height / 2, width, height)
@@ -65,7 +65,7 @@ class PathShape(NamedTuple):
     scale_y: float = 1.0
     move_x: float = 0.0
     move_y: float = 0.0
-    # What is enclosed twice is outside again.
+    # Even-odd rule: what is enclosed twice is outside.
     is_even_odd: bool = False
 
 

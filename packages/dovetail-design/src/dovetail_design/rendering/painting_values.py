@@ -1,4 +1,4 @@
-"""From the words of an element's properties to fills, strokes and boxes of marks."""
+"""Converts properties of elements to fills, strokes and boxes of marks."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def border_of(element: Any, default_width: float = 0.0, **style: Any) -> StrokeL
 
 def _dashes(style: str, width: float) -> tuple[tuple[float, ...], str]:
     if width < _THINNEST_DASHED:
-        # Nobody could see such dashes, and there would be millions of them.
+        # Such short dashes would be invisible, and there would be millions of them.
         return (), "butt"
     if style == "dashed":
         return (width * 3, width * 2), "butt"

@@ -1,4 +1,4 @@
-"""Designs as PDF: shapes stay shapes, and text can be searched and copied."""
+"""Renders designs to PDF with vector shapes and searchable text."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from dovetail_design.rendering.skia_painter import SkiaPainter
 
 __all__ = ["render_pdf"]
 
-# CSS counts 96 pixels to the inch, PDF 72 points.
+# CSS has 96 pixels per inch, PDF 72 points.
 _POINTS = 72 / 96
 _PRODUCER = "dovetail design"
-# Soft shadows and filters become pixels; this is for print. A multiple of 72, for pages are cut to
-# whole pixels of it.
+# Resolution of blurred shadows and filters, for print. A multiple of 72, because pages are cut to
+# whole pixels.
 _DPI = 216
 
 
 def render_pdf(design: Design, options: RenderOptions | None = None) -> bytes:
-    """The design as one page; the same bytes for the same design. Raises ToolError."""
+    """Return the design as one page; the same design gives the same bytes. Raises ToolError."""
     options = options or RenderOptions()
     scale = _POINTS * options.scale
     metadata = skia.PDF.Metadata()

@@ -1,4 +1,4 @@
-"""Images and SVG files as marks: where a picture lies in its box, what stands for a lost one."""
+"""Images and SVG files as marks, with a placeholder for missing pictures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DEFAULT_SVG_FILL = "#000000"
 
 
 def image_marks(element: Image, context: DrawingContext) -> tuple[Mark, ...]:
-    """The picture cut at the corners, what shows behind it, and its border."""
+    """Return the picture clipped at the corners, its background and its border."""
     outline = corner_outline(element)
     behind = visible_paint(element.fill, box_of(element))
     picture = load_picture(element.src, context.find_asset) if element.src else None
@@ -48,7 +48,7 @@ def image_marks(element: Image, context: DrawingContext) -> tuple[Mark, ...]:
 
 
 def svg_marks(element: Svg, context: DrawingContext) -> tuple[Mark, ...]:
-    """The path, or the file."""
+    """Return the marks of the path or the file."""
     if element.svgPath is not None:
         fill = fill_of(element, _DEFAULT_SVG_FILL)
         return (PathMark(svg_path_outline(element), fill, border_of(element)),)
@@ -68,7 +68,7 @@ def _placed(element: Image | Svg, picture: Picture | SvgDrawing) -> tuple[Mark, 
 
 
 def fit_picture(width: float, height: float, box: Box, fit: str, position: str) -> Box:
-    """Where a picture of a size lies, by the rules of object-fit and object-position."""
+    """Return the position of a picture by object-fit and object-position."""
     scale_x, scale_y = box.width / width, box.height / height
     if fit == "contain":
         scale_x = scale_y = min(scale_x, scale_y)
@@ -80,14 +80,14 @@ def fit_picture(width: float, height: float, box: Box, fit: str, position: str) 
         scale_x = scale_y = min(scale_x, scale_y, 1.0)
     wide, high = width * scale_x, height * scale_y
     place = parse_position(position)
-    # A per cent is of the room that is left, which may be less than nothing.
+    # Percentages refer to the remaining space, which may be negative.
     return Box(
         box.x + place.x.of(box.width - wide), box.y + place.y.of(box.height - high), wide, high
     )
 
 
 def _lost(box: Box) -> tuple[Mark, ...]:
-    """A grey box with a cross: there should be a picture."""
+    """Return a grey box with a cross, for a missing picture."""
     line = StrokeLine(_LOST_LINE, max(min(box.width, box.height) / 100, 1.0))
     left, top, right, bottom = box.x, box.y, box.x + box.width, box.y + box.height
     cross = [[(left, top), (right, bottom)], [(left, bottom), (right, top)]]

@@ -1,7 +1,7 @@
-"""Designs as a slide: boxes, ellipses and text can be edited, everything else is a picture.
+"""Writes a design as a slide: boxes, ellipses and text are editable, the rest are pictures.
 
-A picture is what is drawn exactly where PowerPoint would draw something else: gradients, shadows,
-filters, curves, codes and tables.
+Pictures are used where PowerPoint would draw something different: gradients, shadows, filters,
+curves, codes and tables.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["write_slide"]
 
 _EMU = 9525
 _POINTS = 72 / 96
-# A slide's side is 1 to 56 inches.
+# The sides of a slide must be 1 to 56 inches.
 _MIN_EMU, _MAX_EMU = 914_400, 51_206_400
 _PICTURE_SCALE = 2.0
 _MAX_PICTURE_SIDE = 4000
@@ -52,12 +52,12 @@ _ALIGN = {
     "justify": PP_ALIGN.JUSTIFY,
 }
 _ANCHOR = {"top": MSO_ANCHOR.TOP, "middle": MSO_ANCHOR.MIDDLE, "bottom": MSO_ANCHOR.BOTTOM}
-# The first moment that a zip file can name.
+# The earliest timestamp of a zip file.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def write_slide(design: Design, options: RenderOptions) -> bytes:
-    """The design as a presentation of one slide; raises ToolError."""
+    """Return a presentation with one slide; raises ToolError."""
     return _SlideWriter(design, options).write()
 
 
@@ -83,7 +83,7 @@ class _SlideWriter:
             if not is_wanted or not element.visible or element.groupId in hidden:
                 continue
             if isinstance(element, Container) and _holds_together(element):
-                # Its children are in the picture.
+                # Its children are part of the picture.
                 hidden.add(element.id)
             self._add(element)
         stream = io.BytesIO()
@@ -149,7 +149,7 @@ class _SlideWriter:
         for at, line in enumerate(lines):
             paragraph = frame.paragraphs[0] if at == 0 else frame.add_paragraph()
             paragraph.alignment = align
-            # A fixed distance: a factor would be of the font's own idea of a line.
+            # A fixed distance: a factor would depend on the line height of the font.
             paragraph.line_spacing = Pt(size * _POINTS * element.lineHeight)
             run = paragraph.add_run()
             run.text = line
@@ -162,7 +162,7 @@ class _SlideWriter:
             font.color.rgb = _rgb(colour)
 
     def _add_drawn(self, element: AnyElement) -> None:
-        """A picture of the element, and of its children if they cannot be parted from it."""
+        """Add a picture of the element, with its children if they cannot be separated."""
         elements: tuple[AnyElement, ...] = (element,)
         if isinstance(element, Container) and _holds_together(element):
             elements += tuple(one for one in self.design.elements if one.groupId == element.id)
@@ -174,7 +174,7 @@ class _SlideWriter:
             self._add_picture(marks, box, element)
 
     def _on_slide(self, box: Box) -> Box | None:
-        """The part of a box that can be seen."""
+        """Return the visible part of a box."""
         left, top = max(box.x, 0.0), max(box.y, 0.0)
         right = min(box.x + box.width, self.design.width)
         bottom = min(box.y + box.height, self.design.height)
@@ -197,14 +197,14 @@ class _SlideWriter:
 
 
 def _with_elements(design: Design, elements: tuple[AnyElement, ...]) -> Design:
-    """The same canvas with other elements."""
+    """Return the same canvas with other elements."""
     return Design(
         width=design.width, height=design.height, background=design.background, elements=elements
     )
 
 
 def _emu_per_pixel(design: Design) -> float:
-    """As CSS counts, unless the slide would be too small or too large."""
+    """Return the CSS scale, unless the slide would be too small or too large."""
     wanted = max(_EMU, _MIN_EMU / min(design.width, design.height))
     return min(wanted, _MAX_EMU / max(design.width, design.height))
 
@@ -238,7 +238,7 @@ def _is_plain_text(element: Text) -> bool:
     asks_shadow = element.textShadowX or element.textShadowY or element.textShadowBlur
     size = element.fontSize or DEFAULT_SIZE
     return (
-        # What PowerPoint allows, by far.
+        # The limits of PowerPoint.
         4 <= size * element.lineHeight <= 1_500
         and element.text.count("\n") < _MAX_LINES
         and _is_solid(element.fill)
@@ -274,7 +274,7 @@ def _rgb(colour: Rgba) -> RGBColor:
 
 
 def _with_fixed_dates(data: bytes) -> bytes:
-    """The same archive without the time of its making."""
+    """Return the archive with fixed timestamps."""
     stream = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(data)) as source,

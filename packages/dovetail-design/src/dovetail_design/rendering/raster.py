@@ -1,6 +1,6 @@
-"""Designs as pixels: PNG, JPEG and WebP.
+"""Renders designs to PNG, JPEG and WebP.
 
-The bytes depend on the design and the options alone: one thread, no clock, no metadata.
+The bytes depend only on the design and the options: one thread, no clock, no metadata.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def _draw(design: Design, options: RenderOptions, *, is_opaque: bool) -> PIL.Ima
 
 
 def _without_alpha(image: PIL.Image.Image) -> PIL.Image.Image:
-    """Three channels where the fourth says nothing: a third less to write."""
+    """Drop the alpha channel of an opaque picture, which saves a third of the work."""
     lowest, _ = image.getchannel("A").getextrema()
     return image.convert("RGB") if lowest == 255 else image
 
 
 def render_png(design: Design, options: RenderOptions | None = None) -> bytes:
-    """The design as PNG; raises ToolError."""
+    """Render a PNG; raises ToolError."""
     options = options or RenderOptions()
     image = _without_alpha(_draw(design, options, is_opaque=False))
     level = _FAST_LEVEL if options.is_fast else _USUAL_LEVEL
@@ -60,14 +60,14 @@ def render_png(design: Design, options: RenderOptions | None = None) -> bytes:
 
 
 def render_jpeg(design: Design, options: RenderOptions | None = None) -> bytes:
-    """The design as JPEG, on white where it is transparent; raises ToolError."""
+    """Render a JPEG, on white where the design is transparent; raises ToolError."""
     options = options or RenderOptions()
     image = _draw(design, options, is_opaque=True).convert("RGB")
     return _save(image, "JPEG", quality=options.quality, subsampling=0)
 
 
 def render_webp(design: Design, options: RenderOptions | None = None) -> bytes:
-    """The design as WebP, without loss at quality 100; raises ToolError."""
+    """Render a WebP, lossless at quality 100; raises ToolError."""
     options = options or RenderOptions()
     image = _without_alpha(_draw(design, options, is_opaque=False))
     method = 0 if options.is_fast else 4

@@ -1,4 +1,4 @@
-"""What can be asked of a rendering, and the limits that hold for all of them."""
+"""Options of rendering, and the limits of all formats."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from dovetail_design.rendering.image_files import FindAsset
 
 __all__ = ["MAX_PIXELS", "RenderOptions", "pixel_size"]
 
-# 40 megapixels are 160 MB while they are drawn; A3 at 300 dpi has 17.
+# 40 megapixels take 160 MB while they are drawn; A3 at 300 dpi has 17.
 MAX_PIXELS = 40_000_000
 MAX_SCALE = 16.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderOptions:
-    """How a design is rendered."""
+    """Options of a rendering."""
 
-    # Pixels of the picture for each pixel of the canvas.
+    # Pixels in the picture per pixel of the canvas.
     scale: float = 1.0
-    # Never wider than this: the scale is made smaller, never larger. For previews.
+    # Reduce the scale so that the picture is not wider, for previews.
     max_width: int | None = None
-    # Leave the background out (not in JPEG, which cannot).
+    # Omit the background (not possible in JPEG).
     transparent: bool = False
     # Only these elements, and the children of those that are containers.
     element_ids: tuple[str, ...] | None = None
     # 1 to 100, for JPEG and WebP.
     quality: int = 90
-    # Trade bytes for time, for pictures that are looked at once.
+    # Faster but larger files, for previews.
     is_fast: bool = False
-    # SVG: letters as shapes, so that it looks the same without the fonts.
+    # SVG: text as paths, so that it looks the same without the fonts.
     text_as_paths: bool = False
     # PDF and PPTX.
     title: str = ""
@@ -42,14 +42,16 @@ class RenderOptions:
 
     @property
     def context(self) -> DrawingContext:
-        """What composing needs."""
+        """The context for composing."""
         return DrawingContext(self.book, self.find_asset)
 
 
 def pixel_size(design: Design, options: RenderOptions) -> tuple[int, int]:
-    """Width and height of the picture; raises ToolError when it is too large."""
+    """Return the size of the picture; raises ToolError if it is too large."""
     if not 0 < options.scale <= MAX_SCALE:
-        raise ToolError(f"scale is more than 0 and at most {MAX_SCALE:g}, not {options.scale:g}")
+        raise ToolError(
+            f"scale must be more than 0 and at most {MAX_SCALE:g}, not {options.scale:g}"
+        )
     scale = options.scale
     if options.max_width is not None:
         scale = min(scale, max(options.max_width, 1) / design.width)
@@ -58,7 +60,7 @@ def pixel_size(design: Design, options: RenderOptions) -> tuple[int, int]:
     if width * height > MAX_PIXELS:
         most = (MAX_PIXELS / (design.width * design.height)) ** 0.5
         raise ToolError(
-            f"{width:,} x {height:,} pixels are too many; a picture has at most {MAX_PIXELS:,}. "
+            f"{width:,} x {height:,} pixels are too many; the limit is {MAX_PIXELS:,}. "
             f"Use a scale of {int(most * 100) / 100:g} or less, or export PDF or SVG"
         )
     return width, height

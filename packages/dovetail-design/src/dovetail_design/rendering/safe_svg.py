@@ -1,8 +1,8 @@
-"""SVG documents from outside: read strictly, and written again with what may be in them.
+"""Sanitises untrusted SVG documents.
 
-What comes out holds shapes, groups and gradients only. Scripts, event handlers, entities, styles,
-foreign objects, animations and every reference that leaves the document are refused, not
-dropped: an author should know that his drawing is not what he thinks it is.
+The result contains only shapes, groups and gradients. Scripts, event handlers, entities, styles,
+foreign objects, animations and external references are rejected instead of dropped, so that
+authors learn that their drawing would look different.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ATTRIBUTES = frozenset(
         "clipPathUnits color preserveAspectRatio"
     )
 )
-# Harmless, and of no use to a drawing: left out without a word.
+# Harmless and without effect on the drawing: dropped silently.
 _IGNORED = re.compile(
     r"(?:xmlns(?::.*)?|version|class|role|focusable|aria-.*|data-.*|xml:.*|.*:.*)\Z"
 )
@@ -51,7 +51,7 @@ _LENGTH = re.compile(r"\s*(\d+\.?\d*|\.\d+)(px|pt)?\s*\Z")
 
 
 class SvgDrawing(NamedTuple):
-    """A cleaned document and its size in pixels."""
+    """A sanitised document and its size in pixels."""
 
     markup: str
     width: float
@@ -59,13 +59,13 @@ class SvgDrawing(NamedTuple):
 
 
 def looks_like_svg(data: bytes) -> bool:
-    """Whether bytes mean to be an SVG document."""
+    """Return whether bytes look like an SVG document."""
     head = data[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     return head.startswith((b"<svg", b"<?xml", b"<!doctype", b"<!--"))
 
 
 def read_svg(data: bytes) -> SvgDrawing:
-    """The document without anything that is not drawing; raises ToolError."""
+    """Return the sanitised document; raises ToolError."""
     cleaner = _Cleaner()
     parser = expat.ParserCreate(namespace_separator=None)
     parser.StartElementHandler = cleaner.start
@@ -85,13 +85,13 @@ def read_svg(data: bytes) -> SvgDrawing:
 
 
 class _Cleaner:
-    """Writes what may stay, as the parser finds it."""
+    """Writes the allowed parts while the parser reads."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.size: tuple[float, float] | None = None
         self.depth = self.count = 0
-        # How deep inside a title or a description, whose text is left out.
+        # Nesting depth inside a title or description, whose text is dropped.
         self.silent = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
@@ -105,7 +105,7 @@ class _Cleaner:
             return
         if name not in _DRAWN:
             raise ToolError(
-                f"The SVG holds <{name[:40]}>, which is not allowed; allowed: "
+                f"The SVG contains <{name[:40]}>, which is not allowed; allowed: "
                 f"{', '.join(sorted(_DRAWN))}"
             )
         kept = _clean(name, attributes)
@@ -139,7 +139,7 @@ class _Cleaner:
 
     def instruction(self, target: str, _: str) -> None:
         raise ToolError(
-            f"The SVG holds a processing instruction ({target[:40]}), which is not allowed"
+            f"The SVG contains a processing instruction ({target[:40]}), which is not allowed"
         )
 
 
@@ -149,10 +149,10 @@ def _clean(name: str, attributes: dict[str, str]) -> dict[str, str]:
         if key == "style":
             kept.update(_clean(name, dict(_STYLE.findall(value))))
         elif key.rpartition(":")[2] == "href":
-            # Gradients may build on each other.
+            # Gradients may refer to each other.
             kept["xlink:href"] = _local_reference(value)
         elif key.lower().startswith("on"):
-            raise ToolError(f"The SVG holds an event handler ({key[:40]}), which is not allowed")
+            raise ToolError(f"The SVG contains an event handler ({key[:40]}), which is not allowed")
         elif key in _ATTRIBUTES:
             kept[key] = _safe_value(key, value)
         elif not _IGNORED.match(key) and (
@@ -192,5 +192,5 @@ def _size(attributes: dict[str, str]) -> tuple[float, float]:
     if not all(sides):
         sides = [_DEFAULT_SIDE, _DEFAULT_SIDE]
     if not all(0 < side <= 100_000 for side in sides):
-        raise ToolError(f"The SVG is {sides[0]:g} x {sides[1]:g}; 1 to 100000 are allowed")
+        raise ToolError(f"The SVG is {sides[0]:g} x {sides[1]:g}; the sides must be 1 to 100000")
     return sides[0], sides[1]

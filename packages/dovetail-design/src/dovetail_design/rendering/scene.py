@@ -1,4 +1,4 @@
-"""From a design to the marks that draw it: one composer for each type."""
+"""Composes the marks of a design: one composer for each element type."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _COMPOSERS: dict[str, Callable[[Any, DrawingContext], tuple[Mark, ...]]] = {
 
 
 def background_marks(design: Design) -> tuple[Mark, ...]:
-    """The canvas under everything."""
+    """Return the marks of the background."""
     canvas = Box(0, 0, design.width, design.height)
     paint = visible_paint(design.background, canvas)
     return () if paint is None else (PathMark(canvas, paint),)
@@ -63,7 +63,7 @@ def background_marks(design: Design) -> tuple[Mark, ...]:
 def compose_scene(
     design: Design, context: DrawingContext, only: Collection[str] | None = None
 ) -> tuple[Mark, ...]:
-    """The elements' marks, bottom first; with `only`, those of these and what is in them."""
+    """Return the marks of the elements, bottom first; with `only`, of these and their children."""
     children = _children(design.elements)
     if only is not None:
         _refuse_unknown(design, only)
@@ -82,7 +82,7 @@ def compose_scene(
 
 
 def _children(elements: Sequence[AnyElement]) -> dict[str, list[AnyElement]]:
-    """Container's id -> its children. A container that is its own ancestor has none."""
+    """Return the children by container id. A container that is its own ancestor has none."""
     containers = {one.id: one for one in elements if isinstance(one, Container) and one.id}
     found: dict[str, list[AnyElement]] = {}
     for element in elements:

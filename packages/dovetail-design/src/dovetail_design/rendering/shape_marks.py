@@ -47,7 +47,7 @@ __all__ = [
     "star_marks",
 ]
 
-# What a shape looks like when nothing was said: there, and in nobody's way.
+# The default look of a shape without fill and stroke: light grey.
 DEFAULT_FILL = "#d1d5db"
 _DEFAULT_LINE = 2.0
 
@@ -67,7 +67,7 @@ def circle_marks(element: Circle, _: DrawingContext) -> tuple[Mark, ...]:
 
 
 def polygon_marks(element: Polygon, _: DrawingContext) -> tuple[Mark, ...]:
-    """A polygon, or a path that was given for it."""
+    """Return a polygon, or the path that was given for it."""
     return _shape(element, polygon_outline(element))
 
 
@@ -77,7 +77,7 @@ def star_marks(element: Star, _: DrawingContext) -> tuple[Mark, ...]:
 
 
 def container_marks(element: Container, _: DrawingContext) -> tuple[Mark, ...]:
-    """The panel itself; its children are drawn by the scene."""
+    """Return the panel; its children are drawn by the scene."""
     outline = corner_outline(element)
     marks = _shape(element, outline, None)
     if element.backdropBlur:
@@ -121,7 +121,7 @@ def _ending(
         return [PathMark(Ellipse(box), stroke.paint)]
     if kind == "arrow":
         angle = math.atan2(tip[1] - before[1], tip[0] - before[0])
-        # Past the end by half a stroke, so that the line's square end does not show.
+        # Beyond the end by half a stroke, so that the square end of the line is hidden.
         front = stroke.width * 0.75
         x, y = tip[0] + front * math.cos(angle), tip[1] + front * math.sin(angle)
         corners = [(x, y)]
@@ -133,7 +133,7 @@ def _ending(
 
 
 def line_points(element: Line) -> list[tuple[float, float]]:
-    """Where a line runs: its points, or the middle of its box along the longer side."""
+    """Return the points of a line: given, or the middle of its box along the longer side."""
     if element.linePoints is not None:
         return _moved(element, element.linePoints)
     if element.width >= element.height:
@@ -188,7 +188,7 @@ def bezier_outline(element: Bezier) -> PathShape:
 
 
 def shape_outline(element: Any) -> Outline | None:
-    """The edge that a shadow follows; None for types whose shadow is that of what they draw."""
+    """Return the outline that a shadow follows; None if it follows the drawn content."""
     find = _OUTLINES.get(element.type)
     return None if find is None else find(element)
 

@@ -1,4 +1,4 @@
-"""Paints marks on a skia canvas, whether that makes pixels or a PDF."""
+"""Paints marks on a skia canvas, for pixels and PDF."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ from dovetail_design.rendering.typesetting import Typesetter
 
 __all__ = ["SkiaPainter"]
 
-# Nothing that is meant to be looked at takes longer; nobody should wait for what was not.
+# Time limit of a drawing; normal designs take much less.
 MAX_SECONDS = 30
-# Larger pictures are unpacked each time: sixteen of the largest would be gigabytes.
+# Larger pictures are decoded each time: sixteen of the largest would take gigabytes.
 _KEPT_PIXELS = 4_000_000
 _SAMPLING = skia.SamplingOptions(skia.FilterMode.kLinear, skia.MipmapMode.kLinear)
 
 
 class SkiaPainter:
-    """Draws a tree of marks on one canvas. Hold the typesetter's lock while it works."""
+    """Draws marks on one canvas. Hold the typesetter's lock while using it."""
 
     def __init__(
         self, canvas: skia.Canvas, typesetter: Typesetter, *, is_document: bool = False
     ) -> None:
         self.canvas = canvas
         self.typesetter = typesetter
-        # A document has text that can be searched, so it is written once, and no pixels to blur.
+        # In a document text is searchable, so it is written once, and there are no pixels to blur.
         self.is_document = is_document
         self._below: list[Mark] = []
         self._deadline = time.monotonic() + MAX_SECONDS
@@ -83,9 +83,9 @@ class SkiaPainter:
             self.canvas.drawPath(make_path(mark.outline), stroke_paint(mark.stroke, mark.blur))
 
     def text(self, mark: TextMark) -> None:
-        """Draw a text: its outline under its inside, so that letters stay legible."""
+        """Draw a text, with its outline below the fill, so that letters stay legible."""
         if mark.blur:
-            # Letter by letter a large blur would take minutes; the layer is blurred once.
+            # Blurring each letter would take minutes, so the layer is blurred once.
             soft = skia.Paint(ImageFilter=skia.ImageFilters.Blur(mark.blur, mark.blur))
             self.canvas.saveLayer(make_rect(mark_bounds(mark, self.typesetter)), soft)
         self._letters(mark)
@@ -110,8 +110,8 @@ class SkiaPainter:
             paragraph.paint(self.canvas, mark.x, mark.y)
             return
         if not is_copy and isinstance(key, GradientFill):
-            # Readers leave out letters of some fonts that are filled with a gradient. So the text
-            # is there in one of its colours, and shapes with the gradient lie over it.
+            # Some PDF viewers omit letters with a gradient fill. So the text
+            # is drawn in one of its colours, with gradient-filled shapes above it.
             self._set_text(block, mark, key.stops[0][1], fill_paint(key.stops[0][1]), is_copy=False)
         for node in self.typesetter.shapes(block, mark.x, mark.y):
             data = node.get("d")
@@ -127,7 +127,7 @@ class SkiaPainter:
 
     def drawing(self, mark: DrawingMark) -> None:
         """Draw an SVG document."""
-        # Copied: the stream does not keep what it reads from.
+        # Copied, because the stream does not keep a reference to its data.
         document = skia.SVGDOM.MakeFromStream(skia.MemoryStream(mark.markup.encode(), True))
         if document is None:
             return
@@ -180,7 +180,7 @@ _PAINT: dict[type, Callable[[SkiaPainter, Any], None]] = {
 
 
 def _layer_paint(mark: GroupMark) -> skia.Paint | None:
-    """What a group's own layer is drawn with; None when it needs no layer."""
+    """Return the paint of a group's layer, or None if it needs no layer."""
     if mark.opacity >= 1 and not mark.blur and mark.colours is None:
         return None
     paint = skia.Paint(AntiAlias=True, Alphaf=mark.opacity)
@@ -193,7 +193,7 @@ def _layer_paint(mark: GroupMark) -> skia.Paint | None:
 
 
 class _Bytes:
-    """Bytes that are compared by their digest, so that pictures can be kept by what they are."""
+    """Bytes that compare by digest, to cache pictures by content."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

@@ -1,4 +1,4 @@
-"""Outlines, fills and strokes in skia's terms; what is equal is made once."""
+"""Converts outlines, fills and strokes to skia; equal values are cached."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def make_rect(box: Box) -> skia.Rect:
 
 @functools.lru_cache(maxsize=2048)
 def make_path(outline: Outline) -> skia.Path:
-    """An outline as a path; it is kept, so nobody may change it."""
+    """Return an outline as a path; it is cached, so do not modify it."""
     path = skia.Path()
     if isinstance(outline, Box):
         path.addRect(make_rect(outline))
@@ -59,7 +59,7 @@ def _add_commands(path: skia.Path, shape: PathShape) -> None:
 
 
 class _Pen:
-    """Follows the commands of an SVG path; remembers what relative and smooth ones need."""
+    """Draws the commands of an SVG path; keeps the state for relative and smooth ones."""
 
     def __init__(self, path: skia.Path) -> None:
         self.path = path
@@ -146,7 +146,7 @@ _DRAW = {
 
 @functools.lru_cache(maxsize=2048)
 def fill_paint(fill: Fill, blur: float = 0.0, *, is_crisp: bool = False) -> skia.Paint:
-    """A paint for the inside; it is kept, so nobody may change it."""
+    """Return a paint for the fill; it is cached, so do not modify it."""
     paint = skia.Paint(AntiAlias=not is_crisp)
     _set_fill(paint, fill)
     if blur:
@@ -156,7 +156,7 @@ def fill_paint(fill: Fill, blur: float = 0.0, *, is_crisp: bool = False) -> skia
 
 @functools.lru_cache(maxsize=2048)
 def stroke_paint(stroke: StrokeLine, blur: float = 0.0) -> skia.Paint:
-    """A paint for the outline; it is kept, so nobody may change it."""
+    """Return a paint for the outline; it is cached, so do not modify it."""
     paint = skia.Paint(AntiAlias=True, Style=skia.Paint.kStroke_Style, StrokeWidth=stroke.width)
     _set_fill(paint, stroke.paint)
     paint.setStrokeCap(_CAPS[stroke.cap])

@@ -1,4 +1,4 @@
-"""The door to `pptx_file`, so that the library for slides is loaded with the first slide."""
+"""Imports `pptx_file` on first use, because it loads python-pptx."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ __all__ = ["render_pptx"]
 
 
 def render_pptx(design: Design, options: RenderOptions | None = None) -> bytes:
-    """The design as a presentation of one slide; raises ToolError."""
-    # A quarter of what loading this room takes, and few ask for slides.
+    """Return a presentation with one slide; raises ToolError."""
+    # python-pptx takes a quarter of the import time of this package, and is rarely needed.
     from dovetail_design.rendering.pptx_file import write_slide  # noqa: PLC0415
 
     return write_slide(design, options or RenderOptions())

@@ -1,4 +1,4 @@
-"""Outlines, colours and gradients as SVG writes them."""
+"""Writes outlines, colours and gradients as SVG."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["attributes", "gradient_markup", "number", "path_data"]
 
 
 def number(value: float) -> str:
-    """A number with at most four decimals and nothing that can be left out."""
+    """Format a number with at most four decimals and no redundant characters."""
     text = f"{value:.4f}".rstrip("0").rstrip(".")
     return "0" if text in ("-0", "") else text
 
 
 def attributes(**values: str | float | None) -> str:
-    """Attributes in the order given, without those that are None; `_` stands for `-`."""
+    """Format attributes in order, without those that are None; `_` stands for `-`."""
     parts = []
     for name, value in values.items():
         if value is None:
@@ -31,7 +31,7 @@ def attributes(**values: str | float | None) -> str:
 
 
 def path_data(outline: Outline) -> str:
-    """The `d` of an outline."""
+    """Return the `d` of an outline."""
     if isinstance(outline, Box):
         left, top, wide, high = map(number, outline)
         return f"M{left} {top}h{wide}v{high}h-{wide}z"
@@ -97,14 +97,14 @@ def _command(shape: PathShape, letter: str, numbers: tuple[float, ...]) -> str:
 
 
 def _with_simple_arcs(shape: PathShape) -> list[PathCommand]:
-    """The commands, where no arc has to be both turned and stretched unevenly."""
+    """Return the commands with arcs that need not be both rotated and stretched."""
     if math.isclose(shape.scale_x, shape.scale_y):
         return list(shape.commands)
     return [_without_turn(command) for command in shape.commands]
 
 
 def _without_turn(command: PathCommand) -> PathCommand:
-    """An arc whose axes lie straight: circles always, ellipses turned by quarters."""
+    """Return an arc without rotation, if it is a circle or rotated by quarters."""
     letter, numbers = command
     if letter.lower() != "a":
         return command

@@ -1,6 +1,6 @@
-"""Writes marks as SVG. Ids are counted, so the same marks give the same bytes.
+"""Writes marks as SVG. Ids are numbered, so the same marks give the same bytes.
 
-Two things SVG cannot do become pictures: conic gradients, and what is seen blurred through a panel.
+Conic gradients and blurred backgrounds become pictures, because SVG cannot express them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _FAR = 30_000
 
 
 def render_svg(design: Design, options: RenderOptions | None = None) -> bytes:
-    """The design as SVG, with text as text or as shapes; raises ToolError."""
+    """Render an SVG, with text as text or as paths; raises ToolError."""
     options = options or RenderOptions()
     context = options.context
     writer = _Writer(context.typesetter, text_as_paths=options.text_as_paths)
@@ -74,7 +74,7 @@ def render_svg(design: Design, options: RenderOptions | None = None) -> bytes:
 
 
 class _Writer:
-    """Writes marks, and keeps the definitions they refer to."""
+    """Writes marks and collects the definitions that they refer to."""
 
     def __init__(self, typesetter: Typesetter, *, text_as_paths: bool) -> None:
         self.typesetter = typesetter
@@ -84,7 +84,7 @@ class _Writer:
         self._below: list[Mark] = []
 
     def write(self, marks: Sequence[Mark]) -> str:
-        """The marks, the first at the bottom."""
+        """Return the marks as SVG, the first at the bottom."""
         parts = []
         for mark in marks:
             parts.append(self._write_all((mark,)))
@@ -185,7 +185,7 @@ class _Writer:
         return f"<g{attributes(clip_path=f'url(#{clip})')}>{_image(data, 'image/png', box)}</g>"
 
     def text(self, mark: TextMark) -> str:
-        """A text, as text or as shapes; the outline lies under the inside."""
+        """Return a text as text or paths, with the outline below the fill."""
         colours = self._fill(mark.fill)
         if mark.stroke_width and mark.stroke_colour is not None:
             line = StrokeLine(mark.stroke_colour, mark.stroke_width, join="round")
@@ -194,7 +194,7 @@ class _Writer:
         if self.text_as_paths:
             inside, font = self._shapes(mark), {}
             if "paint_order" in colours and mark.fill is not None:
-                # Not every reader knows paint-order: shapes are written twice instead.
+                # Not all viewers support paint-order, so paths are written twice.
                 under = attributes(**{**colours, "fill": "none", "paint_order": None})
                 over = attributes(**self._fill(mark.fill))
                 return (
@@ -223,7 +223,7 @@ class _Writer:
             if node.tag == f"{_SVG}rect":
                 parts.append(_decoration(node))
             elif node.tag == f"{_SVG}text" and node.text:
-                # The letters stand in the order in which they are seen, each with its place.
+                # Letters are in visual order, each with its position.
                 is_rtl = mark.block.is_rtl or _has_rtl(node.text)
                 override = "unicode-bidi:bidi-override;direction:ltr" if is_rtl else None
                 head = attributes(
@@ -237,13 +237,13 @@ class _Writer:
         return "".join(parts)
 
     def image(self, mark: ImageMark) -> str:
-        """A picture, inside the file."""
+        """Return a picture, embedded in the file."""
         picture = read_picture(mark.data)
         kind = picture.mime_type if isinstance(picture, Picture) else "image/png"
         return _image(mark.data, kind, mark.target)
 
     def drawing(self, mark: DrawingMark) -> str:
-        """A cleaned document as a part of this one, its ids made its own."""
+        """Return a sanitised document as a part of this one, with unique ids."""
         prefix = f"n{len(self._names) + 1}-"
         self._names[prefix] = prefix
         markup = _IDS.sub(lambda found: prefix + found[0], mark.markup)

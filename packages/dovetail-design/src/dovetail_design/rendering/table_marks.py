@@ -42,7 +42,7 @@ def table_marks(element: Table, context: DrawingContext) -> tuple[Mark, ...]:
 
 
 class _Grid:
-    """Where rows and columns begin, the header being row 0 if there is one."""
+    """The edges of rows and columns; the header is row 0 if there is one."""
 
     def __init__(self, element: Table) -> None:
         self.headers = 1 if element.tableHasHeader else 0
@@ -72,7 +72,7 @@ class _Grid:
 def _edges(
     start: float, extent: float, count: int, shares: tuple[float, ...] | None
 ) -> list[float]:
-    """Edges that share the extent; sizes that were not given are like the mean of those given."""
+    """Return edges in proportion to the sizes; missing sizes use the mean of the others."""
     given = list(shares or ())[:count]
     usual = sum(given) / len(given) if given else 1.0
     sizes = given + [usual] * (count - len(given))
@@ -142,10 +142,10 @@ def _texts(element: Table, grid: _Grid, context: DrawingContext) -> list[Mark]:
         )
         height = context.typesetter.measure(block).height
         colour = header_colour if is_header else cell_colour
-        # Baselines on whole pixels: letters are sharper there.
+        # Baselines on whole pixels give sharper text.
         x, y = box.x + element.tableCellPadding, round(box.y + (box.height - height) / 2)
         mark = TextMark(block, x, y, colour)
-        # Only what does not fit is cut, because cutting costs.
+        # Clip only what does not fit, because clipping is expensive.
         fits = height <= box.height
         marks.append(mark if fits else GroupMark((TextMark(block, x, box.y, colour),), clip=box))
     return marks

@@ -1,4 +1,4 @@
-"""A piece of text to be set: what it says, in which font, how wide. A value, not a layout."""
+"""The input of typesetting: a text with its font and width."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 __all__ = ["TextBlock", "apply_transform", "clean_text", "is_right_to_left", "weight_number"]
 
-# Neither fonts nor XML have these.
+# Control characters, which neither fonts nor XML support.
 _UNSET = re.compile("[\x00-\x09\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _WEIGHTS = {"normal": 400, "bold": 700}
 
 
 class TextBlock(NamedTuple):
-    """Everything that decides where glyphs go."""
+    """Everything that affects the positions of glyphs."""
 
     text: str
     families: tuple[str, ...]
@@ -30,14 +30,14 @@ class TextBlock(NamedTuple):
 
 
 def weight_number(weight: str | int | None, default: int = 400) -> int:
-    """A weight as a number from 100 to 900."""
+    """Return a weight as a number from 100 to 900."""
     if weight is None:
         return default
     return _WEIGHTS.get(str(weight)) or int(weight)
 
 
 def apply_transform(text: str, transform: str) -> str:
-    """The text in the case that is asked for, without what cannot be set."""
+    """Apply text-transform and remove characters that cannot be drawn."""
     text = clean_text(text)
     if transform == "uppercase":
         return text.upper()
@@ -49,13 +49,13 @@ def apply_transform(text: str, transform: str) -> str:
 
 
 def clean_text(text: str) -> str:
-    """The text without control characters; a tab is four spaces, for fonts have none."""
+    """Remove control characters; a tab becomes four spaces, because fonts have none."""
     text = text.replace("\t", "    ").replace("\r\n", "\n").replace("\r", "\n")
     return _UNSET.sub("", text)
 
 
 def is_right_to_left(text: str, direction: str = "auto") -> bool:
-    """Whether a text runs from the right: as said, or as its first letter with a direction."""
+    """Return whether a text is right-to-left: as set, or by its first strong character."""
     if direction != "auto":
         return direction == "rtl"
     for letter in text:

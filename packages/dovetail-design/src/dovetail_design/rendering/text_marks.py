@@ -1,4 +1,4 @@
-"""Text as marks, and how much room it needs."""
+"""Text as marks, and text measurement."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ __all__ = [
 DEFAULT_SIZE = 16.0
 _DEFAULT_SHADOW = Rgba(0, 0, 0, 0.5)
 _LIFT = {"top": 0.0, "middle": 0.5, "bottom": 1.0}
-# Rounding of line heights to whole pixels is no overflow.
+# Tolerance for line heights that are rounded to whole pixels.
 _TOLERANCE = 1.0
 
 
 class Overflow(NamedTuple):
-    """Text that does not fit its box: what it needs and what there is, in pixels."""
+    """Text that does not fit its box: needed and available size in pixels."""
 
     needed_width: float
     needed_height: float
@@ -50,7 +50,7 @@ class Overflow(NamedTuple):
 
 
 def text_block(element: Text, context: DrawingContext) -> TextBlock:
-    """What is to be set for a text element."""
+    """Return the text block of a text element."""
     text = apply_transform(element.text, element.textTransform)
     is_rtl = is_right_to_left(text, element.direction)
     return TextBlock(
@@ -69,7 +69,7 @@ def text_block(element: Text, context: DrawingContext) -> TextBlock:
 
 
 def text_marks(element: Text, context: DrawingContext) -> tuple[Mark, ...]:
-    """The shadow and the text."""
+    """Return the shadow and the text."""
     if not element.text:
         return ()
     block, box = text_block(element, context), inner_box(element)
@@ -77,7 +77,7 @@ def text_marks(element: Text, context: DrawingContext) -> tuple[Mark, ...]:
     lift = _LIFT[element.verticalAlign]
     if lift:
         height = context.typesetter.measure(block).height
-        # Baselines on whole pixels: letters are sharper there.
+        # Baselines on whole pixels give sharper text.
         y = round(box.y + (box.height - height) * lift)
     fill = visible_paint(element.fill or element.color or "#000000", box_of(element))
     stroke_colour = parse_colour(element.textStrokeColor) if element.textStrokeColor else BLACK
@@ -109,19 +109,19 @@ def _shadow(element: Text, text: TextMark) -> TextMark | None:
 
 
 def text_extent(element: Text, context: DrawingContext) -> tuple[float, float]:
-    """Width and height that the text takes when it is set into its box."""
+    """Return the width and height of the text in its box."""
     measure = context.typesetter.measure(text_block(element, context))
     return measure.width, measure.height
 
 
 def missing_letters(element: Text, context: DrawingContext | None = None) -> str:
-    """Letters of a text that no font here has."""
+    """Return the characters of a text that no font has."""
     context = context or DrawingContext()
     return context.typesetter.missing_letters(text_block(element, context))
 
 
 def text_overflow(element: Text, context: DrawingContext | None = None) -> Overflow | None:
-    """How a text leaves its box; None when it fits."""
+    """Return how a text overflows its box, or None if it fits."""
     if not element.text.strip():
         return None
     context = context or DrawingContext()

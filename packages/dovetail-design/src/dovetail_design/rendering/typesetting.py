@@ -1,7 +1,7 @@
-"""Text set by skia's paragraph engine: shaping, wrapping, alignment, both directions.
+"""Typesetting with skia's paragraph engine: shaping, wrapping, alignment, bidirectional text.
 
-A `Typesetter` belongs to a font book and keeps what it has set, since previews set the same text
-again and again. The graphics library is loaded here and in the painters only.
+A `Typesetter` belongs to a font book and caches layouts, because previews set the same text again.
+Only this module and the painters load the graphics library.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Measure", "Typesetter", "typesetter_for"]
 _KEPT = 512
 _FAR = 30_000
 _AS_PATHS = skia.SVGCanvas.kConvertTextToPaths_Flag
-# Isolates: text that runs from the right keeps its punctuation at its own end.
+# Isolates: right-to-left text keeps its punctuation at its own end.
 _RTL_BEGIN, _RTL_END = "\u2067", "\u2069"
 _BLACK = 0xFF000000
 
@@ -41,7 +41,7 @@ _DECORATION = {
 
 
 class Measure(NamedTuple):
-    """The extent of a set text."""
+    """The size of a text layout."""
 
     width: float
     height: float
@@ -57,11 +57,11 @@ class Typesetter:
         self._fonts, self._typefaces = _collect_fonts(book)
         self._unicode = skia.Unicodes.ICU.Make()
         self._kept: OrderedDict[tuple[TextBlock, object], skia.textlayout.Paragraph] = OrderedDict()
-        # Paragraphs and the caches under them are not made for two threads at once.
+        # Paragraphs and their caches are not thread-safe.
         self.lock = threading.RLock()
 
     def measure(self, block: TextBlock) -> Measure:
-        """How much room the text takes."""
+        """Return the size of the text."""
         with self.lock:
             paragraph = self.paragraph(block, None)
             return Measure(paragraph.LongestLine, paragraph.Height, paragraph.MinIntrinsicWidth)
@@ -69,7 +69,7 @@ class Typesetter:
     def paragraph(
         self, block: TextBlock, key: object, paint: skia.Paint | None = None
     ) -> skia.textlayout.Paragraph:
-        """The text set with a paint; `key` tells paints apart. Hold the lock while using it."""
+        """Return the layout with a paint, identified by `key`. Hold the lock while using it."""
         found = self._kept.get((block, key))
         if found is not None:
             self._kept.move_to_end((block, key))
@@ -81,7 +81,7 @@ class Typesetter:
         return made
 
     def missing_letters(self, block: TextBlock) -> str:
-        """Letters of the text that none of its families has: they are drawn as empty boxes."""
+        """Return characters that none of its families has; they are drawn as empty boxes."""
         letters = sorted({letter for letter in block.text if letter.isprintable()} - {" "})
         faces = [self._typefaces[name] for name in block.families if name in self._typefaces]
         return "".join(
@@ -91,16 +91,16 @@ class Typesetter:
         )
 
     def shapes(self, block: TextBlock, x: float, y: float) -> ElementTree.Element:
-        """The letters of a set text as paths, in skia's SVG. Hold the lock while using it."""
+        """Return the glyphs as paths, in skia's SVG. Hold the lock while using it."""
         return self.written(block, x, y, _AS_PATHS)
 
     def written(self, block: TextBlock, x: float, y: float, flags: int = 0) -> ElementTree.Element:
-        """What skia's SVG canvas writes for a set text: runs of letters with their places."""
+        """Return what skia's SVG canvas writes: runs of glyphs with their positions."""
         stream = skia.DynamicMemoryWStream()
         bounds = skia.Rect.MakeWH(_FAR, _FAR)
         canvas = skia.SVGCanvas.Make(bounds, stream, flags | skia.SVGCanvas.kNoPrettyXML_Flag)
         self.paragraph(block, None).paint(canvas, x, y)
-        # The canvas writes its end when it is gone, and must be gone before the stream.
+        # The canvas writes its end when it is deleted, which must be before the stream is.
         del canvas
         return ElementTree.fromstring(bytes(stream.detachAsData()))
 
@@ -120,7 +120,7 @@ class Typesetter:
 def _directed(block: TextBlock) -> str:
     if not block.is_rtl:
         return block.text
-    # Isolates end with their paragraph, so every line of the author's gets its own.
+    # Isolates end with their paragraph, so every line of the text gets its own.
     return "\n".join(f"{_RTL_BEGIN}{line}{_RTL_END}" for line in block.text.split("\n"))
 
 
@@ -146,8 +146,8 @@ def _text_style(block: TextBlock, paint: skia.Paint | None) -> skia.textlayout.T
 def _collect_fonts(
     book: FontBook,
 ) -> tuple[skia.textlayout.FontCollection, dict[str, skia.Typeface]]:
-    """The faces for the paragraph engine, and one face of each family."""
-    # An empty manager reads files and knows no system font.
+    """Return the faces for the paragraph engine, and one face of each family."""
+    # An empty manager reads files without system fonts.
     reader = skia.FontMgr.New_Custom_Empty()
     provider = _layout.TypefaceFontProvider()
     typefaces: dict[str, skia.Typeface] = {}
@@ -155,8 +155,8 @@ def _collect_fonts(
         typeface = reader.makeFromFile(str(face.path), face.number)
         if typeface is None:
             raise ToolError(
-                f"The font {face.path.name!r} of the operator's folder has a font's tables but "
-                "cannot be drawn with; it has to be taken out of the folder"
+                f"The font {face.path.name!r} of the operator's folder has the tables of a "
+                "font but cannot be drawn; remove it from the folder"
             )
         provider.registerTypeface(typeface, skia.String(face.family))
         typefaces.setdefault(face.family, typeface)
@@ -167,5 +167,5 @@ def _collect_fonts(
 
 @functools.lru_cache(maxsize=4)
 def typesetter_for(book: FontBook) -> Typesetter:
-    """The typesetter of a book; there is one for each."""
+    """Return the typesetter of a book; there is one for each."""
     return Typesetter(book)

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 from dovetail_design.examples import EXAMPLES
-from dovetail_design.showing import fitting
-from dovetail_serverkit.budget import Budget
+from dovetail_design.result_views import fit_budget
+from dovetail_serverkit.text_budget import Budget
 
 
 def test_a_budget_is_spent_and_not_overdrawn() -> None:
     budget = Budget(1_000)
     items = [{"word": "x" * 80}] * 50
-    shown = fitting(items, budget)
+    shown = fit_budget(items, budget)
     assert 0 < len(shown) < 50 and len(str(shown)) < 1_100
     assert not budget.take(items[0])
 

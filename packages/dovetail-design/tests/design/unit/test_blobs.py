@@ -28,7 +28,7 @@ def test_what_is_not_kept_is_not_found(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(UsageError, match="cannot be kept"):
+    with pytest.raises(UsageError, match="Cannot store"):
         BlobFolder(tmp_path / "file" / "blobs")
 
 
@@ -36,5 +36,5 @@ def test_a_content_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     blobs = BlobFolder(tmp_path / "blobs")
     digest = hashlib.sha256(b"abc").hexdigest()
     (tmp_path / "blobs" / digest[:2]).write_bytes(b"in the way")
-    with pytest.raises(ToolError, match="cannot be kept"):
+    with pytest.raises(ToolError, match="Cannot store"):
         blobs.keep(b"abc")

@@ -60,9 +60,9 @@ def test_a_value_that_was_cut_for_an_answer_is_not_written_back() -> None:
     canvas.add({**text, "text": "word " * 1000})
     shown = shorten(canvas.get("t"), 2_000)
     assert len(shown["text"]) < 200
-    with pytest.raises(ToolError, match="cut short"):
+    with pytest.raises(ToolError, match="shortened"):
         canvas.update("t", {"text": shown["text"]})
-    with pytest.raises(ToolError, match="cut short"):
+    with pytest.raises(ToolError, match="shortened"):
         canvas.add({**shown, "id": "u"})
 
 

@@ -41,7 +41,7 @@ def test_two_places_are_one_too_many(tmp_path: Path) -> None:
     ("name", "missing", "said"),
     [
         ("_LIBRARIES", ("skia", "no_such_library"), r"no_such_library: pip install"),
-        ("_SYSTEM_LIBRARIES", {"libnothing.so.9": "libnothing9"}, "package libnothing9"),
+        ("_SYSTEM_LIBRARIES", {"libnothing.so.9": "libnothing9"}, "apt install libnothing9"),
     ],
 )
 def test_what_drawing_lacks_is_told_at_the_start(

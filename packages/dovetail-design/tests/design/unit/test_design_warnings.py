@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_design.looking import near
+from dovetail_design.design_warnings import near
 
 
 def box(id: str, x: float, y: float = 0, **more: Any) -> dict[str, Any]:

@@ -93,10 +93,10 @@ def test_rows_come_as_objects_json_or_csv() -> None:
         ([], "no rows"),
         ("", "no rows"),
         ([1], "list of objects"),
-        ("{bad", "none"),
-        ("a,a\n1,2", "twice"),
+        ("{bad", "invalid"),
+        ("a,a\n1,2", "duplicate"),
         ("a,b\n1", "Line 2"),
-        ([{}] * (MOST_ROWS + 1), "at most"),
+        ([{}] * (MOST_ROWS + 1), "limit is 500"),
     ],
 )
 def test_data_that_is_no_rows_is_refused(data: Any, said: str) -> None:

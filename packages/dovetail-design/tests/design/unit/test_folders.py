@@ -49,7 +49,7 @@ def test_what_leads_out_is_refused(opened: Folders, path: str, said: str) -> Non
 
 
 def test_a_file_that_is_too_large_is_refused(opened: Folders) -> None:
-    with pytest.raises(ToolError, match="6 bytes, more than the 5"):
+    with pytest.raises(ToolError, match="6 bytes; the limit is 5"):
         opened.read("a.txt", 5)
 
 
@@ -83,5 +83,5 @@ def test_without_a_folder_every_path_is_refused() -> None:
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no folder"):
+    with pytest.raises(UsageError, match="not a folder"):
         Folders([tmp_path / "nowhere"])

@@ -21,7 +21,7 @@ def picture(kind: str) -> bytes:
 def test_a_picture_has_a_size_and_is_read_to_its_end(kind: str) -> None:
     data = picture(kind)
     assert inspect_asset(data, f"image/{kind.lower()}", "a") == (30, 20)
-    with pytest.raises(ToolError, match="'a' was not kept"):
+    with pytest.raises(ToolError, match="'a' was not stored"):
         inspect_asset(data[: len(data) // 2], f"image/{kind.lower()}", "a")
 
 
@@ -33,7 +33,7 @@ def test_a_drawing_has_the_size_it_says() -> None:
 def test_a_font_is_one_or_it_is_refused() -> None:
     font = Path(bundled_faces()[0].path).read_bytes()
     assert inspect_asset(font, "font/otf", "a") == (0, 0)
-    with pytest.raises(ToolError, match="'a' is no font"):
+    with pytest.raises(ToolError, match="'a' is not a font"):
         inspect_asset(font[:200], "font/otf", "a")
 
 

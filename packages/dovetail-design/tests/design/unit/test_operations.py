@@ -127,7 +127,7 @@ def test_a_connector_follows_its_ends() -> None:
         ({"op": "delete", "elementIds": ["a", "a"]}, "no element"),
         ({"op": "move", "elementIds": ["a"]}, "dx"),
         ({"op": "move", "elementIds": ["a"], "dx": 1, "x": 1}, "not both"),
-        ({"op": "align", "elementIds": ["a"], "to": ["left"]}, "nothing to align"),
+        ({"op": "align", "elementIds": ["a"], "to": ["left"]}, "only be aligned to the canvas"),
         ({"op": "distribute", "elementIds": ["a"]}, "at least two"),
         ({"op": "bind_connector", "elementId": "a", "from": "a", "to": "shut"}, "only a line"),
         ({"op": "bind_connector", "elementId": "l", "from": "a", "to": "a"}, "two elements"),

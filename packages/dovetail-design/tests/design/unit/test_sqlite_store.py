@@ -163,12 +163,12 @@ def test_foreign_broken_and_later_files_are_refused_and_left_alone(tmp_path: Pat
     with sqlite3.connect(later) as file:
         file.execute("PRAGMA user_version = 99")
     file.close()
-    for path, said in ((broken, "no usable"), (foreign, "another program"), (later, "later")):
+    for path, said in ((broken, "not a usable"), (foreign, "another program"), (later, "later")):
         before = path.read_bytes()
         with pytest.raises(UsageError, match=said):
             SqliteStore(path)
         assert path.read_bytes() == before
-    with pytest.raises(UsageError, match="cannot be kept"):
+    with pytest.raises(UsageError, match="Cannot store"):
         SqliteStore(tmp_path)
 
 

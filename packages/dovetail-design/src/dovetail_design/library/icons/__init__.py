@@ -1,4 +1,4 @@
-"""The embedded icons and how they are found."""
+"""The embedded icons, and search."""
 
 from dovetail_design.library.icons.catalogue import (
     LICENCE,

@@ -1,7 +1,7 @@
-"""The embedded icon set: loaded once, on first use, from one compressed file.
+"""The embedded icon set, loaded on first use from one compressed file.
 
-The icons are Phosphor's, 2.1, under the MIT licence that lies beside the file. Each has two
-weights, both outlines that are filled, so one svg element draws either.
+The icons are from Phosphor 2.1, under the MIT licence in the file beside it. Each has two weights;
+both are filled outlines, so one svg element draws either.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LICENCE = "Phosphor Icons, MIT"
 
 @dataclass(frozen=True, eq=False)
 class Icon:
-    """One icon with what it is found by."""
+    """An icon with its search words."""
 
     name: str
     categories: tuple[str, ...]
@@ -32,14 +32,14 @@ class Icon:
 
     @property
     def words(self) -> list[str]:
-        """What a query is compared with, the most telling first."""
+        """The words that a query is compared with, most important first."""
         parts = self.name.split("-")
         tags = [word for tag in self.tags for word in tag.lower().replace("-", " ").split()]
         groups = [word for group in self.categories for word in group.split() if word != "&"]
         return [self.name, *(parts if len(parts) > 1 else ()), *tags, *groups]
 
     def as_element(self, box: tuple[float, float, float, float], **style: Any) -> dict[str, Any]:
-        """An svg element in the box (x, y, width, height); `weight="fill"` for the solid one."""
+        """Return an svg element in a box (x, y, width, height); `weight="fill"` makes it solid."""
         weight = style.pop("weight", "regular")
         x, y, width, height = box
         return {
@@ -57,7 +57,7 @@ class Icon:
 
 @cache
 def load_icons() -> dict[str, Icon]:
-    """All icons by name, sorted."""
+    """Return all icons by name, sorted."""
     packed = resources.files(__package__).joinpath("phosphor.tsv.gz").read_bytes()
     icons = {}
     for line in gzip.decompress(packed).decode().splitlines():
@@ -67,7 +67,7 @@ def load_icons() -> dict[str, Icon]:
 
 
 def find_icon(name: str) -> Icon | None:
-    """The icon of this name, or None."""
+    """Return the icon with this name, or None."""
     return load_icons().get(name)
 
 

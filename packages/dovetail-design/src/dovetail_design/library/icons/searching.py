@@ -1,4 +1,4 @@
-"""Finding icons by words: names before tags, beginnings before synonyms."""
+"""Search for icons: names before tags, prefixes before synonyms."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def _words() -> dict[Icon, list[str]]:
 
 
 def search_icons(query: str) -> list[Icon]:
-    """All icons that fit, best first; every icon for an empty query. The caller pages."""
+    """Return all matching icons, best first; every icon for an empty query."""
     return list(_search(query.strip().lower()))
 
 
-# The last few answers are kept, since the pages of one are asked for one by one.
+# Cached, because the pages of a result are requested one by one.
 @lru_cache(maxsize=32)
 def _search(query: str) -> tuple[Icon, ...]:
     return tuple(rank(query, _words()))

@@ -1,19 +1,6 @@
-"""The templates that the studio ships with."""
+"""The templates that the server includes."""
 
-from dovetail_design.library.templates.catalogue import (
-    CATEGORIES,
-    TEMPLATES,
-    find_template,
-    list_templates,
-    search_templates,
-)
+from dovetail_design.library.templates.catalogue import find_template, list_templates
 from dovetail_design.library.templates.template import Template
 
-__all__ = [
-    "CATEGORIES",
-    "TEMPLATES",
-    "Template",
-    "find_template",
-    "list_templates",
-    "search_templates",
-]
+__all__ = ["Template", "find_template", "list_templates"]

@@ -1,38 +1,31 @@
-"""All templates of the studio, by id, and how they are found."""
+"""All embedded templates by id.
+
+Each template is a file in `data/templates`. `index.json` there lists the ids in the order in which
+they are shown.
+"""
 
 from __future__ import annotations
 
-from dovetail_design.library.ranking import rank
-from dovetail_design.library.templates import cards, documents, papers, slides, social
+from functools import cache
+
+from dovetail_design.library.data_files import read_json
 from dovetail_design.library.templates.template import Template
 
-__all__ = ["CATEGORIES", "TEMPLATES", "find_template", "list_templates", "search_templates"]
+__all__ = ["find_template", "list_templates"]
 
-TEMPLATES: dict[str, Template] = {
-    template.id: template
-    for module in (social, slides, cards, papers, documents)
-    for template in module.TEMPLATES
-}
-CATEGORIES: tuple[str, ...] = tuple(
-    dict.fromkeys(template.category for template in TEMPLATES.values())
-)
+
+@cache
+def _templates() -> dict[str, Template]:
+    ids = read_json("templates/index.json", list[str])
+    return {id: read_json(f"templates/{id}.json", Template) for id in ids}
 
 
 def list_templates(category: str | None = None) -> list[Template]:
-    """The templates of a category, or all; none for an unknown category."""
+    """Return the templates of a category, or all; none for an unknown category."""
     wanted = None if category is None else category.strip().lower()
-    return [one for one in TEMPLATES.values() if wanted in (None, "all", one.category)]
+    return [one for one in _templates().values() if wanted in (None, "all", one.category)]
 
 
 def find_template(id: str) -> Template | None:
-    """The template of this id, or None."""
-    return TEMPLATES.get(id)
-
-
-def search_templates(query: str) -> list[Template]:
-    """Templates that fit the words, best first."""
-    found = {
-        id: [*id.split("-"), *one.tags, one.category, *one.description.lower().split()]
-        for id, one in TEMPLATES.items()
-    }
-    return [TEMPLATES[id] for id in rank(query, found)]
+    """Return the template with this id, or None."""
+    return _templates().get(id)

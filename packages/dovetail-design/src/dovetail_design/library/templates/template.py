@@ -1,13 +1,15 @@
-"""What a template is: a canvas with named slots and sample values for them."""
+"""A template: a canvas with named slots and sample values for them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+import msgspec
+
+from dovetail_design.library.templates.layout import expand
 from dovetail_design.model import Design, parse_design
 
 __all__ = ["FIELD", "Template", "fill_text"]
@@ -18,9 +20,8 @@ _TEXTS = ("text", "src", "qrValue", "barcodeValue")
 _CELLS = ("tableHeaderData", "tableCellData")
 
 
-@dataclass(frozen=True)
-class Template:
-    """A layout by hand: elements with `{{slots}}`, and what to put into them for a first look."""
+class Template(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fields=True):
+    """The content of a template file: elements with `{{slots}}` and a sample for each slot."""
 
     id: str
     name: str
@@ -30,24 +31,26 @@ class Template:
     width: int
     height: int
     background: str
-    # Called when the template is first looked at: it draws on icons and pictures, which are not
-    # loaded by whoever only lists templates.
-    layout: Callable[[], tuple[Mapping[str, Any], ...]]
+    # The elements as the file writes them, see `layout`.
+    layout: tuple[dict[str, Any], ...] = msgspec.field(name="elements")
     # Slot -> sample value; the names are exactly the fields that occur in the elements.
-    slots: Mapping[str, str] = field(default_factory=dict)
+    slots: dict[str, str]
 
     @cached_property
     def elements(self) -> tuple[Mapping[str, Any], ...]:
-        """The elements, bottom first, with their slots."""
-        return self.layout()
+        """The elements, bottom first, with their slots.
+
+        They are expanded on first use: listing templates does not load icons and pictures.
+        """
+        return tuple(plain for element in self.layout for plain in expand(element))
 
     def filled(self, data: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-        """The elements with every slot filled, from the samples where `data` is silent."""
+        """Return the elements with every slot filled; slots missing in `data` get their sample."""
         values = {**self.slots, **(data or {})}
         return [_fill(element, values) for element in self.elements]
 
     def design(self, data: Mapping[str, str] | None = None) -> Design:
-        """The template as a design; elements are numbered e1, e2... bottom first."""
+        """Return the template as a design; its element ids are e1, e2... bottom first."""
         elements = [
             {"id": f"e{number}", **element} for number, element in enumerate(self.filled(data), 1)
         ]
@@ -61,7 +64,7 @@ class Template:
         )
 
     def fields(self) -> set[str]:
-        """The names that occur in the elements."""
+        """Return the names of the fields in the elements."""
         return {
             name
             for element in self.elements
@@ -71,7 +74,7 @@ class Template:
 
 
 def fill_text(text: str, values: Mapping[str, str]) -> str:
-    """The text with the fields that have a value; others stay as they are."""
+    """Replace the fields that have a value; others stay as they are."""
     return FIELD.sub(lambda found: str(values.get(found[1], found[0])), text)
 
 

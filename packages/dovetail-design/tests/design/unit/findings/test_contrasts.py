@@ -111,5 +111,5 @@ def test_the_parts_of_a_table_are_judged_one_by_one() -> None:
 
 def test_the_message_names_both_colours_and_the_ratio() -> None:
     (found,) = look(text("Pale", 100, 100, fill="#cccccc"))
-    assert "1.6:1 (#cccccc on #ffffff), needed is 3:1" in found.message
+    assert "1.6:1 (#cccccc on #ffffff), but 3:1 is required" in found.message
     assert "#111111" in found.fix

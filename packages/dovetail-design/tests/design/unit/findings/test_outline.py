@@ -38,7 +38,7 @@ def test_full_detail_shows_the_properties_and_cuts_long_ones() -> None:
 
 def test_findings_are_written_with_code_message_fix_and_ids() -> None:
     written = describe(design(box(900, 0, 9, 9))).text()
-    assert "- [off-canvas] The rectangle 'e0' lies outside the canvas (800 x 600)" in written
+    assert "- [off-canvas] The rectangle 'e0' is outside the canvas (800 x 600)" in written
     assert "Move it onto the canvas, or delete it. (e0)" in written
 
 

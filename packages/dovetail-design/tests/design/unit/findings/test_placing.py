@@ -1,4 +1,4 @@
-"""What lies outside the canvas, wholly or in part."""
+"""What is outside the canvas, wholly or in part."""
 
 from __future__ import annotations
 

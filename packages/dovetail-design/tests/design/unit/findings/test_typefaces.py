@@ -12,4 +12,4 @@ def test_a_missing_family_is_reported_once_with_all_who_ask_for_it() -> None:
         text("Three", 10, 200, fontFamily="Inter"),
     )
     assert [(one.code, one.element_ids) for one in found] == [("missing-font", ("e0", "e1"))]
-    assert "'Papyrus' is not here; 'Inter' stands in" in found[0].message
+    assert "'Papyrus' is missing; 'Inter' is used instead" in found[0].message

@@ -38,7 +38,7 @@ def test_the_fonts_of_a_collection_are_numbered(tmp_path: Path) -> None:
 def test_a_font_that_is_cut_off_is_refused(tmp_path: Path, length: int) -> None:
     path = tmp_path / "cut.otf"
     path.write_bytes(FONT.read_bytes()[:length])
-    with pytest.raises(UsageError, match=r"'cut.otf' is no font"):
+    with pytest.raises(UsageError, match=r"'cut.otf' is not a font"):
         read_faces(path)
 
 

@@ -125,28 +125,28 @@ def test_every_example_is_understood_and_can_be_carried_out(example: str) -> Non
     assert advice.background or advice.operations
 
 
-def test_problems_are_mended() -> None:
+def test_problems_are_fixed() -> None:
     flawed = design(
         text("Pale", 100, 100, fill="#eeeeee"),
         text("Too large for its box", 100, 200, 200, 40, fontSize=40),
         {"type": "qr", "x": 750, "y": 10, "width": 100, "height": 100, "qrValue": "x"},
     )
     advice = advise("please fix the problems", flawed)
-    assert "1 element made smaller to fit, 1 element given colours" in advice.reply
+    assert "1 element made smaller to fit, 1 element given readable colours" in advice.reply
     canvas = Canvas(to_plain(flawed))
     apply_operations(canvas, msgspec.convert(advice.operations, list[Operation]))
-    mended = parse_design({**to_plain(flawed), "elements": list(canvas.elements.values())})
-    assert describe(mended).findings == ()
+    fixed = parse_design({**to_plain(flawed), "elements": list(canvas.elements.values())})
+    assert describe(fixed).findings == ()
 
 
 @pytest.mark.parametrize(
     ("message", "said"),
     [
         ("make it pop", "I do not know what 'it' is"),
-        ("delete the elephant", "I see no 'elephant' on this design"),
+        ("delete the elephant", "I found no 'elephant' on this design"),
         ("sing me a song", "I did not understand 'sing me a song'"),
-        ("what can you do?", "I work by rules"),
-        ("", "I work by rules"),
+        ("what can you do?", "I follow fixed rules"),
+        ("", "I follow fixed rules"),
     ],
 )
 def test_what_is_not_understood_is_said_with_what_would_be(message: str, said: str) -> None:

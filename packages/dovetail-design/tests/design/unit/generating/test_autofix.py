@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dovetail_design.findings import describe
-from dovetail_design.generating.mending import fit_texts, mend_contrast
+from dovetail_design.generating.autofix import fit_texts, fix_contrast
 from dovetail_design.model import Design, Text
 from tests.design.unit.findings.scenery import box, design, text
 
@@ -29,17 +29,15 @@ def test_text_is_never_made_unreadably_small() -> None:
 
 
 def test_letters_that_cannot_be_read_become_black_or_white() -> None:
-    on_dark = mend_contrast(
-        design(box(0, 0, 800, 600, "#14213d"), text("Dim", 50, 50, fill="#333"))
-    )
+    on_dark = fix_contrast(design(box(0, 0, 800, 600, "#14213d"), text("Dim", 50, 50, fill="#333")))
     assert first_text(on_dark).fill == "#ffffff"
-    on_light = mend_contrast(design(text("Pale", 50, 50, fill="#eeeeee")))
+    on_light = fix_contrast(design(text("Pale", 50, 50, fill="#eeeeee")))
     assert first_text(on_light).fill == "#111111"
 
 
 def test_letters_that_can_be_read_keep_their_colour() -> None:
     before = design(text("Fine", 50, 50, fill="#8a1c1c"))
-    assert mend_contrast(before) == before
+    assert fix_contrast(before) == before
 
 
 def test_codes_and_tables_are_mended_too() -> None:
@@ -67,4 +65,4 @@ def test_codes_and_tables_are_mended_too() -> None:
     }
     flawed = design(dark, bars, code, table)
     assert len(describe(flawed).findings) == 4
-    assert describe(mend_contrast(flawed)).findings == ()
+    assert describe(fix_contrast(flawed)).findings == ()

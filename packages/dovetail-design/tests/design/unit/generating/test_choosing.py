@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dovetail_design.generating.choosing import choose_template
-from dovetail_design.library.templates import TEMPLATES
+from dovetail_design.library.templates import list_templates
+
+TEMPLATES = {template.id: template for template in list_templates()}
 
 
 @pytest.mark.parametrize("id", list(TEMPLATES))

@@ -6,8 +6,10 @@ import subprocess
 import sys
 
 from dovetail_design.generating.composing import compose, generate
-from dovetail_design.library.templates import TEMPLATES
+from dovetail_design.library.templates import list_templates
 from dovetail_design.model import Text
+
+TEMPLATES = {template.id: template for template in list_templates()}
 
 
 def test_what_the_prompt_says_stands_on_the_design() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail_design.generating.wishes import read_wish
+from dovetail_design.generating.prompt_parser import parse_prompt
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ from dovetail_design.generating.wishes import read_wish
     ],
 )
 def test_pieces_with_a_place_of_their_own_are_found(prompt: str, slot: str, value: str) -> None:
-    assert read_wish(prompt).said[slot] == value
+    assert parse_prompt(prompt).values[slot] == value
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,14 @@ def test_pieces_with_a_place_of_their_own_are_found(prompt: str, slot: str, valu
     ],
 )
 def test_the_title_is_what_is_left(prompt: str, title: str) -> None:
-    assert read_wish(prompt).said["title"] == title
+    assert parse_prompt(prompt).values["title"] == title
 
 
 def test_a_long_rest_is_cut_between_words() -> None:
-    title = read_wish("poster about " + "very " * 40 + "long things").said["title"]
+    title = parse_prompt("poster about " + "very " * 40 + "long things").values["title"]
     assert len(title) <= 60
     assert title.endswith("very")
 
 
 def test_an_empty_prompt_says_nothing() -> None:
-    assert read_wish("   ").said == {}
+    assert parse_prompt("   ").values == {}

@@ -12,8 +12,10 @@ from dovetail_design.generating.recolouring import (
     read_recolouring,
     recolour,
 )
-from dovetail_design.library.templates import TEMPLATES
+from dovetail_design.library.templates import list_templates
 from dovetail_design.model import parse_colour, parse_design, to_plain
+
+TEMPLATES = {template.id: template for template in list_templates()}
 
 PLAIN = {
     "width": 100,
@@ -32,7 +34,7 @@ def hue_of(colour: str) -> float:
 
 
 @pytest.mark.parametrize(
-    ("style", "prompt", "wish"),
+    ("style", "prompt", "expected"),
     [
         ("blue", "", Recolouring(HUES["blue"], None)),
         ("dark green", "", Recolouring(HUES["green"], "dark")),
@@ -45,9 +47,9 @@ def hue_of(colour: str) -> float:
     ],
 )
 def test_words_for_colours_count_where_they_speak_of_the_design(
-    style: str, prompt: str, wish: Recolouring
+    style: str, prompt: str, expected: Recolouring
 ) -> None:
-    assert read_recolouring(style, prompt) == wish
+    assert read_recolouring(style, prompt) == expected
 
 
 def test_the_leading_colour_goes_to_the_hue_that_is_wanted() -> None:

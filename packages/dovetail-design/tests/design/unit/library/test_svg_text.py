@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from dovetail_design.library.svg_text import write_svg
+from dovetail_design.library.svg_text import format_number, write_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_numbers_are_short_and_zero_has_no_sign() -> None:
+    values = (1.0, 2.5, -0.001, 3.14159)
+    assert [format_number(value) for value in values] == ["1", "2.5", "0", "3.14"]
 
 
 def test_colours_keep_their_alpha() -> None:

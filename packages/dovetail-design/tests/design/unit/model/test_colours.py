@@ -34,7 +34,7 @@ def test_a_colour_is_read(text: str, colour: Rgba) -> None:
     ["", "#12", "#12345", "#ggg", "rgb(1,2)", "rgb(1,2,x)", "hsl(a,1%,1%)", "url(#x)", "rgb"],
 )
 def test_what_is_no_colour_is_refused_with_what_is_allowed(text: str) -> None:
-    with pytest.raises(ValueError, match=r"is no colour.*allowed: #rgb"):
+    with pytest.raises(ValueError, match=r"is not a colour.*allowed: #rgb"):
         parse_colour(text)
 
 

@@ -13,7 +13,7 @@ def test_a_design_is_white_and_full_hd_by_default() -> None:
 
 def test_a_background_is_a_colour_or_a_gradient() -> None:
     Design(background="linear-gradient(red, blue)")
-    with pytest.raises(ValueError, match="background: 'x' is no colour"):
+    with pytest.raises(ValueError, match="background: 'x' is not a colour"):
         Design(background="x")
 
 

@@ -25,7 +25,7 @@ def test_every_type_has_what_all_have() -> None:
 
 def test_a_code_that_is_too_long_for_its_level_is_refused() -> None:
     Qr(x=0, y=0, width=9, height=9, qrValue="x" * QR_CAPACITY["H"], qrErrorLevel="H")
-    with pytest.raises(ValueError, match="1274 bytes do not fit a QR code of level H"):
+    with pytest.raises(ValueError, match="1274 bytes are too many for a QR code of level H"):
         Qr(x=0, y=0, width=9, height=9, qrValue="x" * 1274, qrErrorLevel="H")
 
 

@@ -27,12 +27,12 @@ def test_a_position_is_read(text: str, place: tuple[Length, Length]) -> None:
 
 @pytest.mark.parametrize("text", ["", "up", "top bottom", "left right", "1 2 3", "1em 2em"])
 def test_what_is_no_position_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no position; allowed: center"):
+    with pytest.raises(ValueError, match="is not a position; allowed: center"):
         parse_position(text)
 
 
 def test_a_length_is_pixels_or_a_share() -> None:
     assert parse_length("-1.5px").of(100) == -1.5
     assert parse_length("40%").of(200) == 80
-    with pytest.raises(ValueError, match="is no length"):
+    with pytest.raises(ValueError, match="is not a length"):
         parse_length("1000000px")

@@ -98,9 +98,9 @@ def test_a_design_names_the_element_that_is_wrong() -> None:
     assert (design.width, len(design.elements)) == (100, 2)
     with pytest.raises(ToolError, match=r"elements\[1\]: The element has no type"):
         parse_design({"elements": [good, {}]})
-    with pytest.raises(ToolError, match=r"elements\[0\] is an object"):
+    with pytest.raises(ToolError, match=r"elements\[0\] must be an object"):
         parse_design({"elements": ["circle"]})
-    with pytest.raises(ToolError, match="elements is a list"):
+    with pytest.raises(ToolError, match="elements must be a list"):
         parse_design({"elements": "circle"})
 
 

@@ -46,5 +46,5 @@ def test_a_view_box_is_four_numbers() -> None:
 
 @pytest.mark.parametrize("text", ["", "0 0 24", "0 0 0 10", "0 0 10 -1", "a b c d", "0 0 inf 1"])
 def test_other_view_boxes_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="svgViewBox is four numbers"):
+    with pytest.raises(ValueError, match="svgViewBox must be four numbers"):
         parse_view_box(text)

@@ -40,5 +40,5 @@ def test_a_source_is_a_data_uri_or_an_asset() -> None:
     assert load_picture(uri, None) == load_picture("asset", {"asset": data}.get)
     assert load_picture("asset", None) is None
     assert isinstance(load_picture("data:image/svg+xml,%3Csvg/%3E", None), SvgDrawing)
-    with pytest.raises(ToolError, match="is no data URI"):
+    with pytest.raises(ToolError, match="is not a data URI"):
         load_picture("data:image/png", None)

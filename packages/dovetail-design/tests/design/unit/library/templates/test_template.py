@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dovetail_design.library.templates.kit import text
 from dovetail_design.library.templates.template import Template, fill_text
 from dovetail_design.model import Text
 
@@ -17,8 +16,8 @@ def make(**slots: str) -> Template:
         width=400,
         height=300,
         background="#ffffff",
-        layout=lambda: (
-            text("Dear {{name}}", (10, 10, 300, 40), 20, "#111111"),
+        layout=(
+            {"type": "text", "box": [10, 10, 300, 40], "text": "Dear {{name}}", "fontSize": 20},
             {
                 "type": "table",
                 "x": 10,
