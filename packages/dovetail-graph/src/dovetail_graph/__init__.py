@@ -1,8 +1,8 @@
-"""A memory as a graph: entities, relations and observations that know when and how sure.
+"""MCP server for a knowledge graph: entities, relations and observations with time and confidence.
 
-One SQLite file is the truth. `storage` says what a store can do and `sqlite_*` is the one there is;
-`moments`, `decay`, `vocabulary` and `ngrams` are plain rules; `meaning` compares with a model; the
-tools are on top.
+All data is in one SQLite file. `storage` defines the store interface and `sqlite_*` implements it.
+`timestamps`, `decay`, `vocabulary` and `ngrams` do no I/O; `vector_search` uses an embedding model;
+the `*_tools` modules define the tools.
 """
 
 from dovetail_graph.server import GraphOptions, build_server

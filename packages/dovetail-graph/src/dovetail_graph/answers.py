@@ -1,4 +1,4 @@
-"""What every tool has in common: how it is described, and how an answer is put together."""
+"""Shared by all tools: registration, and building of results."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import msgspec
 
 from dovetail import Server, ToolAnnotations, ToolError, ToolResult
 from dovetail_graph.examples import EXAMPLES
+from dovetail_graph.rendering import MAX_CHARS
 from dovetail_graph.results import BatchResult, Outcome
-from dovetail_graph.showing import MAX_CHARS
-from dovetail_serverkit import describing
-from dovetail_serverkit.budget import Budget
+from dovetail_serverkit import tool_descriptions
+from dovetail_serverkit.text_budget import Budget
 
 __all__ = [
     "answer",
     "batch_answer",
     "describe",
-    "refuse_partial",
+    "reject_partial",
     "tool",
 ]
 
@@ -26,8 +26,8 @@ __all__ = [
 def describe(
     name: str, text: str, hints: ToolAnnotations, result: type[msgspec.Struct]
 ) -> dict[str, Any]:
-    """What a tool is registered with, its example among it."""
-    return describing.describe(name, text, hints, result, EXAMPLES[name])
+    """Return the arguments to register a tool with, including its example call."""
+    return tool_descriptions.describe(name, text, hints, result, EXAMPLES[name])
 
 
 def tool(
@@ -38,12 +38,12 @@ def tool(
 
 
 def answer(result: msgspec.Struct) -> ToolResult:
-    """The result as data, and as JSON for clients that read text."""
+    """Return the result as structured content, and as JSON text for clients that need it."""
     return ToolResult(structured=result)
 
 
-def refuse_partial(outcomes: Iterable[Outcome], atomic: bool) -> None:
-    """Where all or nothing was asked for, one rejected item refuses the whole batch."""
+def reject_partial(outcomes: Iterable[Outcome], atomic: bool) -> None:
+    """Raise ToolError if `atomic` is set and an item was rejected."""
     rejected = [one for one in outcomes if one.outcome == "rejected"]
     if atomic and rejected:
         reasons = "; ".join(f"{one.name!r}: {one.reason}" for one in rejected[:10])
@@ -52,7 +52,7 @@ def refuse_partial(outcomes: Iterable[Outcome], atomic: bool) -> None:
 
 
 def batch_answer(outcomes: list[Outcome], recorded_at: str | None) -> ToolResult:
-    """What became of each item; a failure where all were rejected."""
+    """Build the result of a batch; it is an error if every item was rejected."""
     counts = dict.fromkeys(("created", "updated", "unchanged", "deleted", "purged", "rejected"), 0)
     for one in outcomes:
         counts[one.outcome] += 1
@@ -64,11 +64,11 @@ def batch_answer(outcomes: list[Outcome], recorded_at: str | None) -> ToolResult
             if not budget.take(one):
                 break
         items.append(one)
-    is_refused = bool(outcomes) and counts["rejected"] == len(outcomes)
+    is_rejected = bool(outcomes) and counts["rejected"] == len(outcomes)
     result = BatchResult(
         **counts,
         items=items,
         not_listed=len(outcomes) - len(items),
-        recorded_at=None if is_refused else recorded_at,
+        recorded_at=None if is_rejected else recorded_at,
     )
-    return ToolResult(structured=result, is_error=is_refused)
+    return ToolResult(structured=result, is_error=is_rejected)

@@ -1,4 +1,4 @@
-"""`dovetail serve graph`: the options of the command line and the server they describe."""
+"""`dovetail serve graph`: the command-line options, and the server built from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dovetail_graph.vocabulary import read_vocabulary
 
 __all__ = ["ARGUMENTS", "OPTIONS", "SUMMARY", "build", "check_namespace", "default_file"]
 
-SUMMARY = "A memory of entities and relations that knows when and how sure, in one local file."
+SUMMARY = "Memory as a knowledge graph with time and confidence, in one local file."
 
 _NAMESPACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
@@ -26,42 +26,47 @@ OPTIONS: Sequence[click.Parameter] = (
         ["--db", "database"],
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="The file; by default in your data directory.",
+        help="Database file (default: dovetail/graph.db in your data directory).",
     ),
     click.Option(
-        ["--namespace"], default="default", show_default=True, help="Which graph of the file."
+        ["--namespace"], default="default", show_default=True, help="Graph within the file."
     ),
     click.Option(
         ["--embeddings"],
         default="auto",
         show_default=True,
         metavar="auto|off|NAME",
-        help="What compares texts: an installed model, or ngrams for their spelling.",
+        help="Embedding model for semantic search; ngrams compares spelling only.",
     ),
     click.Option(
         ["--schema", "schema"],
         default="free",
         show_default=True,
         metavar="free|software|FILE",
-        help="Allowed types and half-lives.",
+        help="Allowed types and half-lives: a preset or a JSON file.",
     ),
-    click.Option(["--debug-tools"], is_flag=True, help="Offer three tools to look inside."),
+    click.Option(["--debug-tools"], is_flag=True, help="Add three tools that inspect embeddings."),
     click.Option(
-        ["--purge-unasked"], is_flag=True, help="Let purge go ahead if the client cannot ask."
+        ["--purge-unasked"],
+        is_flag=True,
+        help="Allow purge without confirmation if the client cannot ask the user.",
     ),
 )
 
 
 def default_file() -> Path:
-    """Where the graph is kept unless told: in the user's data directory."""
+    """Return the default database file, in the user's data directory."""
     home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
     return Path(home) / "dovetail" / "graph.db"
 
 
 def check_namespace(namespace: str) -> None:
-    """Refuse what is no name of a graph."""
+    """Raise UsageError if a namespace is not valid."""
     if not _NAMESPACE.fullmatch(namespace):
-        raise UsageError(f"--namespace is 1 to 64 of A-Z a-z 0-9 _ . -, got {namespace[:100]!r}")
+        raise UsageError(
+            "--namespace must have 1 to 64 characters of A-Z a-z 0-9 _ . - and start with a letter "
+            f"or digit, got {namespace[:100]!r}"
+        )
 
 
 def build(
@@ -75,9 +80,9 @@ def build(
     purge_unasked: bool = False,
     **_others: Any,
 ) -> Server:
-    """The server that the options describe; its file is the default one unless told."""
+    """Build the server from command-line options."""
     if file is not None and database is not None:
-        raise UsageError("FILE and --db are the same; give one of them")
+        raise UsageError("FILE and --db mean the same; pass only one of them")
     check_namespace(namespace)
     path = Path(file) if file is not None else database or default_file()
     options = GraphOptions(

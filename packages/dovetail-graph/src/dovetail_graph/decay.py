@@ -1,4 +1,4 @@
-"""How sure we still are: confidence halves per half-life since it was last reinforced."""
+"""Decay of confidence: it halves with every half-life since the last reinforcement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DAY = 86_400_000_000
 
 @dataclass(frozen=True, slots=True)
 class Decay:
-    """The rule; half-lives are in days."""
+    """Decay parameters; half-lives are in days."""
 
     half_life: float = 30.0
     floor: float = 0.1
@@ -21,7 +21,7 @@ class Decay:
     factor: float = 0.5
 
     def apply(self, confidence: float, since: int, now: int, kind: str = "") -> float:
-        """What is left of a confidence; it never falls below the floor, and never rises to it."""
+        """Return the decayed confidence. It stops at the floor; lower values stay as they are."""
         days = max(0, now - since) / DAY
         left = confidence * math.pow(self.factor, days / self.by_type.get(kind, self.half_life))
         return max(min(self.floor, confidence), left)

@@ -1,4 +1,4 @@
-"""Vectors are made beside the calls, in a thread of a low priority."""
+"""Computes missing vectors in a background thread with low priority."""
 
 from __future__ import annotations
 
@@ -7,43 +7,43 @@ import os
 import threading
 
 from dovetail import ToolError
-from dovetail_graph.meaning import Meaning
+from dovetail_graph.vector_search import VectorSearch
 
-__all__ = ["Background"]
+__all__ = ["EmbeddingWorker"]
 
 _PAUSE = 0.25
-# After a failure, for example where the disk is full.
+# After a failure, for example when the disk is full.
 _LONG_PAUSE = 30.0
-# Behind whoever waits for an answer, and not starved where a machine is always busy.
+# Yields to threads that serve requests, but still makes progress on a busy machine.
 _NICE = 5
 
 
-class Background:
+class EmbeddingWorker:
     """Keeps vectors up to date until it is stopped."""
 
-    def __init__(self, meaning: Meaning) -> None:
-        self._meaning = meaning
+    def __init__(self, vectors: VectorSearch) -> None:
+        self._vectors = vectors
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="graph-vectors", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="graph-vectors", daemon=True)
 
     def start(self) -> None:
-        """Begin; what is there already is seen to as well."""
+        """Start the thread; it also embeds entities that already exist."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Let the turn end that is under way."""
+        """Stop the thread after its current batch."""
         self._stopped.set()
         self._thread.join()
 
-    def _work(self) -> None:
-        # On Linux a thread has a priority of its own.
+    def _run(self) -> None:
+        # On Linux each thread has its own priority.
         if hasattr(os, "setpriority"):
             with contextlib.suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
         pause = 0.0
         while not self._stopped.wait(pause):
             try:
-                pause = 0.0 if self._meaning.catch_up() else _PAUSE
+                pause = 0.0 if self._vectors.catch_up() else _PAUSE
             except ToolError:
-                # Whoever searches is told; here it is only tried again.
+                # Searches report the error to the client; here, only retry.
                 pause = _LONG_PAUSE

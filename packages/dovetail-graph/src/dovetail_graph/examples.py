@@ -1,4 +1,4 @@
-"""An example call of every tool: part of its description, and run in this order by a test."""
+"""An example call per tool: part of its description. A test runs them in this order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dovetail graph`: what can be done with a graph's file without serving it."""
+"""`dovetail graph`: commands that work on a graph's file without a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["graph"]
 
 @click.group()
 def graph() -> None:
-    """Look at a memory that `dovetail serve graph` keeps."""
+    """Inspect the database of `dovetail serve graph`."""
 
 
 @graph.command()
@@ -22,25 +22,25 @@ def graph() -> None:
     "database",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="The graph's file; by default in your data directory.",
+    help="Database file (default: dovetail/graph.db in your data directory).",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="The page; by default NAME.html in this folder.",
+    help="HTML file to write (default: NAME.html in the current folder).",
 )
-@click.option("--namespace", default="default", show_default=True, help="Which graph of the file.")
+@click.option("--namespace", default="default", show_default=True, help="Graph within the file.")
 @click.option(
     "--most",
     type=click.IntRange(1, 10_000),
     default=2_000,
     show_default=True,
-    help="Draw so many entities, those that changed last.",
+    help="Maximum number of entities to draw; the last changed are kept.",
 )
 def show(database: Path | None, output: Path | None, namespace: str, most: int) -> None:
-    """Write one HTML page with the graph, a time slider and search; it needs no network."""
+    """Write the graph as one HTML page with a time slider and search. It needs no network."""
     from dovetail_graph.show_command import write_page  # noqa: PLC0415 - numpy is slow to import
 
     click.echo(or_fail(lambda: write_page(database, output, namespace, most)))

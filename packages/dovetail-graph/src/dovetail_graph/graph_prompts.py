@@ -1,6 +1,6 @@
-"""Prompts around a project's memory: begin it, ask it, add to it, review it.
+"""Prompts for a project's memory: start it, query it, add to it, review it.
 
-Arguments of prompts are texts, so lists are given with commas and yes or no as true or false.
+Prompt arguments are strings, so lists are comma-separated and flags are "true" or "false".
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from dovetail import Server
 from dovetail_graph.graph_resources import complete_name
 from dovetail_graph.memory import Memory
-from dovetail_graph.moments import View
+from dovetail_graph.timestamps import View
 from dovetail_graph.vocabulary import PRESETS
 
 __all__ = ["add_graph_prompts"]
@@ -19,20 +19,20 @@ _Flag = Literal["true", "false"]
 
 
 def add_graph_prompts(server: Server, memory: Memory) -> None:
-    """Register them."""
+    """Register the prompts."""
     kinds = memory.vocabulary.entity_types
-    types = f" Types of entities: {', '.join(kinds)}." if kinds else ""
+    types = f" Allowed entity types: {', '.join(kinds)}." if kinds else ""
 
-    @server.prompt(name="init-project", title="Begin a project")
+    @server.prompt(name="init-project", title="Start a project")
     def init_project(
         projectName: Annotated[str, "Name of the project."],
         description: Annotated[str, "What it is about."],
-        goals: Annotated[str, "Its goals, with commas between them."] = "",
+        goals: Annotated[str, "Its goals, comma-separated."] = "",
     ) -> str:
-        """Put a new project into memory."""
+        """Record a new project in memory."""
         wanted = "".join(f"\n- {goal}" for goal in _split(goals))
         return (
-            f"Put the project {projectName!r} into memory: {description}"
+            f"Record the project {projectName!r} in memory: {description}"
             + (f"\n\nGoals:{wanted}" if wanted else "")
             + "\n\nFirst call search_nodes with the name, so that nothing is recorded twice. Then "
             "create_entities for the project and each of its main parts, with short observations, "
@@ -42,10 +42,10 @@ def add_graph_prompts(server: Server, memory: Memory) -> None:
     @server.prompt(name="get-context", title="Get context")
     def get_context(
         query: Annotated[str, "What you are about to do."],
-        entityTypes: Annotated[str, "Only these types, with commas between them."] = "",
-        includeHistory: Annotated[_Flag, "Look at earlier versions as well."] = "false",
+        entityTypes: Annotated[str, "Only these entity types, comma-separated."] = "",
+        includeHistory: Annotated[_Flag, "Include earlier versions."] = "false",
     ) -> str:
-        """Collect what memory knows for a piece of work."""
+        """Collect what memory contains for a task."""
         only = _split(entityTypes)
         narrowed = f" with entity_types {only}" if only else ""
         history = (
@@ -54,23 +54,23 @@ def add_graph_prompts(server: Server, memory: Memory) -> None:
             else ""
         )
         return (
-            f"I am about to: {query}\n\nCollect what memory knows: semantic_search{narrowed}, then "
-            "open_nodes for the best results and traverse_graph for what they depend on."
-            f"{history} Tell apart what is certain from what has a low or faded confidence, and "
+            f"I am about to: {query}\n\nCollect what memory contains: semantic_search{narrowed}, "
+            "then open_nodes for the best results and traverse_graph for what they depend on."
+            f"{history} Separate what is certain from what has low or decayed confidence, and "
             "name what is missing."
         )
 
     @server.prompt(name="remember-work", title="Remember work")
     def remember_work(
-        workType: Annotated[str, "Type of the entity, like feature or decision."],
+        workType: Annotated[str, "Entity type, for example feature or decision."],
         name: Annotated[str, "Name of the entity."],
         description: Annotated[str, "What was done."],
-        implementsTask: Annotated[str, "Task that it implements."] = "",
-        partOfFeature: Annotated[str, "Feature that it is part of."] = "",
-        dependsOn: Annotated[str, "What it depends on, with commas between."] = "",
-        keyDecisions: Annotated[str, "Decisions, with commas between them."] = "",
+        implementsTask: Annotated[str, "The task that it implements."] = "",
+        partOfFeature: Annotated[str, "The feature that it is part of."] = "",
+        dependsOn: Annotated[str, "What it depends on, comma-separated."] = "",
+        keyDecisions: Annotated[str, "Decisions, comma-separated."] = "",
     ) -> str:
-        """Record finished work and what it is connected to."""
+        """Record finished work and its relations."""
         relations = [("implements", one) for one in _split(implementsTask)]
         relations += [("part_of", one) for one in _split(partOfFeature)]
         relations += [("depends_on", one) for one in _split(dependsOn)]
@@ -92,11 +92,11 @@ def add_graph_prompts(server: Server, memory: Memory) -> None:
 
     @server.prompt(name="review-context", title="Review context")
     def review_context(
-        entityName: Annotated[str, "The entity under review."],
-        includeRelated: Annotated[_Flag, "Look at what is around it."] = "true",
-        includeDecisions: Annotated[_Flag, "Look for decisions about it."] = "true",
+        entityName: Annotated[str, "The entity to review."],
+        includeRelated: Annotated[_Flag, "Include its neighbors."] = "true",
+        includeDecisions: Annotated[_Flag, "Include decisions about it."] = "true",
     ) -> str:
-        """Collect what a review of an entity needs."""
+        """Collect the context for a review of an entity."""
         steps = [f"open_nodes with names [{entityName!r}]", "get_entity_history of it"]
         if includeRelated == "true":
             steps.append("traverse_graph from it with depth 2")
@@ -105,7 +105,7 @@ def add_graph_prompts(server: Server, memory: Memory) -> None:
         listed = "".join(f"\n{number}. {step}" for number, step in enumerate(steps, 1))
         return (
             f"Prepare a review of {entityName!r}:{listed}\n\nSummarise what it is for, what it "
-            "depends on, what was decided and why, what changed last, and what contradicts what."
+            "depends on, what was decided and why, what changed last, and any contradictions."
         )
 
     _add_completions(server, memory)

@@ -1,4 +1,4 @@
-"""The graph as resources: numbers, an entity, what changed last, a drawing; changes are told."""
+"""Resources: statistics, recent changes, entities, charts; with update notifications."""
 
 from __future__ import annotations
 
@@ -9,42 +9,44 @@ from urllib.parse import quote
 import msgspec
 
 from dovetail import ResourceNotFoundError, Server
+from dovetail_graph.import_export import Snapshot, draw_mermaid
+from dovetail_graph.maintenance_tools import collect_stats
 from dovetail_graph.memory import Memory, explain_missing
-from dovetail_graph.moments import FOREVER, LONG_AGO, View, show_moment
-from dovetail_graph.showing import MAX_CHARS, Detail, show, show_relations
+from dovetail_graph.rendering import MAX_CHARS, Detail, render, render_relations
 from dovetail_graph.storage import ChangeFilter
-from dovetail_graph.text_rules import normalize
-from dovetail_graph.transferring import Snapshot, draw_mermaid
-from dovetail_graph.traversing import Walk, reach
-from dovetail_graph.upkeep_tools import collect_stats
-from dovetail_serverkit.budget import Budget
+from dovetail_graph.text_normalization import normalize
+from dovetail_graph.timestamps import EARLIEST, FOREVER, View, format_timestamp
+from dovetail_graph.traversal import Walk, traverse
+from dovetail_serverkit.text_budget import Budget
 
-__all__ = ["add_graph_resources", "complete_name", "follow"]
+__all__ = ["add_graph_resources", "complete_name", "notify_changes"]
 
-_MOST_SUGGESTED = 101
+_MAX_SUGGESTED = 101
 _RECENT = 50
-_MOST_DRAWN = 60
+_MAX_DRAWN = 60
 _JSON = "application/json"
 
 
 def add_graph_resources(server: Server, memory: Memory) -> None:
-    """Register them."""
+    """Register the resources."""
 
-    @server.resource("graph://stats", name="stats", title="Numbers of the graph", mime_type=_JSON)
+    @server.resource(
+        "graph://stats", name="stats", title="Statistics of the graph", mime_type=_JSON
+    )
     def stats() -> Any:
-        """Counts by type, the most connected, likely duplicates."""
+        """Counts by type, the most connected entities, likely duplicates."""
         with memory.store.reading() as reader:
             return msgspec.to_builtins(collect_stats(reader, memory))
 
-    @server.resource("graph://recent", name="recent", title="Last changes", mime_type=_JSON)
+    @server.resource("graph://recent", name="recent", title="Recent changes", mime_type=_JSON)
     def recent() -> Any:
-        """The last changes, the newest first."""
+        """The last 50 changes, the newest first."""
         with memory.store.reading() as reader:
-            found = reader.changes(ChangeFilter(LONG_AGO, FOREVER, limit=_RECENT))
+            found = reader.changes(ChangeFilter(EARLIEST, FOREVER, limit=_RECENT))
         return {
             "changes": [
                 {
-                    "at": show_moment(one.at),
+                    "at": format_timestamp(one.at),
                     "kind": one.kind,
                     "action": one.action,
                     "name": one.name,
@@ -66,9 +68,9 @@ def add_graph_resources(server: Server, memory: Memory) -> None:
                 raise ResourceNotFoundError(uri, explain_missing(reader, name))
             budget = Budget(MAX_CHARS)
             detail = Detail(frozenset({"details", "times"}), 200)
-            [shown] = show(reader, view, [record], detail, budget).entities
+            [shown] = render(reader, view, [record], detail, budget).entities
             relations = reader.relations(view, sources=[known], targets=[known])
-            fitting = show_relations(relations, Detail(), budget)
+            fitting = render_relations(relations, Detail(), budget)
         return {
             "entity": msgspec.to_builtins(shown),
             "relations": msgspec.to_builtins(fitting),
@@ -76,17 +78,17 @@ def add_graph_resources(server: Server, memory: Memory) -> None:
         }
 
     @server.resource(
-        "graph://mermaid/{+name}", name="mermaid", title="A drawing", mime_type="text/plain"
+        "graph://mermaid/{+name}", name="mermaid", title="A chart", mime_type="text/plain"
     )
     def mermaid(name: str) -> str:
-        """What is within two steps of an entity, as a Mermaid chart."""
+        """The entities within two steps of an entity, as a Mermaid chart."""
         with memory.store.reading() as reader:
             view = View(reader.now())
             known = reader.find(normalize(name))
             if reader.entity(known, view) is None:
                 uri = f"graph://mermaid/{quote(name[:200], safe='')}"
                 raise ResourceNotFoundError(uri, explain_missing(reader, name))
-            walk = reach(reader, view, [known], Walk(2, limit=_MOST_DRAWN))
+            walk = traverse(reader, view, [known], Walk(2, limit=_MAX_DRAWN))
             entities = reader.entities_named(list(walk.distances), view)
         return "\n".join(draw_mermaid(Snapshot(entities, {}, list(walk.edges.values()))))
 
@@ -98,29 +100,29 @@ def add_graph_resources(server: Server, memory: Memory) -> None:
 
 
 def complete_name(memory: Memory, typed: str) -> list[str]:
-    """Names that begin with what was typed, then those spelled like it."""
+    """Return names that start with the input, then names with similar spelling."""
     with memory.store.reading() as reader:
-        names = reader.names_starting_with(typed, _MOST_SUGGESTED)
+        names = reader.names_starting_with(typed, _MAX_SUGGESTED)
         if len(names) < 10:
             names += [match.name for match in reader.match_spelling(typed, 10)]
     return list(dict.fromkeys(names))
 
 
-async def follow(server: Server, memory: Memory, interval: float) -> None:
-    """Tell clients of changes, also of those that another process makes."""
+async def notify_changes(server: Server, memory: Memory, interval: float) -> None:
+    """Poll the change log and send notifications, also for changes by other processes."""
 
-    def look(seen: int) -> tuple[int, list[str]]:
+    def poll(seen: int) -> tuple[int, list[str]]:
         with memory.store.reading() as reader:
             last = reader.last_change()
             if last == seen:
                 return last, []
-            recent = reader.changes(ChangeFilter(LONG_AGO, FOREVER, limit=min(last - seen, 500)))
+            recent = reader.changes(ChangeFilter(EARLIEST, FOREVER, limit=min(last - seen, 500)))
         return last, [one.name for one in recent if one.sequence > seen]
 
-    seen, _ = await asyncio.to_thread(look, 0)
+    seen, _ = await asyncio.to_thread(poll, 0)
     while True:
         await asyncio.sleep(interval)
-        last, names = await asyncio.to_thread(look, seen)
+        last, names = await asyncio.to_thread(poll, seen)
         if last == seen:
             continue
         seen = last

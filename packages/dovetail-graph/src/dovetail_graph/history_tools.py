@@ -1,4 +1,4 @@
-"""The tools that tell histories: get_entity_history, get_relation_history."""
+"""Tools for history: get_entity_history, get_relation_history."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dovetail import Server, ToolError, ToolResult
 from dovetail_graph.answers import answer, describe, tool
 from dovetail_graph.inputs import Cursor, Limit, Name
 from dovetail_graph.memory import Memory, explain_missing
-from dovetail_graph.moments import FOREVER, show_moment
 from dovetail_graph.read_tools import RELATION_SCHEMA
 from dovetail_graph.records import EntityRecord, ObservationRecord, RelationKey
+from dovetail_graph.rendering import MAX_CHARS, decode_cursor, encode_cursor
 from dovetail_graph.results import (
     EntityHistory,
     EntityVersion,
@@ -18,31 +18,31 @@ from dovetail_graph.results import (
     RelationVersion,
     SpanView,
 )
-from dovetail_graph.showing import MAX_CHARS, read_cursor, write_cursor
-from dovetail_graph.text_rules import normalize
-from dovetail_serverkit.budget import Budget
-from dovetail_serverkit.describing import READS
+from dovetail_graph.text_normalization import normalize
+from dovetail_graph.timestamps import FOREVER, format_timestamp
+from dovetail_serverkit.text_budget import Budget
+from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["add_history_tools"]
 
-_MOST_SHOWN = 20
+_MAX_SHOWN = 20
 
 
 def add_history_tools(server: Server, memory: Memory) -> None:
-    """Register them."""
+    """Register the tools."""
 
     @tool(
         server,
         "get_entity_history",
-        "Every version of an entity, the newest first: what the record said from one change to the "
-        "next, with the spans in which it is true. Also of deleted entities.",
+        "Every version of an entity, the newest first: the record from one change to the next, "
+        "with its periods of validity. Works for deleted entities too.",
         READS,
         EntityHistory,
     )
     def get_entity_history(
         entityName: Name, limit: Limit = 20, cursor: Cursor = None
     ) -> ToolResult:
-        skip = int(read_cursor(cursor, int) or 0)
+        skip = int(decode_cursor(cursor, int) or 0)
         with memory.store.reading() as reader:
             name = normalize(entityName)
             if not reader.entity_rows(name):
@@ -69,15 +69,15 @@ def add_history_tools(server: Server, memory: Memory) -> None:
                 history=shown,
                 total_versions=total,
                 has_more=end < total,
-                next_cursor=write_cursor(end) if end < total else None,
+                next_cursor=encode_cursor(end) if end < total else None,
             )
         )
 
     @server.tool(
         **describe(
             "get_relation_history",
-            "Every version of a relation, the newest first, with when it is true and when it was "
-            "recorded. Also of deleted relations.",
+            "Every version of a relation, the newest first, with its valid and recorded time. "
+            "Works for deleted relations too.",
             READS,
             RelationHistory,
         ),
@@ -91,7 +91,7 @@ def add_history_tools(server: Server, memory: Memory) -> None:
         },
     )
     def get_relation_history(**given: Any) -> ToolResult:
-        skip = int(read_cursor(given.get("cursor"), int) or 0)
+        skip = int(decode_cursor(given.get("cursor"), int) or 0)
         limit = int(given.get("limit", 20))
         kind = normalize(given["relationType"])
         with memory.store.reading() as reader:
@@ -107,11 +107,11 @@ def add_history_tools(server: Server, memory: Memory) -> None:
                 strength=row.strength,
                 confidence=row.confidence,
                 metadata=row.metadata or None,
-                reinforced_at=show_moment(row.reinforced),
-                valid_from=show_moment(row.times.valid.start),
-                valid_to=show_moment(row.times.valid.end),
-                recorded_at=show_moment(row.times.recorded.start),
-                recorded_until=show_moment(row.times.recorded.end),
+                reinforced_at=format_timestamp(row.reinforced),
+                valid_from=format_timestamp(row.times.valid.start),
+                valid_to=format_timestamp(row.times.valid.end),
+                recorded_at=format_timestamp(row.times.recorded.start),
+                recorded_until=format_timestamp(row.times.recorded.end),
                 changed_by=row.changed_by,
             )
             for number, row in enumerate(rows, 1)
@@ -131,13 +131,13 @@ def add_history_tools(server: Server, memory: Memory) -> None:
                 history=page,
                 total_versions=len(versions),
                 has_more=end < len(versions),
-                next_cursor=write_cursor(end) if end < len(versions) else None,
+                next_cursor=encode_cursor(end) if end < len(versions) else None,
             )
         )
 
 
 def _stamps(rows: list[Any]) -> list[int]:
-    """The moments at which the record changed."""
+    """Return the times at which the record changed."""
     starts = {row.times.recorded.start for row in rows}
     return sorted(
         starts | {row.times.recorded.end for row in rows if row.times.recorded.end < FOREVER}
@@ -160,21 +160,21 @@ def _version(
     rows: list[Any] = [*entities, *observations]
     spans = [row for row in entities if is_recorded(row)]
     here = next((row for row in spans if is_true(row)), None)
-    # Of an entity that is not there yet, or no more, show what the record holds all the same.
-    said = [row for row in observations if is_recorded(row) and (here is None or is_true(row))]
+    # For an entity that does not exist at this time, show what the record contains anyway.
+    contents = [row for row in observations if is_recorded(row) and (here is None or is_true(row))]
     by = next((row.changed_by for row in rows if row.times.recorded.start == stamp), None)
     return EntityVersion(
         version=number,
-        recorded_at=show_moment(stamp),
-        recorded_until=show_moment(until),
+        recorded_at=format_timestamp(stamp),
+        recorded_until=format_timestamp(until),
         present=here is not None,
         entity_type=None if here is None else here.kind,
-        observations=[row.content for row in said[:_MOST_SHOWN]],
-        more_observations=max(0, len(said) - _MOST_SHOWN),
+        observations=[row.content for row in contents[:_MAX_SHOWN]],
+        more_observations=max(0, len(contents) - _MAX_SHOWN),
         spans=[
             SpanView(
-                valid_from=show_moment(row.times.valid.start),
-                valid_to=show_moment(row.times.valid.end),
+                valid_from=format_timestamp(row.times.valid.start),
+                valid_to=format_timestamp(row.times.valid.end),
                 entity_type=row.kind,
             )
             for row in spans

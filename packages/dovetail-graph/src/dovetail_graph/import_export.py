@@ -1,7 +1,7 @@
-"""The graph in other formats.
+"""Import and export of the graph.
 
-JSON lines are those of the reference memory server, so that a memory can move in and out. JSON
-holds everything there is of now. GraphML and Mermaid are for other programs to draw.
+The jsonl format is that of the reference memory server. The json format contains everything of the
+current graph. GraphML and Mermaid are for drawing and can only be exported.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ import msgspec
 
 from dovetail import ToolError
 from dovetail_graph.inputs import NewEntity, NewRelation
-from dovetail_graph.moments import View, show_moment
 from dovetail_graph.records import EntityRecord, ObservationRecord, RelationRecord
 from dovetail_graph.storage import Page, Reader
+from dovetail_graph.timestamps import View, format_timestamp
 
 __all__ = ["WRITERS", "Snapshot", "draw_mermaid", "read_items", "take_snapshot"]
 
 _CHUNK = 500
-# What XML 1.0 cannot carry, not even escaped.
+# Characters that XML 1.0 does not allow, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All of the graph at one view."""
+    """The whole graph at one view."""
 
     entities: list[EntityRecord]
     observations: dict[str, list[ObservationRecord]]
@@ -38,7 +38,7 @@ class Snapshot:
 
 
 def take_snapshot(reader: Reader, view: View) -> Snapshot:
-    """Read all of it."""
+    """Read the whole graph."""
     entities = reader.entities(view, Page())
     observations: dict[str, list[ObservationRecord]] = {}
     relations: list[RelationRecord] = []
@@ -66,7 +66,7 @@ def _json(graph: Snapshot) -> Iterator[str]:
 
     def spans(record: Any) -> dict[str, Any]:
         valid = record.times.valid
-        return {"validFrom": show_moment(valid.start), "validTo": show_moment(valid.end)}
+        return {"validFrom": format_timestamp(valid.start), "validTo": format_timestamp(valid.end)}
 
     entities = [
         plain(
@@ -142,7 +142,7 @@ def _graphml(graph: Snapshot) -> Iterator[str]:
 
 
 def draw_mermaid(graph: Snapshot) -> Iterator[str]:
-    """A flow chart; names are quoted, since they may hold anything."""
+    """Return the lines of a Mermaid flow chart; names are quoted and escaped."""
 
     def quoted(value: str) -> str:
         return '"' + value.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;") + '"'
@@ -166,9 +166,9 @@ WRITERS: dict[str, Callable[[Snapshot], Iterator[str]]] = {
 
 
 def read_items(text: str, kind: str) -> Iterator[NewEntity | NewRelation | str]:
-    """Entities, then relations, of JSON or JSON lines; a text is why a piece was not understood."""
+    """Yield entities, then relations, of json or jsonl; a str is the error of an invalid item."""
     if kind not in ("json", "jsonl"):
-        raise ToolError(f"{kind} can be exported only; import takes jsonl or json")
+        raise ToolError(f"{kind} can only be exported; import supports jsonl and json")
     entities: list[Any] = []
     relations: list[Any] = []
     try:
@@ -179,13 +179,13 @@ def read_items(text: str, kind: str) -> Iterator[NewEntity | NewRelation | str]:
             for number, line in enumerate(text.splitlines(), 1):
                 if line.strip():
                     piece = msgspec.json.decode(line, type=dict[str, Any])
-                    place = {"entity": entities, "relation": relations}.get(piece.pop("type", ""))
-                    if place is None:
+                    target = {"entity": entities, "relation": relations}.get(piece.pop("type", ""))
+                    if target is None:
                         yield f"line {number}: type must be entity or relation"
                     else:
-                        place.append(piece)
+                        target.append(piece)
     except (msgspec.DecodeError, KeyError, TypeError) as error:
-        raise ToolError(f"This is not {kind} of a graph: {error}. Nothing was imported") from None
+        raise ToolError(f"Invalid {kind} for a graph: {error}. Nothing was imported") from None
     shapes: tuple[tuple[list[Any], type[NewEntity | NewRelation]], ...] = (
         (entities, NewEntity),
         (relations, NewRelation),

@@ -1,4 +1,4 @@
-"""What the tools take, as types; their schemas are what clients are told."""
+"""The input types of the tools; clients see them as JSON Schema."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
     "Time",
 ]
 
-# Any character but control characters, and not blanks alone.
+# Any characters except control characters, and not only whitespace.
 _VISIBLE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
 
 Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=_VISIBLE)]
@@ -40,16 +40,20 @@ Content = Annotated[
 ]
 Confidence = Annotated[float, Meta(ge=0, le=1)]
 Time = Annotated[
-    str | float, Meta(description="ISO 8601 (UTC without offset), milliseconds since 1970 or now.")
+    str | float,
+    Meta(description="ISO 8601 (UTC if without offset), milliseconds since 1970, or 'now'."),
 ]
-AsOf = Annotated[Time | None, "The graph as it stood then; now without."]
-ChangedBy = Annotated[Annotated[str, Meta(max_length=200)] | None, "Who says so."]
-Cursor = Annotated[Annotated[str, Meta(max_length=2000)] | None, "nextCursor of the page before."]
+AsOf = Annotated[Time | None, "Read the graph as it was at this time; default: now."]
+ChangedBy = Annotated[Annotated[str, Meta(max_length=200)] | None, "Author of the change."]
+Cursor = Annotated[Annotated[str, Meta(max_length=2000)] | None, "nextCursor of the previous page."]
 Limit = Annotated[int, Meta(ge=1, le=500)]
 MaxChars = Annotated[
-    int, Meta(ge=1000, le=1_000_000, description="Bound of the answer as JSON; the rest is paged.")
+    int,
+    Meta(ge=1000, le=1_000_000, description="Maximum size of the result in characters of JSON."),
 ]
-MaxObservations = Annotated[int, Meta(ge=0, le=1000, description="Of each entity.")]
+MaxObservations = Annotated[
+    int, Meta(ge=0, le=1000, description="Maximum number of observations per entity.")
+]
 Field = Literal["observations", "details", "relations", "times"]
 
 
@@ -58,7 +62,7 @@ class _Request(msgspec.Struct, rename="camel", kw_only=True, forbid_unknown_fiel
 
 
 class NewObservation(_Request, kw_only=True):
-    """An observation with where it comes from, how sure it is and when it is true."""
+    """An observation with its source, confidence and period of validity."""
 
     content: Content
     source: Annotated[str, Meta(max_length=500)] | None = None
@@ -68,7 +72,7 @@ class NewObservation(_Request, kw_only=True):
 
 
 class NewEntity(_Request, kw_only=True):
-    """An entity."""
+    """An entity to create."""
 
     name: Name
     entity_type: EntityType
@@ -79,14 +83,14 @@ class NewEntity(_Request, kw_only=True):
 
 
 class NewObservations(_Request, kw_only=True):
-    """Observations on one entity."""
+    """Observations to add to one entity."""
 
     entity_name: Name
     contents: Annotated[list[Content | NewObservation], Meta(min_length=1, max_length=1000)]
 
 
 class ObservationDeletion(_Request, kw_only=True):
-    """Observations of one entity, by their text or id."""
+    """Observations to delete from one entity, by their text or id."""
 
     entity_name: Name
     observations: Annotated[list[Content], Meta(min_length=1, max_length=1000)]
@@ -96,7 +100,7 @@ _ENDS = {"source": "from", "target": "to", "relation_type": "relationType"}
 
 
 class RelationName(msgspec.Struct, rename=_ENDS, kw_only=True, forbid_unknown_fields=True):
-    """A relation by its ends and type."""
+    """A relation, identified by its entities and type."""
 
     source: Name
     target: Name
@@ -109,7 +113,7 @@ class NewRelation(
     kw_only=True,
     forbid_unknown_fields=True,
 ):
-    """A relation."""
+    """A relation to create or update."""
 
     source: Name
     target: Name

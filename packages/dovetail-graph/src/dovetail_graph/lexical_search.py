@@ -1,20 +1,20 @@
-"""Finding entities: by words, by spelling, by likeness, and both fused by rank."""
+"""Find entities by words, spelling and n-gram similarity, and fuse ranked lists."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
 
-from dovetail_graph.meaning import Likeness
-from dovetail_graph.moments import View
 from dovetail_graph.ngrams import HashedNgrams, cosine
 from dovetail_graph.storage import Match, Page, Reader
-from dovetail_graph.text_rules import fold, telling_words, words_of
+from dovetail_graph.text_normalization import fold, significant_words, words_of
+from dovetail_graph.timestamps import View
+from dovetail_graph.vector_search import SimilarEntity
 
 __all__ = [
     "find_matches",
-    "find_spelled_alike",
-    "find_spelled_alike_then",
+    "find_similar_spelling",
+    "find_similar_spelling_at",
     "fuse",
     "scan",
     "texts_of",
@@ -22,14 +22,14 @@ __all__ = [
 
 _CANDIDATES = 200
 _SCAN_PAGE = 500
-# How much the first places of a list count against the later ones. 60 is usual for long lists of
-# many systems; for two, this was better on the tuning questions of tests/servers/graph/retrieval.
+# The constant of reciprocal rank fusion; lower values favour the top of each list. 60 is usual for
+# many long lists; for two, 10 was better on the tuning questions of tests/graph/retrieval.
 _RANK_CONSTANT = 10
 _FUZZY = 0.6
 
 
 def find_matches(reader: Reader, query: str, mode: str, limit: int) -> tuple[list[Match], str]:
-    """Entities of now, the best first, and how they match in the end."""
+    """Search current entities; return the best first, and how they match."""
     if mode == "fuzzy":
         return _fuzzy(reader, query, limit), "fuzzy"
     if mode == "exact":
@@ -39,11 +39,11 @@ def find_matches(reader: Reader, query: str, mode: str, limit: int) -> tuple[lis
     found = reader.match_words(query, "all", limit)
     if found or len(words_of(query)) < 2:
         return found, "all"
-    return reader.match_words(telling_words(query), "any", limit), "any"
+    return reader.match_words(significant_words(query), "any", limit), "any"
 
 
 def _fuzzy(reader: Reader, query: str, limit: int) -> list[Match]:
-    """Entities whose name, or a word of it, is spelled nearly so; then by likeness of texts."""
+    """Match the spelling of names or their words, then n-gram similarity of texts."""
     wanted = fold(query)
     scores: dict[str, float] = {}
     for match in reader.match_spelling(query, _CANDIDATES):
@@ -53,15 +53,15 @@ def _fuzzy(reader: Reader, query: str, limit: int) -> list[Match]:
         if score >= _FUZZY:
             scores[match.name] = score
     grams = HashedNgrams()
-    for alike in _likeness_of(reader, View(reader.now()), query, _by_words(reader, query), grams):
-        if alike.similarity >= grams.min_similarity:
-            scores[alike.name] = max(scores.get(alike.name, 0.0), alike.similarity)
+    for one in _similarities(reader, View(reader.now()), query, _by_words(reader, query), grams):
+        if one.similarity >= grams.min_similarity:
+            scores[one.name] = max(scores.get(one.name, 0.0), one.similarity)
     ranked = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
     return [Match(name, score) for name, score in ranked[:limit]]
 
 
 def _exact(reader: Reader, query: str, limit: int) -> list[Match]:
-    """Entities whose name, type or an observation is exactly this, but for case and accents."""
+    """Match a whole name, type or observation, ignoring case and accents."""
     wanted = fold(query.strip())
     view = View(reader.now())
     names = reader.names_starting_with(query.strip(), _CANDIDATES)
@@ -77,7 +77,7 @@ def _exact(reader: Reader, query: str, limit: int) -> list[Match]:
 
 
 def scan(reader: Reader, view: View, query: str, mode: str) -> Iterator[Match]:
-    """Entities of another time; the index knows now only, so their texts are looked through."""
+    """Search at another time by scanning texts, because the index covers only the present."""
     words = [fold(word) for word in words_of(query)]
     whole = fold(query.strip())
     for names in _candidates(reader, view, words, mode):
@@ -92,11 +92,11 @@ def scan(reader: Reader, view: View, query: str, mode: str) -> Iterator[Match]:
 def _candidates(
     reader: Reader, view: View, words: Sequence[str], mode: str
 ) -> Iterator[Sequence[str]]:
-    """Who may have the words: by a look for their letters where that is enough, else everybody."""
+    """Yield names that may match: filtered by SQL if possible, else every entity."""
     if mode != "fuzzy" and words and all(word.isascii() for word in words):
-        # Who has them all has the longest, which few have.
+        # An entity with all words has the longest word, which is usually rare.
         needed = list(words) if mode == "any" else [max(words, key=len)]
-        names = reader.names_with_letters(view, needed)
+        names = reader.candidate_names(view, needed)
         for start in range(0, len(names), _SCAN_PAGE):
             yield names[start : start + _SCAN_PAGE]
         return
@@ -121,7 +121,7 @@ def _score(texts: Sequence[str], words: Sequence[str], whole: str, mode: str) ->
 
 
 def texts_of(reader: Reader, view: View, names: Sequence[str]) -> dict[str, list[str]]:
-    """The type and the observations of entities."""
+    """Return the type and the observations of each entity."""
     texts = {one.name: [one.kind] for one in reader.entities_named(names, view)}
     for one in reader.observations(names, view):
         if one.entity in texts:
@@ -129,31 +129,31 @@ def texts_of(reader: Reader, view: View, names: Sequence[str]) -> dict[str, list
     return texts
 
 
-def find_spelled_alike(reader: Reader, query: str, limit: int) -> list[Likeness]:
-    """Entities of now with a text that is spelled like the query, the most alike first."""
+def find_similar_spelling(reader: Reader, query: str, limit: int) -> list[SimilarEntity]:
+    """Return current entities with a text spelled like the query, the most similar first."""
     view, grams = View(reader.now()), HashedNgrams()
-    return _likeness_of(reader, view, query, _by_words(reader, query), grams)[:limit]
+    return _similarities(reader, view, query, _by_words(reader, query), grams)[:limit]
 
 
-def find_spelled_alike_then(reader: Reader, view: View, query: str) -> list[Likeness]:
-    """The same of another time: every entity with one of the words is looked at."""
+def find_similar_spelling_at(reader: Reader, view: View, query: str) -> list[SimilarEntity]:
+    """Like find_similar_spelling at another time: compares every entity with one of the words."""
     names = [match.name for match in scan(reader, view, query, "any")]
-    return _likeness_of(reader, view, query, names, HashedNgrams())
+    return _similarities(reader, view, query, names, HashedNgrams())
 
 
 def _by_words(reader: Reader, query: str) -> list[str]:
-    """Entities that share a word, the beginning of one, or a stretch of their name."""
+    """Return entities that share a word, the beginning of one, or a part of their name."""
     names = [match.name for match in reader.match_words(query, "any", _CANDIDATES)]
-    # Three and five are the lengths that the index keeps beginnings of.
+    # The index stores prefixes of length three and five.
     stems = [word[: 5 if len(word) > 6 else 3] for word in words_of(query) if len(word) > 3]
-    names += [match.name for match in reader.match_beginnings(stems, _CANDIDATES)]
+    names += [match.name for match in reader.match_prefixes(stems, _CANDIDATES)]
     names += [match.name for match in reader.match_spelling(query, _CANDIDATES // 2)]
     return list(dict.fromkeys(names))
 
 
-def _likeness_of(
+def _similarities(
     reader: Reader, view: View, query: str, names: Sequence[str], grams: HashedNgrams
-) -> list[Likeness]:
+) -> list[SimilarEntity]:
     wanted = grams.weigh(query)
     texts = texts_of(reader, view, names)
     found = []
@@ -161,32 +161,32 @@ def _likeness_of(
         if name not in texts:
             continue
         kind, *observations = texts[name]
-        best = Likeness(name, cosine(wanted, grams.weigh(f"{name} {kind}")), "")
+        best = SimilarEntity(name, cosine(wanted, grams.weigh(f"{name} {kind}")), "")
         for text in observations:
-            # An observation seldom repeats whom it is about; the query often names it.
+            # Observations seldom repeat the name of their entity, but queries often contain it.
             whole = text if fold(name) in fold(text) else f"{name} {text}"
             similarity = cosine(wanted, grams.weigh(whole))
             if similarity > best.similarity:
-                best = Likeness(name, similarity, text)
+                best = SimilarEntity(name, similarity, text)
         found.append(best)
     found.sort(key=lambda one: (-one.similarity, one.name))
     return found
 
 
 def fuse(
-    words: Sequence[Match], alike: Sequence[Likeness], weight: float, by_rank: bool
+    words: Sequence[Match], similar: Sequence[SimilarEntity], weight: float, by_rank: bool
 ) -> dict[str, float]:
-    """Scores of both lists as one; `weight` is the share of likeness.
+    """Combine the scores of both lists; `weight` is the share of similarity.
 
-    A place among the words counts less the less of the query the entity has, by the square: a
-    paraphrase shares a word with anything, and says nothing by it.
+    A rank in the list by words is multiplied by the square of the matched share of the query,
+    because a paraphrase shares single words with unrelated entities.
     """
     scores: dict[str, float] = {}
     highest = max((match.score for match in words), default=1.0) or 1.0
-    for place, match in enumerate(words):
-        own = 1 / (_RANK_CONSTANT + place) if by_rank else match.score / highest
+    for rank, match in enumerate(words):
+        own = 1 / (_RANK_CONSTANT + rank) if by_rank else match.score / highest
         scores[match.name] = (1 - weight) * own * match.share**2
-    for place, one in enumerate(alike):
-        own = 1 / (_RANK_CONSTANT + place) if by_rank else one.similarity
+    for rank, one in enumerate(similar):
+        own = 1 / (_RANK_CONSTANT + rank) if by_rank else one.similarity
         scores[one.name] = scores.get(one.name, 0.0) + weight * own
     return scores

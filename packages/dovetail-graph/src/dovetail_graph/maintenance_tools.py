@@ -13,53 +13,53 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from dovetail import ResourceLink, ResourceNotFoundError, Server, ToolError, ToolResult
-from dovetail_graph import changing
+from dovetail_graph import mutations
 from dovetail_graph.answers import answer, describe, tool
+from dovetail_graph.import_export import WRITERS, read_items, take_snapshot
 from dovetail_graph.inputs import NewEntity
 from dovetail_graph.memory import Memory
 from dovetail_graph.merging import merge_entities
-from dovetail_graph.moments import FOREVER, LONG_AGO, View, show_moment
 from dovetail_graph.ngrams import HashedNgrams
+from dovetail_graph.rendering import MAX_CHARS
 from dovetail_graph.results import MergeResult, Stats, Transferred
-from dovetail_graph.showing import MAX_CHARS
 from dovetail_graph.storage import ChangeFilter, Page, Reader
-from dovetail_graph.text_rules import fold
-from dovetail_graph.transferring import WRITERS, read_items, take_snapshot
-from dovetail_serverkit.describing import CHANGES, DESTROYS, READS
+from dovetail_graph.text_normalization import fold
+from dovetail_graph.timestamps import EARLIEST, FOREVER, View, format_timestamp
+from dovetail_serverkit.tool_descriptions import CHANGES, DESTROYS, READS
 
-__all__ = ["add_upkeep_tools", "collect_stats"]
+__all__ = ["add_maintenance_tools", "collect_stats"]
 
 _NAME = {"type": "string", "minLength": 1, "maxLength": 200}
 _MERGE_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "into": {**_NAME, "description": "The entity that stays; a new name is a renaming."},
+        "into": {**_NAME, "description": "The entity that remains; a new name renames."},
         "from": {
             "type": "array",
             "items": _NAME,
             "minItems": 1,
             "maxItems": 50,
-            "description": "Entities that become part of it.",
+            "description": "Entities to merge into it.",
         },
-        "dryRun": {"type": "boolean", "default": False, "description": "Only say what would be."},
+        "dryRun": {"type": "boolean", "default": False, "description": "Report the effect only."},
     },
     "required": ["into", "from"],
     "additionalProperties": False,
 }
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-_MOST_TYPES = 50
-_MOST_LOOKED_AT = 1_000
+_MAX_TYPES = 50
+_MAX_EXAMINED = 1_000
 _FADED = 0.3
 
 
-def add_upkeep_tools(server: Server, memory: Memory, exports: Path) -> None:
-    """Register them."""
+def add_maintenance_tools(server: Server, memory: Memory, exports: Path) -> None:
+    """Register the tools."""
 
     @server.tool(
         **describe(
             "merge_entities",
-            "Merge entities into one, with their observations and relations; their names stay as "
-            "aliases. Into a new name it renames. Earlier states of the record stay as they were.",
+            "Merge entities into one, with their observations and relations. The merged names "
+            "become aliases. Merging into a new name renames the entity. History is kept.",
             DESTROYS,
             MergeResult,
         ),
@@ -75,8 +75,8 @@ def add_upkeep_tools(server: Server, memory: Memory, exports: Path) -> None:
     @tool(
         server,
         "graph_stats",
-        "How large the graph is: counts by type, the most connected entities, relations whose "
-        "confidence has faded, likely duplicates.",
+        "Statistics of the graph: counts by type, the most connected entities, relations whose "
+        "confidence has decayed, likely duplicates.",
         READS,
         Stats,
     )
@@ -87,25 +87,26 @@ def add_upkeep_tools(server: Server, memory: Memory, exports: Path) -> None:
     @tool(
         server,
         "transfer_graph",
-        "Export the graph of now as jsonl (the reference memory server's), json, graphml or "
-        "mermaid, or import jsonl or json: from `data`, or from a file of the exports folder. "
-        "saveTo writes a file there; without it the text is in the answer, if it is small.",
+        "Export the current graph as jsonl (format of the reference memory server), json, graphml "
+        "or mermaid, or import jsonl or json from `data` or from a file in the exports folder. "
+        "saveTo writes a file to that folder; without it the result contains the text, if it is "
+        "short.",
         CHANGES,
         Transferred,
     )
     def transfer_graph(
         action: Literal["export", "import"],
         format: Literal["jsonl", "json", "graphml", "mermaid"] = "jsonl",
-        saveTo: Annotated[str | None, "With export: a file name without folders."] = None,
+        saveTo: Annotated[str | None, "For export: a file name without folders."] = None,
         data: Annotated[str, Meta(max_length=50_000_000)] | None = None,
-        loadFrom: Annotated[str | None, "With import: a file name without folders."] = None,
+        loadFrom: Annotated[str | None, "For import: a file name without folders."] = None,
     ) -> ToolResult:
         if action == "export":
             if data is not None or loadFrom is not None:
-                raise ToolError("`data` and `loadFrom` go with action import")
+                raise ToolError("`data` and `loadFrom` are allowed only with action import")
             return _export(memory, format, None if saveTo is None else _file(exports, saveTo))
         if saveTo is not None or (data is None) == (loadFrom is None):
-            raise ToolError("import takes either `data` or `loadFrom`, and no `saveTo`")
+            raise ToolError("action import needs either `data` or `loadFrom`, and no `saveTo`")
         text = data if data is not None else _load(_file(exports, loadFrom or ""))
         return answer(_import(memory, format, text))
 
@@ -113,7 +114,7 @@ def add_upkeep_tools(server: Server, memory: Memory, exports: Path) -> None:
         "graph://export/{file}", name="export", title="An export", mime_type="text/plain"
     )
     def export(file: str) -> str:
-        """A file that transfer_graph has written."""
+        """A file that transfer_graph wrote."""
         try:
             return _load(_file(exports, file))
         except ToolError as error:
@@ -123,7 +124,8 @@ def add_upkeep_tools(server: Server, memory: Memory, exports: Path) -> None:
 def _file(folder: Path, name: str) -> Path:
     if not _FILE.fullmatch(name):
         raise ToolError(
-            f"A file name is 1 to 100 of A-Z a-z 0-9 _ . - without folders, got {name[:100]!r}"
+            "A file name must have 1 to 100 characters of A-Z a-z 0-9 _ . - and no folders, "
+            f"got {name[:100]!r}"
         )
     return folder / name
 
@@ -132,7 +134,7 @@ def _load(path: Path) -> str:
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ToolError(f"{path.name!r} cannot be read: {type(error).__name__}") from None
+        raise ToolError(f"Cannot read {path.name!r}: {type(error).__name__}") from None
 
 
 def _export(memory: Memory, kind: str, path: Path | None) -> ToolResult:
@@ -152,12 +154,12 @@ def _export(memory: Memory, kind: str, path: Path | None) -> ToolResult:
         return answer(result)
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        half_done = path.with_name(f".{path.name}.{os.getpid()}")
-        with half_done.open("w", encoding="utf-8") as file:
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        with temporary.open("w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
-        half_done.replace(path)
+        temporary.replace(path)
     except OSError as error:
-        raise ToolError(f"{path.name!r} cannot be written: {error.strerror}") from None
+        raise ToolError(f"Cannot write {path.name!r}: {error.strerror}") from None
     result.saved_to = path.name
     link = ResourceLink(uri=f"graph://export/{path.name}", name=path.name, mime_type="text/plain")
     return ToolResult([f"Saved to {path.name}.", link], structured=result)
@@ -169,8 +171,8 @@ def _bounded(lines: Iterator[str]) -> Iterator[str]:
         size += len(line) + 1
         if size > MAX_CHARS - 2_000:
             raise ToolError(
-                f"The export is longer than {MAX_CHARS - 2_000} characters; give saveTo, a file "
-                "name, and read the file"
+                f"The export is longer than {MAX_CHARS - 2_000} characters; pass a file name as "
+                "saveTo and read the file"
             )
         yield line
 
@@ -184,12 +186,12 @@ def _import(memory: Memory, kind: str, text: str) -> Transferred:
             if isinstance(item, str):
                 reason = item
             elif isinstance(item, NewEntity):
-                outcome = changing.create_entity(writer, item, memory.vocabulary)
+                outcome = mutations.create_entity(writer, item, memory.vocabulary)
                 result.entities += outcome.outcome != "rejected"
                 result.observations += outcome.count or 0
                 reason = outcome.reason or "" if outcome.outcome == "rejected" else ""
             else:
-                outcome = changing.create_relation(writer, item, memory.vocabulary)
+                outcome = mutations.create_relation(writer, item, memory.vocabulary)
                 result.relations += outcome.outcome != "rejected"
                 reason = outcome.reason or "" if outcome.outcome == "rejected" else ""
             if reason:
@@ -200,20 +202,20 @@ def _import(memory: Memory, kind: str, text: str) -> Transferred:
 
 
 def collect_stats(reader: Reader, memory: Memory) -> Stats:
-    """Numbers of the graph as it is now."""
+    """Return statistics of the current graph."""
     now = View(reader.now())
     entities, relations = reader.count_types(now)
-    some = [one.name for one in reader.entities(now, Page(limit=_MOST_LOOKED_AT))]
+    some = [one.name for one in reader.entities(now, Page(limit=_MAX_EXAMINED))]
     decay = memory.decay
     faded = []
     for one in reader.relations(now, sources=some):
         left = decay.apply(one.confidence, one.reinforced, now.valid, one.key.kind)
         if left < _FADED:
-            faded.append((left, changing.label(one.key)))
-    last = reader.changes(ChangeFilter(LONG_AGO, FOREVER, limit=1))
-    compared = f"{HashedNgrams.name} (lexical)" if memory.compares else "off"
-    if memory.meaning is not None:
-        compared = f"{memory.meaning.embedder.name} (semantic)"
+            faded.append((left, mutations.label(one.key)))
+    last = reader.changes(ChangeFilter(EARLIEST, FOREVER, limit=1))
+    embeddings = f"{HashedNgrams.name} (lexical)" if memory.compares else "off"
+    if memory.vectors is not None:
+        embeddings = f"{memory.vectors.embedder.name} (semantic)"
     return Stats(
         namespace=memory.namespace,
         entities=sum(entities.values()),
@@ -223,24 +225,24 @@ def collect_stats(reader: Reader, memory: Memory) -> Stats:
         most_connected=dict(reader.most_connected(now, 10)),
         low_confidence=[name for _, name in sorted(faded)[:10]],
         likely_duplicates=_duplicates(some),
-        last_change=show_moment(last[0].at) if last else None,
-        embeddings=compared,
+        last_change=format_timestamp(last[0].at) if last else None,
+        embeddings=embeddings,
     )
 
 
 def _largest(counts: dict[str, int]) -> dict[str, int]:
     ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return dict(ranked[:_MOST_TYPES])
+    return dict(ranked[:_MAX_TYPES])
 
 
 def _duplicates(names: list[str]) -> list[list[str]]:
-    """Names that differ in case, accents, signs or a letter alone."""
+    """Return groups of names that differ only in case, accents, punctuation or one letter."""
     by_letters: dict[str, list[str]] = {}
     for name in names:
         letters = re.sub(r"[\W_]+", "", fold(name))
         by_letters.setdefault(letters or name, []).append(name)
     pairs = [group[:5] for group in by_letters.values() if len(group) > 1]
-    # In the order of their letters, names that differ late stand beside each other.
+    # Sorted, names that differ only near the end are adjacent.
     ordered = sorted(by_letters)
     for one, other in pairwise(ordered):
         is_long = min(len(one), len(other)) > 5 and not re.search(r"\d", one + other)

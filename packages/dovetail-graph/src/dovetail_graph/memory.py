@@ -1,4 +1,4 @@
-"""What every tool works on: the store, its rules, and what is said of names that are not there."""
+"""The state that all tools share: the store and its rules; helpers to look up entities."""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ from dataclasses import dataclass
 from dovetail import ToolError
 from dovetail_graph.decay import Decay
 from dovetail_graph.inputs import Time
-from dovetail_graph.meaning import Meaning
-from dovetail_graph.moments import View, read_moment
 from dovetail_graph.storage import GraphStore, Reader
-from dovetail_graph.text_rules import fold
+from dovetail_graph.text_normalization import fold
+from dovetail_graph.timestamps import View, parse_timestamp
+from dovetail_graph.vector_search import VectorSearch
 from dovetail_graph.vocabulary import Vocabulary
 
-__all__ = ["Memory", "explain_missing", "nearest", "require_entity", "view_at"]
+__all__ = ["Memory", "explain_missing", "require_entity", "similar_names", "view_at"]
 
 _CANDIDATES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One namespace and its rules."""
+    """One namespace of the store, with its settings."""
 
     store: GraphStore
     namespace: str
     vocabulary: Vocabulary
-    # What compares by meaning, where a model is installed.
-    meaning: Meaning | None
-    # Whether texts are compared at all; without a model by spelling.
+    # None if no embedding model is installed or selected.
+    vectors: VectorSearch | None
+    # False with --embeddings off; if True and there is no model, n-grams compare spelling.
     compares: bool = True
-    # May a purge go ahead where the client cannot ask its user?
+    # Whether a purge is allowed if the client does not support elicitation.
     purge_unasked: bool = False
 
     @property
     def decay(self) -> Decay:
-        """How confidence fades."""
+        """The decay parameters of the schema."""
         return self.vocabulary.decay()
 
 
 def view_at(reader: Reader, as_of: Time | None, name: str = "as_of") -> View:
-    """The graph as it stood at a time; now without."""
-    moment = read_moment(as_of, name)
-    return View(reader.now()) if moment is None else View(moment, moment)
+    """Return the view of the graph as it was at a time, by default now."""
+    timestamp = parse_timestamp(as_of, name)
+    return View(reader.now()) if timestamp is None else View(timestamp, timestamp)
 
 
-def nearest(reader: Reader, name: str, limit: int = 3) -> list[str]:
-    """Names like this one, the most alike first."""
+def similar_names(reader: Reader, name: str, limit: int = 3) -> list[str]:
+    """Return existing names that are spelled similarly, the most similar first."""
     names = [match.name for match in reader.match_spelling(name, _CANDIDATES)]
     if len(name) < 4:
         names += reader.names_starting_with(name, _CANDIDATES)
@@ -60,14 +60,14 @@ def nearest(reader: Reader, name: str, limit: int = 3) -> list[str]:
 
 
 def explain_missing(reader: Reader, name: str) -> str:
-    """Says that there is no such entity, and which there are."""
-    close = nearest(reader, name)
+    """Return an error message that names similar entities."""
+    close = similar_names(reader, name)
     hint = f"; did you mean {', '.join(map(repr, close))}?" if close else ""
-    return f"There is no entity {name[:200]!r}{hint or '; search_nodes finds names'}"
+    return f"There is no entity {name[:200]!r}{hint or '; use search_nodes to find names'}"
 
 
 def require_entity(reader: Reader, name: str, view: View) -> str:
-    """The name of an entity that is there; an alias counts."""
+    """Return the name of an existing entity, resolving aliases. Raises ToolError if missing."""
     if reader.entity(name, view) is not None:
         return name
     found = reader.find(name)

@@ -1,7 +1,7 @@
-"""Several entities become one; a merge into a new name is a renaming.
+"""Merge several entities into one; a merge into a new name renames the entity.
 
-What was recorded before stays as it was recorded. In the record of now the facts keep their valid
-times, as if they had always been said of the one entity.
+Earlier states of the record do not change. In the current record the facts keep their valid times,
+as if they had always been recorded for the merged entity.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from dovetail import ToolError
 from dovetail_graph.memory import explain_missing
-from dovetail_graph.moments import FOREVER, Span, View
 from dovetail_graph.records import (
     EntityRecord,
     ObservationRecord,
@@ -21,7 +20,8 @@ from dovetail_graph.records import (
 )
 from dovetail_graph.results import MergeResult
 from dovetail_graph.storage import Writer
-from dovetail_graph.text_rules import normalize
+from dovetail_graph.text_normalization import normalize
+from dovetail_graph.timestamps import FOREVER, Span, View
 
 __all__ = ["merge_entities"]
 
@@ -37,7 +37,7 @@ def merge_entities(writer: Writer, into: str, names: Sequence[str], dry_run: boo
         if writer.entity(name, now) is None:
             raise ToolError(explain_missing(writer, name))
     if target in sources:
-        raise ToolError(f"{target!r} cannot be merged into itself; leave it out of `from`")
+        raise ToolError(f"{target!r} cannot be merged into itself; remove it from `from`")
     existing = writer.entity(target, now)
     observations = relations = dropped = 0
     for name in sources:
@@ -62,38 +62,38 @@ def _is_open(times: Times) -> bool:
     return times.recorded.end == FOREVER
 
 
-def _touching(writer: Writer, name: str) -> list[RelationRecord]:
-    """Every version of its relations that the record of now holds, whenever they are true."""
-    keys = writer.keys_touching(name)
+def _relation_versions(writer: Writer, name: str) -> list[RelationRecord]:
+    """Return every version of its relations in the current record, of any valid time."""
+    keys = writer.relation_keys_of(name)
     return [row for key in keys for row in writer.relation_rows(key) if _is_open(row.times)]
 
 
 def _count_relations(
     writer: Writer, name: str, target: str, sources: Sequence[str]
 ) -> tuple[int, int]:
-    family = {target, *sources}
-    rows = _touching(writer, name)
-    inside = [row for row in rows if {row.key.source, row.key.target} <= family]
+    merged = {target, *sources}
+    rows = _relation_versions(writer, name)
+    inside = [row for row in rows if {row.key.source, row.key.target} <= merged]
     return len(rows) - len(inside), len(inside)
 
 
 def _merge(writer: Writer, name: str, target: str) -> None:
-    relations = _touching(writer, name)
+    relations = _relation_versions(writer, name)
     entities = [row for row in writer.entity_rows(name) if _is_open(row.times)]
     observations = [row for row in writer.observation_rows(name) if _is_open(row.times)]
-    there = [row for row in writer.entity_rows(target) if _is_open(row.times)]
+    existing = [row for row in writer.entity_rows(target) if _is_open(row.times)]
     writer.drop_entity(name, Span())
-    # Its latest type is the target's type; into a new name everything is taken as it was.
-    kind = max(there, key=lambda row: row.times.valid.start).kind if there else None
+    # An existing target keeps its latest type; a new name takes over the types as they were.
+    kind = max(existing, key=lambda row: row.times.valid.start).kind if existing else None
     for entity in entities:
-        for gap in _gaps(there, entity.times.valid):
+        for gap in _gaps(existing, entity.times.valid):
             writer.put_entity(EntityRecord(target, kind or entity.kind, entity.changed_by), gap)
-    said: dict[str, list[ObservationRecord]] = {}
+    known: dict[str, list[ObservationRecord]] = {}
     for row in writer.observation_rows(target):
         if _is_open(row.times):
-            said.setdefault(row.content, []).append(row)
+            known.setdefault(row.content, []).append(row)
     for one in observations:
-        for gap in _gaps(said.get(one.content, []), one.times.valid):
+        for gap in _gaps(known.get(one.content, []), one.times.valid):
             writer.put_observation(replace(one, entity=target), gap)
     for relation in relations:
         _move(writer, relation, name, target)
@@ -102,7 +102,7 @@ def _merge(writer: Writer, name: str, target: str) -> None:
 
 
 def _gaps(rows: Sequence[_Row], span: Span) -> list[Span]:
-    """The parts of a span of which these say nothing."""
+    """Return the parts of a span that these rows do not cover."""
     gaps, start = [], span.start
     for begin, end in sorted((row.times.valid.start, row.times.valid.end) for row in rows):
         if begin >= span.end:
@@ -131,7 +131,7 @@ def _move(writer: Writer, relation: RelationRecord, name: str, target: str) -> N
 
 
 def _combine(one: RelationRecord, other: RelationRecord) -> RelationRecord:
-    """Both said the same: keep the surer word, and the fresher."""
+    """Combine two records of the same relation: higher confidence, latest reinforcement."""
     return replace(
         one,
         confidence=max(other.confidence, one.confidence),

@@ -1,4 +1,4 @@
-"""Changes of the graph, item by item: what is written and what is refused, with the reason."""
+"""Create, update and delete single items; each returns an outcome, with a reason if rejected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from dovetail_graph.inputs import (
     Time,
 )
 from dovetail_graph.memory import explain_missing
-from dovetail_graph.moments import FOREVER, Span, View, read_moment, show_moment
 from dovetail_graph.records import (
     EntityRecord,
     ObservationRecord,
@@ -27,7 +26,8 @@ from dovetail_graph.records import (
 )
 from dovetail_graph.results import Outcome
 from dovetail_graph.storage import Writer
-from dovetail_graph.text_rules import normalize
+from dovetail_graph.text_normalization import normalize
+from dovetail_graph.timestamps import FOREVER, Span, View, format_timestamp, parse_timestamp
 from dovetail_graph.vocabulary import Vocabulary
 
 __all__ = [
@@ -44,39 +44,40 @@ __all__ = [
 
 _STRENGTH = 0.9
 _CONFIDENCE = 0.95
-_MOST_METADATA = 4_000
+_MAX_METADATA = 4_000
 
 
 def read_span(writer: Writer, start: Time | None, end: Time | None) -> Span:
-    """The span that something is said of: from now on, unless told."""
-    begins = read_moment(start, "validFrom")
-    ends = read_moment(end, "validTo")
+    """Return the span of validity; it starts now and has no end unless the caller says so."""
+    begins = parse_timestamp(start, "validFrom")
+    ends = parse_timestamp(end, "validTo")
     span = Span(
         writer.now() if begins is None or start == "now" else begins,
         FOREVER if ends is None else writer.now() if end == "now" else ends,
     )
     if span.end <= span.start:
         raise ToolError(
-            f"validTo ({show_moment(span.end)}) must be after validFrom ({show_moment(span.start)})"
+            f"validTo ({format_timestamp(span.end)}) must be after validFrom "
+            f"({format_timestamp(span.start)})"
         )
     return span
 
 
 def label(key: RelationKey) -> str:
-    """A relation in one line."""
+    """Return a relation as one line of text."""
     return f"{key.source} -{key.kind}-> {key.target}"
 
 
 def key_of(writer: Writer, name: RelationName | NewRelation) -> RelationKey:
-    """Which relation is meant; its ends may go by former names."""
+    """Return the key of a relation; aliases of its entities are resolved."""
     source, target = normalize(name.source), normalize(name.target)
     return RelationKey(writer.find(source), writer.find(target), normalize(name.relation_type))
 
 
 def create_entity(writer: Writer, given: NewEntity, vocabulary: Vocabulary) -> Outcome:
-    """Create an entity, or add to the one that is there."""
+    """Create an entity, or add to the existing one."""
     name, kind = normalize(given.name), normalize(given.entity_type)
-    reason = vocabulary.refuse_entity_type(kind)
+    reason = vocabulary.check_entity_type(kind)
     if reason is not None:
         return Outcome(name=name, outcome="rejected", reason=reason)
     try:
@@ -85,23 +86,23 @@ def create_entity(writer: Writer, given: NewEntity, vocabulary: Vocabulary) -> O
     except ToolError as error:
         return Outcome(name=name, outcome="rejected", reason=str(error))
     before = writer.entity(name, View(span.start))
-    is_told = (
+    is_new_version = (
         before is None
         or before.kind != kind
         or before.times.valid.end < span.end
         or (given.valid_to is not None and before.times.valid.end > span.end)
     )
-    # There at another time of the span: then it is changed, not created.
+    # If it exists at another time within the span, it is updated, not created.
     before = before or writer.entity(name, View(writer.now()))
-    if is_told:
+    if is_new_version:
         writer.put_entity(EntityRecord(name, kind, given.changed_by), span)
     items = list(zip(given.observations, spans, strict=True))
-    added = _observe(writer, name, items, given.changed_by)
+    added = _write_observations(writer, name, items, given.changed_by)
     if before is None:
         writer.log("entity", "created", name, kind, given.changed_by)
         return Outcome(name=name, outcome="created", count=len(added))
-    if not is_told and not added:
-        return Outcome(name=name, outcome="unchanged", reason="it is there already, as given")
+    if not is_new_version and not added:
+        return Outcome(name=name, outcome="unchanged", reason="it already exists as given")
     detail = f"{before.kind} -> {kind}" if before.kind != kind else kind
     writer.log("entity", "updated", name, detail, given.changed_by)
     return Outcome(name=name, outcome="updated", added=added, count=len(added))
@@ -110,7 +111,7 @@ def create_entity(writer: Writer, given: NewEntity, vocabulary: Vocabulary) -> O
 def add_observations(
     writer: Writer, name: str, contents: Sequence[str | NewObservation], by: str | None
 ) -> Outcome:
-    """Add observations to an entity; those it has already are reinforced."""
+    """Add observations to an entity; existing ones are reinforced."""
     found = writer.find(normalize(name))
     if writer.entity(found, View(writer.now())) is None:
         reason = explain_missing(writer, name)
@@ -119,9 +120,9 @@ def add_observations(
         spans = [_span_of(writer, one, Span(writer.now())) for one in contents]
     except ToolError as error:
         return Outcome(name=found, outcome="rejected", reason=str(error))
-    added = _observe(writer, found, list(zip(contents, spans, strict=True)), by)
+    added = _write_observations(writer, found, list(zip(contents, spans, strict=True)), by)
     if not added:
-        reason = "all of it was known; its confidence counts from now again"
+        reason = "all observations already existed; their confidence now decays from this time"
         return Outcome(name=found, outcome="unchanged", reason=reason, added=[], count=0)
     return Outcome(name=found, outcome="updated", added=added, count=len(added))
 
@@ -133,15 +134,15 @@ def _span_of(writer: Writer, given: str | NewObservation, default: Span) -> Span
     return read_span(writer, start, given.valid_to)
 
 
-def _observe(
+def _write_observations(
     writer: Writer,
     name: str,
     items: Iterable[tuple[str | NewObservation, Span]],
     by: str | None,
 ) -> list[str]:
-    """Write observations; which of them are new."""
+    """Write observations and return the contents of the new ones."""
     added = []
-    # By the moment they are said of: usually one for all of them.
+    # By start of validity, which is usually the same for all of them.
     known_at: dict[int, dict[str, ObservationRecord]] = {}
     for given, span in items:
         one = NewObservation(content=given) if isinstance(given, str) else given
@@ -158,58 +159,60 @@ def _observe(
             writer.put_observation(record, span)
             writer.log("observation", "created", name, content[:200], by)
         else:
-            record = _said_again(known, one, writer.now())
+            record = _reinforced_observation(known, one, writer.now())
             if record != known:
                 writer.put_observation(record, Span(span.start, known.times.valid.end))
         known_at[span.start][content] = record
     return added
 
 
-def _said_again(known: ObservationRecord, one: NewObservation, now: int) -> ObservationRecord:
-    """As sure as the surer of both, and fresh; without a confidence there is nothing to renew."""
-    sure = [value for value in (known.confidence, one.confidence) if value is not None]
+def _reinforced_observation(
+    known: ObservationRecord, one: NewObservation, now: int
+) -> ObservationRecord:
+    """Keep the higher confidence and restart its decay; without any confidence nothing decays."""
+    confidences = [value for value in (known.confidence, one.confidence) if value is not None]
     return replace(
         known,
-        confidence=max(sure, default=None),
+        confidence=max(confidences, default=None),
         source=one.source or known.source,
-        reinforced=max(known.reinforced, now) if sure else known.reinforced,
+        reinforced=max(known.reinforced, now) if confidences else known.reinforced,
     )
 
 
 def create_relation(writer: Writer, given: NewRelation, vocabulary: Vocabulary) -> Outcome:
-    """Record a relation; one that is known is reinforced."""
+    """Create a relation, or reinforce the existing one."""
     key = key_of(writer, given)
     name = label(key)
     try:
         span = read_span(writer, given.valid_from, given.valid_to)
     except ToolError as error:
         return Outcome(name=name, outcome="rejected", reason=str(error))
-    reason = vocabulary.refuse_relation_type(key.kind) or _refuse_ends(writer, key, span)
-    reason = reason or _refuse_metadata(given)
+    reason = vocabulary.check_relation_type(key.kind) or _check_ends(writer, key, span)
+    reason = reason or _check_metadata(given)
     if reason is not None:
         return Outcome(name=name, outcome="rejected", reason=reason)
     known = writer.relation(key, View(span.start))
-    writer.put_relation(_reinforced(writer, key, given, known, span), span)
+    writer.put_relation(_reinforced_relation(writer, key, given, known, span), span)
     action = "created" if known is None else "reinforced"
     writer.log("relation", action, key.source, f"{key.kind} {key.target}", given.changed_by)
     if known is None:
         return Outcome(name=name, outcome="created")
-    reason = "it was known; its confidence counts from now again"
+    reason = "it already existed; its confidence now decays from this time"
     return Outcome(name=name, outcome="updated", reason=reason)
 
 
 def update_relation(writer: Writer, given: NewRelation) -> RelationKey:
-    """Change what is said of a relation that is there."""
+    """Change strength, confidence or metadata of an existing relation."""
     key = key_of(writer, given)
     span = read_span(writer, given.valid_from, given.valid_to)
     known = writer.relation(key, View(span.start))
-    reason = _refuse_metadata(given)
+    reason = _check_metadata(given)
     if known is None:
-        there = [
+        existing = [
             label(one.key) for one in writer.relations(View(writer.now()), sources=[key.source])
         ]
-        hint = f"; from there lead: {', '.join(there[:5])}" if there else ""
-        reason = f"There is no relation {label(key)}{hint}. create_relations makes one"
+        hint = f"; relations of that entity: {', '.join(existing[:5])}" if existing else ""
+        reason = f"There is no relation {label(key)}{hint}. Use create_relations to create it"
     if reason is not None or known is None:
         raise ToolError(reason)
     changed = RelationRecord(
@@ -225,15 +228,15 @@ def update_relation(writer: Writer, given: NewRelation) -> RelationKey:
     return key
 
 
-def _reinforced(
+def _reinforced_relation(
     writer: Writer, key: RelationKey, given: NewRelation, known: RelationRecord | None, span: Span
 ) -> RelationRecord:
     confidence = _CONFIDENCE if given.confidence is None else given.confidence
     if known is None:
         strength = _STRENGTH if given.strength is None else given.strength
-        fresh = max(span.start, 0)
+        reinforced = max(span.start, 0)
         return RelationRecord(
-            key, strength, confidence, given.metadata or {}, fresh, given.changed_by
+            key, strength, confidence, given.metadata or {}, reinforced, given.changed_by
         )
     return replace(
         known,
@@ -247,9 +250,9 @@ def _reinforced(
     )
 
 
-def _refuse_ends(writer: Writer, key: RelationKey, span: Span) -> str | None:
+def _check_ends(writer: Writer, key: RelationKey, span: Span) -> str | None:
     if key.source == key.target:
-        return f"a relation leads from one entity to another, not from {key.source!r} to itself"
+        return f"a relation must connect two different entities, got {key.source!r} twice"
     for end in (key.source, key.target):
         if writer.entity(end, View(writer.now())) is None and (
             writer.entity(end, View(span.start)) is None
@@ -258,20 +261,20 @@ def _refuse_ends(writer: Writer, key: RelationKey, span: Span) -> str | None:
     return None
 
 
-def _refuse_metadata(given: NewRelation) -> str | None:
+def _check_metadata(given: NewRelation) -> str | None:
     size = len(json.dumps(given.metadata or {}, ensure_ascii=False))
-    if size <= _MOST_METADATA:
+    if size <= _MAX_METADATA:
         return None
-    return f"metadata is {size} characters as JSON; at most {_MOST_METADATA} are allowed"
+    return f"metadata has {size} characters as JSON; at most {_MAX_METADATA} are allowed"
 
 
 def delete_entity(writer: Writer, name: str, start: int, purge: bool) -> Outcome:
-    """Delete an entity with its observations and relations, or erase it."""
+    """Delete an entity with its observations and relations; with `purge`, erase its history."""
     found = writer.find(normalize(name))
     if purge:
         erased = writer.purge_entity(found)
         if erased:
-            # That something was erased may be known, what it was may not.
+            # Log that something was purged, but not what.
             writer.log("entity", "purged", "", "", None)
             return Outcome(name=found, outcome="purged", count=erased)
     elif writer.entity(found, View(start)) is not None:
@@ -282,7 +285,7 @@ def delete_entity(writer: Writer, name: str, start: int, purge: bool) -> Outcome
 
 
 def delete_observations(writer: Writer, given: ObservationDeletion, purge: bool) -> Outcome:
-    """Delete observations of an entity, or erase them."""
+    """Delete observations of an entity; with `purge`, erase their history."""
     name = writer.find(normalize(given.entity_name))
     rows = writer.observation_rows(name)
     now = View(writer.now())
@@ -303,13 +306,13 @@ def delete_observations(writer: Writer, given: ObservationDeletion, purge: bool)
             writer.drop_observation(name, content, Span(writer.now()))
             writer.log("observation", "deleted", name, content[:200], None)
     if count == 0:
-        reason = "it has none of these observations"
+        reason = "the entity has none of these observations"
         return Outcome(name=name, outcome="unchanged", reason=reason, count=0)
     return Outcome(name=name, outcome="purged" if purge else "deleted", count=count)
 
 
 def delete_relation(writer: Writer, given: RelationName, purge: bool) -> Outcome:
-    """Delete a relation, or erase it."""
+    """Delete a relation; with `purge`, erase its history."""
     key = key_of(writer, given)
     if purge:
         erased = writer.purge_relation(key)

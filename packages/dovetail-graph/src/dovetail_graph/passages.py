@@ -1,6 +1,6 @@
-"""Which texts of an entity get a vector: each observation, said together with whom it is about.
+"""The texts of an entity that are embedded: each observation, prefixed with the entity's name.
 
-A passage is named by a digest of its text, so that what did not change is not calculated again.
+A passage is identified by a digest of its text, so unchanged texts are not embedded again.
 """
 
 from __future__ import annotations
@@ -14,47 +14,47 @@ from dovetail_graph.records import observation_id
 
 __all__ = ["Passage", "passages_of"]
 
-# What models read of a text; longer observations are several passages.
-_LONGEST = 800
-# Of one entity; the latest observations.
-_MOST = 256
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+")
+# Characters that a model reads of a text; longer observations become several passages.
+_MAX_LENGTH = 800
+# Passages per entity, from the latest observations.
+_MAX_PASSAGES = 256
+_WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+")
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text to be compared."""
+    """A text to embed."""
 
     text: str
-    # The id of the observation it is from; empty where it is of the name and type alone.
+    # The id of its observation; empty if it is made from the name and type alone.
     observation: str
 
     @property
     def digest(self) -> bytes:
-        """Names the text."""
+        """Identifies the text."""
         return hashlib.blake2b(self.text.encode(), digest_size=12).digest()
 
 
 def passages_of(name: str, kind: str, contents: Sequence[str]) -> list[Passage]:
-    """The passages of an entity, each once."""
-    # Models know words, not identifiers: PaymentService is two of them.
-    called = _HUMP.sub(" ", name).strip() or name
+    """Return the passages of an entity, without duplicates."""
+    # Models know words, not identifiers, so PaymentService becomes two words.
+    title = _WORD_BOUNDARY.sub(" ", name).strip() or name
     if not contents:
-        return [Passage(f"{called} ({_HUMP.sub(' ', kind)})", "")]
+        return [Passage(f"{title} ({_WORD_BOUNDARY.sub(' ', kind)})", "")]
     found = {
         text: Passage(text, observation_id(content))
-        for content in contents[-_MOST:]
-        for text in (f"{called}: {piece}" for piece in _pieces(content))
+        for content in contents[-_MAX_PASSAGES:]
+        for text in (f"{title}: {piece}" for piece in _pieces(content))
     }
-    return list(found.values())[:_MOST]
+    return list(found.values())[:_MAX_PASSAGES]
 
 
 def _pieces(content: str) -> Iterator[str]:
-    """The text in parts of a bounded length, cut between words where there are any."""
+    """Split a text into parts of limited length, between words if possible."""
     start = 0
-    while len(content) - start > _LONGEST:
-        cut = content.rfind(" ", start + _LONGEST // 2, start + _LONGEST)
-        end = cut if cut > 0 else start + _LONGEST
+    while len(content) - start > _MAX_LENGTH:
+        cut = content.rfind(" ", start + _MAX_LENGTH // 2, start + _MAX_LENGTH)
+        end = cut if cut > 0 else start + _MAX_LENGTH
         yield content[start:end]
         start = end
     yield content[start:]

@@ -1,7 +1,7 @@
-"""The graph as a picture: one HTML page that needs nothing else, with every version in it.
+"""Write the graph with all its versions as one self-contained HTML page.
 
-The page draws itself; what is here collects the record and puts the parts together. Texts of the
-graph reach the page as JSON only, in which nothing can end the script element it stands in.
+A script in the page draws the graph; this module collects the data and fills the template. Texts of
+the graph enter the page only as JSON, escaped so that they cannot close the script element.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from dovetail_graph.moments import FOREVER, LONG_AGO
 from dovetail_graph.records import Times
 from dovetail_graph.sqlite_store import SqliteStore
 from dovetail_graph.storage import Reader
+from dovetail_graph.timestamps import EARLIEST, FOREVER
 
-__all__ = ["MOST", "draw_page", "make_picture"]
+__all__ = ["MAX_ENTITIES", "draw_page", "make_picture"]
 
-# What a browser still draws smoothly.
-MOST = 2_000
-_LONGEST_TEXT = 1_000
-_MOST_TEXTS = 60
+# A browser still draws this many smoothly.
+MAX_ENTITIES = 2_000
+_MAX_TEXT_LENGTH = 1_000
+_MAX_TEXTS = 60
 
 
-def make_picture(database: Path, namespace: str, most: int = MOST) -> tuple[str, int, int]:
-    """The page, how many entities are in it, and how many there ever were."""
+def make_picture(database: Path, namespace: str, most: int = MAX_ENTITIES) -> tuple[str, int, int]:
+    """Return the page, the number of entities in it, and the number of all entities ever."""
     store = SqliteStore(database, namespace)
     try:
         with store.reading() as reader:
@@ -43,13 +43,13 @@ def _collect(reader: Reader, most: int) -> dict[str, Any]:
     names, total = reader.names_ever(most)
     number = {name: at for at, name in enumerate(names)}
     entities, observations, relations = reader.rows_on(names)
-    said: dict[str, int] = {}
+    counts: dict[str, int] = {}
     shown = []
-    # The latest of an entity, where it has very many.
+    # Keep the latest observations of entities that have very many.
     for one in reversed(observations):
-        said[one.entity] = said.get(one.entity, 0) + 1
-        if said[one.entity] <= _MOST_TEXTS:
-            text = one.content[:_LONGEST_TEXT]
+        counts[one.entity] = counts.get(one.entity, 0) + 1
+        if counts[one.entity] <= _MAX_TEXTS:
+            text = one.content[:_MAX_TEXT_LENGTH]
             at = number[one.entity]
             shown.append([at, text, one.confidence, one.source, _times(one.times)])
     return {
@@ -57,7 +57,7 @@ def _collect(reader: Reader, most: int) -> dict[str, Any]:
         "total": total,
         "now": reader.now(),
         "forever": FOREVER,
-        "long_ago": LONG_AGO,
+        "long_ago": EARLIEST,
         "entities": [[number[one.name], one.kind, _times(one.times)] for one in entities],
         "observations": shown[::-1],
         "relations": [
@@ -80,13 +80,13 @@ def _times(times: Times) -> list[int]:
 
 
 def draw_page(record: dict[str, Any]) -> str:
-    """The parts of the page as one."""
+    """Fill the page template with the data."""
     page, style, script = (
         (files("dovetail_graph") / "picture_page" / name).read_text("utf-8")
         for name in ("page.html", "page.css", "page.js")
     )
     data = json.dumps(record, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    # Only this very script may run, whatever stands in the data.
+    # The content security policy allows only this script, whatever the data contains.
     body = f"\n{script}\n"
     digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
     for name, value in (
@@ -94,7 +94,7 @@ def draw_page(record: dict[str, Any]) -> str:
         ("title", escape(str(record["title"]))),
         ("style", style),
         ("script", script),
-        # Last: what stands in it is not looked at again.
+        # Last, so that placeholders inside the data are not replaced.
         ("data", data),
     ):
         page = page.replace(f"{{{{{name}}}}}", value, 1)

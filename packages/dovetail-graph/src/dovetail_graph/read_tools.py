@@ -1,4 +1,4 @@
-"""The tools that read: read_graph, open_nodes, get_relation, traverse_graph."""
+"""Tools that read: read_graph, open_nodes, get_relation, traverse_graph."""
 
 from __future__ import annotations
 
@@ -22,9 +22,18 @@ from dovetail_graph.inputs import (
     Name,
     RelationType,
 )
-from dovetail_graph.memory import Memory, nearest, require_entity, view_at
-from dovetail_graph.moments import FOREVER, View, show_moment
+from dovetail_graph.memory import Memory, require_entity, similar_names, view_at
 from dovetail_graph.records import EntityRecord, RelationKey
+from dovetail_graph.rendering import (
+    MAX_CHARS,
+    Detail,
+    decode_cursor,
+    encode_cursor,
+    render,
+    render_relation,
+    render_relations,
+    with_decay,
+)
 from dovetail_graph.results import (
     GraphPage,
     Missing,
@@ -33,42 +42,33 @@ from dovetail_graph.results import (
     Traversal,
     Visited,
 )
-from dovetail_graph.showing import (
-    MAX_CHARS,
-    Detail,
-    read_cursor,
-    show,
-    show_relation,
-    show_relations,
-    with_decay,
-    write_cursor,
-)
 from dovetail_graph.storage import Page, Reader
-from dovetail_graph.text_rules import normalize
-from dovetail_graph.traversing import Walk, reach, shortest_path
-from dovetail_serverkit.budget import Budget
-from dovetail_serverkit.describing import READS
+from dovetail_graph.text_normalization import normalize
+from dovetail_graph.timestamps import FOREVER, View, format_timestamp
+from dovetail_graph.traversal import Walk, shortest_path, traverse
+from dovetail_serverkit.text_budget import Budget
+from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["RELATION_SCHEMA", "PageRequest", "add_read_tools", "make_detail", "read_page"]
 
 _NAME = {"type": "string", "minLength": 1, "maxLength": 200}
-# `from` is a word of Python, so these parameters are written by hand.
+# `from` is a Python keyword, so this schema is not derived from a function signature.
 RELATION_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "from": {**_NAME, "description": "The entity it leaves."},
-        "to": {**_NAME, "description": "The entity it reaches."},
+        "from": {**_NAME, "description": "The source entity."},
+        "to": {**_NAME, "description": "The target entity."},
         "relationType": {"type": "string", "minLength": 1, "maxLength": 100},
     },
     "required": ["from", "to", "relationType"],
     "additionalProperties": False,
 }
-_MOST_NODES = 2_000
+_MAX_NODES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Which part of the graph, and how much of it."""
+    """Selects a part of the graph."""
 
     limit: int = 100
     cursor: str | None = None
@@ -79,39 +79,39 @@ class PageRequest:
 
 
 def read_page(reader: Reader, view: View, which: PageRequest, detail: Detail) -> GraphPage:
-    """A page of the graph, by name; the same order at any time, so that no page skips any."""
-    after = str(read_cursor(which.cursor, str) or "")
+    """Return a page of the graph ordered by name, so that paging never skips an entity."""
+    after = str(decode_cursor(which.cursor, str) or "")
     limit = which.limit or -1
     if which.center is None:
         total = reader.count_entities(view, which.types)
-        # More than any answer holds is never looked at.
-        most = min(limit, _MOST_NODES) if limit > 0 else which.max_chars // 20
+        # Never read more entities than fit into a result.
+        most = min(limit, _MAX_NODES) if limit > 0 else which.max_chars // 20
         entities = reader.entities(view, Page(which.types, after, most + 1))
     else:
         around = _around(reader, view, which)
         total = len(around)
         entities = [one for one in around if one.name > after]
         most = limit if limit > 0 else len(entities)
-    shown = show(reader, view, entities[:most], detail, Budget(which.max_chars))
+    shown = render(reader, view, entities[:most], detail, Budget(which.max_chars))
     count = len(shown.entities)
     has_more = count < len(entities)
     if has_more and count == 0:
-        raise ToolError("maxChars is too small for a single entity; allow more")
+        raise ToolError("maxChars is too small for a single entity; increase it")
     return GraphPage(
         entities=shown.entities,
         relations=shown.relations,
         total=total,
         has_more=has_more,
-        next_cursor=write_cursor(shown.entities[-1].name) if has_more else None,
+        next_cursor=encode_cursor(shown.entities[-1].name) if has_more else None,
         relations_left_out=shown.relations_left_out,
-        valid_at=show_moment(view.valid),
-        recorded_at=show_moment(FOREVER if view.recorded is None else view.recorded),
+        valid_at=format_timestamp(view.valid),
+        recorded_at=format_timestamp(FOREVER if view.recorded is None else view.recorded),
     )
 
 
 def _around(reader: Reader, view: View, which: PageRequest) -> list[EntityRecord]:
     center = require_entity(reader, normalize(which.center or ""), view)
-    walk = reach(reader, view, [center], Walk(which.depth, limit=_MOST_NODES))
+    walk = traverse(reader, view, [center], Walk(which.depth, limit=_MAX_NODES))
     found = reader.entities_named(sorted(walk.distances), view)
     return [one for one in found if not which.types or one.kind in which.types]
 
@@ -119,20 +119,20 @@ def _around(reader: Reader, view: View, which: PageRequest) -> list[EntityRecord
 def make_detail(
     fields: Sequence[str] | None, names_only: bool, max_observations: int, default: frozenset[str]
 ) -> Detail:
-    """How much of each entity was asked for."""
+    """Return the detail that the arguments of a tool ask for."""
     chosen = default if fields is None else frozenset(fields)
     return Detail(frozenset() if names_only else chosen, max_observations)
 
 
 def add_read_tools(server: Server, memory: Memory) -> None:
-    """Register them."""
+    """Register the tools."""
 
     @tool(
         server,
         "read_graph",
-        "Read the graph, a page at a time, in the order of names: entities with their first "
-        "observations, and the relations that leave them. It does not return everything at once: "
-        "follow nextCursor while hasMore. limit=0: as many as maxChars allows.",
+        "Read the graph one page at a time, ordered by name: entities with their first "
+        "observations and outgoing relations. Pass nextCursor as cursor while hasMore is true. "
+        "limit=0 returns as many as maxChars allows.",
         READS,
         GraphPage,
     )
@@ -140,13 +140,15 @@ def add_read_tools(server: Server, memory: Memory) -> None:
         limit: Annotated[int, Meta(ge=0, le=1000)] = 100,
         cursor: Cursor = None,
         entityTypes: list[EntityType] | None = None,
-        names_only: Annotated[bool, "Names and types alone."] = False,
-        fields: Annotated[list[Field] | None, "What to show of each entity."] = None,
+        names_only: Annotated[bool, "Return names and types only."] = False,
+        fields: Annotated[list[Field] | None, "What to include for each entity."] = None,
         maxObservations: MaxObservations = 10,
-        center: Annotated[Name | None, "Only what is around this entity."] = None,
+        center: Annotated[Name | None, "Only entities within `depth` steps of this one."] = None,
         depth: Annotated[int, Meta(ge=0, le=5)] = 1,
         maxChars: MaxChars = MAX_CHARS,
-        random_string: Annotated[str | None, "Has no effect; some clients must send one."] = None,
+        random_string: Annotated[
+            str | None, "Ignored; for clients that cannot send empty arguments."
+        ] = None,
     ) -> ToolResult:
         detail = make_detail(fields, names_only, maxObservations, Detail().fields)
         which = PageRequest(limit, cursor, tuple(entityTypes or ()), center, depth, maxChars)
@@ -156,9 +158,9 @@ def add_read_tools(server: Server, memory: Memory) -> None:
     @tool(
         server,
         "open_nodes",
-        "Open entities by name, with observations, times and the relations from and to them; "
-        "depth adds what is around them. Former names are understood; unknown ones come back with "
-        "similar names.",
+        "Read entities by name, with observations, times, and incoming and outgoing relations. "
+        "depth adds their neighbors. Former names are accepted; unknown names are returned with "
+        "similar ones.",
         READS,
         Opened,
     )
@@ -166,7 +168,7 @@ def add_read_tools(server: Server, memory: Memory) -> None:
         names: Annotated[list[Name], Meta(min_length=1, max_length=200)],
         depth: Annotated[int, Meta(ge=0, le=3)] = 0,
         as_of: AsOf = None,
-        fields: Annotated[list[Field] | None, "What to show of each entity."] = None,
+        fields: Annotated[list[Field] | None, "What to include for each entity."] = None,
         maxObservations: MaxObservations = 100,
         maxChars: MaxChars = MAX_CHARS,
     ) -> ToolResult:
@@ -180,8 +182,8 @@ def add_read_tools(server: Server, memory: Memory) -> None:
     @server.tool(
         **describe(
             "get_relation",
-            "One relation, with what decay has left of its confidence; found is false if it is not "
-            "there.",
+            "Read one relation, with its recorded and its decayed confidence. found is false if it "
+            "does not exist.",
             READS,
             RelationFound,
         ),
@@ -195,7 +197,7 @@ def add_read_tools(server: Server, memory: Memory) -> None:
             found = reader.relation(key, view)
         if found is None:
             return answer(RelationFound(found=False))
-        shown = show_relation(found, Detail(frozenset({"times"})))
+        shown = render_relation(found, Detail(frozenset({"times"})))
         left = memory.decay.apply(found.confidence, found.reinforced, view.valid, key.kind)
         shown.current_confidence = round(left, 6)
         return answer(RelationFound(found=True, relation=shown))
@@ -203,8 +205,8 @@ def add_read_tools(server: Server, memory: Memory) -> None:
     @tool(
         server,
         "traverse_graph",
-        "Follow relations from entities: what is within `depth` steps (neighbors), or a shortest "
-        "way to `target` (shortest_path).",
+        "Follow relations from entities: everything within `depth` steps (neighbors), or a "
+        "shortest path to `target` (shortest_path).",
         READS,
         Traversal,
     )
@@ -214,19 +216,19 @@ def add_read_tools(server: Server, memory: Memory) -> None:
         direction: Literal["out", "in", "both"] = "both",
         relationTypes: list[RelationType] | None = None,
         mode: Literal["neighbors", "shortest_path"] = "neighbors",
-        target: Annotated[Name | None, "With shortest_path: where to."] = None,
+        target: Annotated[Name | None, "For shortest_path: the entity to reach."] = None,
         limit: Limit = 100,
         as_of: AsOf = None,
     ) -> ToolResult:
         if (mode == "shortest_path") != (target is not None):
-            raise ToolError("mode shortest_path needs `target`, and no other mode takes one")
+            raise ToolError("`target` is required with mode shortest_path, and only with it")
         walk = Walk(depth, direction, frozenset(relationTypes or ()), limit)
         with memory.store.reading() as reader:
             view = view_at(reader, as_of)
             begin = [require_entity(reader, normalize(name), view) for name in start]
             if target is None:
-                reach(reader, view, begin, walk)
-                return answer(_show_walk(reader, view, walk))
+                traverse(reader, view, begin, walk)
+                return answer(_render_walk(reader, view, walk))
             walk.limit = max(limit, 10_000)
             goal = require_entity(reader, normalize(target), view)
             path = shortest_path(reader, view, begin, goal, walk)
@@ -237,15 +239,15 @@ def add_read_tools(server: Server, memory: Memory) -> None:
                 if {(key.source, key.target), (key.target, key.source)} & on_path
             }
             walk.distances = {name: at for at, name in enumerate(path)}
-            result = _show_walk(reader, view, walk)
+            result = _render_walk(reader, view, walk)
             result.paths = [path] if path else []
             return answer(result)
 
 
-def _show_walk(reader: Reader, view: View, walk: Walk) -> Traversal:
+def _render_walk(reader: Reader, view: View, walk: Walk) -> Traversal:
     budget = Budget(MAX_CHARS)
     nodes: list[Visited] = []
-    truncated = walk.is_cut
+    truncated = walk.is_truncated
     for entity in reader.entities_named(list(walk.distances), view):
         distance = walk.distances[entity.name]
         node = Visited(name=entity.name, entity_type=entity.kind, distance=distance)
@@ -257,7 +259,7 @@ def _show_walk(reader: Reader, view: View, walk: Walk) -> Traversal:
     inside = [
         edge for key, edge in walk.edges.items() if key.source in names and key.target in names
     ]
-    edges = show_relations(inside, Detail(), budget)
+    edges = render_relations(inside, Detail(), budget)
     return Traversal(
         nodes=nodes, edges=edges, paths=[], truncated=truncated or len(edges) < len(inside)
     )
@@ -271,18 +273,18 @@ def _open(
     for name in dict.fromkeys(map(normalize, names)):
         known = name if reader.entity(name, view) is not None else reader.find(name)
         if reader.entity(known, view) is None:
-            one = Missing(name=name, did_you_mean=nearest(reader, name))
+            one = Missing(name=name, did_you_mean=similar_names(reader, name))
             budget.take(one)
             missing.append(one)
         elif known not in found:
             found.append(known)
     if depth:
-        found = list(reach(reader, view, found, Walk(depth, limit=_MOST_NODES)).distances)
+        found = list(traverse(reader, view, found, Walk(depth, limit=_MAX_NODES)).distances)
     entities = reader.entities_named(found, view)
     plain = Detail(
         detail.fields - {"relations"}, detail.max_observations, detail.decay, detail.decayed_at
     )
-    shown = show(reader, view, entities, plain, budget).entities
+    shown = render(reader, view, entities, plain, budget).entities
     for node in shown:
         node.aliases = reader.aliases(node.name) or None
     opened = [node.name for node in shown]
@@ -291,7 +293,7 @@ def _open(
         if "relations" in detail.fields
         else []
     )
-    fitting = show_relations(relations, detail, budget)
+    fitting = render_relations(relations, detail, budget)
     return Opened(
         entities=shown,
         relations=fitting,

@@ -1,4 +1,4 @@
-"""What a store keeps: entities, observations and relations, each with its times."""
+"""The records of a store: entities, observations and relations, with their times."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from dovetail_graph.moments import Span
+from dovetail_graph.timestamps import Span
 
 __all__ = [
     "Change",
@@ -24,7 +24,7 @@ _ALWAYS = Span()
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """When it was true, and when the record said so."""
+    """When a fact was true, and when it was on record."""
 
     valid: Span = _ALWAYS
     recorded: Span = _ALWAYS
@@ -45,7 +45,7 @@ class EntityRecord:
 
 @dataclass(frozen=True, slots=True)
 class ObservationRecord:
-    """One statement on an entity."""
+    """One observation of an entity."""
 
     entity: str
     content: str
@@ -57,13 +57,13 @@ class ObservationRecord:
 
     @property
     def id(self) -> str:
-        """Names it within its entity, also after a merge."""
+        """Identifies the observation within its entity; a merge does not change it."""
         return observation_id(self.content)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class RelationKey:
-    """What makes two recordings one relation."""
+    """The identity of a relation."""
 
     source: str
     target: str
@@ -85,7 +85,7 @@ class RelationRecord:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One line of the log."""
+    """One entry of the change log."""
 
     sequence: int
     at: int
@@ -97,5 +97,5 @@ class Change:
 
 
 def observation_id(content: str) -> str:
-    """A short name for a statement."""
+    """Return the id of an observation: a short hash of its content."""
     return "o-" + hashlib.blake2b(content.encode(), digest_size=6).hexdigest()

@@ -1,4 +1,4 @@
-"""Records as answers: names first, then as much detail as the size of an answer allows."""
+"""Render records as results: names first, then as much detail as the size limit allows."""
 
 from __future__ import annotations
 
@@ -11,56 +11,56 @@ import msgspec
 
 from dovetail import ToolError
 from dovetail_graph.decay import Decay
-from dovetail_graph.moments import View, show_moment
 from dovetail_graph.records import EntityRecord, ObservationRecord, RelationRecord
 from dovetail_graph.results import EntityView, ObservationView, RelationView
 from dovetail_graph.storage import Reader
-from dovetail_serverkit.budget import Budget
+from dovetail_graph.timestamps import View, format_timestamp
+from dovetail_serverkit.text_budget import Budget
 
 __all__ = [
     "MAX_CHARS",
     "Detail",
-    "Shown",
-    "read_cursor",
-    "show",
-    "show_relation",
-    "show_relations",
+    "Rendered",
+    "decode_cursor",
+    "encode_cursor",
+    "render",
+    "render_relation",
+    "render_relations",
     "with_decay",
-    "write_cursor",
 ]
 
-# The bound of an answer unless told otherwise.
+# Default size limit of a result, in characters of JSON.
 MAX_CHARS = 18_000
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """How much is shown of each entity."""
+    """How much to include of each entity."""
 
     fields: frozenset[str] = frozenset({"observations", "relations"})
     max_observations: int = 10
-    # Where given: relations and observations show what decay has left at that moment.
+    # If set, relations and observations show their confidence decayed until `decayed_at`.
     decay: Decay | None = None
     decayed_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What fits into the answer."""
+class Rendered:
+    """What fits into the result."""
 
     entities: list[EntityView]
     relations: list[RelationView]
     relations_left_out: int
 
 
-def show(
+def render(
     reader: Reader,
     view: View,
     entities: Sequence[EntityRecord],
     detail: Detail,
     budget: Budget,
-) -> Shown:
-    """As many of the entities as fit, in order, and the relations that leave them."""
+) -> Rendered:
+    """Render as many entities as fit, in order, and their outgoing relations."""
     views: list[EntityView] = []
     for start in range(0, len(entities), 50):
         some = entities[start : start + 50]
@@ -69,17 +69,17 @@ def show(
             for one in reader.observations([entity.name for entity in some], view):
                 known.setdefault(one.entity, []).append(one)
         for entity in some:
-            shown = _show_entity(entity, known.get(entity.name, []), detail, budget)
+            shown = _render_entity(entity, known.get(entity.name, []), detail, budget)
             if shown is None:
                 return _with_relations(reader, view, views, detail, budget)
             views.append(shown)
     return _with_relations(reader, view, views, detail, budget)
 
 
-def _show_entity(
+def _render_entity(
     entity: EntityRecord, known: list[ObservationRecord], detail: Detail, budget: Budget
 ) -> EntityView | None:
-    """The entity with as many observations as fit; None if not even its name does."""
+    """Render an entity with as many observations as fit; None if not even its name fits."""
     count = min(len(known), detail.max_observations)
     while True:
         view = EntityView(
@@ -90,11 +90,11 @@ def _show_entity(
         if "observations" in detail.fields and "details" not in detail.fields:
             view.observations = [one.content for one in known[:count]]
         if "details" in detail.fields:
-            view.details = [_show_observation(one, detail) for one in known[:count]]
+            view.details = [_render_observation(one, detail) for one in known[:count]]
         if "times" in detail.fields:
-            view.valid_from = show_moment(entity.times.valid.start)
-            view.valid_to = show_moment(entity.times.valid.end)
-            view.recorded_at = show_moment(entity.times.recorded.start)
+            view.valid_from = format_timestamp(entity.times.valid.start)
+            view.valid_to = format_timestamp(entity.times.valid.end)
+            view.recorded_at = format_timestamp(entity.times.recorded.start)
             view.changed_by = entity.changed_by
         if budget.take(view):
             return view
@@ -103,7 +103,7 @@ def _show_entity(
         count //= 2
 
 
-def _show_observation(one: ObservationRecord, detail: Detail) -> ObservationView:
+def _render_observation(one: ObservationRecord, detail: Detail) -> ObservationView:
     left = None
     if detail.decay is not None and one.confidence is not None:
         left = round(detail.decay.apply(one.confidence, one.reinforced, detail.decayed_at), 6)
@@ -113,38 +113,38 @@ def _show_observation(one: ObservationRecord, detail: Detail) -> ObservationView
         source=one.source,
         confidence=one.confidence,
         current_confidence=left,
-        valid_from=show_moment(one.times.valid.start),
-        valid_to=show_moment(one.times.valid.end),
-        recorded_at=show_moment(one.times.recorded.start),
+        valid_from=format_timestamp(one.times.valid.start),
+        valid_to=format_timestamp(one.times.valid.end),
+        recorded_at=format_timestamp(one.times.recorded.start),
         changed_by=one.changed_by,
     )
 
 
 def _with_relations(
     reader: Reader, view: View, views: list[EntityView], detail: Detail, budget: Budget
-) -> Shown:
+) -> Rendered:
     if "relations" not in detail.fields:
-        return Shown(views, [], 0)
+        return Rendered(views, [], 0)
     relations = reader.relations(view, sources=[one.name for one in views])
-    shown = show_relations(relations, detail, budget)
-    return Shown(views, shown, len(relations) - len(shown))
+    shown = render_relations(relations, detail, budget)
+    return Rendered(views, shown, len(relations) - len(shown))
 
 
-def show_relations(
+def render_relations(
     relations: Iterable[RelationRecord], detail: Detail, budget: Budget
 ) -> list[RelationView]:
-    """As many as fit."""
+    """Render as many relations as fit."""
     shown = []
     for relation in relations:
-        one = show_relation(relation, detail)
+        one = render_relation(relation, detail)
         if not budget.take(one):
             break
         shown.append(one)
     return shown
 
 
-def show_relation(relation: RelationRecord, detail: Detail) -> RelationView:
-    """A relation; with decay, what is left of its confidence."""
+def render_relation(relation: RelationRecord, detail: Detail) -> RelationView:
+    """Render a relation, with decayed confidence if `detail` asks for it."""
     confidence, original = relation.confidence, None
     if detail.decay is not None:
         original = confidence
@@ -160,26 +160,26 @@ def show_relation(relation: RelationRecord, detail: Detail) -> RelationView:
         metadata=relation.metadata or None,
     )
     if "times" in detail.fields:
-        shown.reinforced_at = show_moment(relation.reinforced)
-        shown.valid_from = show_moment(relation.times.valid.start)
-        shown.valid_to = show_moment(relation.times.valid.end)
-        shown.recorded_at = show_moment(relation.times.recorded.start)
+        shown.reinforced_at = format_timestamp(relation.reinforced)
+        shown.valid_from = format_timestamp(relation.times.valid.start)
+        shown.valid_to = format_timestamp(relation.times.valid.end)
+        shown.recorded_at = format_timestamp(relation.times.recorded.start)
         shown.changed_by = relation.changed_by
     return shown
 
 
 def with_decay(detail: Detail, decay: Decay, at: int) -> Detail:
-    """The same, with confidence as it is at a moment."""
+    """Return a copy that shows confidence decayed until a time."""
     return replace(detail, decay=decay, decayed_at=at)
 
 
-def write_cursor(place: str | int) -> str:
-    """Where a page ended, as clients send it back."""
-    return base64.urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
+def encode_cursor(position: str | int) -> str:
+    """Return the cursor for the page after this position."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(position)).decode().rstrip("=")
 
 
-def read_cursor(cursor: str | None, kind: type[str] | type[int]) -> str | int | None:
-    """Where the page before ended."""
+def decode_cursor(cursor: str | None, kind: type[str] | type[int]) -> str | int | None:
+    """Return the position that a cursor stands for."""
     if cursor is None:
         return None
     try:
@@ -187,5 +187,5 @@ def read_cursor(cursor: str | None, kind: type[str] | type[int]) -> str | int | 
         return msgspec.json.decode(data, type=kind)
     except (binascii.Error, ValueError, msgspec.DecodeError):
         raise ToolError(
-            f"cursor must be the nextCursor of the page before, got {cursor[:50]!r}"
+            f"cursor must be the nextCursor of the previous page, got {cursor[:50]!r}"
         ) from None

@@ -1,4 +1,4 @@
-"""What the tools answer, as types; their schemas are what clients are told."""
+"""The result types of the tools; clients see them as JSON Schema."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ObservationView(_Result, kw_only=True):
     content: str
     source: str | None = None
     confidence: float | None = None
-    # What decay has left of the confidence.
+    # The confidence after decay.
     current_confidence: float | None = None
     valid_from: str | None = None
     valid_to: str | None = None
@@ -62,7 +62,7 @@ class EntityView(_Result, kw_only=True):
     entity_type: str
     observations: list[str] | None = None
     details: list[ObservationView] | None = None
-    # Observations that this answer leaves out.
+    # Number of observations that this result leaves out.
     more_observations: int = 0
     aliases: list[str] | None = None
     valid_from: str | None = None
@@ -94,7 +94,7 @@ class RelationView(msgspec.Struct, rename=_ENDS, kw_only=True, omit_defaults=Tru
     relation_type: str
     strength: float
     confidence: float
-    # Where confidence is a decayed one: what was recorded.
+    # The recorded confidence, if `confidence` is the decayed one.
     original_confidence: float | None = None
     current_confidence: float | None = None
     metadata: dict[str, Any] | None = None
@@ -106,18 +106,18 @@ class RelationView(msgspec.Struct, rename=_ENDS, kw_only=True, omit_defaults=Tru
 
 
 class Outcome(_Result, kw_only=True):
-    """What became of one item of a batch."""
+    """The outcome of one item of a batch."""
 
     name: str
     outcome: Literal["created", "updated", "unchanged", "deleted", "purged", "rejected"]
     reason: str | None = None
     added: list[str] | None = None
-    # How many observations were added or deleted.
+    # Number of observations added or deleted.
     count: int | None = None
 
 
 class BatchResult(_Result, kw_only=True):
-    """What became of a batch; rejected items come first."""
+    """The outcome of a batch; rejected items come first."""
 
     created: int
     updated: int
@@ -126,30 +126,30 @@ class BatchResult(_Result, kw_only=True):
     purged: int
     rejected: int
     items: list[Outcome]
-    # Items that went well and are not listed.
+    # Number of successful items that are not listed.
     not_listed: int = 0
     recorded_at: str | None = None
 
 
 class GraphPage(_Result, kw_only=True):
-    """A page of the graph; `relations` are those that leave the entities of this page."""
+    """A page of the graph; `relations` are the outgoing relations of the entities on this page."""
 
     entities: list[EntityView]
     relations: list[RelationView]
-    # Entities in all.
+    # Number of all entities.
     total: int
     has_more: bool
     next_cursor: str | None = None
-    # Relations of these entities that did not fit.
+    # Number of relations of these entities that did not fit.
     relations_left_out: int = 0
-    # The moments of this view.
+    # The valid and recorded time of this view.
     valid_at: str | None = None
     recorded_at: str | None = None
     half_life_days: float | None = None
 
 
 class Hit(_Result, kw_only=True):
-    """An entity that was found."""
+    """An entity that matches."""
 
     entity: EntityView
     score: float
@@ -164,12 +164,12 @@ class NodesFound(_Result, kw_only=True):
     count: int
     has_more: bool
     next_cursor: str | None = None
-    # all: every word occurs; any: no entity has all of them, so these have some.
+    # all: every word occurs; any: no entity has all words, so these have some.
     matched: Literal["all", "any", "prefix", "fuzzy", "exact"]
 
 
 class Missing(_Result, kw_only=True):
-    """A name that is not there, and names like it."""
+    """A name that does not exist, and similar names."""
 
     name: str
     did_you_mean: list[str]
@@ -182,13 +182,13 @@ class Opened(_Result, kw_only=True):
     relations: list[RelationView]
     found: int
     missing: list[Missing]
-    # Entities that did not fit; open them by name.
+    # Names of entities that did not fit; open them in another call.
     left_out: list[str]
     relations_left_out: int = 0
 
 
 class Similar(_Result, kw_only=True):
-    """An entity that is like the query."""
+    """An entity that is similar to the query."""
 
     entity: EntityView
     score: float
@@ -199,15 +199,15 @@ class Similar(_Result, kw_only=True):
 
 
 class SemanticResult(_Result, kw_only=True):
-    """Entities that are like the query, the best first."""
+    """Entities that are similar to the query, the best first."""
 
     results: list[Similar]
     count: int
-    # semantic: a model compared meanings. lexical: words and spelling were compared.
+    # semantic: a model compared meanings; lexical: words and spelling were compared.
     mode: Literal["semantic", "lexical"]
     model: str | None = None
     min_similarity: float
-    # Entities whose vector is not made yet; they are found by words only.
+    # Number of entities without vectors yet; they are found by words only.
     not_embedded: int = 0
 
 
@@ -230,12 +230,12 @@ class SpanView(_Result, kw_only=True):
 
 
 class EntityVersion(_Result, kw_only=True):
-    """What the record said of an entity, from one change to the next."""
+    """The record of an entity, from one change to the next."""
 
     version: int
     recorded_at: str | None
     recorded_until: str | None = None
-    # Whether it was there at the moment of this change.
+    # Whether the entity existed at the time of this change.
     present: bool
     entity_type: str | None = None
     observations: list[str]
@@ -255,7 +255,7 @@ class EntityHistory(_Result, kw_only=True):
 
 
 class RelationVersion(msgspec.Struct, rename=_ENDS, kw_only=True, omit_defaults=True):
-    """A version of a relation: what it was, when true, when recorded."""
+    """A version of a relation, with its valid and recorded time."""
 
     version: int
     strength: float
@@ -292,7 +292,7 @@ class RelationHistory(
 
 
 class RelationFound(_Result, kw_only=True):
-    """A relation, if it is there."""
+    """A relation, if it exists."""
 
     found: bool
     relation: RelationView | None = None
@@ -307,12 +307,12 @@ class Visited(_Result, kw_only=True):
 
 
 class Traversal(_Result, kw_only=True):
-    """What can be reached, and how."""
+    """Entities that can be reached, and the relations between them."""
 
     nodes: list[Visited]
     edges: list[RelationView]
     paths: list[list[str]]
-    # There is more than `limit` or the size of an answer let through.
+    # Whether `limit` or the size limit left something out.
     truncated: bool = False
 
 
@@ -337,22 +337,22 @@ class ChangeList(_Result, kw_only=True):
 
 
 class MergeResult(_Result, kw_only=True):
-    """What a merge did, or would do."""
+    """The effect of a merge, or of a dry run."""
 
     into: str
     merged: list[str]
-    # The entity was not there before: this is a renaming.
+    # Whether the target is new, so that this is a rename.
     created: bool
     observations_moved: int
     relations_moved: int
-    # Relations that would lead from the entity to itself.
+    # Number of relations between merged entities; they would lead from the entity to itself.
     relations_dropped: int
     aliases: list[str]
     dry_run: bool
 
 
 class Stats(_Result, kw_only=True):
-    """Numbers of the graph."""
+    """Statistics of the graph."""
 
     namespace: str
     entities: int
@@ -360,7 +360,7 @@ class Stats(_Result, kw_only=True):
     entity_types: dict[str, int]
     relation_types: dict[str, int]
     most_connected: dict[str, int]
-    # Relations whose confidence has decayed to less than 0.3, of the first thousand entities.
+    # Relations whose confidence has decayed below 0.3, among the first thousand entities.
     low_confidence: list[str]
     likely_duplicates: list[list[str]]
     last_change: str | None = None
@@ -368,7 +368,7 @@ class Stats(_Result, kw_only=True):
 
 
 class Transferred(_Result, kw_only=True):
-    """What was exported or imported."""
+    """The result of an export or import."""
 
     action: Literal["export", "import"]
     format: str
@@ -376,7 +376,7 @@ class Transferred(_Result, kw_only=True):
     relations: int
     observations: int
     rejected: int
-    # Why the first rejected lines were.
+    # Reasons for the first rejected items.
     reasons: list[str] = []
     data: str | None = None
     saved_to: str | None = None

@@ -1,4 +1,4 @@
-"""The tools that find: search_nodes, semantic_search, get_entity_embedding."""
+"""Tools that search: search_nodes, semantic_search, get_entity_embedding."""
 
 from __future__ import annotations
 
@@ -19,47 +19,47 @@ from dovetail_graph.inputs import (
     RelationType,
 )
 from dovetail_graph.memory import Memory, require_entity, view_at
-from dovetail_graph.moments import View
 from dovetail_graph.ngrams import HashedNgrams
 from dovetail_graph.passages import passages_of
 from dovetail_graph.records import RelationRecord
-from dovetail_graph.results import Embedding, Hit, NodesFound, SemanticResult
-from dovetail_graph.semantic_search import (
-    MOST_FOUND,
-    Question,
-    Search,
-    find_at,
-    keep_wanted,
-    show_entities,
-)
-from dovetail_graph.showing import (
+from dovetail_graph.rendering import (
     MAX_CHARS,
     Detail,
-    read_cursor,
-    show_relations,
-    write_cursor,
+    decode_cursor,
+    encode_cursor,
+    render_relations,
 )
-from dovetail_graph.text_rules import normalize
-from dovetail_serverkit.budget import Budget
-from dovetail_serverkit.describing import READS
+from dovetail_graph.results import Embedding, Hit, NodesFound, SemanticResult
+from dovetail_graph.semantic_search import (
+    MAX_FOUND,
+    Search,
+    SemanticQuery,
+    filter_matches,
+    find_entities,
+    render_named,
+)
+from dovetail_graph.text_normalization import normalize
+from dovetail_graph.timestamps import View
+from dovetail_serverkit.text_budget import Budget
+from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["add_search_tools"]
 
 _Query = Annotated[str, Meta(min_length=1, max_length=2000)]
 _FIELDS = frozenset({"observations"})
-_MOST_COUNTED = 200
+_MAX_COUNTED = 200
 
 
 def add_search_tools(server: Server, memory: Memory) -> None:
-    """Register them."""
+    """Register the tools."""
 
     @tool(
         server,
         "search_nodes",
-        "Find entities by what is in their names, types and observations, the best first. "
-        "match=words: every word occurs, in any order and inflection (if no entity has them all, "
-        "some do, and `matched` says any); prefix: words begin so; fuzzy: spelled nearly so; "
-        "exact: a whole name, type or observation.",
+        "Search names, types and observations of entities; the best matches come first. "
+        "match=words: every word occurs, in any order and inflection (if no entity has all words, "
+        "returns those with some and sets `matched` to any); prefix: words start like this; fuzzy: "
+        "similar spelling; exact: a whole name, type or observation.",
         READS,
         NodesFound,
     )
@@ -67,7 +67,7 @@ def add_search_tools(server: Server, memory: Memory) -> None:
         query: _Query,
         entityTypes: list[EntityType] | None = None,
         relationTypes: Annotated[
-            list[RelationType] | None, "Only entities that have such a relation."
+            list[RelationType] | None, "Only entities with a relation of one of these types."
         ] = None,
         match: Literal["words", "prefix", "fuzzy", "exact"] = "words",
         limit: Annotated[int, Meta(ge=1, le=200)] = 20,
@@ -75,18 +75,18 @@ def add_search_tools(server: Server, memory: Memory) -> None:
         as_of: AsOf = None,
         maxObservations: MaxObservations = 5,
     ) -> ToolResult:
-        skip = int(read_cursor(cursor, int) or 0)
+        skip = int(decode_cursor(cursor, int) or 0)
         with memory.store.reading() as reader:
             view = view_at(reader, as_of)
-            # For a first page the best are enough; filters and later pages need them all.
+            # A first page needs only the best; filters and later pages need more.
             is_first = not (skip or entityTypes or relationTypes)
-            most = max(_MOST_COUNTED, limit + 1) if is_first else MOST_FOUND
-            found, matched = find_at(reader, view, query, match, most)
-            found = keep_wanted(reader, view, found, entityTypes, relationTypes)
+            most = max(_MAX_COUNTED, limit + 1) if is_first else MAX_FOUND
+            found, matched = find_entities(reader, view, query, match, most)
+            found = filter_matches(reader, view, found, entityTypes, relationTypes)
             page = found[skip : skip + limit]
             budget = Budget(MAX_CHARS)
             detail = Detail(_FIELDS, maxObservations)
-            entities = show_entities(reader, view, [one.name for one in page], detail, budget)
+            entities = render_named(reader, view, [one.name for one in page], detail, budget)
             scores = {one.name: one.score for one in page}
             names = set(scores)
             between = [
@@ -94,7 +94,7 @@ def add_search_tools(server: Server, memory: Memory) -> None:
                 for one in reader.relations(view, sources=[one.name for one in entities])
                 if one.key.target in names and _is_wanted(one, relationTypes)
             ]
-            relations = show_relations(between, detail, budget)
+            relations = render_relations(between, detail, budget)
         end = skip + len(entities)
         return answer(
             NodesFound(
@@ -102,7 +102,7 @@ def add_search_tools(server: Server, memory: Memory) -> None:
                 relations=relations,
                 count=len(found),
                 has_more=end < len(found),
-                next_cursor=write_cursor(end) if end < len(found) else None,
+                next_cursor=encode_cursor(end) if end < len(found) else None,
                 matched=matched,  # type: ignore[arg-type]
             )
         )
@@ -110,32 +110,32 @@ def add_search_tools(server: Server, memory: Memory) -> None:
     @tool(
         server,
         "semantic_search",
-        "Find entities that are like a query, with real similarities. `mode` says what compared: "
-        "a model (semantic), or words and spelling where none is installed (lexical). Hybrid adds "
-        "the search by words, fused by rank. Without min_similarity the model's own threshold "
-        "holds.",
+        "Search entities by meaning, with cosine similarities. `mode` in the result is semantic "
+        "if an embedding model compared texts, or lexical if spelling was compared. hybrid_search "
+        "adds the search by words, fused by rank. The default of min_similarity is the model's own "
+        "threshold.",
         READS,
         SemanticResult,
     )
-    def semantic_search(  # noqa: PLR0913 - the seed's parameters and three more
+    def semantic_search(  # noqa: PLR0913 - the tool's own parameters
         query: _Query,
         limit: Annotated[int, Meta(ge=1, le=100)] = 10,
         min_similarity: Confidence | None = None,
         entity_types: list[EntityType] | None = None,
         hybrid_search: bool = True,
         semantic_weight: Annotated[
-            Confidence, "The share of likeness; words have the rest, by how many of them match."
+            Confidence, "Weight of similarity; the rest is the weight of matching words."
         ] = 0.3,
         as_of: AsOf = None,
         fuse: Annotated[
-            Literal["rrf", "weighted"], "By rank in both lists, or by their scores."
+            Literal["rrf", "weighted"], "Fuse by rank in both lists, or by scores."
         ] = "rrf",
-        explain: Annotated[bool, "Say how each score came about."] = False,
+        explain: Annotated[bool, "Explain each score."] = False,
     ) -> ToolResult:
-        if memory.meaning is not None:
-            # What was written a moment ago is found as well.
-            memory.meaning.catch_up_shortly()
-        question = Question(
+        if memory.vectors is not None:
+            # So that recent changes are found too.
+            memory.vectors.catch_up_briefly()
+        query_options = SemanticQuery(
             query,
             limit,
             min_similarity,
@@ -146,13 +146,13 @@ def add_search_tools(server: Server, memory: Memory) -> None:
         )
         with memory.store.reading() as reader:
             view = view_at(reader, as_of)
-            return answer(Search(memory, reader, view, as_of is not None).run(question))
+            return answer(Search(memory, reader, view, as_of is not None).run(query_options))
 
     @tool(
         server,
         "get_entity_embedding",
-        "The vector of an entity, with the model it is from: the mean of the vectors of its "
-        "observations, which searches compare one by one.",
+        "The embedding of an entity and the name of its model: the mean of the vectors of its "
+        "observations. Searches compare the vectors of single observations.",
         READS,
         Embedding,
     )
@@ -163,14 +163,14 @@ def add_search_tools(server: Server, memory: Memory) -> None:
             name = require_entity(reader, normalize(entity_name), View(reader.now()))
             kind, contents = reader.searched_texts(name) or ("", [])
         texts = [one.text for one in passages_of(name, kind, contents)]
-        if memory.meaning is None:
+        if memory.vectors is None:
             grams = HashedNgrams()
             [vector] = grams.embed(["\n".join(texts)])
             model, mode = grams.name, "lexical"
         else:
-            total = memory.meaning.embed(texts).sum(axis=0)
+            total = memory.vectors.embed(texts).sum(axis=0)
             vector = (total / math.sqrt(float(total @ total))).tolist()
-            model, mode = memory.meaning.embedder.name, "semantic"
+            model, mode = memory.vectors.embedder.name, "semantic"
         return answer(
             Embedding(
                 entity_name=name,

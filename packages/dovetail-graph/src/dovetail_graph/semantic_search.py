@@ -1,53 +1,60 @@
-"""One search by likeness, fused with the search by words."""
+"""Hybrid search: similarity by vectors or n-grams, fused with the search by words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dovetail_graph.meaning import Likeness
-from dovetail_graph.memory import Memory
-from dovetail_graph.moments import View
-from dovetail_graph.ngrams import HashedNgrams
-from dovetail_graph.results import EntityView, SemanticResult, Similar
-from dovetail_graph.searching import (
+from dovetail_graph.lexical_search import (
     find_matches,
-    find_spelled_alike,
-    find_spelled_alike_then,
+    find_similar_spelling,
+    find_similar_spelling_at,
     fuse,
     scan,
 )
-from dovetail_graph.showing import MAX_CHARS, Detail, show
+from dovetail_graph.memory import Memory
+from dovetail_graph.ngrams import HashedNgrams
+from dovetail_graph.rendering import MAX_CHARS, Detail, render
+from dovetail_graph.results import EntityView, SemanticResult, Similar
 from dovetail_graph.storage import Match, Reader
-from dovetail_serverkit.budget import Budget
+from dovetail_graph.timestamps import View
+from dovetail_graph.vector_search import SimilarEntity
+from dovetail_serverkit.text_budget import Budget
 
-__all__ = ["MOST_FOUND", "Question", "Search", "find_at", "keep_wanted", "show_entities"]
+__all__ = [
+    "MAX_FOUND",
+    "Search",
+    "SemanticQuery",
+    "filter_matches",
+    "find_entities",
+    "render_named",
+]
 
-MOST_FOUND = 1_000
-# Entities by likeness that are fused with those by words.
-_MOST_ALIKE = 200
+MAX_FOUND = 1_000
+# Entities by similarity that are fused with those by words.
+_MAX_SIMILAR = 200
 _FIELDS = frozenset({"observations"})
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What semantic_search is asked."""
+class SemanticQuery:
+    """The arguments of semantic_search."""
 
     query: str
     limit: int
-    # A bound on the likeness of every result; None: the model's own, for those by likeness.
+    # Minimum similarity of every result. None: the model's threshold, for matches by similarity.
     least: float | None
     types: tuple[str, ...]
-    # The share of likeness; words have the rest.
+    # Weight of similarity; the rest is the weight of words.
     weight: float
     by_rank: bool
     explain: bool
 
 
-def find_at(
-    reader: Reader, view: View, query: str, match: str, most: int = MOST_FOUND
+def find_entities(
+    reader: Reader, view: View, query: str, match: str, most: int = MAX_FOUND
 ) -> tuple[list[Match], str]:
-    """Entities of any time by words, the best first, and how they match."""
+    """Search by words at any time; return the best first, and how they match."""
     if view.recorded is None:
         return find_matches(reader, query, match, most)
     for mode in ("all", "any") if match == "words" else (match,):
@@ -57,15 +64,15 @@ def find_at(
     return found[:most], mode
 
 
-def keep_wanted(
+def filter_matches(
     reader: Reader,
     view: View,
     found: Sequence[Match],
     entity_types: Sequence[str] | None,
     relation_types: Sequence[str] | None,
 ) -> list[Match]:
-    """Those that were there, of these types, with such a relation."""
-    there = reader.names_there([match.name for match in found], view, entity_types or ())
+    """Keep matches that existed, with these types and one of these relations."""
+    there = reader.existing_names([match.name for match in found], view, entity_types or ())
     kept = [match for match in found if match.name in there]
     if relation_types:
         names = [match.name for match in kept]
@@ -79,48 +86,48 @@ def keep_wanted(
     return kept
 
 
-def show_entities(
+def render_named(
     reader: Reader, view: View, names: Sequence[str], detail: Detail, budget: Budget
 ) -> list[EntityView]:
-    """As much of them as fits."""
-    return show(reader, view, reader.entities_named(names, view), detail, budget).entities
+    """Render entities by name, as much as fits."""
+    return render(reader, view, reader.entities_named(names, view), detail, budget).entities
 
 
 class Search:
-    """A search of one state."""
+    """A search of one snapshot."""
 
     def __init__(self, memory: Memory, reader: Reader, view: View, is_past: bool) -> None:
         self._reader = reader
         self._view = view
         self._is_past = is_past
         self._compares = memory.compares
-        # Vectors are of now; of another time only texts can be compared.
-        self._meaning = None if is_past else memory.meaning
+        # Vectors exist only for the present; at another time only texts are compared.
+        self._vectors = None if is_past else memory.vectors
 
-    def run(self, asked: Question) -> SemanticResult:
-        """The best, with how like they are."""
+    def run(self, asked: SemanticQuery) -> SemanticResult:
+        """Return the best results with their similarities."""
         threshold = asked.least if asked.least is not None else self._threshold
         words = []
         if asked.weight < 1:
-            words = find_at(self._reader, self._view, asked.query, "words")[0]
-        similar = {one.name: one for one in self._alike(asked, threshold, words)}
+            words = find_entities(self._reader, self._view, asked.query, "words")[0]
+        similar = {one.name: one for one in self._similar(asked, threshold, words)}
         near = [one for one in similar.values() if one.similarity >= threshold]
         if asked.least is not None:
-            # An explicit bound is for every result, not for one list.
+            # An explicit threshold applies to every result, not only to one list.
             close = {one.name for one in near}
             words = [one for one in words if one.name in close]
         scores = fuse(words, near, asked.weight, asked.by_rank)
         ranked = sorted(scores, key=lambda name: (-scores[name], name))
-        chosen = keep_wanted(
+        chosen = filter_matches(
             self._reader, self._view, [Match(name, 0) for name in ranked], asked.types, None
         )[: asked.limit]
-        results = self._show([replace(one, score=scores[one.name]) for one in chosen])
+        results = self._render([replace(one, score=scores[one.name]) for one in chosen])
         keyword = {match.name: match.score for match in words}
         for one in results:
             name = one.entity.name
-            if (like := similar.get(name)) is not None:
-                one.similarity = round(like.similarity, 6)
-                one.matched_observation = like.text or None
+            if (found := similar.get(name)) is not None:
+                one.similarity = round(found.similarity, 6)
+                one.matched_observation = found.text or None
             if name in keyword:
                 one.keyword_score = round(keyword[name], 6)
             if asked.explain:
@@ -128,54 +135,56 @@ class Search:
         return SemanticResult(
             results=results,
             count=len(results),
-            mode="lexical" if self._meaning is None else "semantic",
+            mode="lexical" if self._vectors is None else "semantic",
             model=self._model,
             min_similarity=threshold,
-            not_embedded=self._meaning.count_missing(self._reader) if self._meaning else 0,
+            not_embedded=self._vectors.count_missing(self._reader) if self._vectors else 0,
         )
 
-    def _show(self, chosen: Sequence[Match]) -> list[Similar]:
+    def _render(self, chosen: Sequence[Match]) -> list[Similar]:
         detail, budget = Detail(_FIELDS, 5), Budget(MAX_CHARS)
         scores = {one.name: round(one.score, 6) for one in chosen}
-        shown = show_entities(self._reader, self._view, list(scores), detail, budget)
+        shown = render_named(self._reader, self._view, list(scores), detail, budget)
         return [Similar(entity=one, score=scores[one.name]) for one in shown]
 
     @property
     def _threshold(self) -> float:
-        return (self._meaning.embedder if self._meaning else HashedNgrams()).min_similarity
+        return (self._vectors.embedder if self._vectors else HashedNgrams()).min_similarity
 
     @property
     def _model(self) -> str | None:
-        if self._meaning is not None:
-            return self._meaning.embedder.name
+        if self._vectors is not None:
+            return self._vectors.embedder.name
         return HashedNgrams.name if self._compares else None
 
-    def _alike(self, asked: Question, threshold: float, words: Sequence[Match]) -> list[Likeness]:
-        """By likeness; and how like those are that were found by words."""
-        if self._meaning is not None:
-            [vector] = self._meaning.embed([asked.query])
-            found = self._meaning.find(
-                self._reader, vector, threshold, _MOST_ALIKE, lambda names: self._of(asked, names)
+    def _similar(
+        self, asked: SemanticQuery, threshold: float, words: Sequence[Match]
+    ) -> list[SimilarEntity]:
+        """Return matches by similarity, and the similarity of matches by words."""
+        if self._vectors is not None:
+            [vector] = self._vectors.embed([asked.query])
+            found = self._vectors.find(
+                self._reader, vector, threshold, _MAX_SIMILAR, lambda names: self._of(asked, names)
             )
             known = {one.name for one in found}
-            others = [one.name for one in words[:_MOST_ALIKE] if one.name not in known]
-            return found + self._meaning.compare(self._reader, vector, others)
+            others = [one.name for one in words[:_MAX_SIMILAR] if one.name not in known]
+            return found + self._vectors.compare(self._reader, vector, others)
         if not self._compares:
             return []
         if self._is_past:
-            return find_spelled_alike_then(self._reader, self._view, asked.query)
-        return find_spelled_alike(self._reader, asked.query, _MOST_ALIKE)
+            return find_similar_spelling_at(self._reader, self._view, asked.query)
+        return find_similar_spelling(self._reader, asked.query, _MAX_SIMILAR)
 
-    def _of(self, asked: Question, names: Sequence[str]) -> set[str]:
-        return self._reader.names_there(names, self._view, asked.types)
+    def _of(self, asked: SemanticQuery, names: Sequence[str]) -> set[str]:
+        return self._reader.existing_names(names, self._view, asked.types)
 
 
-def _explain(name: str, words: Sequence[Match], alike: Sequence[Likeness]) -> str:
-    places = []
+def _explain(name: str, words: Sequence[Match], similar: Sequence[SimilarEntity]) -> str:
+    ranks = []
     for title, names in (
         ("by words", [one.name for one in words]),
-        ("by likeness", [one.name for one in alike]),
+        ("by similarity", [one.name for one in similar]),
     ):
         if name in names:
-            places.append(f"{title}: place {names.index(name) + 1} of {len(names)}")
-    return "; ".join(places)
+            ranks.append(f"{title}: rank {names.index(name) + 1} of {len(names)}")
+    return "; ".join(ranks)

@@ -1,4 +1,4 @@
-"""`dovetail graph show`: the options of the command line and the page they ask for."""
+"""Implementation of `dovetail graph show`."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ __all__ = ["write_page"]
 
 
 def write_page(database: Path | None, output: Path | None, namespace: str, most: int) -> str:
-    """Write the page; returns one line about it."""
+    """Write the page and return a one-line summary."""
     path = (database or default_file()).expanduser().absolute()
     check_namespace(namespace)
-    # The store would make it; a picture of nothing is what nobody asked for.
+    # The store would create a missing file and draw an empty graph.
     if not path.is_file():
-        raise UsageError(f"There is no graph in {str(path)!r}; --db names another file")
+        raise UsageError(f"There is no graph file {str(path)!r}; pass --db FILE")
     target = output or Path(f"{path.stem}.html")
     page, shown, total = make_picture(path, namespace, most)
     try:
         target.write_text(page, "utf-8")
     except OSError as error:
-        raise UsageError(f"{str(target)!r} cannot be written: {error.strerror}") from None
-    left = f" of {total:,}, those that changed last" if total > shown else ""
+        raise UsageError(f"Cannot write {str(target)!r}: {error.strerror}") from None
+    left = f" of {total:,} (the last changed)" if total > shown else ""
     return f"{target}: {shown:,} entities{left}"

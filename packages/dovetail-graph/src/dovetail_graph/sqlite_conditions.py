@@ -1,20 +1,20 @@
-"""Pieces of SQL that several files use: which point of both times, lists of names."""
+"""SQL fragments that several modules use: conditions for a view, lists of parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dovetail_graph.moments import FOREVER, View
+from dovetail_graph.timestamps import FOREVER, View
 
-__all__ = ["all_of", "at_view", "in_chunks", "marks"]
+__all__ = ["in_chunks", "placeholders", "scanned_table", "view_condition"]
 
-# SQLite takes more, but a list of names is also a text to be parsed.
+# SQLite allows more parameters, but long statements take longer to parse.
 _CHUNK = 500
 
 
-def at_view(view: View, alias: str = "") -> tuple[str, tuple[int, ...]]:
-    """The condition for what was true at a view, and its parameters."""
+def view_condition(view: View, alias: str = "") -> tuple[str, tuple[int, ...]]:
+    """Return the SQL condition for rows that hold at a view, and its parameters."""
     dot = f"{alias}." if alias else ""
     valid = f"{dot}valid_from <= ? AND {dot}valid_to > ?"
     if view.recorded is None:
@@ -23,17 +23,17 @@ def at_view(view: View, alias: str = "") -> tuple[str, tuple[int, ...]]:
     return f"{recorded} AND {valid}", (view.recorded,) * 2 + (view.valid,) * 2
 
 
-def all_of(table: str, index: str, view: View) -> str:
-    """A table to go through as a whole: left to itself SQLite takes an index that holds less."""
+def scanned_table(table: str, index: str, view: View) -> str:
+    """Return the table for a full scan with a fixed index; SQLite would choose a slower one."""
     return f"{table} INDEXED BY {index}" if view.recorded is None else table
 
 
 def in_chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Lists that are short enough for a statement."""
+    """Split a list into parts that are short enough for one statement."""
     for start in range(0, len(names), _CHUNK):
         yield names[start : start + _CHUNK]
 
 
-def marks(values: Sequence[Any]) -> str:
-    """A question mark for each."""
+def placeholders(values: Sequence[Any]) -> str:
+    """Return SQL placeholders, one per value."""
     return ", ".join("?" * len(values))

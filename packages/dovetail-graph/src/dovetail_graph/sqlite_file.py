@@ -1,10 +1,10 @@
-"""The file of a graph: its tables, and what only a memory needs of its file."""
+"""The SQLite schema of a graph, and its database file."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from dovetail_serverkit.kept_file import KeptFile, Layout
+from dovetail_serverkit.durable_sqlite import DurableDatabase, Layout
 
 __all__ = ["SqliteFile"]
 
@@ -12,11 +12,11 @@ _TIMES = (
     "valid_from INTEGER NOT NULL, valid_to INTEGER NOT NULL, "
     "recorded_from INTEGER NOT NULL, recorded_to INTEGER NOT NULL"
 )
-# The end of recorded time, as in moments.FOREVER; partial indexes need it spelled out.
+# The end of recorded time: timestamps.FOREVER as a literal, because partial indexes need one.
 _OPEN = "recorded_to = 253402300799999999"
 
-# `embedded` says of which state of an entity the passages are. Numbers of passages only grow: who
-# has seen one looks for larger ones.
+# `embedded` stores for which version of an entity the passages were computed. Passage ids only
+# grow, so a process that has loaded some looks for larger ids.
 _PASSAGES = """CREATE INDEX documents_stamp ON documents(ns, stamp, id);
 CREATE TABLE passages(id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL,
   model TEXT NOT NULL, digest BLOB NOT NULL, observation TEXT NOT NULL, vector BLOB NOT NULL);
@@ -67,23 +67,23 @@ _LAYOUT = Layout(
     version=2,
     schema=_SCHEMA,
     upgrades={1: f"DROP TABLE vectors;\n{_PASSAGES}"},
-    # What is purged is not left in free pages.
+    # Purged data must not remain in free pages.
     settings=("secure_delete = ON",),
 )
 
 
-class SqliteFile(KeptFile):
-    """Connections to one graph."""
+class SqliteFile(DurableDatabase):
+    """The database file of a graph."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, _LAYOUT)
-        # A change touches every index; finding their pages again is what large graphs wait for.
-        with self.alone() as writer:
+        # A write touches every index; a larger cache avoids reading their pages again.
+        with self.writer() as writer:
             writer.execute("PRAGMA cache_size = -65536")
 
     def vacuum(self) -> None:
-        """Write the file anew, without what was erased, and empty the log beside it."""
-        with self.alone() as writer:
+        """Rewrite the file without erased data, and truncate the write-ahead log."""
+        with self.writer() as writer:
             writer.execute("INSERT INTO texts(texts) VALUES('optimize')")
             writer.execute("INSERT INTO spellings(spellings) VALUES('optimize')")
             writer.execute("VACUUM")

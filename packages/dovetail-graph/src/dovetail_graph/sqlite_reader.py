@@ -1,4 +1,4 @@
-"""Reading the graph from SQLite, at any point of both times."""
+"""Read the graph from SQLite, at any point of valid and recorded time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from dovetail_graph.moments import FOREVER, Span, View, clock
 from dovetail_graph.records import (
     Change,
     EntityRecord,
@@ -16,11 +15,12 @@ from dovetail_graph.records import (
     RelationRecord,
     Times,
 )
+from dovetail_graph.sqlite_conditions import in_chunks, placeholders, view_condition
 from dovetail_graph.sqlite_counts import SqliteCounts
 from dovetail_graph.sqlite_passages import SqlitePassages
 from dovetail_graph.sqlite_search import SqliteSearch
-from dovetail_graph.sqlite_terms import at_view, in_chunks, marks
-from dovetail_graph.storage import ChangeFilter, Match, Page, Place
+from dovetail_graph.storage import ChangeFilter, ChangePosition, Match, Page
+from dovetail_graph.timestamps import FOREVER, Span, View, clock
 
 __all__ = ["ENTITY", "OBSERVATION", "RELATION", "SqliteReader"]
 
@@ -49,7 +49,7 @@ def _relation(row: Sequence[Any]) -> RelationRecord:
 
 
 class SqliteReader:
-    """One state of one namespace."""
+    """One snapshot of one namespace."""
 
     def __init__(self, database: sqlite3.Connection, namespace: str) -> None:
         self.database = database
@@ -58,15 +58,15 @@ class SqliteReader:
         self._search = SqliteSearch(database, namespace)
 
     def now(self) -> int:
-        """The moment of this state, never before the last change."""
+        """Return the time of this snapshot, never before the last change."""
         if self._now is None:
-            # Also what makes the transaction see its state, before the clock is looked at.
+            # This query also starts the snapshot, before the clock is read.
             (stamp,) = self._one("SELECT stamp FROM clock")
             self._now = max(clock(), stamp)
         return self._now
 
     def find(self, name: str) -> str:
-        """The name of the entity that goes by this name now, or the name itself."""
+        """Return the current name of the entity with this name or alias, or the name unchanged."""
         seen = [name]
         while len(seen) < 10:
             if self.entity(seen[-1], View(self.now())) is not None:
@@ -80,77 +80,79 @@ class SqliteReader:
         return name
 
     def entity(self, name: str, view: View) -> EntityRecord | None:
-        """An entity, if it was there."""
+        """Return an entity if it existed."""
         found = self._select(ENTITY, "entities", "name = ?", (name,), view, _entity)
         return found[0] if found else None
 
     def entities_named(self, names: Sequence[str], view: View) -> list[EntityRecord]:
-        """Those of them that were there, in the order given."""
+        """Return those entities that existed, in the order given."""
         found: dict[str, EntityRecord] = {}
         for chunk in in_chunks(names):
-            where = f"name IN ({marks(chunk)})"
+            where = f"name IN ({placeholders(chunk)})"
             for one in self._select(ENTITY, "entities", where, chunk, view, _entity, ""):
                 found[one.name] = one
         return [found[name] for name in names if name in found]
 
-    def names_there(self, names: Sequence[str], view: View, types: Sequence[str] = ()) -> set[str]:
-        """Those of them that were there, of these types: quicker than to read them."""
-        at, moments = at_view(view)
-        kinds = f" AND kind IN ({marks(types)})" if types else ""
+    def existing_names(
+        self, names: Sequence[str], view: View, types: Sequence[str] = ()
+    ) -> set[str]:
+        """Return the names that existed, with these types; faster than reading the entities."""
+        at, times = view_condition(view)
+        kinds = f" AND kind IN ({placeholders(types)})" if types else ""
         found: set[str] = set()
         for chunk in in_chunks(names):
             rows = self.database.execute(
-                f"SELECT name FROM entities WHERE ns = ? AND name IN ({marks(chunk)}) "
+                f"SELECT name FROM entities WHERE ns = ? AND name IN ({placeholders(chunk)}) "
                 f"AND {at}{kinds}",
-                (self.namespace, *chunk, *moments, *types),
+                (self.namespace, *chunk, *times, *types),
             )
             found.update(name for (name,) in rows)
         return found
 
     def entities(self, view: View, page: Page) -> list[EntityRecord]:
-        """Entities in the order of their names."""
+        """Return entities in the order of their names."""
         where, given = "name > ?", (page.after, *page.types)
         if page.types:
-            where += f" AND kind IN ({marks(page.types)})"
+            where += f" AND kind IN ({placeholders(page.types)})"
         ending = "ORDER BY name LIMIT ?"
         return self._select(ENTITY, "entities", where, given, view, _entity, ending, (page.limit,))
 
     def count_entities(self, view: View, types: tuple[str, ...] = ()) -> int:
-        """How many there were."""
+        """Return the number of entities."""
         return SqliteCounts(self.database, self.namespace).entities(view, types)
 
     def observations(self, names: Sequence[str], view: View) -> list[ObservationRecord]:
-        """What was known of them, the oldest first."""
+        """Return the observations of these entities, the oldest first."""
         found: list[ObservationRecord] = []
         for chunk in in_chunks(names):
-            where = f"entity IN ({marks(chunk)})"
+            where = f"entity IN ({placeholders(chunk)})"
             found += self._select(
                 OBSERVATION, "observations", where, chunk, view, _observation, "ORDER BY id"
             )
-        # By when it became true; a new version of an old statement keeps its place.
+        # By start of validity, so a new version of an old observation keeps its position.
         found.sort(key=lambda one: one.times.valid.start)
         return found
 
     def relations(
         self, view: View, *, sources: Sequence[str] = (), targets: Sequence[str] = ()
     ) -> list[RelationRecord]:
-        """Relations that leave one of the sources or reach one of the targets."""
+        """Return relations from one of the sources or to one of the targets."""
         found: dict[RelationKey, RelationRecord] = {}
-        # Two searches by index; one with OR would go through the whole table.
+        # Two index searches; a single query with OR would scan the whole table.
         for column, names in (("source", sources), ("target", targets)):
             for chunk in in_chunks(names):
-                for one in self._relations(f"{column} IN ({marks(chunk)})", chunk, view):
+                for one in self._relations(f"{column} IN ({placeholders(chunk)})", chunk, view):
                     found[one.key] = one
         return [found[key] for key in sorted(found)]
 
     def relation(self, key: RelationKey, view: View) -> RelationRecord | None:
-        """A relation, if it and both of its ends were there."""
+        """Return a relation if it and both of its entities existed."""
         given = (key.source, key.target, key.kind)
         found = self._relations("source = ? AND target = ? AND kind = ?", given, view)
         return found[0] if found else None
 
-    def keys_touching(self, name: str) -> list[RelationKey]:
-        """Relations from or to it that the record of now holds, whenever they are true."""
+    def relation_keys_of(self, name: str) -> list[RelationKey]:
+        """Return the keys of its relations in the current record, of any valid time."""
         one = (
             "SELECT source, target, kind FROM relations "
             f"WHERE ns = ? AND {{}} = ? AND recorded_to = {FOREVER}"
@@ -162,21 +164,21 @@ class SqliteReader:
         return sorted(RelationKey(*row) for row in rows)
 
     def entity_rows(self, name: str) -> list[EntityRecord]:
-        """Everything that was ever recorded of it."""
+        """Return every version ever recorded of an entity."""
         return self._select(ENTITY, "entities", "name = ?", (name,), None, _entity)
 
     def observation_rows(self, name: str) -> list[ObservationRecord]:
-        """Everything that was ever recorded of it."""
+        """Return every version ever recorded of an entity's observations."""
         return self._select(OBSERVATION, "observations", "entity = ?", (name,), None, _observation)
 
     def relation_rows(self, key: RelationKey) -> list[RelationRecord]:
-        """Everything that was ever recorded of it."""
+        """Return every version ever recorded of a relation."""
         given = (key.source, key.target, key.kind)
         where = "source = ? AND target = ? AND kind = ?"
         return self._select(RELATION, "relations", where, given, None, _relation)
 
     def names_ever(self, limit: int) -> tuple[list[str], int]:
-        """Entities that ever were, the latest changed first, and how many there are in all."""
+        """Return names of past and present entities, last changed first, and their total count."""
         rows = self.database.execute(
             "SELECT name FROM entities WHERE ns = ? GROUP BY name "
             "ORDER BY max(recorded_from) DESC, name LIMIT ?",
@@ -190,11 +192,11 @@ class SqliteReader:
     def rows_on(
         self, names: Sequence[str]
     ) -> tuple[list[EntityRecord], list[ObservationRecord], list[RelationRecord]]:
-        """Everything that was ever recorded of them, and of relations that leave them."""
+        """Return every version of these entities, their observations and outgoing relations."""
         found: tuple[list[EntityRecord], list[ObservationRecord], list[RelationRecord]]
         found = ([], [], [])
         for chunk in in_chunks(names):
-            among = f"IN ({marks(chunk)})"
+            among = f"IN ({placeholders(chunk)})"
             found[0].extend(self._select(ENTITY, "entities", f"name {among}", chunk, None, _entity))
             found[1].extend(
                 self._select(
@@ -207,31 +209,31 @@ class SqliteReader:
         return found
 
     def changes(self, which: ChangeFilter) -> list[Change]:
-        """Lines of the log."""
+        """Return entries of the change log."""
         where = "ns = ? AND at >= ? AND at < ?"
         given: list[Any] = [self.namespace, which.since, which.until]
         if which.kinds:
-            where += f" AND kind IN ({marks(which.kinds)})"
+            where += f" AND kind IN ({placeholders(which.kinds)})"
             given += which.kinds
         if which.before is not None:
             where += " AND sequence < ?"
             given.append(which.before)
         rows = self.database.execute(
             "SELECT sequence, at, kind, action, name, detail, changed_by FROM changes "
-            # The order of the index is that of the numbers: moments of changes only grow.
+            # Timestamps of changes only grow, so the index order is that of sequence numbers.
             f"WHERE {where} ORDER BY at DESC, sequence DESC LIMIT ?",
             (*given, which.limit),
         )
         return [Change(*row) for row in rows]
 
     def last_change(self) -> int:
-        """The number of the last line of the log."""
+        """Return the sequence number of the last entry of the change log."""
         return int(
             self._one("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'changes'")[0]
         )
 
     def aliases(self, name: str) -> list[str]:
-        """Former names."""
+        """Return the former names of an entity."""
         rows = self.database.execute(
             "SELECT alias FROM aliases WHERE ns = ? AND name = ? ORDER BY alias",
             (self.namespace, name),
@@ -239,51 +241,51 @@ class SqliteReader:
         return [alias for (alias,) in rows]
 
     def match_words(self, query: str, mode: str, limit: int) -> list[Match]:
-        """Entities of now by words; mode is all, any or prefix."""
+        """Search current entities by words; mode is all, any or prefix."""
         return self._search.match_words(query, mode, limit)
 
-    def match_beginnings(self, words: Sequence[str], limit: int) -> list[Match]:
-        """Entities of now with a word that begins so; beginnings that many have are left out."""
-        return self._search.match_beginnings(words, limit)
+    def match_prefixes(self, words: Sequence[str], limit: int) -> list[Match]:
+        """Search current entities by beginnings of words, ignoring very common ones."""
+        return self._search.match_prefixes(words, limit)
 
     def match_spelling(self, name: str, limit: int) -> list[Match]:
-        """Entities of now with a similar name."""
+        """Search current entities by similar spelling of the name."""
         return self._search.match_spelling(name, limit)
 
-    def names_with_letters(self, view: View, words: Sequence[str]) -> list[str]:
-        """Entities of any time that may have one of these ASCII words; none is missed."""
-        at, moments = at_view(view)
+    def candidate_names(self, view: View, words: Sequence[str]) -> list[str]:
+        """Return a superset of the entities with one of these ASCII words, at any time."""
+        at, times = view_condition(view)
         names: set[str] = set()
         for column, table, texts in (
             ("name", "entities", ("name", "kind")),
             ("entity", "observations", ("content",)),
         ):
-            # Letters with accents are folded to others only later: a text with any is looked at.
+            # Accents are folded only later, so every text with non-ASCII characters is a candidate.
             tests = [f"{text} GLOB '*[^ -~]*'" for text in texts]
             tests += [f"{text} LIKE ?" for text in texts for _ in words]
             rows = self.database.execute(
                 f"SELECT DISTINCT {column} FROM {table} WHERE ns = ? AND {at} "
                 f"AND ({' OR '.join(tests)})",
-                (self.namespace, *moments, *(f"%{word}%" for _ in texts for word in words)),
+                (self.namespace, *times, *(f"%{word}%" for _ in texts for word in words)),
             )
             names.update(name for (name,) in rows)
         return sorted(names)
 
     def names_starting_with(self, prefix: str, limit: int) -> list[str]:
-        """Entities of now, for completion."""
+        """Return names of current entities, for completion."""
         return self._search.names_starting_with(prefix, limit)
 
     def count_types(self, view: View) -> tuple[dict[str, int], dict[str, int]]:
-        """How many entities and relations of each type."""
+        """Return the number of entities and of relations by type."""
         return SqliteCounts(self.database, self.namespace).types(view)
 
     def most_connected(self, view: View, limit: int) -> list[tuple[str, int]]:
-        """Entities with the most relations."""
+        """Return the entities with the most relations."""
         return SqliteCounts(self.database, self.namespace).most_connected(view, limit)
 
     def searched_texts(self, name: str) -> tuple[str, list[str]] | None:
-        """The type and the observations that an entity is found by, the oldest first."""
-        # What is still to become true is found as well; whoever asks looks at the time.
+        """Return the type and the indexed observations of an entity, the oldest first."""
+        # Includes facts that become valid later; the caller filters by time.
         alive = f"recorded_to = {FOREVER} AND valid_to > {self.now()}"
         key = (self.namespace, name)
         entity = self.database.execute(
@@ -298,31 +300,31 @@ class SqliteReader:
         return entity[0], [content for (content,) in rows]
 
     def passages(self, model: str) -> SqlitePassages:
-        """The vectors of a model."""
+        """Return the vectors of a model."""
         return SqlitePassages(self.database, self.namespace, model)
 
-    def document(self, name: str) -> Place | None:
-        """Where in the order of changes an entity of now stands."""
+    def document(self, name: str) -> ChangePosition | None:
+        """Return the position of a current entity in the order of changes."""
         row = self.database.execute(
             "SELECT stamp, id FROM documents WHERE ns = ? AND name = ?", (self.namespace, name)
         ).fetchone()
-        return None if row is None else Place(*row)
+        return None if row is None else ChangePosition(*row)
 
     def _relations(self, where: str, given: Sequence[Any], view: View) -> list[RelationRecord]:
-        ends, end_moments = self._ends(view)
-        at, moments = at_view(view, "r")
+        ends, end_times = self._ends(view)
+        at, times = view_condition(view, "r")
         rows = self.database.execute(
             f"SELECT {RELATION} FROM relations r WHERE r.ns = ? AND {where} AND {at} AND {ends}",
-            (self.namespace, *given, *moments, *end_moments),
+            (self.namespace, *given, *times, *end_times),
         )
         return [_relation(row) for row in rows]
 
     @staticmethod
     def _ends(view: View) -> tuple[str, tuple[int, ...]]:
-        """A relation is there when it and both of its entities are."""
-        at, moments = at_view(view, "e")
+        """Return the condition that both entities of a relation exist, and its parameters."""
+        at, times = view_condition(view, "e")
         one = f"EXISTS (SELECT 1 FROM entities e WHERE e.ns = r.ns AND e.name = r.{{}} AND {at})"
-        return f"{one.format('source')} AND {one.format('target')}", moments * 2
+        return f"{one.format('source')} AND {one.format('target')}", times * 2
 
     def _select(
         self,
@@ -335,10 +337,10 @@ class SqliteReader:
         ending: str = "ORDER BY recorded_from, valid_from, id",
         more: Sequence[Any] = (),
     ) -> list[_Record]:
-        at, moments = at_view(view) if view is not None else ("1", ())
+        at, times = view_condition(view) if view is not None else ("1", ())
         rows = self.database.execute(
             f"SELECT {columns} FROM {table} WHERE ns = ? AND {where} AND {at} {ending}",
-            (self.namespace, *given, *moments, *more),
+            (self.namespace, *given, *times, *more),
         )
         return [make(row) for row in rows]
 

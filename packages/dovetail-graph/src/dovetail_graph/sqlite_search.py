@@ -1,4 +1,4 @@
-"""Finding entities of now in the full-text index of SQLite."""
+"""Search current entities with SQLite's full-text index."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from dovetail_graph.storage import Match
-from dovetail_graph.text_rules import fold, quoted_words, trigrams
+from dovetail_graph.text_normalization import fold, quoted_words, trigrams
 
 __all__ = ["SqliteSearch"]
 
-# In searches CROSS JOIN keeps the order: SQLite would else go through all documents of a namespace
-# and ask the full-text index for each.
-# From here on a word is a common one.
+# CROSS JOIN fixes the join order: otherwise SQLite would scan all documents of a namespace and
+# query the full-text index for each.
+# A word that more entities have is treated as common.
 _COMMON = 1_000
 
 
 class SqliteSearch:
-    """Searches of one state of one namespace."""
+    """Searches one snapshot of one namespace."""
 
     def __init__(self, database: sqlite3.Connection, namespace: str) -> None:
         self.database = database
         self.namespace = namespace
 
     def match_words(self, query: str, mode: str, limit: int) -> list[Match]:
-        """Entities of now by words; mode is all, any or prefix."""
+        """Search current entities by words; mode is all, any or prefix."""
         words = [f"{word}*" if mode == "prefix" else word for word in quoted_words(query)]
-        rows = self._holders("texts", words)
+        rows = self._documents_with("texts", words)
         rare = [word for word in words if 0 < len(rows[word]) <= _COMMON]
         common = [word for word in words if len(rows[word]) > _COMMON]
         if mode == "any":
-            # Beside a word that few have, one that many have says nothing and costs much.
+            # Next to rare words, common ones add little to the ranking and cost much time.
             shares = self._shares({word: rows[word] for word in words if word not in common})
             return self._rank(" OR ".join(rare), limit, shares) or self._latest(
                 " OR ".join(common), limit
@@ -47,7 +47,7 @@ class SqliteSearch:
         return [match for match in ranked if match.name in there][:limit]
 
     def _shares(self, rows: Mapping[str, Sequence[int]]) -> dict[int, float]:
-        """How much of the words each has; a word counts for more the fewer have it."""
+        """Return each document's share of the words, weighted by how rare each word is."""
         (documents,) = self.database.execute(
             "SELECT coalesce(max(id), 0) FROM documents"
         ).fetchone()
@@ -65,10 +65,10 @@ class SqliteSearch:
     def _rank(
         self, expression: str, limit: int, shares: Mapping[int, float] | None = None
     ) -> list[Match]:
-        """The best first; the time grows with the number of entities that have a word."""
+        """Rank by BM25; takes time linear in the number of entities that have a word."""
         if not expression:
             return []
-        # A hit in the name says more than one among many observations.
+        # A match in the name counts more than one in the observations.
         rows = self.database.execute(
             "SELECT d.name, bm25(texts, 8.0, 4.0, 1.0) AS score, d.id FROM texts "
             "CROSS JOIN documents d ON d.id = texts.rowid WHERE texts MATCH ? AND d.ns = ? "
@@ -79,7 +79,7 @@ class SqliteSearch:
         return [Match(name, -score, known.get(number, 1.0)) for name, score, number in rows]
 
     def _latest(self, expression: str, limit: int) -> list[Match]:
-        """Those with it in their name or type, then others, the latest first: for common words."""
+        """For common words: matches in name or type first, then others, the latest first."""
         if not expression:
             return []
         found: dict[str, Match] = {}
@@ -93,16 +93,16 @@ class SqliteSearch:
                 found.setdefault(name, Match(name, score))
         return list(found.values())
 
-    def match_beginnings(self, words: Sequence[str], limit: int) -> list[Match]:
-        """Entities of now with a word that begins so; beginnings that many have are left out."""
+    def match_prefixes(self, words: Sequence[str], limit: int) -> list[Match]:
+        """Search current entities by beginnings of words, ignoring very common ones."""
         terms = [f"{term}*" for word in words for term in quoted_words(word)]
-        rows = self._holders("texts", terms)
+        rows = self._documents_with("texts", terms)
         return self._latest(" OR ".join(t for t in terms if 0 < len(rows[t]) <= _COMMON), limit)
 
     def match_spelling(self, name: str, limit: int) -> list[Match]:
-        """Entities of now with a similar name."""
+        """Search current entities by similar spelling of the name."""
         grams = trigrams(name)
-        rows = self._holders("spellings", grams)
+        rows = self._documents_with("spellings", grams)
         rare = [gram for gram in grams if 0 < len(rows[gram]) <= _COMMON]
         common = [gram for gram in grams if len(rows[gram]) > _COMMON]
         if not rare and not common:
@@ -115,8 +115,8 @@ class SqliteSearch:
         )
         return [Match(one, 0.0) for (one,) in found]
 
-    def _holders(self, table: str, terms: Sequence[str]) -> dict[str, list[int]]:
-        """Who has each of the terms; looking stops where it is many."""
+    def _documents_with(self, table: str, terms: Sequence[str]) -> dict[str, list[int]]:
+        """Return the documents that have each term, at most _COMMON + 1 of them."""
         sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? LIMIT ?"
         return {
             term: [number for (number,) in self.database.execute(sql, (term, _COMMON + 1))]
@@ -124,7 +124,7 @@ class SqliteSearch:
         }
 
     def names_starting_with(self, prefix: str, limit: int) -> list[str]:
-        """Entities of now, for completion."""
+        """Return names of current entities, for completion."""
         start = fold(prefix)
         rows = self.database.execute(
             "SELECT name FROM documents WHERE ns = ? AND folded >= ? AND folded < ? "

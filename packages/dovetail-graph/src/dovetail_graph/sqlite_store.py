@@ -1,9 +1,9 @@
 """The store in one SQLite file.
 
-Every fact (an entity, an observation, a relation) has its own record. To let it be so for a span
-of valid time closes what the record said of that span and writes the new version; nothing is
-changed in place and nothing is lost. Every transaction has a moment of its own, later than all
-before it whatever the clock says, so a moment names exactly one state.
+Every fact (an entity, an observation, a relation) has its own rows. Recording it for a span of
+valid time closes the rows that overlap the span and inserts the new version; rows are never
+overwritten, so history is kept. Every transaction has its own timestamp, later than all before it
+even if the clock goes back, so a timestamp identifies exactly one state.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dovetail_graph.moments import FOREVER, Span, clock
 from dovetail_graph.passages import passages_of
 from dovetail_graph.records import (
     EntityRecord,
@@ -31,11 +30,12 @@ from dovetail_graph.sqlite_reader import (
     RELATION,
     SqliteReader,
 )
-from dovetail_graph.text_rules import fold, spread
+from dovetail_graph.text_normalization import fold, separate_ideographs
+from dovetail_graph.timestamps import FOREVER, Span, clock
 
 __all__ = ["SqliteStore"]
 
-# Table -> its columns and the condition that names one fact.
+# Table -> its columns and the condition that selects one fact.
 _FACTS = {
     "entities": (ENTITY, "name = ?"),
     "observations": (OBSERVATION, "entity = ? AND content = ?"),
@@ -52,46 +52,46 @@ class SqliteStore:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[SqliteReader]:
-        """Look at one whole state."""
+        """Open a snapshot for reading."""
         with self._file.reading() as database:
             yield SqliteReader(database, self._namespace)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[SqliteWriter]:
-        """Change it, all or nothing."""
+        """Open a write transaction; an exception rolls it back."""
         with self._file.writing() as database:
             writer = SqliteWriter(database, self._namespace)
             yield writer
             writer.finish()
 
-    def forget_erased(self) -> None:
-        """After a purge: leave nothing of it in any file."""
+    def compact(self) -> None:
+        """Rewrite the files after a purge, so that nothing of the erased data is left in them."""
         self._file.vacuum()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
 
 class SqliteWriter(SqliteReader):
-    """A change of one namespace."""
+    """A write transaction of one namespace."""
 
     def __init__(self, database: sqlite3.Connection, namespace: str) -> None:
         super().__init__(database, namespace)
         (last,) = database.execute("SELECT stamp FROM clock").fetchone()
         self._stamp = max(clock(), last + 1)
         self._now = self._stamp
-        # Entities whose texts have to be indexed again.
+        # Entities whose texts must be indexed again.
         self._touched: set[str] = set()
 
     def put_entity(self, entity: EntityRecord, span: Span) -> None:
-        """Let it be so for this span."""
+        """Record the entity as valid in this span."""
         self._supersede("entities", (entity.name,), span)
         self._insert("entities", (entity.name, entity.kind, entity.changed_by), span)
         self._touched.add(entity.name)
 
     def put_observation(self, observation: ObservationRecord, span: Span) -> None:
-        """Let it be so for this span."""
+        """Record the observation as valid in this span."""
         one = observation
         self._supersede("observations", (one.entity, one.content), span)
         values = (one.entity, one.content, one.source, one.confidence, one.reinforced)
@@ -99,7 +99,7 @@ class SqliteWriter(SqliteReader):
         self._touched.add(one.entity)
 
     def put_relation(self, relation: RelationRecord, span: Span) -> None:
-        """Let it be so for this span."""
+        """Record the relation as valid in this span."""
         key = (relation.key.source, relation.key.target, relation.key.kind)
         self._supersede("relations", key, span)
         metadata = json.dumps(relation.metadata, ensure_ascii=False)
@@ -107,7 +107,7 @@ class SqliteWriter(SqliteReader):
         self._insert("relations", (*key, *values, relation.changed_by), span)
 
     def drop_entity(self, name: str, span: Span) -> None:
-        """Let it not be there in this span, nor what was said of it."""
+        """Record that in this span the entity, its observations and relations do not exist."""
         self._supersede("entities", (name,), span)
         self._supersede("observations", (name,), span, "entity = ?")
         self._supersede("relations", (name,), span, "source = ?")
@@ -115,23 +115,23 @@ class SqliteWriter(SqliteReader):
         self._touched.add(name)
 
     def drop_observation(self, name: str, content: str, span: Span) -> None:
-        """Let it not be so in this span."""
+        """Record that in this span the observation does not exist."""
         self._supersede("observations", (name, content), span)
         self._touched.add(name)
 
     def drop_relation(self, key: RelationKey, span: Span) -> None:
-        """Let it not be so in this span."""
+        """Record that in this span the relation does not exist."""
         self._supersede("relations", (key.source, key.target, key.kind), span)
 
     def add_alias(self, alias: str, name: str) -> None:
-        """Let an entity be found by a former name."""
+        """Add a former name by which the entity is found."""
         self.database.execute(
             "INSERT OR REPLACE INTO aliases(ns, alias, name) VALUES(?, ?, ?)",
             (self.namespace, alias, name),
         )
 
     def log(self, kind: str, action: str, name: str, detail: str, by: str | None) -> None:
-        """Add a line to the log."""
+        """Add an entry to the change log."""
         self.database.execute(
             "INSERT INTO changes(ns, at, kind, action, name, detail, changed_by) "
             "VALUES(?, ?, ?, ?, ?, ?, ?)",
@@ -139,7 +139,7 @@ class SqliteWriter(SqliteReader):
         )
 
     def purge_entity(self, name: str) -> int:
-        """Erase every trace; how many records that were."""
+        """Erase an entity with its history; return the number of erased records."""
         self._touched.add(name)
         erased = self._erase("relations", "source = ? OR target = ?", (name, name))
         erased += self._erase("observations", "entity = ?", (name,))
@@ -149,19 +149,19 @@ class SqliteWriter(SqliteReader):
         return erased
 
     def purge_observation(self, name: str, content: str) -> int:
-        """Erase every trace; how many records that were."""
+        """Erase an observation with its history; return the number of erased records."""
         self._touched.add(name)
         self._erase("changes", "name = ? AND detail = ?", (name, content[:200]))
         return self._erase("observations", "entity = ? AND content = ?", (name, content))
 
     def purge_relation(self, key: RelationKey) -> int:
-        """Erase every trace; how many records that were."""
+        """Erase a relation with its history; return the number of erased records."""
         given = (key.source, key.target, key.kind)
-        self._erase("changes", "kind = 'relation' AND name = ? AND detail = ?", _logged(key))
+        self._erase("changes", "kind = 'relation' AND name = ? AND detail = ?", _log_entry(key))
         return self._erase("relations", "source = ? AND target = ? AND kind = ?", given)
 
     def finish(self) -> None:
-        """Bring the index up to date and move the clock; the last step of a change."""
+        """Update the search index and the clock; the last step before the commit."""
         for name in sorted(self._touched):
             self._index(name)
         self.database.execute("UPDATE clock SET stamp = ?", (self._stamp,))
@@ -177,7 +177,7 @@ class SqliteWriter(SqliteReader):
         ).fetchall()
         for number, *values, start, end, recorded, _ in rows:
             if recorded == self._stamp:
-                # Said and taken back in one transaction: nobody can have seen it.
+                # Written and replaced in one transaction: no reader can have seen it.
                 self.database.execute(f"DELETE FROM {table} WHERE id = ?", (number,))
             else:
                 self.database.execute(
@@ -227,9 +227,14 @@ class SqliteWriter(SqliteReader):
             drop_other_passages(database, number, (one.digest for one in passages))
         database.execute(
             "INSERT INTO texts(rowid, name, kind, body) VALUES(?, ?, ?, ?)",
-            (number, spread(name), spread(kind), spread("\n".join(contents))),
+            (
+                number,
+                separate_ideographs(name),
+                separate_ideographs(kind),
+                separate_ideographs("\n".join(contents)),
+            ),
         )
 
 
-def _logged(key: RelationKey) -> tuple[str, str]:
+def _log_entry(key: RelationKey) -> tuple[str, str]:
     return key.source, f"{key.kind} {key.target}"

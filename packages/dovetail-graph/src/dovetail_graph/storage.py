@@ -1,7 +1,7 @@
-"""What the tools ask of a store. Another database is another implementation of this.
+"""The interface of a store. Another database would implement these protocols.
 
-A reading sees one whole state; a writing is all or nothing and sees what it has written. Reader
-and Writer are only good inside their `with`.
+A Reader sees one consistent snapshot. A Writer is a transaction and sees its own changes. Both may
+be used only inside their `with` block.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from dovetail_graph.moments import Span, View
 from dovetail_graph.records import (
     Change,
     EntityRecord,
@@ -19,14 +18,15 @@ from dovetail_graph.records import (
     RelationKey,
     RelationRecord,
 )
+from dovetail_graph.timestamps import Span, View
 
 __all__ = [
     "ChangeFilter",
+    "ChangePosition",
     "GraphStore",
     "Match",
     "Page",
     "Passages",
-    "Place",
     "Reader",
     "StoredPassage",
     "Unembedded",
@@ -36,27 +36,27 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Which entities: of these types, with names after this one."""
+    """Selects entities by type, with names after a given one."""
 
     types: tuple[str, ...] = ()
     after: str = ""
-    # -1: all.
+    # -1 means no limit.
     limit: int = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An entity that fits a query; more is better."""
+    """An entity that matches a query; a higher score is better."""
 
     name: str
     score: float
-    # How much of the query it has, by the weight of its words: 1 where it has all.
+    # The weighted share of the query's words that it has; 1 if it has all.
     share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeFilter:
-    """Which lines of the log, newest first."""
+    """Selects entries of the change log, newest first."""
 
     since: int
     until: int
@@ -66,8 +66,8 @@ class ChangeFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A place in the order of changes: the moment, and which of the entities changed then."""
+class ChangePosition:
+    """A position in the order of changes: the time, and the entity that changed then."""
 
     stamp: int
     document: int
@@ -75,199 +75,201 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """An entity whose vectors are missing or of another state."""
+    """An entity whose vectors are missing or outdated."""
 
     name: str
-    place: Place
+    position: ChangePosition
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPassage:
-    """A kept vector and what it is of."""
+    """A stored vector and the text it belongs to."""
 
     name: str
-    # The id of the observation; empty for the name and type alone.
+    # The id of the observation; empty if made from the name and type alone.
     observation: str
     vector: bytes
 
 
 class Passages(Protocol):
-    """Vectors of one model; `keep` and `forget` inside a writing only."""
+    """Vectors of one model. `save` and `delete` need a Writer's transaction."""
 
-    def newest(self) -> Place:
-        """The entity that changed last."""
+    def newest(self) -> ChangePosition:
+        """Return the position of the entity that changed last."""
 
-    def unembedded_after(self, place: Place, limit: int) -> list[Unembedded]:
-        """Entities that changed after this and have no vectors of it, the oldest change first."""
+    def unembedded_after(self, position: ChangePosition, limit: int) -> list[Unembedded]:
+        """Return unembedded entities that changed after a position, the oldest change first."""
 
-    def unembedded_until(self, place: Place, limit: int) -> list[Unembedded]:
-        """Entities that changed before this, or then, and have no vectors, the latest first."""
+    def unembedded_until(self, position: ChangePosition, limit: int) -> list[Unembedded]:
+        """Return unembedded entities that changed at or before a position, the latest first."""
 
     def count_unembedded(self) -> int:
-        """How many entities have no vectors of what they say now."""
+        """Return how many entities have no up-to-date vectors."""
 
     def digests(self, document: int) -> set[bytes]:
-        """Of the passages that are kept of an entity."""
+        """Return the digests of an entity's stored passages."""
 
     def vectors_after(self, number: int, limit: int) -> list[tuple[int, bytes]]:
-        """Passages with larger numbers, in their order."""
+        """Return (number, vector) of passages with larger numbers, in ascending order."""
 
-    def named(self, numbers: Sequence[int]) -> dict[int, StoredPassage]:
-        """Those of these passages that are still there."""
+    def get(self, numbers: Sequence[int]) -> dict[int, StoredPassage]:
+        """Return those of these passages that still exist."""
 
     def of_entities(self, names: Sequence[str]) -> list[StoredPassage]:
-        """Every passage of these entities."""
+        """Return every passage of these entities."""
 
-    def keep(self, of: Unembedded, made: Iterable[tuple[bytes, str, bytes]]) -> None:
-        """Keep the vectors of an entity (digest, observation, vector), if it is still as it was."""
+    def save(self, entity: Unembedded, rows: Iterable[tuple[bytes, str, bytes]]) -> None:
+        """Store (digest, observation, vector) rows unless the entity has changed meanwhile."""
 
-    def forget(self, document: int) -> None:
-        """Drop what is kept of an entity, so that it is made anew."""
+    def delete(self, document: int) -> None:
+        """Delete the vectors of an entity, so that they are computed again."""
 
 
 class Reader(Protocol):
-    """One state of the graph."""
+    """One snapshot of the graph."""
 
     def now(self) -> int:
-        """The moment of this state, never before the last change."""
+        """Return the time of this snapshot, never before the last change."""
 
     def find(self, name: str) -> str:
-        """The name of the entity that goes by this name now, or the name itself."""
+        """Return the current name of the entity with this name or alias, or the name unchanged."""
 
     def entity(self, name: str, view: View) -> EntityRecord | None:
-        """An entity, if it was there."""
+        """Return an entity if it existed."""
 
     def entities_named(self, names: Sequence[str], view: View) -> list[EntityRecord]:
-        """Those of them that were there, in the order given."""
+        """Return those entities that existed, in the order given."""
 
-    def names_there(self, names: Sequence[str], view: View, types: Sequence[str] = ()) -> set[str]:
-        """Those of them that were there, of these types: quicker than to read them."""
+    def existing_names(
+        self, names: Sequence[str], view: View, types: Sequence[str] = ()
+    ) -> set[str]:
+        """Return the names that existed, with these types; faster than reading the entities."""
 
     def entities(self, view: View, page: Page) -> list[EntityRecord]:
-        """Entities in the order of their names."""
+        """Return entities in the order of their names."""
 
     def count_entities(self, view: View, types: tuple[str, ...] = ()) -> int:
-        """How many there were."""
+        """Return the number of entities."""
 
     def observations(self, names: Sequence[str], view: View) -> list[ObservationRecord]:
-        """What was known of them, the oldest first."""
+        """Return the observations of these entities, the oldest first."""
 
     def relations(
         self, view: View, *, sources: Sequence[str] = (), targets: Sequence[str] = ()
     ) -> list[RelationRecord]:
-        """Relations that leave one of the sources or reach one of the targets."""
+        """Return relations from one of the sources or to one of the targets."""
 
     def relation(self, key: RelationKey, view: View) -> RelationRecord | None:
-        """A relation, if it and both of its ends were there."""
+        """Return a relation if it and both of its entities existed."""
 
-    def keys_touching(self, name: str) -> list[RelationKey]:
-        """Relations from or to it that the record of now holds, whenever they are true."""
+    def relation_keys_of(self, name: str) -> list[RelationKey]:
+        """Return the keys of its relations in the current record, of any valid time."""
 
     def entity_rows(self, name: str) -> list[EntityRecord]:
-        """Everything that was ever recorded of it."""
+        """Return every version ever recorded of an entity."""
 
     def observation_rows(self, name: str) -> list[ObservationRecord]:
-        """Everything that was ever recorded of it."""
+        """Return every version ever recorded of an entity's observations."""
 
     def relation_rows(self, key: RelationKey) -> list[RelationRecord]:
-        """Everything that was ever recorded of it."""
+        """Return every version ever recorded of a relation."""
 
     def names_ever(self, limit: int) -> tuple[list[str], int]:
-        """Entities that ever were, the latest changed first, and how many there are in all."""
+        """Return names of past and present entities, last changed first, and their total count."""
 
     def rows_on(
         self, names: Sequence[str]
     ) -> tuple[list[EntityRecord], list[ObservationRecord], list[RelationRecord]]:
-        """Everything that was ever recorded of them, and of relations that leave them."""
+        """Return every version of these entities, their observations and outgoing relations."""
 
     def changes(self, which: ChangeFilter) -> list[Change]:
-        """Lines of the log."""
+        """Return entries of the change log."""
 
     def last_change(self) -> int:
-        """The number of the last line of the log."""
+        """Return the sequence number of the last entry of the change log."""
 
     def aliases(self, name: str) -> list[str]:
-        """Former names."""
+        """Return the former names of an entity."""
 
     def match_words(self, query: str, mode: str, limit: int) -> list[Match]:
-        """Entities of now by words; mode is all, any or prefix."""
+        """Search current entities by words; mode is all, any or prefix."""
 
-    def match_beginnings(self, words: Sequence[str], limit: int) -> list[Match]:
-        """Entities of now with a word that begins so; beginnings that many have are left out."""
+    def match_prefixes(self, words: Sequence[str], limit: int) -> list[Match]:
+        """Search current entities by beginnings of words, ignoring very common ones."""
 
     def match_spelling(self, name: str, limit: int) -> list[Match]:
-        """Entities of now with a similar name."""
+        """Search current entities by similar spelling of the name."""
 
-    def names_with_letters(self, view: View, words: Sequence[str]) -> list[str]:
-        """Entities of any time that may have one of these ASCII words; none is missed."""
+    def candidate_names(self, view: View, words: Sequence[str]) -> list[str]:
+        """Return a superset of the entities with one of these ASCII words, at any time."""
 
     def names_starting_with(self, prefix: str, limit: int) -> list[str]:
-        """Entities of now, for completion."""
+        """Return names of current entities, for completion."""
 
     def count_types(self, view: View) -> tuple[dict[str, int], dict[str, int]]:
-        """How many entities and relations of each type."""
+        """Return the number of entities and of relations by type."""
 
     def most_connected(self, view: View, limit: int) -> list[tuple[str, int]]:
-        """Entities with the most relations."""
+        """Return the entities with the most relations."""
 
     def searched_texts(self, name: str) -> tuple[str, list[str]] | None:
-        """The type and the observations that an entity is found by, the oldest first."""
+        """Return the type and the indexed observations of an entity, the oldest first."""
 
     def passages(self, model: str) -> Passages:
-        """The vectors of a model."""
+        """Return the vectors of a model."""
 
-    def document(self, name: str) -> Place | None:
-        """Where in the order of changes an entity of now stands."""
+    def document(self, name: str) -> ChangePosition | None:
+        """Return the position of a current entity in the order of changes."""
 
 
 class Writer(Reader, Protocol):
-    """A change of the graph."""
+    """A write transaction. History is kept: putting and dropping end older versions."""
 
     def put_entity(self, entity: EntityRecord, span: Span) -> None:
-        """Let it be so for this span."""
+        """Record the entity as valid in this span."""
 
     def put_observation(self, observation: ObservationRecord, span: Span) -> None:
-        """Let it be so for this span."""
+        """Record the observation as valid in this span."""
 
     def put_relation(self, relation: RelationRecord, span: Span) -> None:
-        """Let it be so for this span."""
+        """Record the relation as valid in this span."""
 
     def drop_entity(self, name: str, span: Span) -> None:
-        """Let it not be there in this span, nor what was said of it."""
+        """Record that in this span the entity, its observations and relations do not exist."""
 
     def drop_observation(self, name: str, content: str, span: Span) -> None:
-        """Let it not be so in this span."""
+        """Record that in this span the observation does not exist."""
 
     def drop_relation(self, key: RelationKey, span: Span) -> None:
-        """Let it not be so in this span."""
+        """Record that in this span the relation does not exist."""
 
     def add_alias(self, alias: str, name: str) -> None:
-        """Let an entity be found by a former name."""
+        """Add a former name by which the entity is found."""
 
     def log(self, kind: str, action: str, name: str, detail: str, by: str | None) -> None:
-        """Add a line to the log."""
+        """Add an entry to the change log."""
 
     def purge_entity(self, name: str) -> int:
-        """Erase every trace; how many records that were."""
+        """Erase an entity with its history; return the number of erased records."""
 
     def purge_observation(self, name: str, content: str) -> int:
-        """Erase every trace; how many records that were."""
+        """Erase an observation with its history; return the number of erased records."""
 
     def purge_relation(self, key: RelationKey) -> int:
-        """Erase every trace; how many records that were."""
+        """Erase a relation with its history; return the number of erased records."""
 
 
 class GraphStore(Protocol):
     """A store of one namespace."""
 
     def reading(self) -> AbstractContextManager[Reader]:
-        """Look at one whole state."""
+        """Open a snapshot for reading."""
 
     def writing(self) -> AbstractContextManager[Writer]:
-        """Change it, all or nothing."""
+        """Open a write transaction; an exception rolls it back."""
 
-    def forget_erased(self) -> None:
-        """After a purge: leave nothing of it in any file."""
+    def compact(self) -> None:
+        """Rewrite the files after a purge, so that nothing of the erased data is left in them."""
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the files."""

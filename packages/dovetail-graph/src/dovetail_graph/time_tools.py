@@ -1,4 +1,4 @@
-"""The tools that know when: the graph at a time, the graph as it fades, changes."""
+"""Tools for time: get_graph_at_time, get_decayed_graph, recent_changes."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from dovetail_graph.inputs import (
     Time,
 )
 from dovetail_graph.memory import Memory
-from dovetail_graph.moments import FOREVER, LONG_AGO, View, read_moment, show_moment
 from dovetail_graph.read_tools import (
     PageRequest,
     make_detail,
     read_page,
 )
+from dovetail_graph.rendering import MAX_CHARS, Detail, decode_cursor, encode_cursor, with_decay
 from dovetail_graph.results import (
     ChangeList,
     ChangeView,
     GraphPage,
 )
-from dovetail_graph.showing import MAX_CHARS, Detail, read_cursor, with_decay, write_cursor
 from dovetail_graph.storage import ChangeFilter
-from dovetail_serverkit.budget import Budget
-from dovetail_serverkit.describing import READS
+from dovetail_graph.timestamps import EARLIEST, FOREVER, View, format_timestamp, parse_timestamp
+from dovetail_serverkit.text_budget import Budget
+from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["add_time_tools"]
 
@@ -42,20 +42,22 @@ _Page = Annotated[int, Meta(ge=0, le=1000)]
 
 
 def add_time_tools(server: Server, memory: Memory) -> None:
-    """Register them."""
+    """Register the tools."""
 
     @tool(
         server,
         "get_graph_at_time",
-        "The graph as it stood at a time: what was recorded by then as true then. With "
-        "recorded_at=now: what is known today about that time; any other recorded_at: what was "
-        "known about it then. Paged like read_graph.",
+        "The graph at a past time. By default: what was valid at `timestamp` according to the "
+        "record of that time. recorded_at=now: what is known today about that time; another "
+        "recorded_at: what was known about it then. Paged like read_graph.",
         READS,
         GraphPage,
     )
     def get_graph_at_time(  # noqa: PLR0913 - the tool's own parameters, all but one optional
         timestamp: Time,
-        recorded_at: Annotated[Time | None, "As it was recorded at this time."] = None,
+        recorded_at: Annotated[
+            Time | None, "Use the record of this time; default: timestamp."
+        ] = None,
         limit: _Page = 100,
         cursor: Cursor = None,
         entityTypes: list[EntityType] | None = None,
@@ -70,8 +72,8 @@ def add_time_tools(server: Server, memory: Memory) -> None:
         which = PageRequest(limit, cursor, tuple(entityTypes or ()), center, depth, maxChars)
         with memory.store.reading() as reader:
             now = reader.now()
-            valid = now if timestamp == "now" else read_moment(timestamp, "timestamp")
-            known = now if recorded_at == "now" else read_moment(recorded_at, "recorded_at")
+            valid = now if timestamp == "now" else parse_timestamp(timestamp, "timestamp")
+            known = now if recorded_at == "now" else parse_timestamp(recorded_at, "recorded_at")
             assert valid is not None
             view = View(valid, valid if known is None else known)
             return answer(read_page(reader, view, which, detail))
@@ -79,16 +81,16 @@ def add_time_tools(server: Server, memory: Memory) -> None:
     @tool(
         server,
         "get_decayed_graph",
-        "The graph with confidence as it has faded: confidence x decay_factor^(days since the last "
-        "reinforcement / half-life), not below the floor. originalConfidence is what was recorded. "
-        "Paged like read_graph.",
+        "The graph with decayed confidence: confidence x decay_factor^(days since the last "
+        "reinforcement / half-life), not below the floor. originalConfidence is the recorded "
+        "value. Paged like read_graph.",
         READS,
         GraphPage,
     )
     def get_decayed_graph(  # noqa: PLR0913 - the tool's own parameters, all optional
-        reference_time: Annotated[Time | None, "When to look at it; now without."] = None,
+        reference_time: Annotated[Time | None, "Decay until this time; default: now."] = None,
         decay_factor: Annotated[
-            float, Meta(gt=0, le=1, description="What a half-life leaves.")
+            float, Meta(gt=0, le=1, description="Share that is left after one half-life.")
         ] = 0.5,
         limit: _Page = 100,
         cursor: Cursor = None,
@@ -104,8 +106,8 @@ def add_time_tools(server: Server, memory: Memory) -> None:
         which = PageRequest(limit, cursor, tuple(entityTypes or ()), center, depth, maxChars)
         decay = replace(memory.decay, factor=decay_factor)
         with memory.store.reading() as reader:
-            moment = read_moment(reference_time, "reference_time")
-            detail = with_decay(detail, decay, reader.now() if moment is None else moment)
+            reference = parse_timestamp(reference_time, "reference_time")
+            detail = with_decay(detail, decay, reader.now() if reference is None else reference)
             page = read_page(reader, View(reader.now()), which, detail)
         page.half_life_days = decay.half_life
         return answer(page)
@@ -113,21 +115,21 @@ def add_time_tools(server: Server, memory: Memory) -> None:
     @tool(
         server,
         "recent_changes",
-        "What was recorded, changed, deleted and merged, the newest first.",
+        "The log of created, updated, deleted and merged items, the newest first.",
         READS,
         ChangeList,
     )
     def recent_changes(
-        since: Annotated[Time | None, "From this time on."] = None,
+        since: Annotated[Time | None, "At or after this time."] = None,
         until: Annotated[Time | None, "Before this time."] = None,
         kinds: list[Literal["entity", "relation", "observation"]] | None = None,
         limit: Limit = 50,
         cursor: Cursor = None,
     ) -> ToolResult:
-        before = read_cursor(cursor, int)
-        start, end = read_moment(since, "since"), read_moment(until, "until")
+        before = decode_cursor(cursor, int)
+        start, end = parse_timestamp(since, "since"), parse_timestamp(until, "until")
         which = ChangeFilter(
-            LONG_AGO if start is None else start,
+            EARLIEST if start is None else start,
             FOREVER if end is None else end,
             tuple(kinds or ()),
             None if before is None else int(before),
@@ -140,7 +142,7 @@ def add_time_tools(server: Server, memory: Memory) -> None:
         for one in found[:limit]:
             view = ChangeView(
                 sequence=one.sequence,
-                at=show_moment(one.at),
+                at=format_timestamp(one.at),
                 kind=one.kind,
                 action=one.action,
                 name=one.name,
@@ -155,6 +157,6 @@ def add_time_tools(server: Server, memory: Memory) -> None:
             ChangeList(
                 changes=shown,
                 has_more=has_more,
-                next_cursor=write_cursor(shown[-1].sequence) if has_more and shown else None,
+                next_cursor=encode_cursor(shown[-1].sequence) if has_more and shown else None,
             )
         )

@@ -1,7 +1,7 @@
-"""Moments: microseconds since 1970 inside, ISO 8601 in UTC outside.
+"""Timestamps: integers in microseconds since 1970 internally, ISO 8601 in UTC for clients.
 
-Microseconds, because every transaction has a moment of its own, and a moment that was shown must
-lead back to exactly the state it was shown for.
+Every transaction has its own microsecond, so a timestamp that a client received identifies exactly
+one state of the graph.
 """
 
 from __future__ import annotations
@@ -13,37 +13,37 @@ from datetime import UTC, datetime, timedelta
 
 from dovetail import ToolError
 
-__all__ = ["FOREVER", "LONG_AGO", "Span", "View", "clock", "read_moment", "show_moment"]
+__all__ = ["EARLIEST", "FOREVER", "Span", "View", "clock", "format_timestamp", "parse_timestamp"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# The years that ISO 8601 and datetime can show; beyond them a moment is "always".
-LONG_AGO = -62_135_596_800_000_000
+# The range of datetime: years 1 to 9999. The ends mean "unbounded".
+EARLIEST = -62_135_596_800_000_000
 FOREVER = 253_402_300_799_999_999
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From a moment, inclusive, to another, exclusive."""
+    """A period of time: start inclusive, end exclusive."""
 
-    start: int = LONG_AGO
+    start: int = EARLIEST
     end: int = FOREVER
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What was true at one moment as it was recorded at another; None: as recorded now."""
+    """A point on both time axes: valid time, and recorded time (None: the current record)."""
 
     valid: int
     recorded: int | None = None
 
 
 def clock() -> int:
-    """The time of day."""
+    """Return the current time in microseconds."""
     return time.time_ns() // 1000
 
 
-def read_moment(given: str | float | None, name: str) -> int | None:
-    """A date, a date and time, milliseconds since 1970, or the word now."""
+def parse_timestamp(given: str | float | None, name: str) -> int | None:
+    """Parse an ISO 8601 date or date-time, milliseconds since 1970, or the string "now"."""
     if given is None:
         return None
     if isinstance(given, int | float):
@@ -51,30 +51,30 @@ def read_moment(given: str | float | None, name: str) -> int | None:
     if given == "now":
         return clock()
     try:
-        moment = datetime.fromisoformat(given)
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        return _check((moment - _EPOCH) // timedelta(microseconds=1), given, name)
+        parsed = datetime.fromisoformat(given)
+        if parsed.tzinfo is None:
+            parsed = parsed.replace(tzinfo=UTC)
+        return _check((parsed - _EPOCH) // timedelta(microseconds=1), given, name)
     except (ValueError, OverflowError):
-        raise _refusal(given, name) from None
+        raise _invalid(given, name) from None
 
 
-def _check(moment: float, given: str | float, name: str) -> int:
-    if not LONG_AGO <= moment <= FOREVER:
-        raise _refusal(given, name)
-    return round(moment)
+def _check(timestamp: float, given: str | float, name: str) -> int:
+    if not EARLIEST <= timestamp <= FOREVER:
+        raise _invalid(given, name)
+    return round(timestamp)
 
 
-def _refusal(given: str | float, name: str) -> ToolError:
+def _invalid(given: str | float, name: str) -> ToolError:
     return ToolError(
         f"{name} must be a time like 2025-01-31, 2025-01-31T09:00:00Z, milliseconds since 1970 or "
         f"'now', in the years 1 to 9999; got {str(given)[:50]!r}"
     )
 
 
-def show_moment(moment: int) -> str | None:
-    """The moment as text; None for the ends of time."""
-    if moment <= LONG_AGO or moment >= FOREVER:
+def format_timestamp(timestamp: int) -> str | None:
+    """Return the timestamp as ISO 8601, or None if it is unbounded."""
+    if timestamp <= EARLIEST or timestamp >= FOREVER:
         return None
-    shown = _EPOCH + timedelta(microseconds=moment)
-    return shown.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    parsed = _EPOCH + timedelta(microseconds=timestamp)
+    return parsed.isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,20 +1,20 @@
-"""Walks over relations, level by level, each level one look into the index."""
+"""Breadth-first traversal of relations, with one query per level."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dovetail_graph.moments import View
 from dovetail_graph.records import RelationKey, RelationRecord
 from dovetail_graph.storage import Reader
+from dovetail_graph.timestamps import View
 
-__all__ = ["Walk", "reach", "shortest_path"]
+__all__ = ["Walk", "shortest_path", "traverse"]
 
 
 @dataclass(slots=True)
 class Walk:
-    """Which way to go, and what was seen on it."""
+    """The parameters of a traversal, and its result."""
 
     depth: int
     direction: str = "both"
@@ -22,21 +22,23 @@ class Walk:
     limit: int = 100
     distances: dict[str, int] = field(default_factory=dict)
     edges: dict[RelationKey, RelationRecord] = field(default_factory=dict)
-    # By whom each entity was reached first.
+    # The entity from which each entity was first reached.
     parents: dict[str, str] = field(default_factory=dict)
-    is_cut: bool = False
+    is_truncated: bool = False
 
 
-def reach(reader: Reader, view: View, start: Sequence[str], walk: Walk, target: str = "") -> Walk:
-    """Everything within so many steps, until `limit` entities or the target are seen."""
+def traverse(
+    reader: Reader, view: View, start: Sequence[str], walk: Walk, target: str = ""
+) -> Walk:
+    """Visit everything within `depth` steps, until `limit` entities or the target are reached."""
     walk.distances = dict.fromkeys(start, 0)
     frontier = list(walk.distances)
     for distance in range(1, walk.depth + 1):
         reached: list[str] = []
-        for edge, name, parent in _leave(reader, view, frontier, walk):
+        for edge, name, parent in _edges(reader, view, frontier, walk):
             if name not in walk.distances:
                 if len(walk.distances) >= walk.limit:
-                    walk.is_cut = True
+                    walk.is_truncated = True
                     continue
                 walk.distances[name] = distance
                 walk.parents[name] = parent
@@ -48,10 +50,10 @@ def reach(reader: Reader, view: View, start: Sequence[str], walk: Walk, target: 
     return walk
 
 
-def _leave(
+def _edges(
     reader: Reader, view: View, frontier: Sequence[str], walk: Walk
 ) -> list[tuple[RelationRecord, str, str]]:
-    """The edges that lead on from here, each with where it leads and whence."""
+    """Return the edges at the frontier, each with the entity it leads to and from."""
     inside = set(frontier)
     out = frontier if walk.direction in ("out", "both") else ()
     into = frontier if walk.direction in ("in", "both") else ()
@@ -69,8 +71,8 @@ def _leave(
 def shortest_path(
     reader: Reader, view: View, start: Sequence[str], target: str, walk: Walk
 ) -> list[str]:
-    """The names on a shortest way to the target; empty where there is none."""
-    reach(reader, view, start, walk, target)
+    """Return the names on a shortest path to the target, or an empty list if there is none."""
+    traverse(reader, view, start, walk, target)
     if target not in walk.distances:
         return []
     path = [target]

@@ -1,4 +1,4 @@
-"""Which types there may be: all, or those that the operator's schema file names."""
+"""The types that a graph allows: any, those of a preset, or those of a schema file."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ _Types = list[Annotated[str, Meta(min_length=1, max_length=100)]]
 class Vocabulary(msgspec.Struct, rename="camel", kw_only=True, forbid_unknown_fields=True):
     """The contents of a schema file."""
 
-    # None: any type.
+    # None allows any type.
     entity_types: _Types | None = None
     relation_types: _Types | None = None
     half_life_days: _Days = 30.0
-    # By relation type; the others have the half-life above.
+    # By relation type; other types use half_life_days.
     half_lives: dict[str, _Days] = {}
     floor: _Share = 0.1
 
-    def refuse_entity_type(self, kind: str) -> str | None:
-        """Why this type is not allowed; None if it is."""
-        return _refuse("entityType", kind, self.entity_types)
+    def check_entity_type(self, kind: str) -> str | None:
+        """Return why this type is not allowed, or None if it is."""
+        return _check("entityType", kind, self.entity_types)
 
-    def refuse_relation_type(self, kind: str) -> str | None:
-        """Why this type is not allowed; None if it is."""
-        return _refuse("relationType", kind, self.relation_types)
+    def check_relation_type(self, kind: str) -> str | None:
+        """Return why this type is not allowed, or None if it is."""
+        return _check("relationType", kind, self.relation_types)
 
     def decay(self) -> Decay:
-        """The rule of this vocabulary."""
+        """Return the decay parameters."""
         return Decay(self.half_life_days, self.floor, self.half_lives)
 
 
-def _refuse(name: str, kind: str, allowed: list[str] | None) -> str | None:
+def _check(name: str, kind: str, allowed: list[str] | None) -> str | None:
     if allowed is None or kind in allowed:
         return None
     return f"{name} {kind[:100]!r} is not in this graph's schema; allowed: {', '.join(allowed)}"
 
 
-# Name -> a vocabulary that needs no file.
+# Values of --schema that are not files.
 PRESETS: dict[str, Vocabulary] = {
     "free": Vocabulary(),
     "software": Vocabulary(
@@ -59,7 +59,7 @@ PRESETS: dict[str, Vocabulary] = {
 
 
 def read_vocabulary(given: str) -> Vocabulary:
-    """A preset by its name, or a schema file."""
+    """Return a preset by name, or read a schema file."""
     if given in PRESETS:
         return PRESETS[given]
     try:
@@ -67,7 +67,8 @@ def read_vocabulary(given: str) -> Vocabulary:
     except OSError as error:
         presets = ", ".join(PRESETS)
         raise UsageError(
-            f"--schema {given!r} is no preset ({presets}) and cannot be read: {error.strerror}"
+            f"--schema {given!r} is not a preset ({presets}) and cannot be read as a file: "
+            f"{error.strerror}"
         ) from None
     except msgspec.DecodeError as error:
-        raise UsageError(f"--schema {given!r} does not fit: {error}") from None
+        raise UsageError(f"--schema {given!r} is not a valid schema file: {error}") from None

@@ -1,4 +1,4 @@
-"""The tools that record and delete: entities, relations, observations."""
+"""Tools that create, update and delete entities, relations and observations."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Annotated, Any, TypeVar
 from msgspec import Meta
 
 from dovetail import Context, Server, ToolError, ToolResult
-from dovetail_graph import changing
-from dovetail_graph.answers import answer, batch_answer, describe, refuse_partial, tool
+from dovetail_graph import mutations
+from dovetail_graph.answers import answer, batch_answer, describe, reject_partial, tool
 from dovetail_graph.inputs import (
     ChangedBy,
     Name,
@@ -22,29 +22,30 @@ from dovetail_graph.inputs import (
     Time,
 )
 from dovetail_graph.memory import Memory
-from dovetail_graph.moments import View, read_moment, show_moment
-from dovetail_graph.purging import ask_before_purge
+from dovetail_graph.purge_confirmation import confirm_purge
+from dovetail_graph.rendering import Detail, render_relation
 from dovetail_graph.results import BatchResult, Outcome, RelationFound
-from dovetail_graph.showing import Detail, show_relation
 from dovetail_graph.storage import Writer
-from dovetail_serverkit.describing import CHANGES, DESTROYS
+from dovetail_graph.timestamps import View, format_timestamp, parse_timestamp
+from dovetail_serverkit.tool_descriptions import CHANGES, DESTROYS
 
 __all__ = ["add_write_tools"]
 
 _Item = TypeVar("_Item")
-_Atomic = Annotated[bool, "Refuse the whole batch if one item is refused."]
-_Purge = Annotated[bool, "Erase it with its history for good; the user is asked first."]
+_Atomic = Annotated[bool, "Reject the whole batch if one item is rejected."]
+_Purge = Annotated[bool, "Erase permanently with all history; asks the user for confirmation."]
 _Batch = Meta(min_length=1, max_length=1000)
 
 
 def add_write_tools(server: Server, memory: Memory) -> None:
-    """Register them."""
+    """Register the tools."""
 
     @tool(
         server,
         "create_entities",
-        "Create entities with observations. One that exists is added to, never replaced. validFrom "
-        "and validTo say when it is true, if not from now on. It answers what became of each.",
+        "Create entities with observations. An existing entity is extended, never replaced. "
+        "validFrom and validTo set the period of validity; the default starts now and has no end. "
+        "Returns the outcome of each item.",
         CHANGES,
         BatchResult,
     )
@@ -54,16 +55,16 @@ def add_write_tools(server: Server, memory: Memory) -> None:
         return _batch(
             memory,
             entities,
-            lambda writer, one: changing.create_entity(writer, one, memory.vocabulary),
+            lambda writer, one: mutations.create_entity(writer, one, memory.vocabulary),
             atomic,
         )
 
     @tool(
         server,
         "create_relations",
-        "Record directed relations between entities, in the active voice. One that is known is "
-        "reinforced: its confidence counts from now again. Without values strength is 0.9 and "
-        "confidence 0.95.",
+        "Create directed relations between entities. Use the active voice for types, like "
+        "depends_on. An existing relation is reinforced: its confidence decays from now on. "
+        "Defaults: strength 0.9, confidence 0.95.",
         CHANGES,
         BatchResult,
     )
@@ -73,15 +74,15 @@ def add_write_tools(server: Server, memory: Memory) -> None:
         return _batch(
             memory,
             relations,
-            lambda writer, one: changing.create_relation(writer, one, memory.vocabulary),
+            lambda writer, one: mutations.create_relation(writer, one, memory.vocabulary),
             atomic,
         )
 
     @tool(
         server,
         "add_observations",
-        "Add observations to entities: texts, or objects with source, confidence and when it is "
-        "true. What is known already is not added twice.",
+        "Add observations to entities: strings, or objects with source, confidence and period of "
+        "validity. Existing observations are not added twice.",
         CHANGES,
         BatchResult,
     )
@@ -93,7 +94,7 @@ def add_write_tools(server: Server, memory: Memory) -> None:
         return _batch(
             memory,
             observations,
-            lambda writer, one: changing.add_observations(
+            lambda writer, one: mutations.add_observations(
                 writer, one.entity_name, one.contents, changedBy
             ),
             atomic,
@@ -102,17 +103,17 @@ def add_write_tools(server: Server, memory: Memory) -> None:
     @tool(
         server,
         "update_relation",
-        "Change strength, confidence or metadata of a relation that is there; what is left out "
-        "stays. A new version is written and its confidence counts from then.",
+        "Change strength, confidence or metadata of an existing relation; omitted values do not "
+        "change. Writes a new version, whose confidence decays from its validFrom.",
         CHANGES,
         RelationFound,
     )
     def update_relation(relation: NewRelation) -> ToolResult:
         with memory.store.writing() as writer:
-            key = changing.update_relation(writer, relation)
+            key = mutations.update_relation(writer, relation)
             found = writer.relation(key, View(writer.now()))
         detail = Detail(frozenset({"times"}))
-        shown = None if found is None else show_relation(found, detail)
+        shown = None if found is None else render_relation(found, detail)
         return answer(RelationFound(found=shown is not None, relation=shown))
 
     _add_deletions(server, memory)
@@ -123,15 +124,15 @@ def _add_deletions(server: Server, memory: Memory) -> None:
         ctx: Context,
         entityNames: Annotated[list[Name], _Batch],
         purge: _Purge = False,
-        validTo: Annotated[Time | None, "When it ended; now without."] = None,
+        validTo: Annotated[Time | None, "End of validity; default: now."] = None,
         atomic: _Atomic = False,
     ) -> ToolResult:
-        ended = read_moment(validTo, "validTo")
+        ended = parse_timestamp(validTo, "validTo")
         if purge and ended is not None:
-            raise ToolError("purge erases all times; leave validTo out")
+            raise ToolError("purge erases all versions; do not pass validTo with it")
 
         def delete(writer: Writer, name: str) -> Outcome:
-            return changing.delete_entity(
+            return mutations.delete_entity(
                 writer, name, writer.now() if ended is None or validTo == "now" else ended, purge
             )
 
@@ -145,7 +146,7 @@ def _add_deletions(server: Server, memory: Memory) -> None:
         atomic: _Atomic = False,
     ) -> ToolResult:
         def delete(writer: Writer, one: ObservationDeletion) -> Outcome:
-            return changing.delete_observations(writer, one, purge)
+            return mutations.delete_observations(writer, one, purge)
 
         count = sum(len(one.observations) for one in deletions)
         what = f"{count} observations" if purge else None
@@ -158,7 +159,7 @@ def _add_deletions(server: Server, memory: Memory) -> None:
         atomic: _Atomic = False,
     ) -> ToolResult:
         def delete(writer: Writer, one: RelationName) -> Outcome:
-            return changing.delete_relation(writer, one, purge)
+            return mutations.delete_relation(writer, one, purge)
 
         what = f"{len(relations)} relations" if purge else None
         return await _delete(ctx, memory, relations, delete, (atomic, what))
@@ -166,14 +167,15 @@ def _add_deletions(server: Server, memory: Memory) -> None:
     texts: tuple[tuple[Callable[..., Any], str], ...] = (
         (
             delete_entities,
-            "Delete entities with their observations and relations. History stays and can be read "
-            "at earlier times; purge erases it.",
+            "Delete entities with their observations and relations. History is kept and can be "
+            "read at earlier times, unless purge is set.",
         ),
         (
             delete_observations,
-            "Delete observations of entities, by their text or id. History stays; purge erases it.",
+            "Delete observations of entities, by their text or id. History is kept, unless purge "
+            "is set.",
         ),
-        (delete_relations, "Delete relations. History stays; purge erases it."),
+        (delete_relations, "Delete relations. History is kept, unless purge is set."),
     )
     for function, text in texts:
         given = describe(function.__name__, text, DESTROYS, BatchResult)
@@ -188,8 +190,8 @@ def _batch(
 ) -> ToolResult:
     with memory.store.writing() as writer:
         outcomes = [change(writer, one) for one in items]
-        refuse_partial(outcomes, atomic)
-        recorded = show_moment(writer.now())
+        reject_partial(outcomes, atomic)
+        recorded = format_timestamp(writer.now())
     return batch_answer(outcomes, recorded)
 
 
@@ -202,8 +204,8 @@ async def _delete(
 ) -> ToolResult:
     atomic, purged = how
     if purged is not None:
-        await ask_before_purge(ctx, purged, memory.purge_unasked)
+        await confirm_purge(ctx, purged, memory.purge_unasked)
     result = await asyncio.to_thread(_batch, memory, items, change, atomic)
     if purged is not None:
-        await asyncio.to_thread(memory.store.forget_erased)
+        await asyncio.to_thread(memory.store.compact)
     return result

@@ -1,4 +1,4 @@
-"""The real server, `dovetail serve graph`, as a process of its own, and clients of it."""
+"""Start `dovetail serve graph` as a process and connect clients to it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from dovetail.client import Client
-
-PATIENCE = 15.0
+from tests.patience import CAP
 
 
 def command(database: Path, *options: str) -> list[str]:
-    """The command line that serves a graph; by spelling unless told, for a model takes time."""
+    """Return the command line of a server, by default with n-grams, which load faster."""
     if "--embeddings" not in options:
         options = ("--embeddings", "ngrams", *options)
     return [sys.executable, "-m", "dovetail", "serve", "graph", "--db", str(database), *options]
@@ -22,16 +21,16 @@ def command(database: Path, *options: str) -> list[str]:
 
 @contextlib.asynccontextmanager
 async def over_stdio(database: Path, *options: str, **client: Any) -> AsyncIterator[Client]:
-    """A client of a server process on stdio."""
-    async with Client(command(database, *options), timeout=PATIENCE, **client) as connected:
+    """Connect a client to a server process on stdio."""
+    async with Client(command(database, *options), timeout=CAP, **client) as connected:
         yield connected
 
 
 def entity(name: str, *observations: Any, kind: str = "thing", **more: Any) -> dict[str, Any]:
-    """An entity as create_entities takes it."""
+    """Return an entity for create_entities."""
     return {"name": name, "entityType": kind, "observations": list(observations), **more}
 
 
 def relation(source: str, target: str, kind: str = "knows", **more: Any) -> dict[str, Any]:
-    """A relation as create_relations takes it."""
+    """Return a relation for create_relations."""
     return {"from": source, "to": target, "relationType": kind, **more}

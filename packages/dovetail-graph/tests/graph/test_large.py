@@ -1,4 +1,4 @@
-"""A graph in which words are common: found as in a small one, without ranking them all."""
+"""Search in a graph with very common words, which are not all ranked."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Iterator
 
 import pytest
 
-from dovetail_graph.moments import Span, View
+from dovetail_graph.lexical_search import find_matches
 from dovetail_graph.records import (
     EntityRecord,
     ObservationRecord,
     RelationKey,
     RelationRecord,
 )
-from dovetail_graph.searching import find_matches
 from dovetail_graph.sqlite_store import SqliteStore
 from dovetail_graph.storage import Reader
-from dovetail_graph.traversing import Walk, reach, shortest_path
+from dovetail_graph.timestamps import Span, View
+from dovetail_graph.traversal import Walk, shortest_path, traverse
 
 COUNT = 1_500
 
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
-    """A ring of machines that all say the same, and each a word of its own."""
+    """A cycle of machines with the same words, and one word of its own for each."""
     path = tmp_path_factory.mktemp("large") / "graph.db"
     for namespace in ("other", "one"):
         store = SqliteStore(path, namespace)
@@ -46,18 +46,18 @@ def found(reader: Reader, query: str, mode: str) -> list[str]:
     return [match.name for match in find_matches(reader, query, mode, 2_000)[0]]
 
 
-def test_a_rare_word_is_found_beside_common_ones(reader: Reader) -> None:
+def test_a_rare_word_is_found_among_common_ones(reader: Reader) -> None:
     assert found(reader, "runs daily s42", "words") == ["Machine42"]
     assert set(found(reader, "rusty runs", "words")) == {"Machine7", "Machine507", "Machine1007"}
 
 
-def test_common_words_alone_find_all_who_have_them(reader: Reader) -> None:
+def test_a_query_of_common_words_finds_all_entities_with_them(reader: Reader) -> None:
     assert len(set(found(reader, "runs daily", "words"))) == COUNT
     assert len(found(reader, "thing", "words")) == COUNT
     assert len(set(found(reader, "machine", "prefix"))) == COUNT
 
 
-def test_where_no_entity_has_all_words_the_rare_ones_decide(reader: Reader) -> None:
+def test_if_no_entity_has_all_words_the_rare_ones_decide(reader: Reader) -> None:
     matches, matched = find_matches(reader, "runs s3 s4", "words", 100)
     assert matched == "any" and {one.name for one in matches} == {"Machine3", "Machine4"}
     assert found(reader, "runs nothing", "words")[:1] != []
@@ -68,9 +68,9 @@ def test_a_misspelled_name_is_found_among_many_like_it(reader: Reader) -> None:
     assert found(reader, "Machime1234", "fuzzy")[0] == "Machine1234"
 
 
-def test_a_walk_along_a_ring_ends_and_is_bounded(reader: Reader) -> None:
+def test_traversal_of_a_cycle_ends_and_is_limited(reader: Reader) -> None:
     view = View(reader.now())
-    near = reach(reader, view, ["Machine0"], Walk(3))
+    near = traverse(reader, view, ["Machine0"], Walk(3))
     assert near.distances == {
         "Machine0": 0,
         "Machine1": 1,

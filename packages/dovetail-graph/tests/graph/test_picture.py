@@ -15,7 +15,6 @@ from click.testing import CliRunner, Result
 from playwright.sync_api import Page, sync_playwright
 
 from dovetail.cli.app import app
-from dovetail_graph.moments import Span
 from dovetail_graph.records import (
     EntityRecord,
     ObservationRecord,
@@ -23,6 +22,7 @@ from dovetail_graph.records import (
     RelationRecord,
 )
 from dovetail_graph.sqlite_store import SqliteStore
+from dovetail_graph.timestamps import Span
 
 HOSTILE = "</script><script>document.title='taken'</script><!-- {{data}}"
 DAY = 86_400_000_000
@@ -30,7 +30,7 @@ DAY = 86_400_000_000
 
 @pytest.fixture
 def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three days: two entities, then a relation and a third, then one is gone."""
+    """Changes on three days: two entities; a third and a relation; one is deleted."""
     store = SqliteStore(tmp_path / "memory.db", "default")
 
     def at(day: int) -> None:
@@ -80,7 +80,7 @@ def page(browser: Any, database: Path) -> Iterator[Page]:
     opened.on("request", lambda request: asked.append(request.url))
     opened.goto(target.as_uri())
     yield opened
-    # Nothing went wrong, and nothing but the file itself was asked for.
+    # No errors, and no request except for the file itself.
     assert told == [] and asked == [target.as_uri()]
     opened.close()
 
@@ -111,7 +111,7 @@ def test_the_page_shows_now_and_goes_back_in_time(page: Page) -> None:
 
 
 @pytest.mark.slow
-def test_both_times_can_be_chosen(page: Page) -> None:
+def test_both_time_axes_can_be_selected(page: Page) -> None:
     page.check("input[value=recorded]")
     for _ in range(2):
         page.keyboard.press("Escape")
@@ -149,7 +149,7 @@ def test_the_theme_follows_the_system_and_can_be_changed(page: Page) -> None:
     assert dark == "rgb(20, 24, 29)" and light == "rgb(247, 247, 244)"
 
 
-def test_the_file_holds_every_version_and_no_address(database: Path) -> None:
+def test_the_page_contains_every_version_and_no_url(database: Path) -> None:
     target = database.with_name("page.html")
     done = show("--db", str(database), "-o", str(target))
     assert done.exit_code == 0 and done.output.endswith("page.html: 3 entities\n")
@@ -161,18 +161,18 @@ def test_the_file_holds_every_version_and_no_address(database: Path) -> None:
     assert len(record["relations"]) == 2
 
 
-def test_of_a_large_graph_the_latest_are_drawn(database: Path) -> None:
+def test_the_last_changed_entities_of_a_large_graph_are_drawn(database: Path) -> None:
     target = database.with_name("page.html")
     done = show("--db", str(database), "-o", str(target), "--most", "1")
-    assert "1 entities of 3, those that changed last" in done.output
+    assert "1 entities of 3 (the last changed)" in done.output
 
 
-def test_what_cannot_be_shown_is_told(tmp_path: Path, database: Path) -> None:
+def test_errors_of_graph_show(tmp_path: Path, database: Path) -> None:
     missing = show("--db", str(tmp_path / "none.db"))
-    assert missing.exit_code == 2 and "There is no graph in" in missing.output
+    assert missing.exit_code == 2 and "There is no graph file" in missing.output
     assert not (tmp_path / "none.db").exists()
     place = show("--db", str(database), "-o", str(tmp_path / "no" / "page.html"))
-    assert place.exit_code == 2 and "cannot be written" in place.output
+    assert place.exit_code == 2 and "Cannot write" in place.output
     name = show("--db", str(database), "--namespace", "a b")
     assert name.exit_code == 2 and "--namespace" in name.output
     with sqlite3.connect(tmp_path / "other.db") as file:

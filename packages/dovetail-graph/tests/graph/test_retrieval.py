@@ -1,6 +1,6 @@
-"""Both together find more than either alone, on questions that no number was tuned with.
+"""Hybrid search finds more than words or meaning alone, on questions not used for tuning.
 
-Half of the memories and their questions by default; RETRIEVAL=full takes all.
+Uses half of the memories and their questions; RETRIEVAL=full uses all.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ def test_there_are_enough_questions_of_every_kind_and_none_twice() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
 def test_hybrid_beats_words_and_meaning() -> None:
     part = 1 if os.environ.get("RETRIEVAL") == "full" else 2
     memories, others = read_memories(), read_distractors()[::part]

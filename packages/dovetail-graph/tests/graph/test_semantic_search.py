@@ -1,4 +1,4 @@
-"""Search by meaning, with the real model, through the real server."""
+"""Semantic search with the built-in model, through the server process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 
 from dovetail.client import Client
 from tests.driving import good
-from tests.graph.driving import PATIENCE, entity, over_stdio
+from tests.graph.driving import entity, over_stdio
+from tests.patience import CAP
 
 MODEL = "all-MiniLM-L6-v2"
 THINGS = [
@@ -26,7 +27,7 @@ def run(
 ) -> None:
     async def drive() -> None:
         async with (
-            asyncio.timeout(PATIENCE),
+            asyncio.timeout(CAP),
             over_stdio(database, "--embeddings", model, *options) as client,
         ):
             await use(client)
@@ -41,7 +42,7 @@ async def ask(client: Client, query: str, **more: Any) -> list[str]:
 
 
 async def settle(client: Client) -> None:
-    """Wait until everything has its vectors."""
+    """Wait until every entity has its vectors."""
     while (await good(client, "semantic_search", query="x")).get("notEmbedded"):
         await asyncio.sleep(0.02)
 
@@ -51,7 +52,7 @@ def count(database: Path, table: str = "passages") -> int:
         return int(file.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
-def test_what_was_written_is_found_by_its_meaning_in_the_next_call(tmp_path: Path) -> None:
+def test_the_next_call_finds_a_new_entity_by_meaning(tmp_path: Path) -> None:
     async def use(client: Client) -> None:
         await good(client, "create_entities", entities=THINGS)
         found = await good(client, "semantic_search", query="a broken automobile", explain=True)
@@ -59,7 +60,7 @@ def test_what_was_written_is_found_by_its_meaning_in_the_next_call(tmp_path: Pat
         assert found["mode"] == "semantic" and "notEmbedded" not in found
         assert first["entity"]["name"] == "Garage" and 0.2 < first["similarity"] < 0.9
         assert first["matchedObservation"] == "The car would not start on Monday"
-        assert "by likeness: place 1" in first["explanation"]
+        assert "by similarity: rank 1" in first["explanation"]
         assert (await ask(client, "who is close to a parent"))[0] == "Oleg"
         assert await ask(client, "who is close to a parent", entity_types=["place"]) == []
         assert await ask(client, "pastry", hybrid_search=False) == ["Kitchen"]
@@ -70,7 +71,7 @@ def test_what_was_written_is_found_by_its_meaning_in_the_next_call(tmp_path: Pat
     run(tmp_path / "graph.db", use)
 
 
-def test_what_is_no_longer_said_is_no_longer_found_by_it(tmp_path: Path) -> None:
+def test_deleted_observations_are_not_found_by_meaning(tmp_path: Path) -> None:
     async def use(client: Client) -> None:
         await good(client, "create_entities", entities=THINGS)
         assert await ask(client, "cake", min_similarity=0.3) == ["Kitchen"]
@@ -84,11 +85,11 @@ def test_what_is_no_longer_said_is_no_longer_found_by_it(tmp_path: Path) -> None
         assert await ask(client, "cake", min_similarity=0.3) == []
 
     run(tmp_path / "graph.db", use)
-    # Two of the kitchen's three texts were kept, and nothing of what was deleted.
+    # The kitchen keeps two of its three texts, and nothing deleted is left.
     assert count(tmp_path / "graph.db") == 2
 
 
-def test_vectors_are_made_beside_the_calls_without_a_search(tmp_path: Path) -> None:
+def test_vectors_are_computed_in_the_background_without_a_search(tmp_path: Path) -> None:
     database = tmp_path / "graph.db"
 
     async def use(client: Client) -> None:
@@ -99,7 +100,7 @@ def test_vectors_are_made_beside_the_calls_without_a_search(tmp_path: Path) -> N
     run(database, use)
 
 
-def test_a_hundred_entities_are_found_by_words_at_once_and_by_meaning_soon(tmp_path: Path) -> None:
+def test_new_entities_are_found_by_words_at_once_and_by_meaning_later(tmp_path: Path) -> None:
     many = [entity(f"Item{number}", f"box {number} on the shelf") for number in range(97)]
 
     async def use(client: Client) -> None:
@@ -112,7 +113,7 @@ def test_a_hundred_entities_are_found_by_words_at_once_and_by_meaning_soon(tmp_p
     run(tmp_path / "graph.db", use)
 
 
-def test_vectors_outlive_the_process_and_are_not_made_twice(tmp_path: Path) -> None:
+def test_vectors_are_stored_and_not_computed_twice(tmp_path: Path) -> None:
     database = tmp_path / "graph.db"
 
     async def write(client: Client) -> None:
@@ -131,7 +132,7 @@ def test_vectors_outlive_the_process_and_are_not_made_twice(tmp_path: Path) -> N
         assert file.execute("SELECT id, vector FROM passages ORDER BY id").fetchall() == before
 
 
-def test_another_process_finds_what_one_has_embedded(tmp_path: Path) -> None:
+def test_processes_share_vectors(tmp_path: Path) -> None:
     database = tmp_path / "graph.db"
 
     async def use(client: Client) -> None:
@@ -151,7 +152,7 @@ def test_another_process_finds_what_one_has_embedded(tmp_path: Path) -> None:
     assert count(database) == 3
 
 
-def test_a_graph_of_another_model_is_embedded_anew(tmp_path: Path) -> None:
+def test_a_change_of_model_embeds_the_graph_again(tmp_path: Path) -> None:
     database = tmp_path / "graph.db"
 
     async def write(client: Client) -> None:
@@ -164,7 +165,7 @@ def test_a_graph_of_another_model_is_embedded_anew(tmp_path: Path) -> None:
 
     run(database, write)
     with contextlib.closing(sqlite3.connect(database)) as file, file:
-        # As if they were made by an older model.
+        # As if an older model had computed them.
         file.execute("UPDATE passages SET model = 'older', vector = x'00'")
         file.execute("UPDATE embedded SET model = 'older'")
     run(database, read)
@@ -189,7 +190,7 @@ def test_purging_erases_vectors_of_every_model(tmp_path: Path) -> None:
     assert (count(database), count(database, "embedded")) == (2, 2)
 
 
-def test_without_a_model_the_answer_says_lexical(tmp_path: Path) -> None:
+def test_without_a_model_the_mode_is_lexical(tmp_path: Path) -> None:
     async def use(client: Client) -> None:
         await good(client, "create_entities", entities=THINGS)
         found = await good(client, "semantic_search", query="a broken automobile")
@@ -199,7 +200,7 @@ def test_without_a_model_the_answer_says_lexical(tmp_path: Path) -> None:
     assert count(tmp_path / "graph.db") == 0
 
 
-def test_a_file_of_the_first_version_is_taken_over(tmp_path: Path) -> None:
+def test_a_file_of_version_1_is_upgraded(tmp_path: Path) -> None:
     database = tmp_path / "graph.db"
 
     async def write(client: Client) -> None:

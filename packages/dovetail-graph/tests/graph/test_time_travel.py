@@ -1,7 +1,7 @@
-"""The graph at any point of both times is what was recorded then, against a naive model.
+"""Compares the graph at any valid and recorded time with a naive model.
 
-The model is a list of everything that was ever said; of several that speak of the same moment,
-the last recorded one holds.
+The model is a list of all statements in the order they were recorded; for each time, the last
+statement that covers it holds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from dovetail import ToolError
 from dovetail_graph.merging import merge_entities
-from dovetail_graph.moments import FOREVER, Span, View
 from dovetail_graph.records import (
     EntityRecord,
     ObservationRecord,
@@ -27,6 +26,7 @@ from dovetail_graph.records import (
 )
 from dovetail_graph.sqlite_store import SqliteStore
 from dovetail_graph.storage import Page, Reader
+from dovetail_graph.timestamps import FOREVER, Span, View
 
 NAMES = st.sampled_from(["a", "b", "c"])
 KINDS = st.sampled_from(["red", "blue"])
@@ -39,7 +39,7 @@ Graph = tuple[dict[str, str], set[tuple[str, str]], set[tuple[str, str, str, flo
 
 
 class Model:
-    """Everything that was said, in order."""
+    """All statements, in the order they were recorded."""
 
     def __init__(self) -> None:
         self.said: list[tuple[int, tuple[str, ...], Span, Any]] = []
@@ -248,7 +248,7 @@ class TimeTravel(RuleBasedStateMachine):
             assert read(reader, View(4)) == ({}, set(), set())
 
 
-TestTimeTravel = pytest.mark.timeout(120)(TimeTravel.TestCase)
+TestTimeTravel = TimeTravel.TestCase
 # A fifth of the usual: each is a file and thirty changes. make fuzz makes thousands.
 EXAMPLES = settings().max_examples // 5
 TestTimeTravel.settings = settings(max_examples=EXAMPLES, stateful_step_count=30, deadline=None)

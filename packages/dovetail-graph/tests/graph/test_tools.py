@@ -16,15 +16,16 @@ import pytest
 from dovetail.client import Client
 from dovetail_graph.examples import EXAMPLES
 from tests.driving import good, refused
-from tests.graph.driving import PATIENCE, entity, over_stdio, relation
+from tests.graph.driving import entity, over_stdio, relation
+from tests.patience import CAP
 
-SEED = {
+CORE = {
     "create_entities", "create_relations", "add_observations", "delete_entities",
     "delete_observations", "delete_relations", "get_relation", "update_relation", "read_graph",
     "search_nodes", "open_nodes", "semantic_search", "get_entity_embedding", "get_entity_history",
     "get_relation_history", "get_graph_at_time", "get_decayed_graph",
 }  # fmt: skip
-OURS = {"traverse_graph", "recent_changes", "merge_entities", "graph_stats", "transfer_graph"}
+MORE = {"traverse_graph", "recent_changes", "merge_entities", "graph_stats", "transfer_graph"}
 DEBUG = {"force_generate_embedding", "debug_embedding_config", "diagnose_vector_search"}
 
 
@@ -37,7 +38,7 @@ def drive(
     database: Path, use: Callable[[Client], Awaitable[None]], *options: str, **client: Any
 ) -> None:
     async def run() -> None:
-        async with asyncio.timeout(PATIENCE), over_stdio(database, *options, **client) as connected:
+        async with asyncio.timeout(CAP), over_stdio(database, *options, **client) as connected:
             await use(connected)
 
     asyncio.run(run())
@@ -53,12 +54,12 @@ async def family(client: Client) -> None:
     )
 
 
-def test_the_tools_are_the_seed_s_and_five_more_and_three_behind_a_switch(database: Path) -> None:
+def test_debug_tools_are_listed_only_with_the_option(database: Path) -> None:
     async def plain(client: Client) -> None:
-        assert {tool.name for tool in await client.list_tools()} == SEED | OURS
+        assert {tool.name for tool in await client.list_tools()} == CORE | MORE
 
     async def debug(client: Client) -> None:
-        assert {tool.name for tool in await client.list_tools()} == SEED | OURS | DEBUG
+        assert {tool.name for tool in await client.list_tools()} == CORE | MORE | DEBUG
 
     drive(database, plain)
     drive(database, debug, "--debug-tools")
@@ -100,7 +101,7 @@ def test_each_item_of_a_batch_has_its_outcome(database: Path) -> None:
         )
         assert (linked["created"], linked["updated"], linked["rejected"]) == (1, 1, 2)
         reasons = [item["reason"] for item in linked["items"][:2]]
-        assert "no entity 'Bob'" in reasons[0] and "to itself" in reasons[1]
+        assert "no entity 'Bob'" in reasons[0] and "two different entities" in reasons[1]
         added = await good(
             client,
             "add_observations",
@@ -123,7 +124,7 @@ def test_each_item_of_a_batch_has_its_outcome(database: Path) -> None:
     drive(database, use)
 
 
-def test_all_or_nothing_on_request(database: Path) -> None:
+def test_an_atomic_batch_with_a_rejected_item_changes_nothing(database: Path) -> None:
     async def use(client: Client) -> None:
         await good(client, "create_entities", entities=[entity("Ann")])
         words = await refused(
@@ -140,14 +141,14 @@ def test_all_or_nothing_on_request(database: Path) -> None:
         assert [one["name"] for one in (await good(client, "read_graph"))["entities"]] == ["Ann"]
         partly = await good(client, "create_entities", entities=many)
         assert (partly["created"], partly["rejected"]) == (1, 1)
-        # Nothing but rejections is a failure, with the same data.
+        # If every item is rejected, the result is an error with the same data.
         result = await client.call("create_relations", {"relations": [relation("X", "Y")]})
         assert result.is_error and result.data["rejected"] == 1
 
     drive(database, use)
 
 
-def test_both_times_at_their_boundaries(database: Path) -> None:
+def test_boundaries_of_valid_and_recorded_time(database: Path) -> None:
     async def use(client: Client) -> None:
         made = await good(
             client,
@@ -163,23 +164,23 @@ def test_both_times_at_their_boundaries(database: Path) -> None:
             page = await good(client, "get_graph_at_time", timestamp=timestamp, **given)
             return [one["name"] for one in page["entities"]]
 
-        # Valid from the first moment on and until just before the last.
+        # The start of validity is inclusive, the end exclusive.
         assert await names("2019-12-31T23:59:59.999999Z", "now") == []
         assert await names("2020-01-01", "now") == ["Job"]
         assert await names("2021-12-31T23:59:59.999999Z", "now") == ["Job"]
         assert await names("2022-01-01", "now") == []
         assert await names(1_600_000_000_000, "now") == ["Job"]
-        # Recorded from the moment of the answer on, not before.
+        # Recorded from the returned time on, not before.
         assert await names("2021-01-01", recorded) == ["Job"]
         just_before = datetime.fromisoformat(recorded) - timedelta(microseconds=1)
         assert await names("2021-01-01", just_before.isoformat()) == []
-        # In 2021 nobody had recorded it: the graph as it stood then is empty.
+        # In 2021 nothing was recorded, so the graph at that time is empty.
         assert await names("2021-01-01") == []
 
     drive(database, use)
 
 
-def test_a_deleted_entity_is_gone_now_and_there_before(database: Path) -> None:
+def test_a_deleted_entity_is_still_found_at_earlier_times(database: Path) -> None:
     async def use(client: Client) -> None:
         await family(client)
         then = (await good(client, "graph_stats"))["lastChange"]
@@ -198,7 +199,7 @@ def test_a_deleted_entity_is_gone_now_and_there_before(database: Path) -> None:
         history = await good(client, "get_entity_history", entityName="Bo")
         assert [version["present"] for version in history["history"]] == [False, True]
         assert history["totalVersions"] == 2
-        # Made again, it does not bring its relations back.
+        # Creating it again does not restore its relations.
         await good(client, "create_entities", entities=[entity("Bo")])
         assert (await good(client, "read_graph"))["relations"] == []
 
@@ -217,7 +218,7 @@ def test_a_relation_has_its_history(database: Path) -> None:
         assert (got["strength"], got["confidence"]) == (0.9, 0.4)
         assert got["metadata"] == {"why": "a quarrel"} and got["currentConfidence"] == 0.4
         told = await good(client, "get_relation_history", **relation("Ann", "Bo"))
-        # What was; the part of it that stayed true; what is.
+        # The original version, its part that stayed valid, and the new version.
         assert [one["confidence"] for one in told["history"]] == [0.4, 0.95, 0.95]
         closed = [one["recordedUntil"] for one in told["history"] if "recordedUntil" in one]
         assert closed == [told["history"][0]["recordedAt"]]
@@ -257,7 +258,7 @@ def test_confidence_halves_at_each_half_life(database: Path, tmp_path: Path) -> 
         assert await faded("2024-03-01") == [0.2, 0.4]
         assert await faded("2030-01-01") == [0.1, 0.1]
         assert await faded("2024-01-31", decay_factor=0.25) == [0.2, 0.4]
-        # Recorded again, it is as fresh as on the first day.
+        # Recording it again restarts the decay.
         await good(client, "create_relations", relations=[relation("A", "B", confidence=0.5)])
         now = await good(client, "get_decayed_graph")
         assert now["relations"][0]["confidence"] == pytest.approx(0.8, abs=1e-3)
@@ -278,7 +279,7 @@ def test_a_schema_restricts_types(database: Path) -> None:
     drive(database, use, "--schema", "software")
 
 
-def test_a_merge_moves_everything_and_keeps_the_name(database: Path) -> None:
+def test_a_merge_moves_everything_and_keeps_the_old_name_as_alias(database: Path) -> None:
     async def use(client: Client) -> None:
         await family(client)
         await good(client, "create_entities", entities=[entity("Anna", "Anna lives in Oslo")])
@@ -324,7 +325,7 @@ def test_a_merge_into_a_new_name_renames(database: Path) -> None:
     drive(database, use)
 
 
-def test_purge_asks_first_and_leaves_no_trace(database: Path) -> None:
+def test_purge_asks_for_confirmation_and_leaves_no_trace(database: Path) -> None:
     secret = "xyzzy-plugh-quux"
     asked: list[str] = []
 
@@ -341,7 +342,7 @@ def test_purge_asks_first_and_leaves_no_trace(database: Path) -> None:
     async def fill(client: Client) -> None:
         await family(client)
         await good(client, "create_entities", entities=[entity("Diary", f"the word is {secret}")])
-        assert "cannot ask" in await refused(
+        assert "does not support elicitation" in await refused(
             client, "delete_entities", entityNames=["Diary"], purge=True
         )
 
@@ -398,7 +399,7 @@ def test_search_finds_words_beginnings_misspellings_and_whole_texts(database: Pa
     drive(database, use)
 
 
-def test_likeness_is_real_and_says_what_it_is(database: Path) -> None:
+def test_lexical_similarity_is_a_cosine_and_reported_as_lexical(database: Path) -> None:
     async def use(client: Client) -> None:
         await family(client)
         found = await good(client, "semantic_search", query="Ann likes sailing", explain=True)
@@ -406,7 +407,7 @@ def test_likeness_is_real_and_says_what_it_is(database: Path) -> None:
         assert found["mode"] == "lexical" and found["model"] == "hashed-ngrams-1"
         assert first["entity"]["name"] == "Ann" and first["similarity"] > 0.99
         assert (
-            first["matchedObservation"] == "Ann likes sailing" and "place 1" in first["explanation"]
+            first["matchedObservation"] == "Ann likes sailing" and "rank 1" in first["explanation"]
         )
         nearly = await good(client, "semantic_search", query="sailors like it", hybrid_search=False)
         assert nearly["results"][0]["entity"]["name"] == "Ann"
@@ -430,12 +431,12 @@ def test_likeness_is_real_and_says_what_it_is(database: Path) -> None:
     drive(database, off, "--embeddings", "off")
 
 
-def test_walks_go_along_relations(database: Path) -> None:
+def test_traversal_follows_relations(database: Path) -> None:
     async def use(client: Client) -> None:
         letters = "ABCDEF"
         await good(client, "create_entities", entities=[entity(one) for one in letters])
         pairs = list(pairwise(letters))
-        # A ring: every walk must end.
+        # A cycle: every traversal must end.
         links = [relation(*pair) for pair in [*pairs, ("F", "A")]]
         await good(client, "create_relations", relations=links)
         out = await good(client, "traverse_graph", start=["A"], depth=2, direction="out")
@@ -460,7 +461,7 @@ def test_walks_go_along_relations(database: Path) -> None:
     drive(database, use)
 
 
-def test_pages_hold_every_entity_once_and_no_answer_is_long(database: Path) -> None:
+def test_pages_contain_every_entity_once_and_results_are_limited(database: Path) -> None:
     async def use(client: Client) -> None:
         names = [f"N{number:03}" for number in range(300)]
         await good(
@@ -504,7 +505,7 @@ def test_pages_hold_every_entity_once_and_no_answer_is_long(database: Path) -> N
     drive(database, use)
 
 
-def test_memories_move_in_and_out(database: Path, tmp_path: Path) -> None:
+def test_import_and_export(database: Path, tmp_path: Path) -> None:
     lines = [
         {"type": "entity", "name": "Ann", "entityType": "person", "observations": ["a", "b"]},
         {"type": "entity", "name": "Bo", "entityType": "person", "observations": []},
@@ -543,7 +544,7 @@ def test_memories_move_in_and_out(database: Path, tmp_path: Path) -> None:
 
     drive(database, use)
     exports = tmp_path / "graph-exports"
-    # What one project has exported another does not see; its owner may hand it over.
+    # Exports of one namespace are not visible to another; the user may copy the files.
     (exports / "second").mkdir()
     (exports / "second" / "all.json").write_bytes((exports / "default" / "all.json").read_bytes())
     drive(database, other, "--namespace", "second")
@@ -569,7 +570,7 @@ def test_names_of_any_script_and_long_texts(database: Path) -> None:
             assert (
                 opened["found"] == 1 and len(opened["entities"][0]["details"][0]["content"]) == 5000
             )
-        # Two ways to write the same characters are one name.
+        # Two Unicode forms of the same characters are one name.
         assert (await good(client, "open_nodes", names=["\u00e9t\u00e9"]))["found"] == 1
 
     drive(database, use)
@@ -607,7 +608,7 @@ def test_names_of_any_script_and_long_texts(database: Path) -> None:
         ("transfer_graph", {"action": "import"}, "either"),
     ],
 )
-def test_bad_input_is_explained_and_changes_nothing(
+def test_invalid_input_is_rejected_and_changes_nothing(
     database: Path, tool: str, arguments: dict[str, Any], said: str
 ) -> None:
     async def use(client: Client) -> None:

@@ -1,4 +1,4 @@
-"""The same server over HTTP, beside others on one port, and with the official client."""
+"""The server over HTTP, with other servers on one port, and with the official client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from tests.driving import (
     use_over_http,
     use_over_stdio,
 )
-from tests.graph.driving import PATIENCE, command, entity, over_stdio, relation
+from tests.graph.driving import command, entity, over_stdio, relation
+from tests.patience import CAP
 
 PROMPTS: list[tuple[str, dict[str, str], list[str]]] = [
     ("init-project", {"projectName": "P", "description": "d", "goals": "x, y"}, ["- x\n- y"]),
@@ -73,7 +74,7 @@ def test_our_client_over_http(tmp_path: Path, mode: str) -> None:
     async def run() -> None:
         async with (
             serving_http(command(tmp_path / "graph.db", "--http", "0")) as [url],
-            Client(url, mode=mode, timeout=PATIENCE) as client,
+            Client(url, mode=mode, timeout=CAP) as client,
         ):
             made = await good(client, "create_entities", entities=[entity("A")])
             assert made["created"] == 1
@@ -82,7 +83,7 @@ def test_our_client_over_http(tmp_path: Path, mode: str) -> None:
     asyncio.run(run())
 
 
-def test_all_ready_servers_share_a_port(tmp_path: Path) -> None:
+def test_serve_all_on_one_port(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "dovetail", "serve", "all", "--http", "0"]
     words += ["--db", str(tmp_path / "graph.db"), "--embeddings", "off"]
     words += ["--dir", str(tmp_path / "designs")]
@@ -90,25 +91,25 @@ def test_all_ready_servers_share_a_port(tmp_path: Path) -> None:
     async def run() -> None:
         async with serving_http(words) as urls:
             [url] = [url for url in urls if url.endswith("/graph/mcp")]
-            async with Client(url, timeout=PATIENCE) as client:
+            async with Client(url, timeout=CAP) as client:
                 assert (await good(client, "graph_stats"))["entities"] == 0
 
     asyncio.run(run())
 
 
-def test_two_servers_share_a_file_and_namespaces_do_not(tmp_path: Path) -> None:
+def test_two_servers_share_a_file_but_namespaces_are_separate(tmp_path: Path) -> None:
     database = tmp_path / "graph.db"
 
     async def run() -> None:
         async with (
-            asyncio.timeout(PATIENCE),
+            asyncio.timeout(CAP),
             over_stdio(database) as one,
             over_stdio(database) as two,
             over_stdio(database, "--namespace", "other") as other,
             two.subscribe(uris=["graph://recent", "graph://entity/Ann"]) as changes,
         ):
             await good(one, "create_entities", entities=[entity("Ann", "sails")])
-            # What one process writes another hears of, and reads.
+            # A change by one process is notified to clients of the other.
             heard = {(await anext(changes)).uri, (await anext(changes)).uri}
             assert heard == {"graph://recent", "graph://entity/Ann"}
             assert (await good(two, "open_nodes", names=["Ann"]))["found"] == 1
@@ -126,7 +127,7 @@ def test_two_servers_share_a_file_and_namespaces_do_not(tmp_path: Path) -> None:
 
 def test_resources_prompts_and_completions(tmp_path: Path) -> None:
     async def run() -> None:
-        async with asyncio.timeout(PATIENCE), over_stdio(tmp_path / "graph.db") as client:
+        async with asyncio.timeout(CAP), over_stdio(tmp_path / "graph.db") as client:
             people = [entity("Ann/1", "sails", kind="person"), entity("Bo", kind="robot")]
             await good(client, "create_entities", entities=people)
             await good(client, "create_relations", relations=[relation("Ann/1", "Bo")])
@@ -145,14 +146,14 @@ def test_resources_prompts_and_completions(tmp_path: Path) -> None:
                 [message] = (await client.get_prompt(prompt, given)).messages
                 text = getattr(message.content, "text", "")
                 assert all(words in text for words in said), text
-                # No prompt sends a model to a tool that is not there.
+                # Prompts mention only tools that exist.
                 named = set(re.findall(r"[a-z]+_[a-z_]+", text))
                 assert named - NO_TOOLS <= tools, named
 
     asyncio.run(run())
 
 
-def test_an_installed_embedder_is_used_and_said(tmp_path: Path) -> None:
+def test_an_embedder_from_an_entry_point_is_used_and_reported(tmp_path: Path) -> None:
     package = tmp_path / "site"
     info = package / "meaning-1.0.dist-info"
     info.mkdir(parents=True)
@@ -170,14 +171,14 @@ def test_an_installed_embedder_is_used_and_said(tmp_path: Path) -> None:
     start += "from dovetail.cli import main; main()"
 
     async def run() -> None:
-        async with Client([sys.executable, "-c", start], timeout=PATIENCE) as client:
+        async with Client([sys.executable, "-c", start], timeout=CAP) as client:
             things = [entity("One", "an automobile"), entity("Two", "a kitten")]
             await good(client, "create_entities", entities=things)
             found = await good(client, "semantic_search", query="car")
             assert (found["mode"], found["model"]) == ("semantic", "meaning-1")
             assert [one["entity"]["name"] for one in found["results"]] == ["One"]
             assert found["results"][0]["similarity"] == 1 and found["minSimilarity"] == 0.5
-            # A changed entity is compared by what it says now.
+            # A changed entity is compared by its current text.
             changed = {"entityName": "Two", "contents": ["drives a car"]}
             await good(client, "add_observations", observations=[changed])
             both = await good(client, "semantic_search", query="automobile", hybrid_search=False)
@@ -191,10 +192,10 @@ def test_an_installed_embedder_is_used_and_said(tmp_path: Path) -> None:
     [
         (["--namespace", "a b"], "--namespace"),
         (["--embeddings", "nothing-like-it"], "not installed"),
-        (["--schema", "/nowhere"], "no preset"),
-        (["--db", "/dev/null/graph.db"], "cannot be kept"),
-        (["x.db", "--db", "y.db"], "give one of them"),
+        (["--schema", "/nowhere"], "not a preset"),
+        (["--db", "/dev/null/graph.db"], "Cannot store the graph"),
+        (["x.db", "--db", "y.db"], "pass only one of them"),
     ],
 )
-def test_a_wrong_command_line_is_explained(words: list[str], said: str, tmp_path: Path) -> None:
+def test_command_line_errors(words: list[str], said: str, tmp_path: Path) -> None:
     assert said in refused_command(tmp_path, "graph", *words)

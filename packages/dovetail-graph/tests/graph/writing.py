@@ -1,7 +1,7 @@
-"""A process that writes to a graph until it is done or killed.
+"""A process that writes to a graph until it has finished or is killed.
 
-python -m tests.graph.writing FILE WHO COUNT: each change makes an entity with two
-observations and a relation, in one transaction, and is told on stdout once it is answered.
+python -m tests.graph.writing FILE WHO COUNT: each change creates an entity with two observations
+and a relation in one transaction, and is reported on stdout once it is committed.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from dovetail_graph.changing import create_entity, create_relation
 from dovetail_graph.inputs import NewEntity, NewRelation
+from dovetail_graph.mutations import create_entity, create_relation
 from dovetail_graph.sqlite_store import SqliteStore
 from dovetail_graph.vocabulary import Vocabulary
 

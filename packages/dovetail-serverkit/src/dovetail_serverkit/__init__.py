@@ -1,1 +1,1 @@
-"""Ready servers. Each is written with the public names of dovetail alone, as any user would."""
+"""Code that the ready-made servers share. It uses only the public API of dovetail."""

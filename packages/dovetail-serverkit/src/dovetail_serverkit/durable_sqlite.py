@@ -1,7 +1,8 @@
-"""A SQLite file that cannot be made again: opened, checked, shared by threads and processes.
+"""A SQLite file with user data: opened, checked, and shared by threads and processes.
 
-Write-ahead mode lets readers see a whole state while another process writes; writers take turns.
-A file that is broken, of somebody else or of a later version is refused and left as it is.
+Write-ahead logging gives readers a consistent snapshot while another process writes; writers take
+turns. A file that is damaged, belongs to another program or has a later format version is rejected
+and left unchanged.
 """
 
 from __future__ import annotations
@@ -16,31 +17,31 @@ from pathlib import Path
 
 from dovetail import ToolError, UsageError
 
-__all__ = ["KeptFile", "Layout"]
+__all__ = ["DurableDatabase", "Layout"]
 
-_PATIENCE_MS = 30_000
-# What was answered is on the disk: a commit waits for it.
+_BUSY_TIMEOUT_MS = 30_000
+# FULL: a commit waits for the disk, so a change that was acknowledged survives a crash.
 _SETTINGS = ("synchronous = FULL", "cache_size = -16384", "temp_store = MEMORY")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """What is in a file, and how it is spoken of."""
+    """The format of a file, and its name in error messages."""
 
-    # "the graph": in sentences that say what happened to it.
+    # For error messages, with the article: "the graph".
     name: str
-    # Four letters that say whose file it is, and the format of this version.
+    # SQLite's application_id (four bytes) and user_version.
     application: bytes
     version: int
-    # Statements, each with a semicolon at the end of its line.
+    # SQL statements, each ending with a semicolon and a newline.
     schema: str
-    # Format of a file -> what makes it one of the next.
+    # Version of a file -> the statements that upgrade it to the next version.
     upgrades: Mapping[int, str] = field(default_factory=dict)
     settings: tuple[str, ...] = ()
 
 
-class KeptFile:
-    """Connections to one file: one that writes, as many as are wanted that read."""
+class DurableDatabase:
+    """Connections to one file: a single one for writing, and a pool for reading."""
 
     def __init__(self, path: Path, layout: Layout) -> None:
         self.path = path
@@ -53,10 +54,10 @@ class KeptFile:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection that sees one state."""
+        """Yield a connection inside a read transaction, which sees one snapshot."""
         with self._idle_lock:
             database = self._idle.pop() if self._idle else None
-        with self._explained():
+        with self._translate_errors():
             database = database or self._connect()
             database.execute("BEGIN")
             try:
@@ -69,26 +70,26 @@ class KeptFile:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A connection that changes everything or nothing."""
-        with self.alone() as database:
+        """Yield a connection inside a write transaction; an exception rolls it back."""
+        with self.writer() as database:
             database.execute("BEGIN IMMEDIATE")
             try:
                 yield database
                 database.execute("COMMIT")
             except BaseException:
-                # Where the disk is full SQLite may have rolled back by itself.
+                # When the disk is full, SQLite may have rolled back already.
                 with contextlib.suppress(sqlite3.Error):
                     database.execute("ROLLBACK")
                 raise
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[sqlite3.Connection]:
-        """The connection that writes, outside of a transaction."""
-        with self._write_lock, self._explained():
+    def writer(self) -> Iterator[sqlite3.Connection]:
+        """Yield the connection for writing, outside of a transaction."""
+        with self._write_lock, self._translate_errors():
             yield self._writer
 
     def close(self) -> None:
-        """Let go of the file; the last process to do so folds the log into it."""
+        """Close all connections; the last process to do so checkpoints the write-ahead log."""
         with self._idle_lock:
             idle, self._idle = self._idle, []
         for database in idle:
@@ -98,26 +99,26 @@ class KeptFile:
 
     def _connect(self) -> sqlite3.Connection:
         database = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
-        database.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS}")
+        database.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
         for setting in (*_SETTINGS, *self._layout.settings):
             database.execute(f"PRAGMA {setting}")
         return database
 
     @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         name = self._layout.name
         try:
             yield
         except sqlite3.OperationalError as error:
-            words = str(error)
-            if "locked" in words or "busy" in words:
-                raise ToolError(f"Another process writes to {name}; try again") from None
+            message = str(error)
+            if "locked" in message or "busy" in message:
+                raise ToolError(f"Another process is writing to {name}; try again") from None
             raise ToolError(
-                f"The file of {name} cannot be used: {words}. Nothing was changed"
+                f"The database file of {name} cannot be used: {message}. Nothing was changed"
             ) from None
         except sqlite3.DatabaseError as error:
             raise ToolError(
-                f"The file of {name} is damaged: {error}. Nothing was changed"
+                f"The database file of {name} is damaged: {error}. Nothing was changed"
             ) from None
 
     # -- opening ------------------------------------------------------------------------------
@@ -126,22 +127,23 @@ class KeptFile:
         name, place = self._layout.name, repr(str(self.path))
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            # Made by hand first: what is kept is for its owner's eyes.
+            # SQLite would create the file readable by others; create it with 0600 first.
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             with contextlib.closing(self._connect()) as database:
                 self._check(database)
         except OSError as error:
-            whole = name[0].upper() + name[1:]
-            raise UsageError(f"{whole} cannot be kept in {place}: {error.strerror}") from None
+            raise UsageError(f"Cannot store {name} in {place}: {error.strerror}") from None
         except sqlite3.DatabaseError as error:
-            raise UsageError(f"{place} is no usable file: {error}. It was left as it is") from None
+            raise UsageError(
+                f"{place} is not a usable SQLite file: {error}. The file was not changed"
+            ) from None
 
     def _check(self, database: sqlite3.Connection) -> None:
-        # Before anything is written: write-ahead mode is written into the file itself.
+        # Check first: setting the journal mode already writes to the file.
         self._find_version(database)
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("BEGIN IMMEDIATE")
-        # Two processes may begin with the same new file; whoever comes second finds it made.
+        # Check again inside the transaction: another process may have created the tables.
         found = self._find_version(database)
         if found is None:
             number = int.from_bytes(self._layout.application, "big")
@@ -153,7 +155,7 @@ class KeptFile:
         database.execute("COMMIT")
 
     def _find_version(self, database: sqlite3.Connection) -> int | None:
-        """The format of the file; None for a new one. UsageError for one not ours to open."""
+        """Return the format version, None for a new file. Raises UsageError for foreign files."""
         (application,) = database.execute("PRAGMA application_id").fetchone()
         (version,) = database.execute("PRAGMA user_version").fetchone()
         (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -161,11 +163,11 @@ class KeptFile:
             return None
         place = repr(str(self.path))
         if application != int.from_bytes(self._layout.application, "big"):
-            raise UsageError(f"{place} is a database of another program; name another place")
+            raise UsageError(f"{place} is a database of another program; choose another file")
         if version > self._layout.version:
             raise UsageError(
-                f"{place} was written by a later version of dovetail (format {version}; this one "
-                f"knows up to {self._layout.version}). It was left as it is"
+                f"{place} was written by a later version of dovetail (format {version}; this "
+                f"version reads up to {self._layout.version}). The file was not changed"
             )
         return int(version)
 

@@ -1,4 +1,4 @@
-"""How much of an answer is spent, so that lists end before the answer is too long."""
+"""A character budget for results: lists stop growing before the response is too long."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import msgspec
 
 __all__ = ["Budget"]
 
-_MOST_KEPT = 2_000
+_MAX_RESERVE = 2_000
 
 
 class Budget:
-    """Counts characters of JSON; a tenth is kept for what stands around the lists."""
+    """Counts characters of JSON. Reserves a tenth, at most 2,000, for the fields around lists."""
 
     def __init__(self, characters: int) -> None:
-        self._left = characters - min(characters // 10, _MOST_KEPT)
+        self._left = characters - min(characters // 10, _MAX_RESERVE)
 
     def take(self, value: object) -> bool:
-        """Whether the value still fits; if so it is counted."""
+        """Return whether the value still fits; if it does, subtract its size from the budget."""
         size = len(msgspec.json.encode(value).decode()) + 1
         if size > self._left:
             return False

@@ -1,4 +1,4 @@
-"""How the tools of a ready server are described: hints, the schema of a result, an example."""
+"""Build the metadata of a tool: annotations, output schema, and a description with an example."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from dovetail import ToolAnnotations
 __all__ = ["CHANGES", "DESTROYS", "EDITS", "READS", "SETS", "describe", "schema_of"]
 
 
-def _changing(*, destroys: bool, is_idempotent: bool) -> ToolAnnotations:
+def _writes(*, is_destructive: bool, is_idempotent: bool) -> ToolAnnotations:
     return ToolAnnotations(
         read_only_hint=False,
-        destructive_hint=destroys,
+        destructive_hint=is_destructive,
         idempotent_hint=is_idempotent,
         open_world_hint=False,
     )
 
 
-# For what stays on this machine.
+# Annotations for tools that work on local data only.
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-CHANGES = _changing(destroys=False, is_idempotent=False)
-# The same call again changes nothing more.
-SETS = _changing(destroys=False, is_idempotent=True)
-# May take something away; the same call again takes more, or fails.
-EDITS = _changing(destroys=True, is_idempotent=False)
-DESTROYS = _changing(destroys=True, is_idempotent=True)
+CHANGES = _writes(is_destructive=False, is_idempotent=False)
+# Repeating the call has no further effect.
+SETS = _writes(is_destructive=False, is_idempotent=True)
+# May remove data; repeating the call removes more, or fails.
+EDITS = _writes(is_destructive=True, is_idempotent=False)
+DESTROYS = _writes(is_destructive=True, is_idempotent=True)
 
 
-def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """The JSON Schema of a result, with the object itself at the root."""
-    schema = msgspec.json.schema(kind)
+def schema_of(result: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the JSON Schema of a result type, with the object itself (no `$ref`) at the root."""
+    schema = msgspec.json.schema(result)
     definitions = schema["$defs"]
-    root = definitions.pop(kind.__name__)
+    root = definitions.pop(result.__name__)
     return {**root, "$defs": definitions} if definitions else root
 
 
@@ -45,7 +45,7 @@ def describe(
     result: type[msgspec.Struct] | None,
     example: object,
 ) -> dict[str, Any]:
-    """What a tool is registered with; the arguments of its example stand in the description."""
+    """Return the arguments to register a tool with; the example call is part of the description."""
     described: dict[str, Any] = {
         "name": name,
         "title": name.replace("_", " ").capitalize(),

@@ -1,4 +1,4 @@
-"""Programs that write and say what they have written; some of them are killed amid it."""
+"""Start writer processes that report what they have written, and kill them while they write."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[4]
-# So many are killed; DURABILITY_RUNS=100 (make durability) is the whole proof.
+# Number of processes to kill; `make durability` sets DURABILITY_RUNS=100.
 RUNS = int(os.environ.get("DURABILITY_RUNS", "10"))
 
 
 def start_writer(
     module: str, place: Path, who: str, count: int, prefix: str = ""
 ) -> subprocess.Popen[str]:
-    """`python -m MODULE PLACE WHO COUNT`, behind what a shell is to do before."""
+    """Start `python -m MODULE PLACE WHO COUNT` in a shell, after the commands in `prefix`."""
     words = f"{prefix}exec {sys.executable} -m {module} {place} {who} {count}"
     return subprocess.Popen(
         ["/bin/sh", "-c", words],
@@ -31,12 +31,12 @@ def start_writer(
 def kill_writers(
     start: Callable[[str, int], subprocess.Popen[str]], assert_whole: Callable[[set[str]], int]
 ) -> None:
-    """Kill one after the other; what they said they had written must be there, and whole."""
+    """Kill one writer after the other; everything they reported must be stored, and complete."""
     answered: set[str] = set()
     for number in range(RUNS):
         writer = start(f"run{number}", 1_000_000)
         assert writer.stdout is not None
-        # Each is killed at another point: after so many answers, amid the next change.
+        # Kill each at another point: after so many reports, during the next change.
         lines = [writer.stdout.readline() for _ in range(1 + number % 7)]
         os.kill(writer.pid, signal.SIGKILL)
         rest, _ = writer.communicate()

@@ -1,8 +1,9 @@
-"""A server of notes: folders of Markdown files, as Obsidian, Logseq and Foam keep them.
+"""MCP server for notes: folders of Markdown files, as used by Obsidian, Logseq and Foam.
 
-Plain files are the truth and no application has to run. `files` (paths, folders, note_files) are
-reached by descriptors and written whole; `markdown`, `frontmatter` and `note` take texts apart;
-the index (database, indexing, index, crawling) is a cache beside them; the tools are on top.
+The files are the only source of data; no application has to run. `paths`, `folders` and
+`note_files` read and write files; `markdown`, `frontmatter` and `note` parse texts; `database`,
+`index_writer`, `index` and `crawler` maintain the search index, which is a cache; the `*_tools`
+modules define the tools.
 """
 
 from dovetail_vault.server import VaultOptions, build_server

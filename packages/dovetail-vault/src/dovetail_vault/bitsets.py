@@ -1,9 +1,9 @@
 """Sets of notes as big integers, and ranking by arithmetic on them.
 
-Bit n stands for note n. Python's integers do AND, OR and NOT at memory speed: a set of a
-hundred thousand notes is 12 kB. Scores are kept as planes: bit n of plane p is bit p of the
-score of note n. Adding two scores for all notes at once is then a handful of such operations,
-and the best k are found by walking the planes from the top. No note is looked at one by one.
+Bit n stands for note n. Python's integers compute AND, OR and NOT at memory speed: a set of a
+hundred thousand notes takes 12 kB. Scores are stored as bit planes: bit n of plane p is bit p of
+the score of note n. Adding two scores for all notes is then a handful of operations, and the best
+k notes are found by going through the planes from the top, without a loop over notes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BITS = tuple(tuple(bit for bit in range(8) if byte >> bit & 1) for byte in rang
 
 
 def from_numbers(numbers: Sequence[int]) -> int:
-    """The set of these numbers, none of them negative."""
+    """Return the set of these non-negative numbers."""
     if not numbers:
         return 0
     data = bytearray((max(numbers) >> 3) + 1)
@@ -29,7 +29,7 @@ def from_numbers(numbers: Sequence[int]) -> int:
 
 
 def iterate(bits: int) -> Iterator[int]:
-    """The numbers in a set, ascending."""
+    """Yield the numbers in a set, ascending."""
     data = bits.to_bytes((bits.bit_length() + 7) >> 3, "little")
     for place, byte in enumerate(data):
         if byte:
@@ -39,7 +39,7 @@ def iterate(bits: int) -> Iterator[int]:
 
 
 def add_planes(one: Planes, other: Planes) -> Planes:
-    """The sum of two scores, for all notes at once."""
+    """Return the sum of two scores, for all notes at once."""
     total: Planes = []
     carry = 0
     for place in range(max(len(one), len(other))):
@@ -54,7 +54,7 @@ def add_planes(one: Planes, other: Planes) -> Planes:
 
 
 def scale_planes(planes: Planes, factor: int) -> Planes:
-    """A score times a small number."""
+    """Return a score multiplied by a small number."""
     total: Planes = []
     shift = 0
     while factor:
@@ -66,7 +66,7 @@ def scale_planes(planes: Planes, factor: int) -> Planes:
 
 
 def select_best(among: int, planes: Planes, count: int) -> list[tuple[int, int]]:
-    """The `count` best notes of a set with their scores; of equal ones the lower number first."""
+    """Return the `count` best notes of a set with their scores; ties by lower number."""
     if count <= 0 or not among:
         return []
     sure, undecided, wanted = 0, among, count

@@ -1,4 +1,4 @@
-"""`dovetail serve vault`: the options of the command line and the server they describe."""
+"""`dovetail serve vault`: the command-line options, and the server built from them."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ SUMMARY = "Notes in folders of Markdown files: Obsidian, Logseq, Foam."
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
-# What `dovetail serve vault` takes; `dovetail serve all` takes the options.
+# Arguments of `dovetail serve vault`; `dovetail serve all` accepts only the options.
 ARGUMENTS: Sequence[click.Parameter] = (click.Argument(["path"], required=False, metavar="[PATH]"),)
 OPTIONS: Sequence[click.Parameter] = (
     click.Option(
         ["--vault", "vaults"],
         multiple=True,
         metavar="[NAME=]PATH",
-        help="A folder with notes; may be given several times.",
+        help="Folder with notes (repeatable).",
     ),
-    click.Option(["--name", "name"], default="vault", show_default=True, help="Name it goes by."),
-    click.Option(["--read-only"], is_flag=True, help="Offer nothing that changes notes."),
+    click.Option(["--name", "name"], default="vault", show_default=True, help="Server name."),
+    click.Option(["--read-only"], is_flag=True, help="Do not add tools that change notes."),
     click.Option(
         ["--index-dir"],
         type=click.Path(file_okay=False, path_type=Path),
-        help="Where the index is kept; by default in your cache directory.",
+        help="Directory for the search index (default: in your cache directory).",
     ),
     click.Option(
         ["--embeddings"],
         default="auto",
         show_default=True,
         metavar="auto|off|NAME",
-        help="What compares meanings: an installed model.",
+        help="Embedding model for semantic search.",
     ),
 )
 
@@ -54,20 +54,20 @@ def build(
     embeddings: str = "auto",
     **_others: Any,
 ) -> Server | None:
-    """The server that the options describe; None where no vault was named."""
-    folders = dict(map(_read_vault, [*([path] if path is not None else []), *vaults]))
+    """Build the server from command-line options; None if no vault is given."""
+    folders = dict(map(_parse_vault, [*([path] if path is not None else []), *vaults]))
     given = len(vaults) + (path is not None)
     if given == 0:
         return None
     if len(folders) != given:
-        raise UsageError("two vaults have the same name; give each its own by NAME=PATH")
+        raise UsageError("Two vaults have the same name; name each one with --vault NAME=PATH")
     options = VaultOptions(
         name=name, read_only=read_only, index_dir=index_dir, embeddings=embeddings
     )
     return build_server(folders, options)
 
 
-def _read_vault(text: str) -> tuple[str, Path]:
+def _parse_vault(text: str) -> tuple[str, Path]:
     name, sign, folder = text.partition("=")
     if sign and _NAME.fullmatch(name):
         return name, _folder(folder)
@@ -79,5 +79,5 @@ def _read_vault(text: str) -> tuple[str, Path]:
 def _folder(text: str) -> Path:
     path = Path(text).expanduser()
     if not path.is_dir():
-        raise UsageError(f"There is no folder {text!r}; expected the folder of a vault")
+        raise UsageError(f"There is no folder {text!r}; pass the folder that contains your notes")
     return path.resolve()

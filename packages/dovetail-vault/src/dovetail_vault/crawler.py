@@ -1,7 +1,7 @@
-"""Keeping the index true to the files: a first pass, a watcher, and a sweep now and then.
+"""Keep the index up to date with the files: a first pass, a file watcher, and periodic sweeps.
 
-Of all servers of a vault one does this work; which one is decided by a lock that the system
-drops when a process dies, so that another takes over. Nobody who searches waits for it.
+One server process of a vault does this work. It holds a lock that the system releases when the
+process dies, so that another process takes over. Searches do not wait for it.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ import watchfiles
 
 from dovetail_vault.database import connect, transaction
 from dovetail_vault.folders import Entry, Root
-from dovetail_vault.indexing import IndexWriter
+from dovetail_vault.index_writer import IndexWriter
 from dovetail_vault.note_files import TEMPORARY_SUFFIX
+from dovetail_vault.parsed_notes import read_and_parse
 from dovetail_vault.paths import NOTE_SUFFIX, is_hidden
-from dovetail_vault.preparing import prepare
-from dovetail_vault.reader_process import NoteReaders, make_draft
+from dovetail_vault.reader_process import NoteReaders, build_segment
 
 __all__ = ["Crawler", "is_marked_complete", "mark_complete"]
 
 logger = logging.getLogger("dovetail")
 
-# Notes per segment, at most; what is held in memory at a time.
+# Maximum number of notes per segment, which are in memory at the same time.
 _SEGMENT = 8192
-# Above so many, other processes help with reading.
+# With more changed notes than this, worker processes parse them.
 _MANY = 2_000
-# So few are stored one by one, to be fresh rather than a segment.
+# Up to this many notes are stored as fresh rows instead of a segment.
 _FEW = 64
 _SWEEP_EVERY = 30.0
-# Without a watcher (a network disk, too many folders) sweeps are all there is.
-_SWEEP_ALONE = 1.0
+# Sweep interval without a file watcher (network file system, too many folders).
+_SWEEP_UNWATCHED = 1.0
 _TAKE_OVER_EVERY = 0.5
 _STALE_TEMPORARY = 600.0
 _WATCH_MS = 400
@@ -53,16 +53,16 @@ class Crawler:
         self._root = root
         self._index_path = index_path
         self._stop = threading.Event()
-        # Set when the index is known to have been complete once.
+        # Set once the index has contained all notes.
         self.complete = threading.Event()
         self._thread = threading.Thread(target=self._run, name="vault-crawler", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, after what is being written now."""
+        """Stop the thread after the current write."""
         self._stop.set()
         self._thread.join(timeout=10)
 
@@ -75,7 +75,7 @@ class Crawler:
                 self._work()
         except (OSError, sqlite3.Error):
             if not self._stop.is_set():
-                logger.exception("The index of %s is no longer kept up to date", self._root.path)
+                logger.exception("The index of %s is no longer updated", self._root.path)
         finally:
             os.close(lock)
 
@@ -84,14 +84,14 @@ class Crawler:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                # Somebody else does it; what they have done shows in the index itself.
-                self._look_whether_complete()
+                # Another process does the work; the index shows when it is complete.
+                self._check_complete()
                 self._stop.wait(_TAKE_OVER_EVERY)
             else:
                 return True
         return False
 
-    def _look_whether_complete(self) -> None:
+    def _check_complete(self) -> None:
         if not self.complete.is_set():
             with contextlib.closing(connect(self._index_path)) as database:
                 if is_marked_complete(database):
@@ -100,28 +100,28 @@ class Crawler:
     def _work(self) -> None:
         with contextlib.closing(connect(self._index_path)) as database:
             pass_ = _Pass(self._root, database, self._stop)
-            pass_.renew_if_worn()
+            pass_.rebuild_if_needed()
             pass_.sweep()
             mark_complete(database)
             self.complete.set()
-            _drop_leftovers(self._root.path)
+            _delete_leftovers(self._root.path)
             watching = self._watch()
-            # What changed while there was no watcher yet is found by a second look.
+            # A second sweep finds changes made before the watcher was ready.
             next(watching, None)
             pass_.sweep()
             last_sweep, cost = time.monotonic(), 0.0
             for changed, is_watched in watching:
                 if changed:
-                    pass_.look_at(changed)
-                pause = _SWEEP_EVERY if is_watched else max(_SWEEP_ALONE, 10 * cost)
+                    pass_.update(changed)
+                pause = _SWEEP_EVERY if is_watched else max(_SWEEP_UNWATCHED, 10 * cost)
                 if time.monotonic() - last_sweep > pause:
-                    begun = time.monotonic()
+                    started = time.monotonic()
                     pass_.sweep()
                     last_sweep = time.monotonic()
-                    cost = last_sweep - begun
+                    cost = last_sweep - started
 
     def _watch(self) -> Iterator[tuple[set[str], bool]]:
-        """Paths that changed, again and again, and whether a watcher is at work."""
+        """Yield sets of changed paths, and whether a file watcher is active."""
         try:
             for changes in watchfiles.watch(
                 self._root.path,
@@ -135,25 +135,27 @@ class Crawler:
             ):
                 yield {os.path.relpath(path, self._root.path) for _, path in changes}, True
         except (OSError, RuntimeError) as error:
-            logger.warning("No file watcher for %s (%s); sweeping", self._root.path, error)
-        while not self._stop.wait(_SWEEP_ALONE):
+            logger.warning(
+                "No file watcher for %s (%s); using periodic sweeps", self._root.path, error
+            )
+        while not self._stop.wait(_SWEEP_UNWATCHED):
             yield set(), False
 
 
 def is_marked_complete(database: sqlite3.Connection) -> bool:
-    """Whether somebody has been through all notes once."""
+    """Whether the index has contained all notes once."""
     return database.execute("SELECT 1 FROM marks WHERE name = 'complete'").fetchone() is not None
 
 
 def mark_complete(database: sqlite3.Connection) -> None:
-    """Say so, and let those who follow the changes know."""
+    """Record that the index contains all notes."""
     with transaction(database):
         database.execute("INSERT OR IGNORE INTO marks VALUES ('complete')")
         database.execute("INSERT INTO changes(kind, note, path) VALUES ('complete', 0, '')")
 
 
 class _Pass:
-    """The work itself."""
+    """Compares files with the index and stores the differences."""
 
     def __init__(self, root: Root, database: sqlite3.Connection, stop: threading.Event) -> None:
         self._root = root
@@ -161,13 +163,13 @@ class _Pass:
         self._stop = stop
         self._writer = IndexWriter(database)
 
-    def renew_if_worn(self) -> None:
-        """Begin anew where years of edits have left their traces; at a start it hurts least."""
-        if self._writer.is_worn():
-            self._writer.begin_anew()
+    def rebuild_if_needed(self) -> None:
+        """Reset the index if many edits have made it large or slow; done only at startup."""
+        if self._writer.needs_rebuild():
+            self._writer.reset()
 
     def sweep(self, parts: tuple[str, ...] = ()) -> None:
-        """Compare the files with the index by size and time, and mend the difference."""
+        """Compare files with the index by size and time, and store the differences."""
         known = self._known(parts)
         changed = [
             entry
@@ -194,25 +196,25 @@ class _Pass:
             return
         changed.sort()
         if len(changed) <= _MANY:
-            self._writer.store_many(make_draft(self._root, self._until_stopped(changed)))
+            self._writer.store_many(build_segment(self._root, self._until_stopped(changed)))
             return
         with NoteReaders(self._root) as readers:
-            for draft in readers.read(changed, _SEGMENT):
+            for segment in readers.read(changed, _SEGMENT):
                 if self._stop.is_set():
                     return
-                self._writer.store_many(draft)
-                # Megabytes, which would else stay until the next one has been decoded.
-                del draft
+                self._writer.store_many(segment)
+                # Free it before the next one is decoded: it takes megabytes.
+                del segment
 
     def _until_stopped(self, entries: list[Entry]) -> Iterator[Entry]:
         return itertools.takewhile(lambda _: not self._stop.is_set(), entries)
 
     def _store_few(self, changed: Iterable[Entry]) -> None:
-        prepared = [prepare(self._root, entry.path, entry) for entry in changed]
-        self._writer.store([note for note in prepared if note is not None])
+        parsed = [read_and_parse(self._root, entry.path, entry) for entry in changed]
+        self._writer.store([note for note in parsed if note is not None])
 
-    def look_at(self, paths: set[str]) -> None:
-        """Read again what the watcher named; a folder is swept."""
+    def update(self, paths: set[str]) -> None:
+        """Read changed notes again; sweep changed folders."""
         notes, folders = set(), set()
         for path in paths:
             if any(map(is_hidden, path.split("/"))):
@@ -226,22 +228,22 @@ class _Pass:
             return
         for folder in folders:
             self.sweep(tuple(folder.split("/")))
-        self._look_at_notes(notes)
+        self._update_notes(notes)
 
-    def _look_at_notes(self, paths: set[str]) -> None:
-        gone, found = [], []
+    def _update_notes(self, paths: set[str]) -> None:
+        deleted, found = [], []
         for path in sorted(paths):
-            prepared = prepare(self._root, path, self._entry(path))
+            parsed = read_and_parse(self._root, path, self._entry(path))
             row = self._database.execute(
                 "SELECT etag FROM notes WHERE path = ?", (path,)
             ).fetchone()
-            if prepared is None:
+            if parsed is None:
                 if row is not None:
-                    gone.append(path)
-            elif row is None or row[0] != prepared.etag or not row[0]:
-                found.append(prepared)
-        if gone:
-            self._writer.remove(gone)
+                    deleted.append(path)
+            elif row is None or row[0] != parsed.etag or not row[0]:
+                found.append(parsed)
+        if deleted:
+            self._writer.remove(deleted)
         self._writer.store(found)
 
     def _entry(self, path: str) -> Entry | None:
@@ -254,8 +256,8 @@ class _Pass:
         return Entry(path, status.st_size, status.st_mtime_ns, status.st_ino)
 
 
-def _drop_leftovers(root: Path) -> None:
-    """Hidden files of writes that a crash cut short."""
+def _delete_leftovers(root: Path) -> None:
+    """Delete temporary files of writes that a crash interrupted."""
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not is_hidden(name)]
         for name in names:

@@ -1,8 +1,8 @@
-"""The index on disk: one SQLite file in write-ahead mode, shared by all servers of a vault.
+"""The index file: SQLite in write-ahead mode, shared by all servers of a vault.
 
-SQLite is what lets several processes write and read at once: a reader sees a whole state and
-waits for nobody, writers take turns. Everything in the file can be made again from the notes,
-so a file of another version, or a broken one, is simply dropped.
+Several processes can read and write at once: readers see a consistent snapshot and never wait,
+writers take turns. The index can be rebuilt from the notes, so a file of another version or a
+damaged one is deleted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["connect", "index_folder", "open_index", "transaction"]
 
 _VERSION = 6
 _NAME = "index.sqlite"
-_PATIENCE_MS = 30_000
+_BUSY_TIMEOUT_MS = 30_000
 
 _SCHEMA = """
 CREATE TABLE notes(
@@ -56,16 +56,16 @@ CREATE TABLE changes(seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,
 
 
 def index_folder(vault: Path) -> Path:
-    """Where the index of a vault lives: in the user's cache, never among the notes."""
+    """Return the index directory of a vault, in the user's cache."""
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     name = hashlib.blake2b(os.fsencode(vault), digest_size=10).hexdigest()
     return Path(home) / "dovetail" / "vault" / f"{vault.name[:40]}-{name}"
 
 
 def open_index(folder: Path) -> Path:
-    """The path of a usable index; made anew where there is none, or none of ours.
+    """Return the path of the index file; creates it if it is missing or not usable.
 
-    Where the folder cannot be written, a temporary one takes its place.
+    If the folder is not writable, uses a temporary one.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -76,9 +76,9 @@ def open_index(folder: Path) -> Path:
 
 def _prepare(folder: Path) -> Path:
     path = folder / _NAME
-    from_lock = os.open(folder / "create.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = os.open(folder / "create.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(from_lock, fcntl.LOCK_EX)
+        fcntl.flock(lock, fcntl.LOCK_EX)
         if not _is_usable(path):
             for leftover in (path, folder / f"{_NAME}-wal", folder / f"{_NAME}-shm"):
                 leftover.unlink(missing_ok=True)
@@ -89,7 +89,7 @@ def _prepare(folder: Path) -> Path:
                 database.execute(f"PRAGMA user_version = {_VERSION}")
                 database.commit()
     finally:
-        os.close(from_lock)
+        os.close(lock)
     return path
 
 
@@ -106,10 +106,10 @@ def _is_usable(path: Path) -> bool:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection of our own settings; transactions are begun by hand."""
+    """Open a connection; transactions are started explicitly."""
     database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    database.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS}")
-    # The index can be made again, so a power cut may cost its last second, never its soundness.
+    database.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+    # The index can be rebuilt, so there is no need to wait for the disk.
     database.execute("PRAGMA synchronous = OFF")
     database.execute("PRAGMA cache_size = -8192")
     database.execute("PRAGMA mmap_size = 0")
@@ -119,7 +119,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 @contextlib.contextmanager
 def transaction(database: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
-    """All or nothing; `DEFERRED` for reading one state."""
+    """Run a transaction; an exception rolls it back. Use `DEFERRED` to read a snapshot."""
     database.execute(f"BEGIN {kind}")
     try:
         yield

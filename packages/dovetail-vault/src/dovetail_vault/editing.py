@@ -1,4 +1,4 @@
-"""edit-note: several edits of one text, all or none. Knows text; writing is the vault's job."""
+"""edit-note: apply several edits to a text, all or none. Does not write files."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from dovetail_vault.words import without_surrogates
 __all__ = ["Edit", "EditTarget", "append_under", "apply_edits", "diff_of", "newline_of"]
 
 Op = Literal["replace", "append", "prepend", "insert_before", "insert_after", "set", "delete"]
-_MOST_DIFFED = 2_000
-_LONGEST_DIFF = 20_000
+_MAX_DIFF_LINES = 2_000
+_MAX_DIFF_CHARS = 20_000
 
 
 @dataclass
 class EditTarget:
-    """What an edit is about; give exactly one.
+    """The part of the note to edit; set exactly one field.
 
     Attributes:
-        heading: A heading, or a list of headings from the outside in.
+        heading: A heading, or a list of headings, outermost first.
         block: The id of a block, with or without ^.
-        frontmatter: A key of the YAML block.
-        text: Text that stands in the note exactly so.
-        regex: A regular expression in RE2's syntax; ^ and $ match at lines.
+        frontmatter: A key of the YAML frontmatter.
+        text: Exact text in the note.
+        regex: A regular expression in RE2 syntax; ^ and $ match at lines.
     """
 
     heading: str | list[str] | None = None
@@ -50,10 +50,10 @@ class Edit:
     Attributes:
         op: replace, delete, insert_before or insert_after the target; append or prepend to a
             section, block or list property; set a property.
-        target: What it is about.
+        target: The part of the note to edit.
         content: The new text, or the value of a property. In a replacement for a regex, \\1 is
             the first group.
-        expectedCount: How often text or regex must occur; all of them are edited.
+        expectedCount: How often text or regex must occur; all occurrences are edited.
     """
 
     op: Op
@@ -63,12 +63,12 @@ class Edit:
 
 
 def newline_of(text: str) -> str:
-    """How the lines of a text end."""
+    """Return the line ending of a text."""
     return "\r\n" if "\r\n" in text else "\n"
 
 
 def apply_edits(path: str, text: str, edits: Sequence[Edit]) -> tuple[str, list[AppliedEdit]]:
-    """The text after all edits, and what each did; raises ToolError at the first that cannot be."""
+    """Return the edited text and the effect of each edit. Raises ToolError if one fails."""
     applied = []
     for number, edit in enumerate(edits, 1):
         try:
@@ -84,13 +84,13 @@ def apply_edits(path: str, text: str, edits: Sequence[Edit]) -> tuple[str, list[
 
 
 def append_under(note: Note, heading: str | list[str], content: str) -> str:
-    """The text with content at the end of a section's own text."""
+    """Return the text with content appended to a section's own text."""
     edit = Edit("append", EditTarget(heading=heading), content)
     return _edit_section(note, edit, heading)[0]
 
 
 def diff_of(path: str, before: str, after: str) -> str:
-    """The difference as a unified diff; of very large ones only how many lines."""
+    """Return a unified diff, or only the number of lines if it is very large."""
     old, new = before.splitlines(), after.splitlines()
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
@@ -99,22 +99,22 @@ def diff_of(path: str, before: str, after: str) -> str:
     while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
         end += 1
     changed = max(len(old), len(new)) - start - end
-    if changed > _MOST_DIFFED:
+    if changed > _MAX_DIFF_LINES:
         return f"@@ {changed} lines from line {start + 1} differ @@"
-    # Three lines around, as everybody shows them; the rest is equal and not compared.
+    # Three lines of context; the rest is equal and not compared.
     first, last = max(0, start - 3), max(0, end - 3)
     lines = difflib.unified_diff(
         old[first : len(old) - last], new[first : len(new) - last], path, path, lineterm=""
     )
     text = without_surrogates("\n".join(lines))
-    return text if len(text) <= _LONGEST_DIFF else f"{text[:_LONGEST_DIFF]}\n…"
+    return text if len(text) <= _MAX_DIFF_CHARS else f"{text[:_MAX_DIFF_CHARS]}\n…"
 
 
 def _only_target(target: EditTarget) -> tuple[str, Any]:
     given = [(name, value) for name, value in vars(target).items() if value is not None]
     if len(given) != 1:
         raise ToolError(
-            f"a target names exactly one of heading, block, frontmatter, text and regex, got "
+            "target must have exactly one of heading, block, frontmatter, text and regex, got "
             f"{', '.join(name for name, _ in given) or 'none'}"
         )
     name, value = given[0]
@@ -127,12 +127,14 @@ def _content(edit: Edit) -> str:
     if edit.op == "delete":
         return ""
     if not isinstance(edit.content, str):
-        raise ToolError(f"{edit.op} needs its content as text, got {type(edit.content).__name__}")
+        raise ToolError(
+            f"{edit.op} requires content of type string, got {type(edit.content).__name__}"
+        )
     return edit.content
 
 
 def _lines(content: str, newline: str) -> str:
-    """Content as whole lines, ended as the note ends its lines."""
+    """Return content as whole lines, with the line ending of the note."""
     if newline == "\r\n":
         content = content.replace("\r\n", "\n").replace("\n", "\r\n")
     return content if not content or content.endswith("\n") else f"{content}{newline}"
@@ -149,7 +151,7 @@ def _edit_section(note: Note, edit: Edit, target: Any) -> tuple[str, int]:
     section = find_section(note, target)
     content = _lines(_content(edit), newline_of(note.text))
     tail = section.own_end
-    # Blank lines before the next heading stay before it.
+    # Insert before the blank lines that precede the next heading.
     stripped = note.text[section.body : tail].rstrip()
     last_line = note.text.find("\n", section.body + len(stripped))
     append_at = tail if last_line < 0 or last_line + 1 > tail else last_line + 1
@@ -162,7 +164,7 @@ def _edit_section(note: Note, edit: Edit, target: Any) -> tuple[str, int]:
         "delete": (section.start, section.end),
     }
     if edit.op not in places:
-        raise ToolError("'set' is for properties; use replace for a section")
+        raise ToolError("op 'set' works only for properties; use replace for a section")
     if edit.op == "replace" and section.end < len(note.text) and content:
         content += newline_of(note.text)
     return _splice(note.text, *places[edit.op], content), 1
@@ -186,7 +188,7 @@ def _edit_block(note: Note, edit: Edit, target: Any) -> tuple[str, int]:
         return _splice(text, start, start, content), 1
     if edit.op in ("insert_after", "append"):
         return _splice(text, after, after, content), 1
-    raise ToolError("'set' is for properties; use replace for a block")
+    raise ToolError("op 'set' works only for properties; use replace for a block")
 
 
 def _edit_property(note: Note, edit: Edit, target: Any) -> tuple[str, int]:
@@ -195,7 +197,9 @@ def _edit_property(note: Note, edit: Edit, target: Any) -> tuple[str, int]:
     if edit.op in ("set", "replace"):
         return set_key(note.text, target, edit.content), 1
     if edit.op not in ("append", "prepend"):
-        raise ToolError(f"{edit.op} is not for properties; use set, delete, append or prepend")
+        raise ToolError(
+            f"op {edit.op!r} does not work for properties; use set, delete, append or prepend"
+        )
     current = parse_frontmatter(note.text).values.get(target)
     listed = [] if current is None else current if isinstance(current, list) else [current]
     added = edit.content if isinstance(edit.content, list) else [edit.content]
@@ -221,7 +225,7 @@ def _edit_regex(note: Note, edit: Edit, target: Any) -> tuple[str, int]:
     elif edit.op in ("insert_after", "append"):
         content = f"\\0{content}"
     elif edit.op == "set":
-        raise ToolError("'set' is for properties; use replace")
+        raise ToolError("op 'set' works only for properties; use replace")
     text, count = pattern.expand(note.text, content)
     _require_count(edit, count, f"/{target[:100]}/")
     return text, count
@@ -233,7 +237,7 @@ def _around(edit: Edit, target: str, content: str) -> str:
     if edit.op in ("insert_after", "append"):
         return f"{target}{content}"
     if edit.op == "set":
-        raise ToolError("'set' is for properties; use replace")
+        raise ToolError("op 'set' works only for properties; use replace")
     return content
 
 

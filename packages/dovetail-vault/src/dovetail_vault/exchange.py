@@ -1,8 +1,8 @@
-"""Two things Linux can do that Python has no name for: swap two names, and lease a file.
+"""Linux system calls that Python does not wrap: atomic exchange of two names, and file leases.
 
-The kernel grants a lease on a file that nobody else has open. While it lasts, whoever opens the
-file waits, and we can see that somebody does. Where these are missing (another system, a network
-disk, a file of another user) the caller is told so and does without.
+The kernel grants a lease on a file that no other process has open. While the lease is held, a
+process that opens the file waits, and the holder can see that. If these calls are not supported
+(another system, a network file system, a file of another user), the functions return False.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ __all__ = ["Lease", "exchange_names", "rename_to_free_name"]
 
 _RENAME_NOREPLACE, _RENAME_EXCHANGE = 1, 2
 _F_SETLEASE, _F_GETLEASE, _F_SETSIG = 1024, 1025, 10
-# How long another program may hold a note open before we go on without; editors close at once.
-_PATIENCE = 0.5
+# Seconds to wait for another program to close a note; editors close it at once.
+_WAIT = 0.5
 _STEP = 0.002
 _UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP})
 
-# None with another C library.
+# None if the C library does not have it.
 _renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 
 
 def exchange_names(folder: int, one: str, other: str) -> bool:
-    """Swap what two names of a folder stand for, in one step; False where that cannot be done."""
+    """Exchange two names of a folder in one step; return False if that is not supported."""
     return _rename(folder, one, folder, other, _RENAME_EXCHANGE)
 
 
 def rename_to_free_name(source_folder: int, source: str, folder: int, name: str) -> bool:
-    """Rename, unless the new name is taken (FileExistsError); False where that cannot be done."""
+    """Rename without replacing (FileExistsError); return False if that is not supported."""
     return _rename(source_folder, source, folder, name, _RENAME_NOREPLACE)
 
 
@@ -50,7 +50,7 @@ def _rename(source_folder: int, source: str, folder: int, name: str, flags: int)
 
 
 class Lease:
-    """A file that nobody else can open for as long as this lasts, if the kernel agrees."""
+    """A lease on a file: while it is held, other processes wait to open the file."""
 
     def __init__(self, folder: int, name: str) -> None:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -63,12 +63,12 @@ class Lease:
         os.close(self.descriptor)
 
     def acquire(self) -> bool:
-        """Wait until nobody else has the file open; False where that takes too long."""
-        deadline = time.monotonic() + _PATIENCE
+        """Wait until no other process has the file open; return False on timeout."""
+        deadline = time.monotonic() + _WAIT
         while True:
             try:
-                # Whoever opens the file makes the kernel tell us; unset, that would be SIGIO,
-                # which ends a process. SIGURG does nothing.
+                # The kernel sends a signal when another process opens the file. The default is
+                # SIGIO, which would end this process; SIGURG is ignored.
                 fcntl.fcntl(self.descriptor, _F_SETSIG, signal.SIGURG)
                 fcntl.fcntl(self.descriptor, _F_SETLEASE, fcntl.F_WRLCK)
             except OSError as error:
@@ -79,10 +79,10 @@ class Lease:
                 return True
 
     def has_writer_waiting(self) -> bool:
-        """Whether somebody waits to write to this very file."""
+        """Whether another process waits to write to this file."""
         return fcntl.fcntl(self.descriptor, _F_GETLEASE) == fcntl.F_UNLCK
 
     def release(self) -> None:
-        """Let the others in."""
+        """Release the lease."""
         with contextlib.suppress(OSError):
             fcntl.fcntl(self.descriptor, _F_SETLEASE, fcntl.F_UNLCK)

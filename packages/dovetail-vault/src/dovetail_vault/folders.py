@@ -1,8 +1,8 @@
-"""The vault's folder, opened once; everything inside is reached from its descriptor.
+"""The vault's folder, opened once; everything inside is opened relative to its descriptor.
 
-Each step of a path is opened relative to the folder before it and never through a symbolic
-link, so a link that somebody swaps in during a call leads nowhere. Links inside the vault are
-not followed either: ripgrep does not, and a link that is fine now may point elsewhere later.
+Each segment of a path is opened relative to its parent folder and never through a symbolic link,
+so replacing a folder by a link during a call has no effect. Links inside the vault are not followed
+either: ripgrep does not follow them, and their target can change.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from dovetail_vault.paths import NOTE_SUFFIX, fold_name, is_hidden
 __all__ = ["Entry", "Root", "explain_os_error"]
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Logseq keeps old copies of notes in these; they are nobody's notes.
+# Folders in which Logseq stores old copies of notes; they are not indexed.
 _COPIES = frozenset({("logseq", "bak"), ("logseq", "version-files"), ("logseq", ".recycle")})
 
 
 class Entry(NamedTuple):
-    """A note as the file system describes it."""
+    """The path and file attributes of a note."""
 
     path: str
     size: int
@@ -42,17 +42,15 @@ class Root:
         try:
             self.descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
-            raise UsageError(
-                f"The vault {str(path)!r} cannot be opened: {error.strerror}"
-            ) from None
+            raise UsageError(f"Cannot open the vault {str(path)!r}: {error.strerror}") from None
 
     def close(self) -> None:
-        """Let the descriptor go."""
+        """Close the descriptor."""
         os.close(self.descriptor)
 
     @contextlib.contextmanager
     def folder(self, parts: Sequence[str], *, create: bool = False) -> Iterator[int]:
-        """A descriptor of a folder inside the vault."""
+        """Yield a descriptor of a folder inside the vault."""
         current = os.dup(self.descriptor)
         try:
             for depth, part in enumerate(parts):
@@ -64,15 +62,15 @@ class Root:
             os.close(current)
 
     def walk(self, parts: Sequence[str] = ()) -> Iterator[Entry]:
-        """Every note below a folder, in no particular order; what cannot be read is left out."""
+        """Yield every note below a folder, in any order; unreadable folders are skipped."""
         try:
             with self.folder(parts) as descriptor:
                 yield from _walk(descriptor, tuple(parts))
         except ToolError:
             return
 
-    def find_twins(self, parts: Sequence[str]) -> list[str]:
-        """Names in the same folder that differ in case or Unicode form only."""
+    def find_name_variants(self, parts: Sequence[str]) -> list[str]:
+        """Return names in the same folder that differ only in case or Unicode form."""
         key = fold_name(parts[-1])
         try:
             with self.folder(parts[:-1]) as descriptor:
@@ -128,7 +126,7 @@ def _walk(descriptor: int, parts: tuple[str, ...]) -> Iterator[Entry]:
 
 
 def _is_text(name: str) -> bool:
-    """A name that is no UTF-8 cannot be said in JSON."""
+    """Whether a name is valid UTF-8; others cannot be represented in JSON."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -138,11 +136,11 @@ def _is_text(name: str) -> bool:
 
 _REASONS = {
     errno.ELOOP: "it is a symbolic link, and links are not followed",
-    errno.ENOTDIR: "it is a symbolic link or no folder",
+    errno.ENOTDIR: "it is a symbolic link or not a folder",
     errno.EISDIR: "it is a folder",
-    errno.ENXIO: "it is no regular file",
+    errno.ENXIO: "it is not a regular file",
     errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the disk quota is used up",
+    errno.EDQUOT: "the disk quota is exceeded",
     errno.EROFS: "the disk is read-only",
     errno.EACCES: "permission denied",
     errno.EPERM: "permission denied",
@@ -152,6 +150,6 @@ _REASONS = {
 
 
 def explain_os_error(error: OSError, what: str) -> ToolError:
-    """The failure in words that a model can act upon; nothing has been changed."""
+    """Return a ToolError that explains the failure."""
     reason = _REASONS.get(error.errno or 0) or (error.strerror or "unknown error")
     return ToolError(f"Cannot open or write {what}: {reason}. Nothing was changed")

@@ -1,7 +1,7 @@
-"""The YAML block at the head of a note: read by a YAML parser, edited line by line.
+"""The YAML frontmatter of a note: parsed with a YAML parser, edited line by line.
 
-An edit replaces the lines of one key and leaves every other byte alone: comments, order,
-quotes, blank lines. So the block is never written from what was parsed.
+An edit replaces the lines of one key and keeps every other byte: comments, order, quotes, blank
+lines. The frontmatter is never dumped from the parsed values.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _KEY = re.compile(
     r"[ \t]*:(?=\s|\Z)"
 )
 _LARGEST = 256 * 1024
-_MOST_VALUES = 20_000
-_LONGEST_NUMBER = 15
+_MAX_VALUES = 20_000
+_MAX_NUMBER = 15
 _REPLACED = frozenset(f"tag:yaml.org,2002:{name}" for name in ("timestamp", "bool", "int", "float"))
 _SIMPLE = re.compile(
     r"(?:[A-Za-z_][\w -]*:(?: [A-Za-z][\w /.-]*| \[[A-Za-z][\w/-]*(?:, [A-Za-z][\w/-]*)*\])?\r?\n)*"
@@ -42,7 +42,7 @@ _NOT_TEXT = frozenset({"true", "false", "null", "yes", "no", "on", "off", "nan",
 
 
 class Frontmatter(NamedTuple):
-    """What was found: where the text goes on, the values, and what is wrong with them if so."""
+    """The offset after the frontmatter, its values, and what is wrong with it, if anything."""
 
     end: int
     values: dict[str, Any]
@@ -50,7 +50,7 @@ class Frontmatter(NamedTuple):
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML 1.2's idea of scalars, as Obsidian has it: `yes`, dates and 12:30 are text."""
+    """YAML 1.2 scalars, as in Obsidian: `yes`, dates and 12:30 are strings."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, list[Any]]] = {
         first: [(tag, pattern) for tag, pattern in resolvers if tag not in _REPLACED]
@@ -60,8 +60,8 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 def _whole_number(loader: Any, node: Any) -> int | str:
     text = loader.construct_scalar(node)
-    # Longer ones are numbers of things (cards, accounts), and JSON would round them.
-    return int(text) if len(text) <= _LONGEST_NUMBER else str(text)
+    # Longer ones are identifiers like account numbers, and JSON would round them.
+    return int(text) if len(text) <= _MAX_NUMBER else str(text)
 
 
 _SCALARS = (
@@ -77,7 +77,7 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _whole_number)
 
 
 def split_frontmatter(text: str) -> tuple[str | None, int]:
-    """The YAML text and where the note itself begins; None where there is no block."""
+    """Return the YAML text (None if there is none) and the offset of the text after it."""
     if not text.startswith(("---", "\ufeff---")):
         return None, 0
     match = _BLOCK.match(text)
@@ -85,7 +85,7 @@ def split_frontmatter(text: str) -> tuple[str | None, int]:
 
 
 def parse_frontmatter(text: str) -> Frontmatter:
-    """The values of a note's block; broken YAML is a problem told, never an exception."""
+    """Parse the frontmatter; invalid YAML sets `problem` and never raises."""
     block, end = split_frontmatter(text)
     if block is None:
         return Frontmatter(0, {}, None)
@@ -96,16 +96,16 @@ def parse_frontmatter(text: str) -> Frontmatter:
         return Frontmatter(end, simple, None)
     try:
         loaded = yaml.load(block, Loader=_Loader)
-        values = _plain(loaded if isinstance(loaded, dict) else {}, [_MOST_VALUES])
+        values = _plain(loaded if isinstance(loaded, dict) else {}, [_MAX_VALUES])
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
-        return Frontmatter(end, {}, f"broken YAML: {_first_line(error)}")
+        return Frontmatter(end, {}, f"invalid YAML: {_first_line(error)}")
     if loaded is not None and not isinstance(loaded, dict):
-        return Frontmatter(end, {}, "the frontmatter is no mapping")
+        return Frontmatter(end, {}, "the frontmatter is not a mapping")
     return Frontmatter(end, values, None)
 
 
 def _read_simple(block: str) -> dict[str, Any] | None:
-    """`key: words` lines only, which is most of what notes have; None for anything else."""
+    """Parse frontmatter of only simple `key: words` lines, which is common; else return None."""
     if not _SIMPLE.fullmatch(block):
         return None
     values: dict[str, Any] = {}
@@ -126,7 +126,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _plain(value: Any, budget: list[int]) -> Any:
-    """As JSON can say it; an alias that repeats itself a million times ends here."""
+    """Convert to JSON values; the budget stops aliases that expand without end."""
     budget[0] -= 1
     if budget[0] < 0:
         raise ValueError("too many values")
@@ -150,7 +150,7 @@ def _key(key: Any) -> str:
 
 
 def as_list(value: Any) -> list[str]:
-    """A property that may be one text, several with commas or blanks, or a list."""
+    """Return a property as a list: a list, or a string separated by commas or spaces."""
     if isinstance(value, str):
         return [part for part in re.split(r"[,\s]+", value) if part]
     if isinstance(value, list):
@@ -163,7 +163,7 @@ def _dump(values: dict[str, Any]) -> str:
 
 
 def set_key(text: str, key: str, value: Any) -> str:
-    """The note with one property set; all other bytes as they were."""
+    """Return the note with one property set; all other bytes are unchanged."""
     lines = lines_of_key(text, key)
     fresh = _dump({key: value})
     if "\r\n" in text:
@@ -179,49 +179,47 @@ def set_key(text: str, key: str, value: Any) -> str:
         else:
             place = text.index(block, 3, end) + len(block) if block else text.index("\n") + 1
             edited = f"{text[:place]}{fresh}{text[place:]}"
-    _require_sound(edited, key)
+    _require_valid(edited, key)
     return edited
 
 
 def delete_key(text: str, key: str) -> str:
-    """The note without one property."""
+    """Return the note without one property."""
     lines = lines_of_key(text, key)
     if lines is None:
         raise ToolError(f"The frontmatter has no key {key!r}")
     edited = f"{text[: lines[0]]}{text[lines[1] :]}"
-    _require_sound(edited, key)
+    _require_valid(edited, key)
     return edited
 
 
-def _require_sound(text: str, key: str) -> None:
+def _require_valid(text: str, key: str) -> None:
     problem = parse_frontmatter(text).problem
     if problem is not None:
-        raise ToolError(f"Setting {key!r} would leave the frontmatter unreadable: {problem}")
+        raise ToolError(f"Changing {key!r} would make the frontmatter invalid: {problem}")
 
 
 def lines_of_key(text: str, key: str) -> tuple[int, int] | None:
-    """Where the lines of a key at the top level begin and end, what hangs below it included."""
+    """Return the span of a top-level key, including its nested lines."""
     block, end = split_frontmatter(text)
     if block is None:
         return None
     if parse_frontmatter(text).problem is not None:
-        raise ToolError(
-            f"The frontmatter cannot be edited by key: {parse_frontmatter(text).problem}"
-        )
+        raise ToolError(f"The frontmatter cannot be edited: {parse_frontmatter(text).problem}")
     start = text.index(block, 3, end) if block else end
     place, found = start, None
     for line in block.splitlines(keepends=True):
         match = _KEY.match(line)
         if found is not None and (match is not None or line.startswith(("...", "---"))):
-            return found, _without_trailing_remarks(text, found, place)
+            return found, _without_trailing_comments(text, found, place)
         if match is not None and _unquote(match["key"]) == key:
             found = place
         place += len(line)
-    return None if found is None else (found, _without_trailing_remarks(text, found, place))
+    return None if found is None else (found, _without_trailing_comments(text, found, place))
 
 
-def _without_trailing_remarks(text: str, start: int, end: int) -> int:
-    """Comments and blank lines before the next key belong to that one."""
+def _without_trailing_comments(text: str, start: int, end: int) -> int:
+    """Exclude comments and blank lines before the next key, which belong to that key."""
     lines = text[start:end].splitlines(keepends=True)
     while len(lines) > 1 and (not lines[-1].strip() or lines[-1].startswith("#")):
         end -= len(lines.pop())

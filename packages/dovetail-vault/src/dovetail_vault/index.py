@@ -1,8 +1,8 @@
-"""Reading the index: which notes have a word, and everything else that is asked of many notes.
+"""Read the index: which notes contain a word, and queries over all notes.
 
-One connection and one lock: an answer takes about a millisecond, so taking turns costs less than
-keeping several views of what is fresh. Before each answer the reader looks whether anything was
-written, by whichever process, and learns the difference.
+There is one connection with a lock: a query takes about a millisecond, so taking turns costs less
+than several copies of the fresh rows. Before each query the reader checks whether any process has
+written, and loads the changes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from dovetail_vault.bitsets import Planes, from_numbers
 from dovetail_vault.database import connect, transaction
-from dovetail_vault.indexing import TERM_BITS
+from dovetail_vault.index_writer import TERM_BITS
 from dovetail_vault.postings import decode_postings
 from dovetail_vault.vocabulary import Vocabulary
 
@@ -28,7 +28,7 @@ _CHUNK = 500
 
 
 class NoteRow(NamedTuple):
-    """What the index knows of a note."""
+    """A note in the index."""
 
     id: int
     path: str
@@ -42,7 +42,7 @@ class NoteRow(NamedTuple):
 
 
 class Index:
-    """One process's view of the index."""
+    """The index as seen by this process."""
 
     def __init__(self, path: Path) -> None:
         self._database = connect(path)
@@ -52,18 +52,18 @@ class Index:
         self._segments: list[tuple[int, int]] = []
         self._fresh: dict[int, dict[int, int]] = {}
         self.vocabulary = Vocabulary()
-        # All notes with text, and those with words too long for the index.
+        # The set of all readable notes, and of those with words too long for the index.
         self.live = 0
         self.doubtful = 0
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         with self._lock:
             self._database.close()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """One state of the index for as long as this lasts."""
+        """Hold one snapshot of the index."""
         with self._lock:
             if self._database.in_transaction:
                 yield self._database
@@ -76,7 +76,7 @@ class Index:
                 yield self._database
 
     def changes_since(self, seq: int) -> tuple[int, list[tuple[str, str]], bool]:
-        """The newest change, those behind `seq` (kind, path), and whether some are missing."""
+        """Return the last change, the (kind, path) of those after `seq`, and if any are missing."""
         with self.reading() as database:
             (last,) = database.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()
             rows = database.execute(
@@ -93,7 +93,7 @@ class Index:
         has_gap = bool(rows) and rows[0][0] != self._seen + 1
         kinds = {kind for _, kind, _ in rows}
         if has_gap or "wipe" in kinds:
-            # Numbers of words and notes may stand for others now.
+            # Numbers of words and notes may have been reassigned.
             self.vocabulary.clear()
             self._fresh.clear()
         if not is_known or has_gap or kinds & {"bulk", "wipe"}:
@@ -104,7 +104,7 @@ class Index:
                     self.live &= ~(1 << note)
                     self.doubtful &= ~(1 << note)
             added = [note for _, kind, note in rows if kind in ("add", "edit")]
-            self._learn(added)
+            self._add_notes(added)
         self._seen = last
         known = {note for (note,) in run("SELECT note FROM fresh")}
         self._fresh = {note: levels for note, levels in self._fresh.items() if note in known}
@@ -121,7 +121,7 @@ class Index:
         self.doubtful = from_numbers([n for (n,) in run("SELECT id FROM notes WHERE doubtful")])
         self._segments = run("SELECT id, first FROM segments").fetchall()
 
-    def _learn(self, numbers: Sequence[int]) -> None:
+    def _add_notes(self, numbers: Sequence[int]) -> None:
         for number in numbers:
             row = self._database.execute(
                 "SELECT doubtful FROM notes WHERE id = ? AND state = 'ok'", (number,)
@@ -133,7 +133,7 @@ class Index:
     # -- words ----------------------------------------------------------------------------
 
     def levels_of(self, terms: Sequence[int]) -> Planes:
-        """The notes that have one of these words, by how much; call inside `reading`."""
+        """Return the levels of notes with one of these words; call it inside `reading`."""
         planes = [0, 0, 0]
         for count, term in enumerate(terms):
             for segment, first in self._segments:
@@ -142,7 +142,7 @@ class Index:
                 ).fetchone()
                 if row is not None:
                     decode_postings(row[0], first, planes)
-            # A piece of one letter is in most words: stop when every note has it.
+            # A single letter is in most words: stop as soon as every note matches.
             if count % 64 == 63 and not self.live & ~(planes[0] | planes[1] | planes[2]):
                 break
         for note, levels in self._fresh.items():
@@ -155,7 +155,7 @@ class Index:
     # -- notes ----------------------------------------------------------------------------
 
     def rows(self, numbers: Iterable[int]) -> dict[int, NoteRow]:
-        """What is known of these notes."""
+        """Return the rows of these notes, by number."""
         wanted = list(numbers)
         found: dict[int, NoteRow] = {}
         with self.reading() as database:
@@ -169,18 +169,18 @@ class Index:
         return found
 
     def select(self, where: str, values: Sequence[Any] = ()) -> list[NoteRow]:
-        """Notes by a condition in SQL, which is ours and never a client's."""
+        """Return notes by an SQL condition, which must never contain client input."""
         with self.reading() as database:
             rows = database.execute(f"SELECT {_ROW} FROM notes {where}", values)
             return [NoteRow(*row) for row in rows]
 
     def numbers(self, where: str, values: Sequence[Any] = ()) -> int:
-        """The set of notes that meet a condition in SQL, which is ours and never a client's."""
+        """Return the set of notes by an SQL condition, which must never contain client input."""
         with self.reading() as database:
             rows = database.execute(f"SELECT id FROM notes {where}", values)
             return from_numbers([number for (number,) in rows])
 
     def query(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Rows of any statement of ours."""
+        """Return the rows of an SQL statement, which must never contain client input."""
         with self.reading() as database:
             return database.execute(statement, values).fetchall()

@@ -1,7 +1,7 @@
-"""Writing the index: what was taken apart elsewhere is stored in one short transaction.
+"""Write parsed notes to the index, in short transactions.
 
-Many notes at once become a segment; a few become rows of `fresh`, which the readers keep in
-memory, and a segment later. A note that changed gets a new number, and the old one dies.
+Many notes at once become a segment. A few become rows of `fresh`, which readers keep in memory, and
+are merged into a segment later. A note that changes gets a new number; the old one is not reused.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from dovetail_vault.database import transaction
+from dovetail_vault.parsed_notes import ParsedNote, SegmentData
 from dovetail_vault.postings import LEVEL_BITS, LEVELS, encode_postings, new_postings
-from dovetail_vault.preparing import Draft, Prepared
 from dovetail_vault.words import fold
 
 __all__ = ["TERM_BITS", "IndexWriter"]
 
 T = TypeVar("T")
 
-# A posting's key is the segment's number and, in so many bits, the word's: a new segment is
-# written behind all others, and not into every page of the file.
+# The key of a posting is the segment number followed by the word number in this many bits, so that
+# a new segment is appended to the table instead of touching every page.
 TERM_BITS = 32
-_MOST_FRESH = 512
-# Each segment is one more look-up per word, each dead number one more bit of every set.
-_MOST_SEGMENTS = 200
-_MOST_DEAD = 50_000
-_MOST_CHANGES = 5_000
-# Keys asked for by one statement; each takes a tenth of what a statement of its own would.
-_AT_ONCE = 500
-# Tables with rows of a note, which go with it.
+_MAX_FRESH = 512
+# Each segment adds a lookup per word; each unused number adds a bit to every set.
+_MAX_SEGMENTS = 200
+_MAX_UNUSED = 50_000
+_MAX_CHANGES = 5_000
+# Keys per statement; one statement per key would take ten times as long.
+_QUERY_CHUNK = 500
+# Tables whose rows are deleted together with a note.
 _OF_A_NOTE = ("aliases", "tags", "links", "fresh", "vectors", "embedded")
 _NOTE_COLUMNS = (
     "path, leaf, title, folded_title, title_line, folded_path, size, mtime_ns, inode, etag, state, "
@@ -46,29 +46,29 @@ class _Dropped(NamedTuple):
 
 
 class IndexWriter:
-    """Stores and removes notes; one at a time holds the connection."""
+    """Stores and removes notes. Not thread-safe: use one writer per connection."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
-    def store_many(self, draft: Draft) -> None:
-        """A segment of its own for these notes."""
-        if not draft.notes:
+    def store_many(self, segment: SegmentData) -> None:
+        """Store many notes as a new segment."""
+        if not segment.notes:
             return
         with transaction(self._database):
-            dropped = self._forget([note.path for note in draft.notes])
-            numbers = self._insert(draft.notes)
-            terms = self._term_numbers(draft.words)
-            blobs = {terms[word]: blob for word, blob in draft.words.items()}
-            self._write_segment(numbers[0], len(draft.notes), blobs)
-            self._tell([*_drops(dropped), ("bulk", 0, "")])
+            dropped = self._delete([note.path for note in segment.notes])
+            numbers = self._insert(segment.notes)
+            terms = self._term_numbers(segment.words)
+            blobs = {terms[word]: blob for word, blob in segment.words.items()}
+            self._write_segment(numbers[0], len(segment.notes), blobs)
+            self._log_changes([*_drops(dropped), ("bulk", 0, "")])
 
-    def store(self, notes: Sequence[Prepared]) -> None:
-        """A few notes, to be found by the next search."""
+    def store(self, notes: Sequence[ParsedNote]) -> None:
+        """Store a few notes, so that the next search finds them."""
         if not notes:
             return
         with transaction(self._database):
-            dropped = self._forget([note.path for note in notes])
+            dropped = self._delete([note.path for note in notes])
             numbers = self._insert(notes)
             terms = self._term_numbers({word for note in notes for word in note.levels})
             rows = []
@@ -80,39 +80,39 @@ class IndexWriter:
                 rows.append((number, packed.tobytes()))
             self._database.executemany("INSERT INTO fresh VALUES (?, ?)", rows)
             before = {row.path: row.title for row in dropped}
-            # A note that keeps its title leaves the list of notes as it is.
+            # An edit that keeps the title does not change the list of notes.
             added = [
                 ("edit" if before.get(note.path) == note.title else "add", number, note.path)
                 for number, note in zip(numbers, notes, strict=True)
             ]
-            self._tell([*_drops(dropped), *added])
-            self._settle()
+            self._log_changes([*_drops(dropped), *added])
+            self._merge_fresh()
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Forget notes that are gone."""
+        """Remove deleted notes."""
         with transaction(self._database):
-            self._tell(_drops(self._forget(list(paths))))
+            self._log_changes(_drops(self._delete(list(paths))))
 
-    def begin_anew(self) -> None:
-        """Empty the index; other processes are told, so that they forget what they know of it."""
+    def reset(self) -> None:
+        """Empty the index, and log it so that other processes clear their caches."""
         with transaction(self._database):
             for table in ("notes", "terms", "segments", "postings", "marks", *_OF_A_NOTE):
                 self._database.execute(f"DELETE FROM {table}")
             self._database.execute("DELETE FROM sqlite_sequence WHERE name = 'notes'")
-            self._tell([("wipe", 0, "")])
+            self._log_changes([("wipe", 0, "")])
 
-    def is_worn(self) -> bool:
-        """Whether so much has changed that a new index would be much smaller or faster."""
+    def needs_rebuild(self) -> bool:
+        """Whether a new index would be much smaller or faster after many changes."""
         run = self._database.execute
         (segments,) = run("SELECT count(*) FROM segments").fetchone()
         (last, notes) = run("SELECT coalesce(max(id), 0), count(*) FROM notes").fetchone()
-        return bool(segments > _MOST_SEGMENTS or last > _MOST_DEAD + 3 * notes)
+        return bool(segments > _MAX_SEGMENTS or last > _MAX_UNUSED + 3 * notes)
 
-    def _forget(self, paths: Sequence[str]) -> list[_Dropped]:
+    def _delete(self, paths: Sequence[str]) -> list[_Dropped]:
         dropped: list[_Dropped] = []
         for part in _parts(paths):
             rows = self._database.execute(
-                f"SELECT id, path, title FROM notes WHERE path IN ({_marks(part)})", part
+                f"SELECT id, path, title FROM notes WHERE path IN ({_placeholders(part)})", part
             )
             dropped += [_Dropped(*row) for row in rows]
         numbers = [(row.number,) for row in dropped]
@@ -121,7 +121,7 @@ class IndexWriter:
         self._database.executemany("DELETE FROM notes WHERE id = ?", numbers)
         return dropped
 
-    def _insert(self, notes: Sequence[Prepared]) -> range:
+    def _insert(self, notes: Sequence[ParsedNote]) -> range:
         many = self._database.executemany
         row = self._database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'notes'")
         (last,) = row.fetchone() or (0,)
@@ -147,13 +147,15 @@ class IndexWriter:
         return numbers
 
     def _term_numbers(self, words: Collection[str]) -> dict[str, int]:
-        """The number of each word; new ones get theirs in a row, without gaps."""
+        """Return the number of each word; new words get consecutive numbers."""
         run = self._database.execute
         known: dict[str, int] = {}
-        # In order, so that the words of one page of the file are asked for together.
+        # Sorted, so that words on the same database page are read together.
         for part in _parts(sorted(words)):
             known.update(
-                run(f"SELECT term, id FROM terms WHERE term IN ({_marks(part)})", part).fetchall()
+                run(
+                    f"SELECT term, id FROM terms WHERE term IN ({_placeholders(part)})", part
+                ).fetchall()
             )
         (last,) = run("SELECT coalesce(max(id), 0) FROM terms").fetchone()
         missing = (word for word in words if word not in known)
@@ -170,19 +172,19 @@ class IndexWriter:
             ((segment << TERM_BITS | term, blobs[term]) for term in sorted(blobs)),
         )
 
-    def _tell(self, changes: Iterable[tuple[str, int, str]]) -> None:
+    def _log_changes(self, changes: Iterable[tuple[str, int, str]]) -> None:
         self._database.executemany(
             "INSERT INTO changes(kind, note, path) VALUES (?, ?, ?)", changes
         )
         self._database.execute(
-            "DELETE FROM changes WHERE seq < (SELECT max(seq) FROM changes) - ?", (_MOST_CHANGES,)
+            "DELETE FROM changes WHERE seq < (SELECT max(seq) FROM changes) - ?", (_MAX_CHANGES,)
         )
 
-    def _settle(self) -> None:
-        """Make a segment of the fresh rows when there are many."""
+    def _merge_fresh(self) -> None:
+        """Merge the fresh rows into a segment if there are many."""
         run = self._database.execute
         (count,) = run("SELECT count(*) FROM fresh").fetchone()
-        if count <= _MOST_FRESH:
+        if count <= _MAX_FRESH:
             return
         rows = run("SELECT note, levels FROM fresh ORDER BY note").fetchall()
         first, last = rows[0][0], rows[-1][0]
@@ -193,13 +195,13 @@ class IndexWriter:
             for value in packed:
                 term, level = value >> LEVEL_BITS, value & LEVELS
                 by_term[term].append((note - first) << LEVEL_BITS | level)
-        # Numbers between the first and the last that are not fresh have no bit here.
+        # Numbers in between that are not fresh have no bit in this segment.
         if last - first < 1 << 16:
             span = last - first + 1
             blobs = {term: encode_postings(packed, span) for term, packed in by_term.items()}
             self._write_segment(first, span, blobs)
             run("DELETE FROM fresh")
-            self._tell([("bulk", 0, "")])
+            self._log_changes([("bulk", 0, "")])
 
 
 def _drops(rows: Iterable[_Dropped]) -> list[tuple[str, int, str]]:
@@ -207,8 +209,8 @@ def _drops(rows: Iterable[_Dropped]) -> list[tuple[str, int, str]]:
 
 
 def _parts(keys: Sequence[T]) -> Iterator[Sequence[T]]:
-    return (keys[start : start + _AT_ONCE] for start in range(0, len(keys), _AT_ONCE))
+    return (keys[start : start + _QUERY_CHUNK] for start in range(0, len(keys), _QUERY_CHUNK))
 
 
-def _marks(keys: Sequence[T]) -> str:
+def _placeholders(keys: Sequence[T]) -> str:
     return ", ".join("?" * len(keys))

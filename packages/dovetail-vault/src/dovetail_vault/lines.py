@@ -1,4 +1,4 @@
-"""Lines that match, with the lines around them and the match set off by `**`."""
+"""Find matching lines and render them with context; matches are marked with `**`."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from dovetail_vault.patterns import Pattern
 from dovetail_vault.results import ContextLine, LineContext, LineMatch
 from dovetail_vault.words import fold, without_surrogates
 
-__all__ = ["LineFinder", "LineHit", "printable", "show_matches"]
+__all__ = ["LineFinder", "LineHit", "printable", "render_matches"]
 
-_LONGEST_LINE = 300
-_MOST_PER_NOTE = 20
+_MAX_LINE = 300
+_MAX_PER_NOTE = 20
 
 
 class LineHit(NamedTuple):
-    """A line, counted from 0, and where in it something was found."""
+    """A matching line, counted from 0, and the spans of its matches."""
 
     number: int
     spans: list[tuple[int, int]]
 
 
 class LineFinder:
-    """Finds the lines that show why a note matches."""
+    """Finds the lines of a note that match."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class LineFinder:
         self._pattern = pattern
 
     def find(self, text: str, title_line: int) -> list[LineHit]:
-        """All lines with a hit; the title's where the query names no text."""
+        """Return all matching lines; the title's line if the query has no text terms."""
         if self._pattern is not None:
             return [
                 LineHit(number, spans)
@@ -68,27 +68,27 @@ def _line_starts(text: str) -> list[int]:
     return starts
 
 
-def show_matches(
+def render_matches(
     text: str, hits: list[LineHit], context: int | None, budget: int
 ) -> tuple[list[LineMatch], int]:
-    """The first hits as they are shown, within a budget of characters; what was used of it."""
+    """Render the first hits within a budget of characters; also return the characters used."""
     if not hits or budget <= 0:
         return [], 0
     lines = text.split("\n")
     matching = {hit.number for hit in hits}
     shown, used = [], 0
-    for hit in hits[:_MOST_PER_NOTE]:
+    for hit in hits[:_MAX_PER_NOTE]:
         if hit.number >= len(lines):
             continue
         content = printable(lines[hit.number])
-        match = LineMatch(line=hit.number + 1, content=_cut(content))
+        match = LineMatch(line=hit.number + 1, content=_truncate(content))
         used += len(match.content)
         if context is not None:
             first = max(0, hit.number - context)
             around = [
                 ContextLine(
                     number=number + 1,
-                    text=_cut(printable(lines[number])),
+                    text=_truncate(printable(lines[number])),
                     is_match=number in matching,
                 )
                 for number in range(first, min(len(lines), hit.number + context + 1))
@@ -101,23 +101,23 @@ def show_matches(
     return shown, used
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
+def _truncate(line: str) -> str:
+    return line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]}…"
 
 
 def _highlight(line: str, spans: list[tuple[int, int]]) -> str:
-    """The line with its hits set off, cut around the first."""
-    start = max(0, spans[0][0] - _LONGEST_LINE // 3) if spans and len(line) > _LONGEST_LINE else 0
+    """Return the line with its matches marked, truncated around the first one."""
+    start = max(0, spans[0][0] - _MAX_LINE // 3) if spans and len(line) > _MAX_LINE else 0
     pieces, place = ["…" if start else ""], start
     for first, last in spans:
-        if first < place or first - start > _LONGEST_LINE:
+        if first < place or first - start > _MAX_LINE:
             continue
         pieces += [line[place:first], "**", line[first:last], "**"]
         place = last
-    pieces.append(line[place : max(place, start + _LONGEST_LINE)])
+    pieces.append(line[place : max(place, start + _MAX_LINE)])
     return "".join(pieces)
 
 
 def printable(line: str) -> str:
-    """A line that can be sent: what was no UTF-8 in the file is shown as U+FFFD."""
+    """Return a line that can be encoded; invalid UTF-8 becomes U+FFFD."""
     return without_surrogates(line.removesuffix("\r"))

@@ -1,7 +1,8 @@
-"""Where links lead: Obsidian's rules, for a whole vault.
+"""Resolve links by Obsidian's rules.
 
-A wikilink names a note by the end of its path; of several the one in the same folder wins, then
-the shortest path. A Markdown link is a path from the note's own folder, then from the vault's.
+A wikilink names a note by the end of its path; of several matches the one in the same folder wins,
+then the shortest path. A Markdown link is a path relative to the note's folder, or else to the
+vault.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ __all__ = ["Resolution", "Resolver", "StoredLink", "link_key"]
 
 
 class Resolution(NamedTuple):
-    """The note a link leads to, and others it might mean."""
+    """The target of a link, and other candidates."""
 
     path: str | None
     others: tuple[str, ...]
 
 
 class StoredLink(NamedTuple):
-    """A link as the index keeps it: its target is folded."""
+    """A link in the index; its target is case-folded."""
 
     source: str
     leaf: str
@@ -35,14 +36,14 @@ class StoredLink(NamedTuple):
 
 
 class Resolver:
-    """Resolves links against one state of the vault; remembers names it has looked up."""
+    """Resolves links and caches the names it has looked up."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
         self._by_leaf: dict[str, list[tuple[str, str]]] = {}
 
     def resolve(self, source: str, target: str, kind: str) -> Resolution:
-        """Where a link in `source` leads."""
+        """Return the target of a link in `source`."""
         key = fold_name(target).removesuffix(".md")
         candidates = self.candidates(leaf_of(target))
         folder = fold_name(posixpath.dirname(source))
@@ -67,14 +68,14 @@ class Resolver:
         return Resolution(None, ())
 
     def candidates(self, leaf: str) -> list[tuple[str, str]]:
-        """Notes with this name: their path, and the key links know it by."""
+        """Return path and link key of the notes with this name."""
         if leaf not in self._by_leaf:
             rows = self._index.query("SELECT path FROM notes WHERE leaf = ?", (leaf,))
             self._by_leaf[leaf] = [(path, link_key(path)) for (path,) in rows]
         return self._by_leaf[leaf]
 
     def links_to(self, path: str) -> list[StoredLink]:
-        """All links that lead to a note."""
+        """Return all links to a note."""
         return [
             link
             for link in self._stored("links.leaf = ?", (leaf_of(path),))
@@ -82,11 +83,11 @@ class Resolver:
         ]
 
     def links_from(self, path: str) -> list[StoredLink]:
-        """All links of a note."""
+        """Return all links in a note."""
         return self._stored("notes.path = ?", (path,))
 
     def all_links(self) -> list[StoredLink]:
-        """All links of the vault."""
+        """Return all links in the vault."""
         return self._stored("1", ())
 
     def _stored(self, where: str, values: Iterable[str]) -> list[StoredLink]:
@@ -100,7 +101,7 @@ class Resolver:
 
 
 def link_key(path: str) -> str:
-    """A note's path as links write it: folded, without suffix, Logseq's namespaces as folders."""
+    """Return a path in the form of links: folded, without suffix, namespaces as folders."""
     folder, _, name = fold_name(path).removesuffix(".md").rpartition("/")
     name = name.replace("___", "/")
     return f"{folder}/{name}" if folder else name

@@ -1,4 +1,4 @@
-"""The tools about links: discover-mocs and get-links."""
+"""Tools for links: discover-mocs and get-links."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dovetail import Server, ToolError, ToolResult
-from dovetail_serverkit.describing import READS, schema_of
+from dovetail_serverkit.tool_descriptions import READS, schema_of
 from dovetail_vault.answers import Stopwatch, Vaults, paginate
-from dovetail_vault.linking import Resolver, StoredLink
+from dovetail_vault.link_resolution import Resolver, StoredLink
 from dovetail_vault.paths import split_folder_path
 from dovetail_vault.results import LinkEdge, LinkNode, Links, Moc, Mocs
 from dovetail_vault.vault import Vault
@@ -18,11 +18,11 @@ from dovetail_vault.words import fold
 __all__ = ["add_link_tools"]
 
 _Offset = Annotated[int, Meta(ge=0, le=10_000_000)]
-_VaultName = Annotated[str | None, "Name of the vault; leave it out for the first or only one."]
+_VaultName = Annotated[str | None, "Name of the vault; default: the first one."]
 
 
 def add_link_tools(server: Server, vaults: Vaults) -> None:
-    """Register them."""
+    """Register the tools."""
 
     @server.tool(
         name="discover-mocs",
@@ -31,12 +31,12 @@ def add_link_tools(server: Server, vaults: Vaults) -> None:
         output_schema=schema_of(Mocs),
     )
     def discover_mocs(
-        mocName: Annotated[str | None, "Only those with this in title or name."] = None,
+        mocName: Annotated[str | None, "Only notes with this text in title or file name."] = None,
         directory: str | None = None,
         minLinks: Annotated[int, Meta(ge=0)] = 0,
         vault: _VaultName = None,
     ) -> ToolResult:
-        """Find maps of content, the notes tagged `moc` that list others. A good place to begin."""
+        """List maps of content: notes tagged `moc` that link to others. A good starting point."""
         watch = Stopwatch("discover-mocs")
         chosen = vaults.pick(vault)
         found = _find_mocs(chosen, split_folder_path(directory or ""), mocName or "")
@@ -46,18 +46,18 @@ def add_link_tools(server: Server, vaults: Vaults) -> None:
 
     @server.tool(name="get-links", title="Links", annotations=READS, output_schema=schema_of(Links))
     def get_links(
-        path: Annotated[str | None, "The note; not needed for broken links and orphans."] = None,
+        path: Annotated[str | None, "The note; optional for broken links and orphans."] = None,
         direction: Literal["out", "in", "both"] = "both",
         depth: Annotated[int, Meta(ge=1, le=3)] = 1,
         kind: Annotated[
             Literal["links", "broken", "orphans"],
-            "broken: links that lead nowhere; orphans: notes without links in or out.",
+            "broken: links without a target; orphans: notes without links in or out.",
         ] = "links",
         limit: Annotated[int, Meta(ge=1, le=5000)] = 500,
         offset: _Offset = 0,
         vault: _VaultName = None,
     ) -> ToolResult:
-        """Show the links from and to a note, links that lead nowhere, or notes nobody links to."""
+        """List links from and to a note, broken links, or notes without links."""
         watch = Stopwatch("get-links")
         chosen = vaults.pick(vault)
         resolver = Resolver(chosen.index)
@@ -74,7 +74,7 @@ def add_link_tools(server: Server, vaults: Vaults) -> None:
             edges = edges[offset : offset + limit]
             distances = {edge.source: 0 for edge in edges}
         elif source is None:
-            raise ToolError("Name the note in `path`, or ask for kind=broken or kind=orphans")
+            raise ToolError("Pass the note in `path`, or use kind=broken or kind=orphans")
         else:
             distances, edges = _neighbours(resolver, source, direction, depth)
             total = len(edges)
@@ -135,7 +135,7 @@ def _edge(resolver: Resolver, link: StoredLink) -> LinkEdge:
 
 
 def _is_note_link(link: StoredLink) -> bool:
-    """Pictures and other files are no notes: only what could be one counts as broken."""
+    """Whether a link may point to a note; links to images and other files are not checked."""
     name = link.target.rpartition("/")[2]
     return name.endswith(".md") or "." not in name.strip(".")
 
@@ -158,13 +158,13 @@ def _orphans(vault: Vault, resolver: Resolver) -> list[str]:
 def _neighbours(
     resolver: Resolver, source: str, direction: str, depth: int
 ) -> tuple[dict[str, int], list[LinkEdge]]:
-    """Notes by how far they are, and the links on the way."""
+    """Return the distance of each reachable note, and the links between them."""
     distances = {source: 0}
     edges: dict[tuple[str, int, str], LinkEdge] = {}
-    border = [source]
+    frontier = [source]
     for distance in range(1, depth + 1):
         following = []
-        for path in border:
+        for path in frontier:
             found = resolver.links_from(path) if direction in ("out", "both") else []
             found += resolver.links_to(path) if direction in ("in", "both") else []
             for link in found:
@@ -174,7 +174,7 @@ def _neighbours(
                     if end is not None and end not in distances:
                         distances[end] = distance
                         following.append(end)
-        border = following
+        frontier = following
     return distances, sorted(edges.values(), key=lambda e: (e.source, e.line, e.written))
 
 

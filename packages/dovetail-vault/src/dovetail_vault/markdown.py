@@ -1,8 +1,8 @@
-"""The parts of a note's text that mean something: code, headings, blocks, tags, links.
+"""Find code, headings, blocks, tags and links in Markdown.
 
-A line scanner and regular expressions, all linear in the text: an index of a hundred thousand
-notes cannot afford a syntax tree, and offsets stay those of the file. Definitions are Obsidian's;
-Logseq's properties and `#[[several words]]` are understood beside them.
+Uses regular expressions that are linear in the text: a full syntax tree would be too slow for an
+index of a hundred thousand notes, and offsets refer to the file. The definitions are Obsidian's;
+Logseq's properties and `#[[several words]]` are supported too.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _FENCE = re.compile(
     r"^[ \t]{0,3}(?:>[ \t]?)*[ \t]*(?:[-*+][ \t]+)?(?P<mark>`{3,}|~{3,})(?P<info>[^\n]*)$", re.M
 )
 _INLINE_CODE = re.compile(r"(?<!`)(`+)(?!`)([^\n]*?[^`\n])\1(?!`)")
-# Looked for by its plain first character, which is many times faster than by the start of a line.
+# Starts with a literal character, which is many times faster to search than a line start.
 _HEADING = re.compile(r"#(#{0,5})(?=[ \t])[^\n]*")
 _HEADING_LINE = re.compile(r" {0,3}#{1,6}(?=[ \t])")
 _INDENT = re.compile(r" {0,3}")
 _CLOSING_MARKS = re.compile(r"(?:^|[ \t])#+$")
-# Obsidian's own class of characters that end a tag, and one that is not a digit.
-# It begins with a plain character on purpose: the search for that is many times faster.
+# The characters that end a tag are Obsidian's.
+# Starts with a literal character, which is many times faster to search.
 _TAG = re.compile(
     r"#(?P<tag>[^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)",
     re.M,
@@ -57,7 +57,7 @@ _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]")
 
 
 class Heading(NamedTuple):
-    """A heading; `start` is where its line begins, `body` where the line after it begins."""
+    """A heading; `start` is the offset of its line, `body` that of the next line."""
 
     level: int
     text: str
@@ -67,7 +67,7 @@ class Heading(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A link to another file of the vault, with the place of its target in the text."""
+    """A link to another file of the vault, with the position of its target in the text."""
 
     kind: Literal["wikilink", "markdown"]
     target: str
@@ -77,14 +77,14 @@ class Link(NamedTuple):
     line: int
     start: int
     end: int
-    # Where the written target stands, so that it can be replaced and nothing else.
+    # The span of the target as written, so that only this part is replaced.
     target_start: int
     target_end: int
     is_bracketed: bool = False
 
 
 def mask_code(text: str) -> str:
-    """The text with code blanked out, character for character, so that offsets stay."""
+    """Return the text with code replaced by spaces; offsets do not change."""
     if "`" not in text and "~~~" not in text:
         return text
     pieces: list[str] = []
@@ -121,7 +121,7 @@ def _blank(text: str) -> str:
 
 
 def find_headings(masked: str, text: str, start: int = 0) -> list[Heading]:
-    """The headings behind the frontmatter, in order."""
+    """Return the headings after the frontmatter, in order."""
     found = []
     line, counted = text.count("\n", 0, start) + 1, start
     for match in _HEADING.finditer(masked, start):
@@ -132,44 +132,44 @@ def find_headings(masked: str, text: str, start: int = 0) -> list[Heading]:
         counted = begin
         following = text.find("\n", begin)
         body = len(text) if following < 0 else following + 1
-        # Code in a heading is blanked in `masked`, and part of its text all the same.
+        # Inline code is blanked in `masked`, but belongs to the heading's text.
         words = _CLOSING_MARKS.sub("", text[match.end(1) : match.end()].strip()).rstrip()
         found.append(Heading(len(match[1]) + 1, words, line, begin, body))
     return found
 
 
 def _start_of_heading(masked: str, marks: int) -> int:
-    """Where the line of these marks begins; -1 where they are not what it begins with."""
+    """Return the start of the line if the marks are its first characters, else -1."""
     begin = masked.rfind("\n", 0, marks) + 1
     return begin if _INDENT.fullmatch(masked, begin, marks) else -1
 
 
 def find_tags(masked: str, start: int = 0) -> list[str]:
-    """The inline tags behind the frontmatter, as they are written, without `#`."""
+    """Return the inline tags after the frontmatter, as written, without `#`."""
     return [tag for tag, _, _ in tag_spans(masked, start)]
 
 
 def tag_spans(masked: str, start: int = 0) -> Iterator[tuple[str, int, int]]:
-    """Each inline tag and where it stands, `#` excluded."""
+    """Yield each inline tag and its span, without `#`."""
     if "#" not in masked:
         return
     for match in _TAG.finditer(masked, start):
         tag = match["tag"].rstrip("/")
-        if tag and _begins(masked, match.start()) and not tag.replace("/", "").isdigit():
+        if tag and _is_word_start(masked, match.start()) and not tag.replace("/", "").isdigit():
             yield tag, match.start("tag"), match.start("tag") + len(tag)
     if "#[[" in masked:
         for match in _LOGSEQ_TAG.finditer(masked, start):
-            if _begins(masked, match.start()):
+            if _is_word_start(masked, match.start()):
                 yield match["tag"], match.start("tag"), match.end("tag")
 
 
-def _begins(text: str, place: int) -> bool:
-    """Whether a word could begin here."""
+def _is_word_start(text: str, place: int) -> bool:
+    """Whether the position is at the start of the text or after whitespace."""
     return place == 0 or text[place - 1].isspace()
 
 
 def find_properties(masked: str, start: int = 0) -> dict[str, str]:
-    """Logseq's `key:: value` lines; the first of a key counts."""
+    """Return Logseq's `key:: value` properties; the first value of a key counts."""
     if "::" not in masked:
         return {}
     found: dict[str, str] = {}
@@ -179,7 +179,7 @@ def find_properties(masked: str, start: int = 0) -> dict[str, str]:
 
 
 def find_links(masked: str) -> list[Link]:
-    """Wikilinks and Markdown links to files, in order; web addresses are none."""
+    """Return wikilinks and Markdown links to files, in order; URLs are skipped."""
     if "](" not in masked and "[[" not in masked:
         return []
     found = list(_wikilinks(masked)) if "[[" in masked else []
@@ -235,7 +235,7 @@ def _markdown_links(masked: str) -> Iterator[Link]:
 
 
 def find_block(masked: str, text: str, name: str) -> tuple[int, int] | None:
-    """Where the block with this id begins and ends: a list item, or a paragraph."""
+    """Return the span of the block with this id: a list item or a paragraph."""
     for match in _BLOCK_ID.finditer(masked):
         if match["id"] != name:
             continue
@@ -243,7 +243,7 @@ def find_block(masked: str, text: str, name: str) -> tuple[int, int] | None:
         end = match.end()
         end = end if text[end - 1 : end] != "\r" else end - 1
         if text[line_start : match.start("id") - 1].strip() == "":
-            # An id on a line of its own names the block above it.
+            # An id on a line of its own belongs to the block above it.
             end_of_block = line_start
             while end_of_block > 0 and text[end_of_block - 1] in "\r\n":
                 end_of_block -= 1

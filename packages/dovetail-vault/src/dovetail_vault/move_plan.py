@@ -1,8 +1,8 @@
-"""move-note: which links must be rewritten so that every one leads where it led before.
+"""move-note: find the links that must be rewritten to keep their targets.
 
-Two pictures of the vault are compared, before and after the move. A link is rewritten only where
-the two disagree: links to the note, links inside it that were relative, and links elsewhere
-that the new name would capture.
+Links are resolved against the vault before and after the move. A link is rewritten only if the
+results differ: links to the note, relative links inside it, and links elsewhere that would resolve
+to the new name.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from dovetail_vault.index import Index
-from dovetail_vault.linking import Resolver, link_key
+from dovetail_vault.link_resolution import Resolver, link_key
 from dovetail_vault.markdown import Link
 from dovetail_vault.note import Note, leaf_of
 
@@ -22,14 +22,14 @@ _UNRESERVED = "/!$&'*+,;=:@-._~"
 
 
 class Move(NamedTuple):
-    """From one path to another."""
+    """The old and new path of a note."""
 
     source: str
     target: str
 
 
 class _ResolverAfter(Resolver):
-    """The vault as it will be."""
+    """Resolves links against the vault after the move."""
 
     def __init__(self, before: Resolver, index: Index, move: Move) -> None:
         super().__init__(index)
@@ -44,14 +44,14 @@ class _ResolverAfter(Resolver):
 
 
 class MovePlan:
-    """What a move means for links; made before the move, good until it is done."""
+    """The link changes of a move; must be created before the move."""
 
     def __init__(self, index: Index, move: Move, own_text: str) -> None:
         self._move = move
         self._before = Resolver(index)
         self._after = _ResolverAfter(self._before, index, move)
         self._leaves = {leaf_of(move.source), leaf_of(move.target)}
-        # Names are looked up now: when texts are rewritten, the index knows the new state.
+        # Look up names now: when texts are rewritten, the index has the new state.
         own = {leaf_of(link.target) for link in Note(move.source, own_text).links}
         for leaf in self._leaves | own:
             self._before.candidates(leaf)
@@ -65,7 +65,7 @@ class MovePlan:
         self.sources = [path for (path,) in rows if path != move.source]
 
     def rewrite(self, path: str, text: str) -> tuple[str, int]:
-        """The text of a note, by its path before the move, with its links set right."""
+        """Return the text of a note (by its old path) with rewritten links, and their number."""
         is_own = path == self._move.source
         note = Note(path, text)
         new_path = self._move.target if is_own else path
@@ -73,15 +73,15 @@ class MovePlan:
         for link in note.links:
             if not link.target or not (is_own or leaf_of(link.target) in self._leaves):
                 continue
-            written = self._written(link, path, new_path)
+            written = self._new_target(link, path, new_path)
             if written is not None:
                 pieces += [text[place : link.target_start], written]
                 place = link.target_end
                 count += 1
         return "".join([*pieces, text[place:]]), count
 
-    def _written(self, link: Link, path: str, new_path: str) -> str | None:
-        """What the link must say; None where it may stay."""
+    def _new_target(self, link: Link, path: str, new_path: str) -> str | None:
+        """Return the new target of a link, or None if it does not change."""
         before = self._before.resolve(path, link.target, link.kind).path
         if before is None:
             return None

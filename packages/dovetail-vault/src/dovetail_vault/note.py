@@ -1,4 +1,4 @@
-"""One note, taken apart: title, tags, properties, headings, links."""
+"""A parsed note: title, tags, properties, headings, links."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _ALIAS_KEYS = ("aliases", "alias")
 
 
 def leaf_of(path: str) -> str:
-    """The key under which links find a note: its name without folders and suffix.
+    """Return the folded name of a note without folders and suffix, by which links find it.
 
-    Logseq writes the namespace `a/b` as `a___b.md`.
+    Logseq stores the namespace `a/b` as `a___b.md`.
     """
     name = path.rpartition("/")[2].removesuffix(".md")
     return fold_name(name.rpartition("___")[2])
 
 
 class Note:
-    """The text of a note and what it says; each part is looked for when it is asked for."""
+    """The text of a note; its parts are parsed on first access."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
@@ -43,22 +43,22 @@ class Note:
 
     @property
     def frontmatter(self) -> dict[str, Any]:
-        """The values of the YAML block."""
+        """The values of the YAML frontmatter."""
         return self._frontmatter.values
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with the YAML block, if anything."""
+        """What is wrong with the frontmatter, if anything."""
         return self._frontmatter.problem
 
     @property
     def body_start(self) -> int:
-        """Where the text behind the YAML block begins."""
+        """The offset of the text after the frontmatter."""
         return self._frontmatter.end
 
     @cached_property
     def masked(self) -> str:
-        """The text without code, offsets kept."""
+        """The text with code blanked, at the same offsets."""
         return mask_code(self.text)
 
     @cached_property
@@ -78,12 +78,12 @@ class Note:
 
     @cached_property
     def inline_tags(self) -> list[str]:
-        """The tags in the text, each once."""
+        """The tags in the text, without duplicates."""
         return list(dict.fromkeys(find_tags(self.masked, self.body_start)))
 
     @cached_property
     def tags(self) -> list[str]:
-        """All tags, from YAML, properties and text, each once."""
+        """All tags of frontmatter, properties and text, without duplicates."""
         found: dict[str, str] = {}
         values = {key.lower(): value for key, value in self.frontmatter.items()}
         for key in _TAG_KEYS:
@@ -115,7 +115,7 @@ class Note:
 
     @cached_property
     def title_and_line(self) -> tuple[str, int]:
-        """The first heading of level 1, else a title property, else the name of the file."""
+        """The first heading of level 1, else the title property, else the file name."""
         for heading in self.headings:
             if heading.level == 1 and heading.text:
                 return _without_tags(heading.text), heading.line
@@ -126,12 +126,12 @@ class Note:
 
     @property
     def title(self) -> str:
-        """What people call the note."""
+        """The title of the note."""
         return self.title_and_line[0]
 
 
 def _listed(value: str) -> list[str]:
-    """`a, [[b c]], #d` as names."""
+    """Split `a, [[b c]], #d` into names."""
     names = (
         part.strip().lstrip("#").removeprefix("[[").removesuffix("]]") for part in value.split(",")
     )

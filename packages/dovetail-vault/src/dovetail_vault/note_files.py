@@ -1,9 +1,9 @@
-"""Notes as files: read whole, written whole or not at all.
+"""Read and atomically write the files of notes.
 
-A write goes to a hidden file beside the note, is flushed to the disk, and then changes places
-with the note in one step. What was displaced is looked at before it is dropped: if it is not
-what the caller had read, the two change places again and the caller is told. So an edit
-by another program between our reading and our writing is never lost.
+A write goes to a hidden temporary file in the same folder, is flushed to the disk, and is then
+exchanged with the note in one step. The displaced file is checked before it is deleted: if it is
+not what the caller had read, the files are exchanged again and the write fails. So an edit by
+another program between reading and writing is never lost.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ from dovetail_vault.exchange import Lease, exchange_names, rename_to_free_name
 from dovetail_vault.folders import Root, explain_os_error
 
 __all__ = [
-    "LARGEST_NOTE",
+    "MAX_NOTE_BYTES",
     "TEMPORARY_SUFFIX",
     "ChangedError",
     "NoteFile",
     "decode_note",
     "etag_of",
     "hold_lock",
-    "is_note_there",
-    "put_note",
+    "note_exists",
     "read_note_file",
     "remove_note",
     "rename_note",
+    "write_note_file",
 ]
 
-# The seed's limit; Obsidian itself gets slow far below.
-LARGEST_NOTE = 10 * 1024 * 1024
+# Obsidian itself gets slow well below this size.
+MAX_NOTE_BYTES = 10 * 1024 * 1024
 TEMPORARY_SUFFIX = ".dovetail-tmp"
 _NEW_MODE = 0o666
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 
 class ChangedError(ToolError):
-    """The note is not what the caller has read."""
+    """The note changed since the caller read it."""
 
 
 class NoteFile(NamedTuple):
-    """The bytes of a note and what the file system knows of it."""
+    """The bytes of a note and its file attributes."""
 
     data: bytes
     etag: str
@@ -62,17 +62,17 @@ class NoteFile(NamedTuple):
 
     @property
     def modified(self) -> str:
-        """When it was last written, as a date and time."""
+        """When it was last written, as ISO 8601."""
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.mtime_ns / 1e9))
 
 
 def etag_of(data: bytes) -> str:
-    """The version of a note: equal for equal bytes, whoever wrote them."""
+    """Return the version of a note: a hash of its bytes."""
     return hashlib.blake2b(data, digest_size=12).hexdigest()
 
 
 def decode_note(data: bytes) -> tuple[str, str]:
-    """Text and encoding. Bytes that are no UTF-8 become lone surrogates and survive a rewrite."""
+    """Return text and encoding. Invalid UTF-8 becomes lone surrogates, which survive a rewrite."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace"), "utf-16"
     try:
@@ -82,7 +82,7 @@ def decode_note(data: bytes) -> tuple[str, str]:
 
 
 def read_note_file(root: Root, parts: Sequence[str]) -> NoteFile | None:
-    """The note, or None where there is none; raises ToolError for what is no readable note."""
+    """Read a note; None if it does not exist. Raises ToolError if it cannot be read."""
     shown = "/".join(parts)
     try:
         with root.folder(parts[:-1]) as folder:
@@ -110,33 +110,37 @@ def _read(folder: int, name: str, shown: str) -> NoteFile:
     with open(descriptor, "rb", buffering=0) as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise ToolError(f"{shown!r} is no regular file")
-        if status.st_size > LARGEST_NOTE:
+            raise ToolError(f"{shown!r} is not a regular file")
+        if status.st_size > MAX_NOTE_BYTES:
             raise ToolError(
-                f"{shown!r} has {status.st_size} bytes; notes of more than {LARGEST_NOTE} bytes "
+                f"{shown!r} has {status.st_size} bytes; notes of more than {MAX_NOTE_BYTES} bytes "
                 "are not read"
             )
-        # Room for what the file has: room for the largest would be most of the cost of reading.
+        # A buffer of the maximum size would take most of the time of a read.
         data = file.read(status.st_size + 1)
         if len(data) > status.st_size:
-            data += file.read(LARGEST_NOTE)
-        if len(data) > LARGEST_NOTE:
-            raise ToolError(f"{shown!r} grew beyond {LARGEST_NOTE} bytes while it was read")
+            data += file.read(MAX_NOTE_BYTES)
+        if len(data) > MAX_NOTE_BYTES:
+            raise ToolError(f"{shown!r} grew beyond {MAX_NOTE_BYTES} bytes while it was read")
         if b"\0" in data and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            raise ToolError(f"{shown!r} is a binary file, whatever its name says")
+            raise ToolError(f"{shown!r} is a binary file, not a text note")
         return NoteFile(
             data, etag_of(data), len(data), status.st_mtime_ns, status.st_mode, status.st_ino
         )
 
 
-def put_note(root: Root, parts: Sequence[str], data: bytes, expected: NoteFile | None) -> NoteFile:
-    """Write a note whole in place of `expected` (None: where there is no note yet).
+def write_note_file(
+    root: Root, parts: Sequence[str], data: bytes, expected: NoteFile | None
+) -> NoteFile:
+    """Atomically replace the version `expected` of a note, or create it if that is None.
 
-    Raises ChangedError where something else is there, and leaves that as it is.
+    Raises ChangedError and changes nothing if the file is not `expected`.
     """
     shown = "/".join(parts)
-    if len(data) > LARGEST_NOTE:
-        raise ToolError(f"{shown!r} would have {len(data)} bytes, the most is {LARGEST_NOTE}")
+    if len(data) > MAX_NOTE_BYTES:
+        raise ToolError(
+            f"{shown!r} would have {len(data)} bytes; at most {MAX_NOTE_BYTES} are allowed"
+        )
     try:
         with (
             root.folder(parts[:-1], create=expected is None) as folder,
@@ -154,7 +158,7 @@ def put_note(root: Root, parts: Sequence[str], data: bytes, expected: NoteFile |
 
 @contextlib.contextmanager
 def _temporary(folder: int, data: bytes, expected: NoteFile | None) -> Iterator[str]:
-    """A hidden file with these bytes, safely on the disk; gone at the end."""
+    """Yield the name of a hidden file with these bytes, flushed to disk; deletes it at the end."""
     name = f".{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(name, flags, _NEW_MODE, dir_fd=folder)
@@ -173,50 +177,50 @@ def _temporary(folder: int, data: bytes, expected: NoteFile | None) -> Iterator[
 
 
 def _create(folder: int, temporary: str, name: str, shown: str) -> None:
-    # A link is made only where nothing has that name, in one step; a rename would replace.
+    # A link fails if the name exists; a rename would replace the file.
     try:
         os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:
-        raise ChangedError(f"{shown!r} exists already; nothing was written") from None
+        raise ChangedError(f"{shown!r} already exists; nothing was written") from None
     except OSError as error:
         if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
             raise
-        # A disk without links, like FAT: claim the name first, then put the text there.
+        # On a file system without links, like FAT, create an empty file first, then replace it.
         claim = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         os.close(os.open(name, claim, dir_fd=folder))
         os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def _replace(folder: int, temporary: str, name: str, expected: NoteFile, shown: str) -> None:
-    """Put the new file in the place of the old one, unless the old one has changed.
+    """Replace the old file with the new one, unless the old one has changed.
 
-    Both are leased meanwhile: an editor that opens the note waits until the swap is over. One
-    that had looked up the old file before the swap would write to what is about to be dropped;
-    the kernel says so, and then the two change places again.
+    Both files are leased meanwhile: an editor that opens the note waits until the exchange is
+    done. An editor that was opening the old file before the exchange would write to a file that is
+    about to be deleted; the kernel reports it, and the files are exchanged again.
     """
     _require_unchanged(folder, name, expected, shown)
     with Lease(folder, temporary) as new, Lease(folder, name) as old:
         is_alone = new.acquire() and old.acquire()
-        # Again, now that nobody can be writing.
+        # Check again, now that no other program can write.
         _require_unchanged(folder, name, expected, shown, old.descriptor)
         if not exchange_names(folder, temporary, name):
             os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
             return
-        was_late = is_alone and old.has_writer_waiting()
-        if was_late:
+        has_writer = is_alone and old.has_writer_waiting()
+        if has_writer:
             exchange_names(folder, temporary, name)
         new.release()
         old.release()
-    if was_late:
+    if has_writer:
         raise ChangedError(f"{shown!r} is being changed by another program; nothing was written")
-    # `temporary` is now what was there.
+    # `temporary` is now the old file.
     _require_dropped_unchanged(folder, temporary, name, expected, shown)
 
 
 def _require_dropped_unchanged(
     folder: int, temporary: str, name: str, expected: NoteFile, shown: str
 ) -> None:
-    """Whoever had the old file open all the time may have written to it."""
+    """Check for a program that had the old file open all the time and wrote to it."""
     try:
         with Lease(folder, temporary) as dropped:
             dropped.acquire()
@@ -229,10 +233,10 @@ def _require_dropped_unchanged(
 def _require_unchanged(
     folder: int, name: str, expected: NoteFile, shown: str, descriptor: int | None = None
 ) -> None:
-    """The name stands for what was read, and that is as it was; read by `descriptor` if given."""
+    """Raise ChangedError unless the file is `expected`; reads from `descriptor` if given."""
     try:
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        # Opening it once more would end our own lease.
+        # Opening the file again would break our own lease.
         file = None if descriptor is not None else _read(folder, name, shown)
     except FileNotFoundError:
         raise ChangedError(f"{shown!r} was deleted meanwhile; nothing was written") from None
@@ -245,13 +249,13 @@ def _require_unchanged(
         etag = etag_of(os.pread(descriptor, own.st_size + 1, 0)) if is_same else "another file"
     if etag != expected.etag:
         raise ChangedError(
-            f"{shown!r} was changed meanwhile: it is {etag}, expected {expected.etag}. "
-            "Nothing was written; read it again"
+            f"{shown!r} was changed meanwhile: its etag is {etag}, expected {expected.etag}. "
+            "Nothing was written; read the note again"
         )
 
 
 def rename_note(root: Root, source: Sequence[str], target: Sequence[str]) -> None:
-    """Move a note to a free name, in one step and over nothing."""
+    """Move a note in one step; never replaces an existing file."""
     shown = "/".join(target)
     try:
         with (
@@ -261,7 +265,7 @@ def rename_note(root: Root, source: Sequence[str], target: Sequence[str]) -> Non
             _require_regular(source_folder, source[-1], "/".join(source))
             try:
                 if not rename_to_free_name(source_folder, source[-1], target_folder, target[-1]):
-                    # Two steps: after a crash between them the note has both names.
+                    # Not atomic: after a crash between the steps the note has both names.
                     os.link(
                         source[-1],
                         target[-1],
@@ -271,7 +275,7 @@ def rename_note(root: Root, source: Sequence[str], target: Sequence[str]) -> Non
                     )
                     os.unlink(source[-1], dir_fd=source_folder)
             except FileExistsError:
-                raise ChangedError(f"{shown!r} exists already; nothing was moved") from None
+                raise ChangedError(f"{shown!r} already exists; nothing was moved") from None
             os.fsync(target_folder)
             os.fsync(source_folder)
     except OSError as error:
@@ -279,7 +283,7 @@ def rename_note(root: Root, source: Sequence[str], target: Sequence[str]) -> Non
 
 
 def remove_note(root: Root, parts: Sequence[str]) -> None:
-    """Delete a note for good."""
+    """Delete a note permanently."""
     try:
         with root.folder(parts[:-1]) as folder:
             _require_regular(folder, parts[-1], "/".join(parts))
@@ -289,8 +293,8 @@ def remove_note(root: Root, parts: Sequence[str]) -> None:
         raise explain_os_error(error, repr("/".join(parts))) from None
 
 
-def is_note_there(root: Root, parts: Sequence[str]) -> bool:
-    """Whether a path is a regular file; raises ToolError where it is something else."""
+def note_exists(root: Root, parts: Sequence[str]) -> bool:
+    """Whether a path is a regular file. Raises ToolError if it is something else."""
     try:
         with root.folder(parts[:-1]) as folder:
             status = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
@@ -299,7 +303,7 @@ def is_note_there(root: Root, parts: Sequence[str]) -> bool:
     except OSError as error:
         raise explain_os_error(error, repr("/".join(parts))) from None
     if not stat.S_ISREG(status.st_mode):
-        raise ToolError(f"{'/'.join(parts)!r} is a folder, a link or a device, and no note")
+        raise ToolError(f"{'/'.join(parts)!r} is a folder, a link or a device, not a note")
     return True
 
 
@@ -309,12 +313,12 @@ def _require_regular(folder: int, name: str, shown: str) -> None:
     except FileNotFoundError:
         raise ToolError(f"There is no note {shown!r}") from None
     if not stat.S_ISREG(status.st_mode):
-        raise ToolError(f"{shown!r} is no regular file")
+        raise ToolError(f"{shown!r} is not a regular file")
 
 
 @contextlib.contextmanager
 def hold_lock(path: str) -> Iterator[None]:
-    """One server process at a time; the system lets go of it when a process dies."""
+    """Hold a lock between server processes; the system releases it when a process dies."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

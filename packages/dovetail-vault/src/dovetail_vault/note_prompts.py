@@ -1,4 +1,4 @@
-"""Prompts: begin a day, summarise a folder, find links that are missing."""
+"""Prompts: start a daily note, summarise a folder, suggest missing links."""
 
 from __future__ import annotations
 
@@ -15,31 +15,33 @@ from dovetail_vault.words import without_surrogates
 
 __all__ = ["add_note_prompts"]
 
-_MOST_NOTES = 100
+_MAX_NOTES = 100
 
 
 def add_note_prompts(server: Server, vaults: Vaults) -> None:
-    """Register them; they are about the first vault."""
+    """Register the prompts; they use the first vault."""
     vault = vaults.pick(None)
 
     @server.prompt(name="daily-note", title="Daily note")
     def daily_note(
-        day: Annotated[str, "The day, like 2025-01-31; today without."] = "",
-        folder: Annotated[str, "Where daily notes are kept."] = "Daily",
+        day: Annotated[str, "The day, like 2025-01-31; default: today."] = "",
+        folder: Annotated[str, "Folder of daily notes."] = "Daily",
     ) -> str:
-        """Begin the note of a day, with what was left open the day before."""
+        """Start the note of a day, with the open tasks of the day before."""
         try:
             chosen = date.fromisoformat(day) if day else date.today()
         except ValueError:
-            raise InvalidParamsError(f"day must be like 2025-01-31, got {day[:50]!r}") from None
+            raise InvalidParamsError(
+                f"day must be a date like 2025-01-31, got {day[:50]!r}"
+            ) from None
         prefix = f"{folder.strip('/')}/" if folder.strip("/") else ""
         before = chosen - timedelta(days=1)
         return (
             f"Write my daily note for {chosen:%A}, {chosen}. First read {prefix}{before}.md with "
-            "read-note, if it is there, and carry over the tasks that are not ticked off. Look at "
-            "vault://recent for what I worked on. Then create the note with write-note at "
+            "read-note, if it exists, and carry over the open tasks. Read vault://recent to see "
+            "what I worked on. Then create the note with write-note at "
             f"{prefix}{chosen}.md (mode create) with the headings Tasks, Notes and Log. If it "
-            "exists already, add what is missing with edit-note instead of replacing it."
+            "already exists, add what is missing with edit-note instead of replacing it."
         )
 
     @server.prompt(name="summarise-folder", title="Summarise a folder")
@@ -54,18 +56,18 @@ def add_note_prompts(server: Server, vaults: Vaults) -> None:
             "WHERE path >= ? AND path < ? ORDER BY mtime_ns DESC",
             (prefix, f"{prefix[:-1]}0" if prefix else "\U0010ffff"),
         )
-        listed = "\n".join(f"- {row.path} ({row.title})" for row in rows[:_MOST_NOTES])
-        more = f"\n- and {len(rows) - _MOST_NOTES} more" if len(rows) > _MOST_NOTES else ""
+        listed = "\n".join(f"- {row.path} ({row.title})" for row in rows[:_MAX_NOTES])
+        more = f"\n- and {len(rows) - _MAX_NOTES} more" if len(rows) > _MAX_NOTES else ""
         return (
             f"Summarise the folder {folder or 'of the whole vault'!r}. It has {len(rows)} notes:\n"
-            f"{listed}{more}\n\nRead them with read-note, several at once by `paths`, and write "
-            "one paragraph on what the folder is about, the main points with links like [[note]], "
-            "and what is open or contradictory."
+            f"{listed}{more}\n\nRead them with read-note, several at once with `paths`. Write one "
+            "paragraph on the topic of the folder, the main points with links like [[note]], and "
+            "open questions or contradictions."
         )
 
     @server.prompt(name="suggest-links", title="Suggest links")
     def suggest_links(path: Annotated[str, "The note."]) -> list[Message]:
-        """Find notes that a note should link to and does not."""
+        """Suggest notes that a note should link to but does not."""
         try:
             opened = vault.open(vault.resolve(path))
         except ToolError as error:
@@ -74,10 +76,10 @@ def add_note_prompts(server: Server, vaults: Vaults) -> None:
         return [
             Message(EmbeddedResource(vault.uri_of(opened.path), text, "text/markdown")),
             Message(
-                f"This is {opened.path}. Find notes of the vault that it should link to and does "
-                "not: take its main ideas, look for each with search-vault and search-by-title, "
-                "and compare with get-links. Propose at most ten links, each with the sentence it "
-                "belongs to and the reason. Change nothing until I agree; then use edit-note."
+                f"This is {opened.path}. Find notes of the vault that it should link to but does "
+                "not: search for each of its main ideas with search-vault and search-by-title, and "
+                "compare with get-links. Propose at most ten links, each with the sentence where "
+                "it belongs and the reason. Change nothing until I agree; then use edit-note."
             ),
         ]
 

@@ -1,4 +1,4 @@
-"""Notes as resources, and what the vault says of itself: tags, recent notes, numbers."""
+"""Resources: notes, tags, recent notes and statistics; with change notifications."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from dovetail_vault.tag_tools import count_tags
 from dovetail_vault.vault import Vault
 from dovetail_vault.words import fold, without_surrogates
 
-__all__ = ["Listing", "add_note_resources", "complete_folder", "complete_path"]
+__all__ = ["ChangeNotifier", "add_note_resources", "complete_folder", "complete_path"]
 
 _RECENT = 50
-_MOST_SUGGESTED = 101
-# Beyond any number that a change can have.
+_MAX_SUGGESTED = 101
+# Larger than any sequence number of a change.
 _NEWEST = 2**62
 _MARKDOWN = "text/markdown"
 
 
 def add_note_resources(server: Server, vaults: Vaults) -> None:
-    """Register the template and the fixed resources of each vault."""
+    """Register the template, the list and the fixed resources of each vault."""
     for vault in vaults:
         template = f"{vault.uri_prefix}{{+path}}"
         server.resources.add(
@@ -62,7 +62,7 @@ def _read(vault: Vault, path: str) -> str:
 
 
 def _list(vault: Vault, cursor: str | None, limit: int) -> ResourcePage:
-    """Notes by path; the cursor is the last path shown, so that nothing moves between pages."""
+    """List notes by path; the cursor is the last path, so that changes do not shift pages."""
     rows = vault.index.select("WHERE path > ? ORDER BY path LIMIT ?", (cursor or "", limit))
     notes = [
         Resource(
@@ -83,24 +83,24 @@ def _complete(vault: Vault, value: str) -> list[str]:
 
 
 def complete_path(vault: Vault, value: str) -> list[str]:
-    """Paths that begin with what was typed, then those that contain it."""
+    """Return paths that start with the input, then those that contain it."""
     typed = fold(value)
     rows = vault.index.select(
         "WHERE instr(folded_path, ?) > 0 OR ? = '' "
         "ORDER BY instr(folded_path, ?) != 1, path LIMIT ?",
-        (typed, typed, typed, _MOST_SUGGESTED),
+        (typed, typed, typed, _MAX_SUGGESTED),
     )
     return [row.path for row in rows]
 
 
 def complete_folder(vault: Vault, value: str) -> list[str]:
-    """Folders that contain what was typed."""
+    """Return folders that contain the input."""
     typed = fold(value)
     folders = set()
     for (path,) in vault.index.query("SELECT path FROM notes"):
         parts = path.split("/")[:-1]
         folders |= {"/".join(parts[:end]) for end in range(1, len(parts) + 1)}
-    return sorted(folder for folder in folders if typed in fold(folder))[:_MOST_SUGGESTED]
+    return sorted(folder for folder in folders if typed in fold(folder))[:_MAX_SUGGESTED]
 
 
 def _tags(vault: Vault) -> dict[str, Any]:
@@ -144,15 +144,15 @@ def _stats(vault: Vault) -> dict[str, Any]:
 
 _FIXED: tuple[tuple[str, str, Callable[[Vault], dict[str, Any]]], ...] = (
     ("tags", "Tags with counts", _tags),
-    ("recent", "Notes changed last", _recent),
-    ("stats", "Numbers of the vault", _stats),
+    ("recent", "Recently modified notes", _recent),
+    ("stats", "Statistics of the vault", _stats),
 )
 
 
-class Listing:
-    """Tells clients what has changed.
+class ChangeNotifier:
+    """Sends notifications for changes of notes.
 
-    What it learns comes from the index, so a change by another process is told as well.
+    It polls the index, so changes by other processes are reported too.
     """
 
     def __init__(self, server: Server, vault: Vault, *, is_only: bool) -> None:
@@ -162,23 +162,23 @@ class Listing:
         base = "vault://" if is_only else f"vault://{vault.name}/"
         self._summaries = [f"{base}{name}" for name, _, _ in _FIXED]
 
-    async def begin(self) -> None:
-        """Changes count from here on."""
+    async def start(self) -> None:
+        """Report changes from now on."""
         self._seen, _, _ = await asyncio.to_thread(self._vault.index.changes_since, _NEWEST)
 
     async def follow(self, interval: float) -> None:
-        """Look for changes again and again."""
+        """Poll for changes forever."""
         while True:
             await asyncio.sleep(interval)
-            await self.look()
+            await self.poll()
 
-    async def look(self) -> None:
-        """Tell of what has changed since the last look."""
+    async def poll(self) -> None:
+        """Send notifications for changes since the last call."""
         last, changes, is_gap = await asyncio.to_thread(self._vault.index.changes_since, self._seen)
         if last == self._seen:
             return
         self._seen = last
-        # What was done to each note last; an edit follows the drop of what was there before.
+        # The last change of each note; an edit is logged as a drop followed by an edit.
         latest = {path: kind for kind, path in changes if path}
         kinds = {kind for kind, _ in changes} - {"drop"} | set(latest.values())
         if is_gap or kinds & {"add", "drop", "bulk", "wipe"}:

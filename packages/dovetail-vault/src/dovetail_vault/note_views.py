@@ -1,4 +1,4 @@
-"""read-note and get-note-metadata: the parts of a note that were asked for."""
+"""Build the results of read-note and get-note-metadata."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 
 from dovetail_vault.results import Metadata, NoteRead, OutlineEntry
 from dovetail_vault.sections import find_section, find_target_block, outline_paths
-from dovetail_vault.vault import Opened, Vault
+from dovetail_vault.vault import OpenedNote, Vault
 from dovetail_vault.words import without_surrogates
 
 __all__ = ["ReadRequest", "View", "metadata_of", "read_view"]
@@ -18,7 +18,7 @@ _PREVIEW = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRequest:
-    """What of a note is wanted."""
+    """Selects a part of a note."""
 
     view: View = "content"
     heading: str | list[str] | None = None
@@ -28,8 +28,8 @@ class ReadRequest:
     max_chars: int = 60_000
 
 
-def read_view(vault: Vault, opened: Opened, request: ReadRequest) -> NoteRead:
-    """One note as it was asked for."""
+def read_view(vault: Vault, opened: OpenedNote, request: ReadRequest) -> NoteRead:
+    """Return the requested part of a note."""
     note = opened.note
     file = opened.file
     result = NoteRead(
@@ -63,7 +63,7 @@ def read_view(vault: Vault, opened: Opened, request: ReadRequest) -> NoteRead:
     return result
 
 
-def _add_content(result: NoteRead, opened: Opened, request: ReadRequest) -> None:
+def _add_content(result: NoteRead, opened: OpenedNote, request: ReadRequest) -> None:
     text = opened.text
     start, end = 0, len(text)
     if request.block is not None:
@@ -85,17 +85,17 @@ def _add_content(result: NoteRead, opened: Opened, request: ReadRequest) -> None
             break
         shown.append(line)
     content = without_surrogates("\n".join(shown))
-    is_cut = len(content) > request.max_chars
-    result.content = content[: request.max_chars] if is_cut else content
+    is_truncated = len(content) > request.max_chars
+    result.content = content[: request.max_chars] if is_truncated else content
     result.start_line = first_line + skipped
     result.total_lines = text.count("\n") + 1
     is_last = skipped + len(shown) >= len(lines)
-    result.truncated = is_cut or not is_last
+    result.truncated = is_truncated or not is_last
     result.next_start_line = None if is_last else first_line + skipped + len(shown)
 
 
-def metadata_of(vault: Vault, opened: Opened) -> Metadata:
-    """What a note says of itself."""
+def metadata_of(vault: Vault, opened: OpenedNote) -> Metadata:
+    """Return the metadata of a note."""
     note = opened.note
     title, line = note.title_and_line
     body = opened.text[note.body_start :]

@@ -1,7 +1,7 @@
-"""Notes taken apart for the index, and many of them gathered for a segment.
+"""Parse notes for the index, and build segments from many of them.
 
-Nothing here writes: the work can be done in another process, and what comes of it is stored in one
-short transaction (`indexing.py`).
+Nothing here writes, so the work can run in another process; `index_writer.py` stores the result in
+one short transaction.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from dovetail_vault.note import Note, leaf_of
 from dovetail_vault.note_files import NoteFile, decode_note, read_note_file
 from dovetail_vault.paths import fold_name
 from dovetail_vault.postings import LEVEL_BITS, encode_postings, level_of, new_postings
-from dovetail_vault.words import LONGEST_WORD, fold, split_words
+from dovetail_vault.words import MAX_WORD_LENGTH, fold, split_words
 
-__all__ = ["Batch", "Draft", "Prepared", "prepare", "take_apart"]
+__all__ = ["ParsedNote", "SegmentBuilder", "SegmentData", "parse_note", "read_and_parse"]
 
-_LONGEST_FRONTMATTER = 65_536
-# Made once: `json.dumps` makes a new one for each call that wants anything but its defaults.
+_MAX_FRONTMATTER = 65_536
+# Created once: `json.dumps` creates a new encoder for each call with non-default options.
 _dump = json.JSONEncoder(ensure_ascii=False).encode
 
 
-class Prepared(NamedTuple):
-    """A note as the index will know it."""
+class ParsedNote(NamedTuple):
+    """A note in the form that the index stores."""
 
     row: tuple[Any, ...]
     levels: dict[str, int]
     tags: list[str]
     aliases: list[str]
-    # The key of the target, the target itself, the kind of link, the line.
+    # Key of the target, target, kind of link, line.
     links: list[tuple[str, str, str, int]]
 
     @property
@@ -50,35 +50,35 @@ class Prepared(NamedTuple):
 
     @property
     def etag(self) -> str:
-        """The version that was read; empty where it could not be."""
+        """The version that was read; empty if it could not be read."""
         return str(self.row[9])
 
 
-def prepare(root: Root, path: str, entry: Entry | None = None) -> Prepared | None:
-    """Read a note; None where it is gone. What cannot be read is known by name alone."""
+def read_and_parse(root: Root, path: str, entry: Entry | None = None) -> ParsedNote | None:
+    """Read and parse a note; None if it is missing. An unreadable note has only its name."""
     try:
         file = read_note_file(root, path.split("/"))
-        return None if file is None else take_apart(path, file)
+        return None if file is None else parse_note(path, file)
     except (ToolError, ValueError, RecursionError):
-        # Too large, binary, or odd in a way nobody thought of: one note must not stop the rest.
+        # Too large, binary, or not parseable: one note must not stop the others.
         if entry is None:
             return None
         row = _row(path, leaf_of(path).title(), 1, entry, "", "unreadable", "{}", False)
-        return Prepared(row, {}, [], [], [])
+        return ParsedNote(row, {}, [], [], [])
 
 
-def take_apart(path: str, file: NoteFile) -> Prepared:
-    """Everything the index wants to know of a note."""
+def parse_note(path: str, file: NoteFile) -> ParsedNote:
+    """Parse a note for the index."""
     text, _ = decode_note(file.data)
     note = Note(path, text)
     words = split_words(fold(text))
     counts = Counter(words)
-    has_long = max(map(len, counts), default=0) > LONGEST_WORD
+    has_long = max(map(len, counts), default=0) > MAX_WORD_LENGTH
     if has_long:
-        counts = Counter(word for word in words if len(word) <= LONGEST_WORD)
+        counts = Counter(word for word in words if len(word) <= MAX_WORD_LENGTH)
     levels = _levels(counts, len(words), split_words(fold(note.title)))
     dumped = _dump(note.frontmatter) if note.frontmatter else "{}"
-    if len(dumped) > _LONGEST_FRONTMATTER:
+    if len(dumped) > _MAX_FRONTMATTER:
         dumped = "{}"
     title, line = note.title_and_line
     entry = Entry(path, file.size, file.mtime_ns, file.inode)
@@ -89,11 +89,11 @@ def take_apart(path: str, file: NoteFile) -> Prepared:
         if link.target
     ]
     tags, aliases = map(_clean, note.tags), map(_clean, note.aliases)
-    return Prepared(row, levels, list(tags), list(aliases), links)
+    return ParsedNote(row, levels, list(tags), list(aliases), links)
 
 
 def _levels(counts: Counter[str], length: int, in_title: list[str]) -> dict[str, int]:
-    # A note has few different counts: one level for each is worked out, not one for each word.
+    # A note has few distinct counts, so compute the level once per count, not per word.
     by_count = {count: level_of(count, length, False) for count in set(counts.values())}
     levels = dict(zip(counts, map(by_count.__getitem__, counts.values()), strict=True))
     for word in in_title:
@@ -118,35 +118,35 @@ def _row(
 
 
 def _clean(text: str) -> str:
-    """SQLite takes no lone surrogates."""
+    """Replace lone surrogates, which SQLite does not accept."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-class Draft(msgspec.Struct, array_like=True):
-    """A segment to be: notes in order, and for each word its blob."""
+class SegmentData(msgspec.Struct, array_like=True):
+    """The content of a segment: notes in order, and a blob for each word."""
 
-    notes: list[Prepared]
+    notes: list[ParsedNote]
     words: dict[str, bytes]
 
 
-class Batch:
-    """Notes on their way into a segment; what they have of each word is gathered as they come."""
+class SegmentBuilder:
+    """Collects notes and their words for a segment."""
 
     def __init__(self) -> None:
-        self._notes: list[Prepared] = []
+        self._notes: list[ParsedNote] = []
         self._by_word: defaultdict[str, array[int]] = defaultdict(new_postings)
 
-    def add(self, note: Prepared) -> None:
-        """One more note."""
+    def add(self, note: ParsedNote) -> None:
+        """Add a note."""
         packed = len(self._notes) << LEVEL_BITS
         by_word = self._by_word
         for word, level in note.levels.items():
             by_word[word].append(packed | level)
-        # The words of thousands of notes would be most of the memory this takes.
+        # Drop the words of the note, which would take most of the memory.
         self._notes.append(note._replace(levels={}))
 
-    def draft(self) -> Draft:
-        """What has been gathered, in the words' order, which is that of the database's pages."""
+    def build(self) -> SegmentData:
+        """Return the segment, with words sorted like the pages of the database."""
         span, by_word = len(self._notes), self._by_word
         words = {word: encode_postings(by_word[word], span) for word in sorted(by_word)}
-        return Draft(self._notes, words)
+        return SegmentData(self._notes, words)

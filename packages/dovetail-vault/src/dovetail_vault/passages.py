@@ -1,4 +1,4 @@
-"""A note as passages, each short enough for a model of language and able to stand alone."""
+"""Split a note into passages that are short enough to embed."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from dovetail_vault.words import without_surrogates
 
 __all__ = ["Passage", "passages_of"]
 
-# Characters: models read some 250 words and leave out the rest.
-_LONGEST = 1_000
-# A section of so few is put together with the one behind it.
-_SHORT = 200
-# Of one note; a book in one file does not push all others out.
-_MOST = 64
+# Characters per passage: models read about 250 words and ignore the rest.
+_MAX_LENGTH = 1_000
+# A shorter section is joined with the next one.
+_MIN_LENGTH = 200
+# Passages per note, so that one very long note does not use up all capacity.
+_MAX_PASSAGES = 64
 
 
 class Passage(NamedTuple):
-    """The line it begins in, counted from 1, and its text under the note's title and headings."""
+    """Its first line, counted from 1, and its text preceded by the note's title and headings."""
 
     line: int
     text: str
 
 
 def passages_of(note: Note) -> list[Passage]:
-    """The sections of a note, long ones in pieces, short ones together."""
+    """Return the passages of a note: its sections, long ones split, short ones joined."""
     title = without_surrogates(note.title)
     found: list[Passage] = []
     pending: Passage | None = None
@@ -35,13 +35,13 @@ def passages_of(note: Note) -> list[Passage]:
         above = " > ".join(part for part in path if part != title)
         for line, body in _pieces(note.text, start, end):
             text = f"{above}\n{body}" if above else body
-            if pending is not None and len(pending.text) < _SHORT:
+            if pending is not None and len(pending.text) < _MIN_LENGTH:
                 pending = Passage(pending.line, f"{pending.text}\n{text}")
             else:
                 if pending is not None:
                     found.append(pending)
                 pending = Passage(line, text)
-            if len(found) == _MOST:
+            if len(found) == _MAX_PASSAGES:
                 return _titled(title, found)
     if pending is None:
         pending = Passage(note.title_and_line[1], "")
@@ -53,7 +53,7 @@ def _titled(title: str, passages: list[Passage]) -> list[Passage]:
 
 
 def _sections(note: Note) -> Iterator[tuple[int, int, list[str]]]:
-    """Where each section's own text begins and ends, and the headings it stands under."""
+    """Yield start and end of each section's own text, and the headings above it."""
     outline = outline_paths(note)
     ends = [heading.start for heading, _ in outline] + [len(note.text)]
     yield note.body_start, ends[0], []
@@ -62,10 +62,10 @@ def _sections(note: Note) -> Iterator[tuple[int, int, list[str]]]:
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-    """The text between two places, in pieces that end with a paragraph, a line or a word."""
+    """Yield parts of a text that end with a paragraph, a line or a word, with their lines."""
     line, counted = text.count("\n", 0, start) + 1, start
     while start < end:
-        cut = min(end, start + _LONGEST)
+        cut = min(end, start + _MAX_LENGTH)
         if cut < end:
             places = (text.rfind(sign, start, cut) for sign in ("\n\n", "\n", " "))
             cut = next((place for place in places if place > start), cut)

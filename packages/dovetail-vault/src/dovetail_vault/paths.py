@@ -1,8 +1,8 @@
-"""Which texts may name a note or a folder. Knows strings only; opening is `folders.py`'s job.
+"""Validate the paths of notes and folders as strings; `folders.py` opens them.
 
-A path is relative, in segments with slashes, inside the vault by its spelling alone. What would
-be another file on another system (`con.md`, `note.md.`), or could climb if somebody decoded it
-once more (`%2e%2e/x`), is refused here, before any file is touched.
+A path is relative, separated by slashes, and stays inside the vault. Names that would be another
+file on another system (`con.md`, `note.md.`) and paths that would leave the vault if decoded again
+(`%2e%2e/x`) are rejected here, before any file is accessed.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = [
 ]
 
 NOTE_SUFFIX = ".md"
-# What Linux, macOS and Windows take; a longer name would fail later and less clearly.
-_LONGEST_NAME = 255
-_LONGEST_PATH = 1024
+# Limits of Linux, macOS and Windows; a longer name would fail later with a less clear error.
+_MAX_NAME = 255
+_MAX_PATH = 1024
 _DECODINGS = 4
 _DRIVE = re.compile(r"[A-Za-z]:")
 _RESERVED = frozenset(
@@ -35,7 +35,7 @@ _RESERVED = frozenset(
 
 
 def split_note_path(text: str) -> tuple[str, ...]:
-    """The segments of a note's path; `.md` is added where it was left out."""
+    """Return the segments of a note's path; adds `.md` if it is missing."""
     parts = _split(text, "note")
     leaf = parts[-1]
     if not leaf.endswith(NOTE_SUFFIX):
@@ -44,78 +44,79 @@ def split_note_path(text: str) -> tuple[str, ...]:
 
 
 def split_folder_path(text: str) -> tuple[str, ...]:
-    """The segments of a folder's path; the vault itself is ``""``, ``"."`` or ``"/"``."""
+    """Return the segments of a folder's path; the vault itself is ``""``, ``"."`` or ``"/"``."""
     if text in ("", ".", "/", "./"):
         return ()
     return _split(text.removesuffix("/"), "folder")
 
 
 def is_hidden(name: str) -> bool:
-    """Whether an entry of a folder is none of our business: settings, trash, version control."""
+    """Whether a name is hidden and not served: settings, trash, version control."""
     return name.startswith(".")
 
 
 def fold_name(name: str) -> str:
-    """One key for all spellings of a name that some file system takes for the same."""
+    """Return a key that is equal for names that some file systems treat as the same."""
     if name.isascii():
         return name.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def note_uri_path(path: str) -> str:
-    """A path as it stands in a URI."""
+    """Return a path in the form used in a URI."""
     return quote(path, safe="/!$&'()*+,;=:@-._~")
 
 
 def _split(text: str, what: str) -> tuple[str, ...]:
     if not text or text.isspace():
-        raise ToolError(f"The path of the {what} is empty; expected something like Folder/Name.md")
-    if len(text) > _LONGEST_PATH:
+        raise ToolError(f"The path of the {what} is empty; expected a path like Folder/Name.md")
+    if len(text) > _MAX_PATH:
         raise ToolError(
-            f"The path has {len(text)} characters, the most is {_LONGEST_PATH}: {text[:80]!r}..."
+            f"The path has {len(text)} characters, at most {_MAX_PATH} are allowed: "
+            f"{text[:80]!r}..."
         )
-    _refuse_climbing(text, text)
+    _check_decoded(text, text)
     decoded = text
     for _ in range(_DECODINGS):
         again = unquote(decoded, errors="replace")
         if again == decoded:
             break
         decoded = again
-        _refuse_climbing(decoded, text)
+        _check_decoded(decoded, text)
     parts = tuple(text.split("/"))
     for part in parts:
         _check_segment(part, text)
     return parts
 
 
-def _refuse_climbing(decoded: str, given: str) -> None:
+def _check_decoded(decoded: str, given: str) -> None:
     if any(ord(character) < 32 or character == "\x7f" for character in decoded):
-        raise _refusal(given, "control characters are not allowed")
+        raise _invalid(given, "control characters are not allowed")
     if "\\" in decoded:
-        raise _refusal(given, "separate folders with /, not with a backslash")
+        raise _invalid(given, "separate folders with /, not with a backslash")
     if decoded.startswith(("/", "~")) or _DRIVE.match(decoded):
-        raise _refusal(given, "it must be relative to the vault")
+        raise _invalid(given, "it must be relative to the vault")
     if any(part.strip(" ") in (".", "..") for part in decoded.split("/")):
-        raise _refusal(given, "'.' and '..' are not allowed")
+        raise _invalid(given, "'.' and '..' are not allowed")
 
 
 def _check_segment(part: str, given: str) -> None:
     if not part:
-        raise _refusal(given, "it has an empty segment")
+        raise _invalid(given, "it contains an empty segment")
     if is_hidden(part):
-        raise _refusal(given, f"{part!r} begins with a dot, and such files are not notes")
+        raise _invalid(given, f"{part!r} starts with a dot; hidden files are not served")
     if part.endswith((".", " ")) or part.startswith(" "):
-        raise _refusal(given, f"{part!r} begins or ends with a blank or ends with a dot")
+        raise _invalid(given, f"{part!r} starts or ends with a space, or ends with a dot")
     if part.partition(".")[0].rstrip(" ").lower() in _RESERVED:
-        raise _refusal(given, f"{part!r} is the name of a device on Windows")
+        raise _invalid(given, f"{part!r} is a reserved device name on Windows")
     try:
         size = len(part.encode())
     except UnicodeEncodeError:
-        raise _refusal(given, "it is not valid Unicode") from None
-    if size > _LONGEST_NAME:
-        raise _refusal(given, f"a name has at most {_LONGEST_NAME} bytes, this one has {size}")
+        raise _invalid(given, "it is not valid Unicode") from None
+    if size > _MAX_NAME:
+        raise _invalid(given, f"a name may have at most {_MAX_NAME} bytes, this one has {size}")
 
 
-def _refusal(given: str, reason: str) -> ToolError:
+def _invalid(given: str, reason: str) -> ToolError:
     shown = given.encode("utf-8", "backslashreplace").decode()
-    return ToolError(f"The path {shown[:200]!r} is refused: {reason}")
+    return ToolError(f"The path {shown[:200]!r} is not allowed: {reason}")

@@ -1,4 +1,4 @@
-"""Regular expressions in linear time: RE2, with the words that any match must contain."""
+"""Regular expressions with RE2 (linear time), and the words that any match must contain."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dovetail_vault.words import without_surrogates
 
 __all__ = ["Pattern", "compile_pattern"]
 
-_LONGEST = 1000
+_MAX_LENGTH = 1000
 _MEMORY = 8 << 20
-# A run of word characters that stands for itself.
+# A run of literal word characters.
 _CLASSES = "bBdDsSwW"
 _RUN = re.compile(r"[A-Za-z0-9_]{2,}")
 
 
 class Pattern:
-    """A compiled expression; `literals` are texts that every match has, in any case."""
+    """A compiled expression; `literals` are texts that every match contains, ignoring case."""
 
     def __init__(self, compiled: Any, literals: list[str]) -> None:
         self._compiled = compiled
@@ -31,13 +31,13 @@ class Pattern:
         return self._compiled.search(without_surrogates(line)) is not None
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Where the matches are; each has at least one character."""
+        """Return the spans of all non-empty matches."""
         sound = without_surrogates(text)
         found = [match.span() for match in self._compiled.finditer(sound)]
         return [(start, end) for start, end in found if end > start]
 
     def expand(self, text: str, replacement: str) -> tuple[str, int]:
-        """The text with all matches replaced, `\\1` standing for the first group."""
+        """Return the text with all matches replaced, and their number; `\\1` is the first group."""
         spans = list(self._compiled.finditer(without_surrogates(text)))
         pieces, place, count = [], 0, 0
         for match in spans:
@@ -50,10 +50,10 @@ class Pattern:
 
 
 def compile_pattern(text: str, *, case_sensitive: bool, several_lines: bool = False) -> Pattern:
-    """The pattern; raises ToolError for what RE2 does not take."""
-    if len(text) > _LONGEST:
+    """Compile a pattern. Raises ToolError if RE2 does not accept it."""
+    if len(text) > _MAX_LENGTH:
         raise ToolError(
-            f"The regular expression has {len(text)} characters, the most is {_LONGEST}"
+            f"The regular expression has {len(text)} characters; at most {_MAX_LENGTH} are allowed"
         )
     options = re2.Options()
     options.case_sensitive = case_sensitive
@@ -66,8 +66,8 @@ def compile_pattern(text: str, *, case_sensitive: bool, several_lines: bool = Fa
         reason = error.args[0] if error.args else error
         reason = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
         raise ToolError(
-            f"The regular expression {text[:200]!r} cannot be used: {reason}. The syntax is RE2's: "
-            "no look-around, no back references"
+            f"Invalid regular expression {text[:200]!r}: {reason}. The syntax is RE2: no "
+            "look-around, no back references"
         ) from None
     return Pattern(compiled, _required(text))
 
@@ -80,14 +80,14 @@ def _fill(replacement: str, match: re.Match[str]) -> str:
             return match.group(int(reference[1])) or ""
         except IndexError:
             raise ToolError(
-                f"The replacement names group {reference[1]}, which is not there"
+                f"The replacement refers to group {reference[1]}, which does not exist"
             ) from None
 
     return re.sub(r"\\(\d)|\\\\", group, replacement)
 
 
 def _required(pattern: str) -> list[str]:
-    """Words that no match can do without; those behind anything unusual are not looked for."""
+    """Return words that every match contains; stops at syntax that it does not understand."""
     if "|" in pattern or "(?" in pattern:
         return []
     found: list[str] = []
@@ -108,7 +108,7 @@ def _required(pattern: str) -> list[str]:
         if run is None:
             place += 1
             continue
-        # What a quantifier may take away is only the last character.
+        # A quantifier can make only the last character optional.
         end = run.end() - (pattern[run.end() : run.end() + 1] in ("?", "*", "{"))
         if depth == 0 and end - place >= 2:
             found.append(pattern[place:end])

@@ -1,8 +1,8 @@
-"""Which notes have a word, and how much of it: one blob per word and segment.
+"""Encode which notes contain a word, and how important it is there: one blob per word and segment.
 
-A segment is a stretch of note numbers written together. A blob says of each note how important
-the word is in it, in levels from 1 to 7 (from how often it stands there and how long the note
-is): as a list where they are few, as three bitmaps, one per bit of the level, where they are many.
+A segment is a range of note numbers that were written together. A blob stores a level from 1 to 7
+for each note (computed from the word's frequency and the note's length): as a list if there are few
+notes, or as three bitmaps, one per bit of the level, if there are many.
 """
 
 from __future__ import annotations
@@ -27,44 +27,43 @@ __all__ = [
 LEVEL_BITS = 3
 LEVELS = 7
 _LIST, _PLANES = b"\0", b"\1"
-# A list has 32 bits per note that is in it, bitmaps have 3 per note of the segment.
+# A list takes 32 bits per listed note, bitmaps take 3 bits per note of the segment.
 _DENSE = 11
-# For each power of two the digit that a level has there.
+# Translation tables from a level to its binary digit, one per power of two.
 _DIGITS = tuple(
     bytes(ord("0") + (level >> power & 1) for level in range(256)) for power in range(LEVEL_BITS)
 )
-# BM25's constants, as everybody has them, and the length of a usual note in words.
-_K, _B, _USUAL = 1.2, 0.75, 250
+# BM25's usual constants, and the length of an average note in words.
+_K, _B, _AVERAGE_LENGTH = 1.2, 0.75, 250
 _IN_TITLE = 3
 
 
 @lru_cache(maxsize=32_768)
 def level_of(count: int, length: int, in_title: bool) -> int:
-    """How much a note is about a word that it has `count` times: BM25's saturation, in steps."""
-    raw = count * (_K + 1) / (count + _K * (1 - _B + _B * length / _USUAL))
+    """Return the level of a word that occurs `count` times: BM25's saturation, quantized."""
+    raw = count * (_K + 1) / (count + _K * (1 - _B + _B * length / _AVERAGE_LENGTH))
     level = round(raw * 2) + (_IN_TITLE if in_title else 0)
     return max(1, min(LEVELS, level))
 
 
 def weight_of(found: int, total: int) -> int:
-    """How much a word says: rare ones more."""
+    """Return the weight of a word by its rarity (inverse document frequency)."""
     return max(1, min(15, round(math.log2(1 + total / max(1, found)))))
 
 
 def new_postings() -> array[int]:
-    """Room for notes of a word: number within the segment and level, packed into one."""
+    """Return an empty list for (number within the segment, level) pairs, packed into integers."""
     return array("I")
 
 
 def encode_postings(packed: array[int], span: int) -> bytes:
-    """A blob of packed notes, ascending, of a segment with `span` numbers."""
+    """Encode packed notes, in ascending order, of a segment with `span` numbers."""
     if len(packed) * _DENSE <= span:
         if sys.byteorder == "big":
             packed = array("I", packed)
             packed.byteswap()
         return _LIST + packed.tobytes()
-    # A byte per note first, then of each power the bits: both at the speed of memory but for one
-    # step per note.
+    # First a byte per note, then the bits of each power with bulk operations.
     levels = bytearray(span)
     for value in packed:
         levels[value >> LEVEL_BITS] = value & LEVELS
@@ -76,7 +75,7 @@ def encode_postings(packed: array[int], span: int) -> bytes:
 
 
 def decode_postings(blob: bytes, first: int, planes: Planes) -> None:
-    """Add the notes of a blob to the planes of their levels."""
+    """Decode a blob and add its notes to the bit planes."""
     if blob[:1] == _PLANES:
         size = (len(blob) - 1) // LEVEL_BITS
         parts = [blob[1 + power * size : 1 + (power + 1) * size] for power in range(LEVEL_BITS)]

@@ -1,8 +1,8 @@
-"""A query against the index: which notes have it for sure, which may have it, and how well.
+"""Evaluate a query with the index: which notes match, which may match, and their scores.
 
-The index knows words, a term may be any text. Where the words decide, the answer is exact; where
-they only narrow it down (several words in a row, upper and lower case, signs) the rest is a
-matter of looking at the text, and `Subject` says whether a text has it.
+The index contains words, but a term may be any text. For single words the result is exact. For
+phrases, case-sensitive terms and punctuation the index only gives candidates, and `Subject` checks
+the text of each candidate.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _EXACT = 8
 
 
 class Found(NamedTuple):
-    """The notes a query finds for sure, and all that it may find."""
+    """The notes that match for sure, and all candidates."""
 
     sure: int
     possible: int
 
 
 class Subject:
-    """One note to look at closely."""
+    """A note whose text is checked against a query."""
 
     def __init__(self, text: str, title: str, tags: list[str], path: str) -> None:
         self.text = text
@@ -39,20 +39,20 @@ class Subject:
 
     @cached_property
     def folded(self) -> str:
-        """The text without upper and lower case."""
+        """The case-folded text."""
         return fold(self.text)
 
-    def fits(self, node: Node, case_sensitive: bool) -> bool:
-        """Whether the note is what the query asks for."""
+    def matches(self, node: Node, case_sensitive: bool) -> bool:
+        """Whether the note matches the query."""
         match node:
             case Term():
                 return self._has(node, case_sensitive)
             case Not(inner=inner):
-                return not self.fits(inner, case_sensitive)
+                return not self.matches(inner, case_sensitive)
             case And(parts=parts):
-                return all(self.fits(part, case_sensitive) for part in parts)
+                return all(self.matches(part, case_sensitive) for part in parts)
             case Or(parts=parts):
-                return any(self.fits(part, case_sensitive) for part in parts)
+                return any(self.matches(part, case_sensitive) for part in parts)
 
     def _has(self, term: Term, case_sensitive: bool) -> bool:
         wanted = term.text if case_sensitive else fold(term.text)
@@ -67,7 +67,7 @@ class Subject:
 
 
 class Evaluator:
-    """Answers one query; to be used inside `index.reading()`."""
+    """Evaluates one query; use it inside `index.reading()`."""
 
     def __init__(self, index: Index, *, case_sensitive: bool) -> None:
         self._index = index
@@ -75,7 +75,7 @@ class Evaluator:
         self._levels: dict[Term, Planes] = {}
 
     def evaluate(self, node: Node) -> Found:
-        """Which notes the query finds."""
+        """Return the notes that match, and the candidates."""
         live = self._index.live
         match node:
             case Term():
@@ -97,7 +97,7 @@ class Evaluator:
                 return Found(sure, possible)
 
     def score(self, node: Node) -> Planes:
-        """How well notes fit the terms that count for them; after `evaluate`."""
+        """Return the scores of all notes; call `evaluate` first."""
         total = self._index.live.bit_count()
         planes: Planes = []
         for term in dict.fromkeys(positive_terms(node)):
@@ -134,9 +134,9 @@ class Evaluator:
         return Found(possible if is_exact else 0, possible | index.doubtful)
 
     def _word(self, word: str, at_start: bool, at_end: bool) -> Planes:
-        """Notes with words that have this piece; the whole word counts for more."""
+        """Return notes with words that contain this text; a whole word scores higher."""
         vocabulary = self._index.vocabulary
-        # A character that is a word of its own has no pieces.
+        # An ideograph is a word of its own and never part of a longer one.
         is_alone = len(word) == 1 and WORD.fullmatch(f"{word}{word}") is None
         terms = vocabulary.find(word, at_start=at_start or is_alone, at_end=at_end or is_alone)
         exact = vocabulary.find(word, at_start=True, at_end=True)

@@ -1,8 +1,7 @@
-"""The language of search-vault: terms, AND, OR, NOT, quotes, parentheses, fields.
+"""The query language of search-vault: terms, AND, OR, NOT, quotes, parentheses, fields.
 
-NOT binds closest, then AND, then OR; a blank between two terms is AND. A word before a colon is
-a field only if it is one of ours, so `http://x` is a term. Whatever cannot be understood is an
-error that points at the place.
+NOT binds tightest, then AND, then OR; a space between two terms means AND. A word before a colon is
+a field only if it is a known one, so `http://x` is a term. Syntax errors point at the position.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ __all__ = [
 ]
 
 FIELDS = ("title", "content", "tag", "path")
-_MOST_TERMS = 100
-_DEEPEST = 50
+_MAX_TERMS = 100
+_MAX_DEPTH = 50
 _WORDS = {"AND": "AND", "&&": "AND", "OR": "OR", "||": "OR", "NOT": "NOT"}
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A text to look for, everywhere or in one field."""
+    """A text to find, anywhere or in one field."""
 
     field: str
     text: str
@@ -40,21 +39,21 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """Everything the inner query does not find."""
+    """Notes that the inner query does not match."""
 
     inner: Node
 
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """What all parts find."""
+    """Notes that all parts match."""
 
     parts: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """What any part finds."""
+    """Notes that any part matches."""
 
     parts: tuple[Node, ...]
 
@@ -70,12 +69,12 @@ class _Token(NamedTuple):
 
 
 def parse_query(text: str) -> Node:
-    """The query as a tree; raises ToolError that shows where it went wrong."""
+    """Parse a query into a tree. Raises ToolError that shows the position of the error."""
     return _Parser(text).parse()
 
 
 def describe(node: Node) -> str:
-    """The query as it was understood, with every operator spelled out."""
+    """Return the parsed query as text, with all operators explicit."""
     match node:
         case Term(field="any", text=text):
             return _quoted(text)
@@ -100,7 +99,7 @@ def _quoted(text: str) -> str:
 
 
 def positive_terms(node: Node) -> list[Term]:
-    """The terms that a found note has, rather than lacks."""
+    """Return the terms that are not negated."""
     match node:
         case Term():
             return [node]
@@ -123,7 +122,7 @@ class _Parser:
         node = self._or()
         token = self._tokens[self._next]
         if token.kind != "END":
-            raise self._error("there is a closing parenthesis too many", token.place)
+            raise self._error("unmatched closing parenthesis", token.place)
         return node
 
     # -- tokens ---------------------------------------------------------------------------
@@ -145,8 +144,8 @@ class _Parser:
             else:
                 token, place = self._read_term(place)
                 tokens.append(token)
-            if len(tokens) > 4 * _MOST_TERMS:
-                raise self._error(f"a query has at most {_MOST_TERMS} terms", place)
+            if len(tokens) > 4 * _MAX_TERMS:
+                raise self._error(f"a query may have at most {_MAX_TERMS} terms", place)
         return [*tokens, _Token("END", "", "", len(text))]
 
     def _read_term(self, start: int) -> tuple[_Token, int]:
@@ -158,14 +157,14 @@ class _Parser:
         if place < len(text) and text[place] == '"':
             value, end = self._read_quoted(place)
             if not value:
-                raise self._error("there is nothing between the quotes", place)
+                raise self._error("the quotes are empty", place)
             return _Token("TERM", value, field, start), end
         end = place
         while end < len(text) and not text[end].isspace() and text[end] not in '()"':
             end += 1
         value = text[place:end]
         if not value:
-            raise self._error(f"a value is missing behind {text[start:place]!r}", place)
+            raise self._error(f"a value is missing after {text[start:place]!r}", place)
         if field == "any" and value in _WORDS:
             return _Token(_WORDS[value], "", "", start), end
         return _Token("TERM", value, field, start), end
@@ -182,7 +181,7 @@ class _Parser:
                 character = text[place]
             value.append(character)
             place += 1
-        raise self._error("this quote is never closed", start)
+        raise self._error("this quote is not closed", start)
 
     # -- grammar --------------------------------------------------------------------------
 
@@ -205,7 +204,7 @@ class _Parser:
         token = self._tokens[self._next]
         if token.kind == "NOT":
             self._next += 1
-            self._deeper(token.place)
+            self._enter(token.place)
             node = Not(self._not())
             self._depth -= 1
             return node
@@ -217,27 +216,27 @@ class _Parser:
         if token.kind == "TERM":
             return Term(token.field, token.text)
         if token.kind == "(":
-            self._deeper(token.place)
+            self._enter(token.place)
             node = self._or()
             self._depth -= 1
             closing = self._tokens[self._next]
             if closing.kind != ")":
-                raise self._error("this parenthesis is never closed", token.place)
+                raise self._error("this parenthesis is not closed", token.place)
             self._next += 1
             return node
-        found = {"END": "the query ends", ")": "')' stands"}.get(token.kind, f"{token.kind} stands")
-        raise self._error(f"a term is expected where {found}", token.place)
+        found = {"END": "the end of the query", ")": "')'"}.get(token.kind, token.kind)
+        raise self._error(f"expected a term, got {found}", token.place)
 
-    def _deeper(self, place: int) -> None:
+    def _enter(self, place: int) -> None:
         self._depth += 1
-        if self._depth > _DEEPEST:
-            raise self._error(f"more than {_DEEPEST} levels deep", place)
+        if self._depth > _MAX_DEPTH:
+            raise self._error(f"nesting is limited to {_MAX_DEPTH} levels", place)
 
     def _error(self, problem: str, place: int) -> ToolError:
-        # A long query is shown around the place only.
+        # Show only the part of a long query around the position.
         start = max(0, place - 60)
         shown = self._text[start : place + 30].replace("\n", " ").replace("\t", " ")
         return ToolError(
-            f"The query cannot be understood at character {place + 1}: {problem}\n"
+            f"Invalid query at character {place + 1}: {problem}\n"
             f"  {shown}\n  {' ' * (place - start)}^"
         )

@@ -1,4 +1,4 @@
-"""The tools that show notes: read-note and get-note-metadata."""
+"""Tools that read notes: read-note and get-note-metadata."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Annotated
 from msgspec import Meta
 
 from dovetail import Server, ToolError, ToolResult
-from dovetail_serverkit.describing import READS, schema_of
+from dovetail_serverkit.tool_descriptions import READS, schema_of
 from dovetail_vault.answers import Stopwatch, Vaults, paginate
+from dovetail_vault.note_views import ReadRequest, View, metadata_of, read_view
 from dovetail_vault.paths import split_folder_path
-from dovetail_vault.reading import ReadRequest, View, metadata_of, read_view
 from dovetail_vault.results import MetadataError, MetadataResult, NoteRead, ReadResult
 from dovetail_vault.vault import Vault
 
 __all__ = ["add_read_tools"]
 
 _Offset = Annotated[int, Meta(ge=0, le=10_000_000)]
-_VaultName = Annotated[str | None, "Name of the vault; leave it out for the first or only one."]
-_MOST_AT_ONCE = 50
+_VaultName = Annotated[str | None, "Name of the vault; default: the first one."]
+_MAX_PATHS = 50
 
 
 def add_read_tools(server: Server, vaults: Vaults) -> None:
-    """Register them."""
+    """Register the tools."""
 
     @server.tool(
         name="read-note",
@@ -31,30 +31,30 @@ def add_read_tools(server: Server, vaults: Vaults) -> None:
         output_schema=schema_of(ReadResult),
     )
     def read_note(  # noqa: PLR0913 - the tool's own parameters, all optional
-        path: Annotated[str | None, "Path of the note; a bare name is looked up."] = None,
+        path: Annotated[str | None, "Path of the note, or its name."] = None,
         view: Annotated[View, "full adds properties, outline, tags and links."] = "content",
         heading: Annotated[
-            str | list[str] | None, "Only this section; a list names the headings above it too."
+            str | list[str] | None, "Only this section; a list includes its parent headings."
         ] = None,
         block: Annotated[str | None, "Only the block with this ^id."] = None,
         startLine: Annotated[int, Meta(ge=1)] | None = None,
         lineCount: Annotated[int, Meta(ge=1)] | None = None,
         maxChars: Annotated[int, Meta(ge=1, le=5_000_000)] = 60_000,
-        paths: Annotated[list[str], Meta(max_length=_MOST_AT_ONCE)] | None = None,
+        paths: Annotated[list[str], Meta(max_length=_MAX_PATHS)] | None = None,
         vault: _VaultName = None,
     ) -> ToolResult:
         """Read a note, a part of it, or several notes at once (`paths`).
 
-        Long notes are cut at maxChars; go on at nextStartLine. The etag is what write-note and
-        edit-note take as ifMatch.
+        Long notes are truncated to maxChars; continue with startLine=nextStartLine. Pass the etag
+        as ifMatch to write-note and edit-note.
         """
         watch = Stopwatch("read-note")
         chosen = vaults.pick(vault)
         wanted = [*([path] if path is not None else []), *(paths or [])]
         if not wanted:
-            raise ToolError("Name a note in `path`, or several in `paths`")
+            raise ToolError("Pass a note in `path`, or several in `paths`")
         if view == "section" and heading is None and block is None:
-            raise ToolError("view 'section' needs a heading or a block")
+            raise ToolError("view 'section' requires `heading` or `block`")
         request = ReadRequest(
             view=view,
             heading=heading,
@@ -66,7 +66,7 @@ def add_read_tools(server: Server, vaults: Vaults) -> None:
         if len(wanted) == 1:
             notes = [read_view(chosen, chosen.open(chosen.resolve(wanted[0])), request)]
         else:
-            notes = [_read_or_explain(chosen, text, request) for text in wanted]
+            notes = [_read_or_error(chosen, text, request) for text in wanted]
         shown = [(note.path, note.title) for note in notes if note.error is None]
         return watch.answer(ReadResult(notes=notes), chosen, shown)
 
@@ -84,11 +84,11 @@ def add_read_tools(server: Server, vaults: Vaults) -> None:
         offset: _Offset = 0,
         vault: _VaultName = None,
     ) -> ToolResult:
-        """Title, properties, tags, aliases and a preview, of one note or of many."""
+        """Return title, properties, tags, aliases and a preview of one note or many."""
         watch = Stopwatch("get-note-metadata")
         chosen = vaults.pick(vault)
         if (path is None) == (not batch):
-            raise ToolError("Give either `path` for one note or batch=true for many")
+            raise ToolError("Pass either `path` for one note, or batch=true for many")
         if path is not None:
             opened = chosen.open(chosen.resolve(path))
             result = MetadataResult(
@@ -123,7 +123,7 @@ def _collect_metadata(vault: Vault, directory: str, limit: int, offset: int) -> 
     )
 
 
-def _read_or_explain(vault: Vault, text: str, request: ReadRequest) -> NoteRead:
+def _read_or_error(vault: Vault, text: str, request: ReadRequest) -> NoteRead:
     try:
         return read_view(vault, vault.open(vault.resolve(text)), request)
     except ToolError as error:

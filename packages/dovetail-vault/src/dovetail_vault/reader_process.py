@@ -1,8 +1,8 @@
-"""Reading many notes in processes of their own: the first pass over a vault uses all cores.
+"""Parse many notes in worker processes, so that the first pass over a vault uses all cores.
 
-A helper takes the notes of a segment apart and hands back what the index stores.
-It lives on two pipes; when the server ends, however it ends, the helper reads the end of its
-input and ends too. Not `multiprocessing`: that would import the server's main module again.
+A worker parses the notes of a segment and returns what the index stores. It communicates over two
+pipes; when the server ends, the worker reads the end of its input and exits. It does not use
+`multiprocessing`, which would import the server's main module again.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from typing import IO
 import msgspec
 
 from dovetail_vault.folders import Entry, Root
-from dovetail_vault.preparing import Batch, Draft, prepare
+from dovetail_vault.parsed_notes import SegmentBuilder, SegmentData, read_and_parse
 
-__all__ = ["NoteReaders", "main", "make_draft"]
+__all__ = ["NoteReaders", "build_segment", "main"]
 
-_MOST_HELPERS = 4
+_MAX_WORKERS = 4
 _LENGTH = struct.Struct("<I")
 
 
 class NoteReaders:
-    """Helpers that read ahead; drafts come back in the order they were asked for."""
+    """Worker processes that parse ahead; results are returned in the order of the requests."""
 
     def __init__(self, root: Root) -> None:
-        count = min(_MOST_HELPERS, len(os.sched_getaffinity(0)))
+        count = min(_MAX_WORKERS, len(os.sched_getaffinity(0)))
         start = f"from {__name__} import main; main()"
         words = [sys.executable, "-c", start, str(root.path)]
-        self._helpers = [
+        self._workers = [
             subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             for _ in range(count)
         ]
         self._idle: queue.SimpleQueue[subprocess.Popen[bytes]] = queue.SimpleQueue()
-        for helper in self._helpers:
-            self._idle.put(helper)
-        # A thread waits for each helper: one that had to write and to read by turns could wait
-        # for a helper that itself waits until it is read.
+        for worker in self._workers:
+            self._idle.put(worker)
+        # One thread per worker: a single thread that writes and reads in turn could deadlock with
+        # a worker that waits for its output to be read.
         self._pool = ThreadPoolExecutor(count, "vault-reader")
 
     def __enter__(self) -> NoteReaders:
@@ -59,39 +59,39 @@ class NoteReaders:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for helper in self._helpers:
-            helper.kill()
-            helper.wait()
+        for worker in self._workers:
+            worker.kill()
+            worker.wait()
         self._pool.shutdown(cancel_futures=True)
-        for helper in self._helpers:
-            for pipe in (helper.stdin, helper.stdout):
-                # What a dead helper did not take of its task cannot be flushed.
+        for worker in self._workers:
+            for pipe in (worker.stdin, worker.stdout):
+                # Buffered input of a killed worker cannot be flushed.
                 with contextlib.suppress(OSError):
                     pipe.close()  # type: ignore[union-attr]
 
-    def read(self, entries: Sequence[Entry], most: int) -> Iterator[Draft]:
-        """All these notes, in segments of no more than this, as many for each helper."""
-        count = len(self._helpers)
+    def read(self, entries: Sequence[Entry], most: int) -> Iterator[SegmentData]:
+        """Yield all notes in segments of at most `most`, distributed evenly over the workers."""
+        count = len(self._workers)
         rounds = -(-len(entries) // (most * count))
         size = -(-len(entries) // (rounds * count))
         parts = (entries[start : start + size] for start in range(0, len(entries), size))
-        # One more than are at work: a helper need not wait while the server stores.
+        # One more request than workers, so that none waits while the server stores a segment.
         asked = deque(self._pool.submit(self._ask, part) for part in islice(parts, count + 1))
         while asked:
-            # Nothing here keeps what has been handed over: it is megabytes.
-            yield msgspec.msgpack.decode(asked.popleft().result(), type=Draft)
+            # Keep no reference to the yielded segment: it takes megabytes.
+            yield msgspec.msgpack.decode(asked.popleft().result(), type=SegmentData)
             asked.extend(self._pool.submit(self._ask, part) for part in islice(parts, 1))
 
     def _ask(self, entries: Sequence[Entry]) -> bytes:
-        helper = self._idle.get()
-        assert helper.stdin is not None and helper.stdout is not None
+        worker = self._idle.get()
+        assert worker.stdin is not None and worker.stdout is not None
         try:
-            _send(helper.stdin, msgspec.msgpack.encode(entries))
-            data = _receive(helper.stdout)
+            _send(worker.stdin, msgspec.msgpack.encode(entries))
+            data = _receive(worker.stdout)
         finally:
-            self._idle.put(helper)
+            self._idle.put(worker)
         if data is None:
-            raise OSError("a process that reads notes has ended")
+            raise OSError("a worker process that parses notes has exited")
         return data
 
 
@@ -108,22 +108,21 @@ def _receive(pipe: IO[bytes]) -> bytes | None:
     return pipe.read(size)
 
 
-def make_draft(root: Root, entries: Iterable[Entry]) -> Draft:
-    """What a helper answers."""
-    batch = Batch()
+def build_segment(root: Root, entries: Iterable[Entry]) -> SegmentData:
+    """Parse notes and build a segment from them."""
+    builder = SegmentBuilder()
     for entry in entries:
-        note = prepare(root, entry.path, entry)
+        note = read_and_parse(root, entry.path, entry)
         if note is not None:
-            batch.add(note)
-    return batch.draft()
+            builder.add(note)
+    return builder.build()
 
 
 def main() -> None:
-    """Answer requests until the input ends."""
+    """Run a worker: answer requests until the input ends."""
     root = Root(sys.argv[1])
-    # Nothing here has circles, and looking for them in what thousands of notes have would cost a
-    # tenth of the time.
+    # There are no reference cycles here, and garbage collection would take a tenth of the time.
     gc.disable()
     while (data := _receive(sys.stdin.buffer)) is not None:
         entries = msgspec.msgpack.decode(data, type=list[Entry])
-        _send(sys.stdout.buffer, msgspec.msgpack.encode(make_draft(root, entries)))
+        _send(sys.stdout.buffer, msgspec.msgpack.encode(build_segment(root, entries)))

@@ -1,4 +1,4 @@
-"""Notes that were found, as they are shown: the lines that say why, within a budget."""
+"""Render the notes of a result with their matching lines, within a size limit."""
 
 from __future__ import annotations
 
@@ -6,40 +6,40 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from dovetail_vault.index import NoteRow
-from dovetail_vault.lines import LineHit, show_matches
+from dovetail_vault.lines import LineHit, render_matches
 from dovetail_vault.results import FileMatches
 from dovetail_vault.search_request import SearchRequest
 from dovetail_vault.vault import Vault
 
-__all__ = ["Shown", "show_notes"]
+__all__ = ["Rendered", "render_notes"]
 
 
-class Shown(NamedTuple):
-    """What fits; whether something was left out of it; how many notes are gone by now."""
+class Rendered(NamedTuple):
+    """The rendered notes, whether matches were left out, and how many notes no longer exist."""
 
     files: list[FileMatches]
     truncated: bool
-    gone: int
+    missing: int
 
 
-def show_notes(
+def render_notes(
     vault: Vault,
     request: SearchRequest,
     page: Sequence[tuple[int, int]],
     find: Callable[[NoteRow, str], list[LineHit]],
-) -> Shown:
-    """Notes by number, with their scores; `find` says which lines of a text are shown."""
+) -> Rendered:
+    """Render notes by number and score; `find` returns the lines of a text to show."""
     rows = vault.index.rows(number for number, _ in page)
-    files, budget, truncated, gone = [], request.max_chars, False, 0
+    files, budget, truncated, missing = [], request.max_chars, False, 0
     for number, score in page:
         row = rows.get(number)
         text = None if row is None else vault.text_of(row.path)
         if row is None or text is None:
-            gone += 1
+            missing += 1
             continue
         context = request.context_lines if request.include_context else None
         found = find(row, text)
-        matches, used = show_matches(text, found, context, budget)
+        matches, used = render_matches(text, found, context, budget)
         truncated = truncated or len(matches) < len(found)
         budget -= used
         files.append(
@@ -55,4 +55,4 @@ def show_notes(
                 etag=row.etag,
             )
         )
-    return Shown(files, truncated, gone)
+    return Rendered(files, truncated, missing)

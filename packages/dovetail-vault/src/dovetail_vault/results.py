@@ -1,4 +1,4 @@
-"""What the tools answer, as types; their schemas are what clients are told."""
+"""The result types of the tools; clients see them as JSON Schema."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class _Result(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Pagination(_Result):
-    """Which part of all results this is."""
+    """The position of this page among all results."""
 
     total: int
     returned: int
     limit: int
     offset: int
     has_more: bool
-    # False: there are at least so many, the rest was not looked at.
+    # False if there are at least this many and the rest was not checked.
     total_is_exact: bool = True
 
 
@@ -111,26 +111,26 @@ class SearchResult(_Result):
     """Notes that match a query."""
 
     files: list[FileMatches]
-    # How the query was understood.
+    # The query as it was parsed.
     interpreted: str
-    # Matching lines of all notes; null where further notes match that this page does not show.
+    # Number of matching lines in all notes; null if not all matching notes are on this page.
     total_matches: int | None
     file_count: int
     files_searched: int
-    # The index is not complete yet: there may be more.
+    # True while the index is incomplete: there may be more matches.
     indexing: bool
-    # Text was left out to keep to maxChars.
+    # True if text was left out because of maxChars.
     truncated: bool
     took_ms: float
     pagination: Pagination
-    # What answered: text, regex, semantic, hybrid; lexical where a model was wanted and is missing.
+    # text, regex, semantic or hybrid; lexical if there is no model for semantic or hybrid.
     mode: str
-    # Why it was another than was asked for, or how far the model has come.
+    # Why the mode differs from the requested one, or how many notes are embedded so far.
     remark: str | None = None
 
 
 class TitleMatch(_Result):
-    """A note whose title, name or alias matches."""
+    """A note whose title, file name or alias matches."""
 
     file: str
     title: str
@@ -149,7 +149,7 @@ class TitleMatches(_Result):
 
 
 class TreeEntry(_Result):
-    """A folder and how many notes it has, those of its folders included."""
+    """A folder and its number of notes, including subfolders."""
 
     folder: str
     notes: int
@@ -172,12 +172,12 @@ class OutlineEntry(_Result):
     level: int
     text: str
     line: int
-    # The headings above it and itself: what to give as `heading`.
+    # Its parent headings and itself; can be passed as `heading`.
     path: list[str]
 
 
 class NoteRead(_Result):
-    """A note, or the part of it that was asked for."""
+    """A note, or the requested part of it."""
 
     path: str
     title: str
@@ -196,18 +196,18 @@ class NoteRead(_Result):
     total_lines: int | None = None
     truncated: bool = False
     next_start_line: int | None = None
-    # Why this note of several could not be read.
+    # Why this note could not be read, if several were requested.
     error: str | None = None
 
 
 class ReadResult(_Result):
-    """What was read."""
+    """The notes that were read."""
 
     notes: list[NoteRead]
 
 
 class Written(_Result):
-    """A note was written."""
+    """A note that was written."""
 
     path: str
     uri: str
@@ -218,7 +218,7 @@ class Written(_Result):
 
 
 class Broken(_Result):
-    """A link that leads nowhere, or would."""
+    """A link that is broken, or would be."""
 
     source: str
     line: int
@@ -226,7 +226,7 @@ class Broken(_Result):
 
 
 class Deleted(_Result):
-    """What became of a note that was to be deleted."""
+    """The result of deleting a note."""
 
     path: str
     deleted: bool
@@ -252,7 +252,7 @@ class TagMatches(_Result):
 
 
 class Metadata(_Result):
-    """What a note says of itself."""
+    """Title, properties, tags and a preview of a note."""
 
     path: str
     uri: str
@@ -279,7 +279,7 @@ class MetadataError(_Result):
 
 
 class MetadataResult(_Result):
-    """What notes say of themselves."""
+    """Metadata of notes."""
 
     notes: list[Metadata]
     count: int
@@ -288,7 +288,7 @@ class MetadataResult(_Result):
 
 
 class Moc(_Result):
-    """A map of content: a note that is a list of links."""
+    """A map of content: a note that lists links."""
 
     path: str
     title: str
@@ -307,7 +307,7 @@ class Mocs(_Result):
 
 
 class AppliedEdit(_Result):
-    """What one edit did."""
+    """The effect of one edit."""
 
     op: str
     target: str
@@ -315,7 +315,7 @@ class AppliedEdit(_Result):
 
 
 class Edited(_Result):
-    """What the edits did, or would do."""
+    """The effect of the edits, or of a dry run."""
 
     path: str
     uri: str
@@ -329,14 +329,14 @@ class Edited(_Result):
 
 
 class Rewritten(_Result):
-    """Links or tags of one note that were rewritten."""
+    """The number of links or tags rewritten in one note."""
 
     path: str
     count: int
 
 
 class Moved(_Result):
-    """A note was moved, or would be."""
+    """The effect of a move, or of a dry run."""
 
     source: str
     target: str
@@ -345,12 +345,12 @@ class Moved(_Result):
     dry_run: bool
     rewritten: list[Rewritten]
     links_rewritten: int
-    # Notes that changed under our hands; their links still name the old place.
+    # Notes that could not be rewritten; their links still point to the old path.
     failed: list[MetadataError]
 
 
 class LinkNode(_Result):
-    """A note of the graph."""
+    """A note in the link graph."""
 
     path: str
     title: str
@@ -359,7 +359,7 @@ class LinkNode(_Result):
 
 
 class LinkEdge(_Result):
-    """A link between two notes; `target` is null where it leads nowhere."""
+    """A link between two notes; `target` is null if the link is broken."""
 
     source: str
     target: str | None
@@ -377,7 +377,7 @@ class Links(_Result):
 
 
 class TagCount(_Result):
-    """A tag and how many notes have it; `total` counts those with tags below it as well."""
+    """A tag and its number of notes; `total` includes notes with nested tags."""
 
     tag: str
     count: int
@@ -385,7 +385,7 @@ class TagCount(_Result):
 
 
 class TagList(_Result):
-    """Tags of the vault, and what a renaming did."""
+    """Tags of the vault, and the effect of a rename."""
 
     tags: list[TagCount]
     count: int

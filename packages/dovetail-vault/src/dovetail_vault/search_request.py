@@ -1,4 +1,4 @@
-"""What search-vault was asked, and which notes its filters leave."""
+"""The arguments of search-vault, and its filters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["SearchRequest", "allowed_notes"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """What search-vault was asked."""
+    """The arguments of search-vault."""
 
     query: str
     folder: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class SearchRequest:
 
 
 def allowed_notes(index: Index, request: SearchRequest) -> int:
-    """The set of notes that the filters leave; call inside `reading`."""
+    """Return the set of notes that pass the filters; call it inside `reading`."""
     allowed = index.live
     if request.folder:
         prefix = "/".join(request.folder)

@@ -1,4 +1,4 @@
-"""The tools that find notes: search-vault, search-by-title, search-by-tags, list-notes."""
+"""Tools that find notes: search-vault, search-by-title, search-by-tags, list-notes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from dovetail import Server, ToolResult
-from dovetail_serverkit.describing import READS, schema_of
-from dovetail_vault.answers import Stopwatch, Vaults, paginate, read_time
+from dovetail_serverkit.tool_descriptions import READS, schema_of
+from dovetail_vault.answers import Stopwatch, Vaults, paginate, parse_time
 from dovetail_vault.index import NoteRow
 from dovetail_vault.paths import split_folder_path
 from dovetail_vault.results import (
@@ -34,21 +34,21 @@ __all__ = ["add_search_tools"]
 
 _Offset = Annotated[int, Meta(ge=0, le=10_000_000)]
 _Limit = Annotated[int, Meta(ge=1, le=1000)]
-_VaultName = Annotated[str | None, "Name of the vault; leave it out for the first or only one."]
+_VaultName = Annotated[str | None, "Name of the vault; default: the first one."]
 
 _SEARCH = (
     "Search the text of all notes. A term matches anywhere, also inside words. Operators: AND/&&, "
     'OR/||, NOT/-, "quotes" for exact phrases, parentheses; fields title: content: tag: path:. '
-    "NOT binds before AND before OR; a space between terms means AND (the answer's `interpreted` "
-    "shows how the query was read). mode=regex takes one RE2 expression, matched line by line. "
-    "mode=semantic finds what is meant, in plain words without operators, and mode=hybrid ranks by "
-    "meaning and words together; the answer's `mode` says what answered. "
+    "NOT binds tighter than AND, AND tighter than OR; a space between terms means AND "
+    "(`interpreted` in the result shows the parsed query). mode=regex takes one RE2 expression, "
+    "matched line by line. mode=semantic searches by meaning, with plain text without operators; "
+    "mode=hybrid ranks by meaning and words. `mode` in the result is the mode that was used. "
     "Results are ranked and paged; `pagination.total` counts all matching notes."
 )
 
 
 def add_search_tools(server: Server, vaults: Vaults) -> None:
-    """Register them."""
+    """Register the tools."""
 
     @server.tool(
         name="search-vault",
@@ -68,7 +68,7 @@ def add_search_tools(server: Server, vaults: Vaults) -> None:
         mode: Literal["text", "regex", "semantic", "hybrid"] = "text",
         sort: Literal["relevance", "modified", "path"] = "relevance",
         frontmatter: Annotated[
-            dict[str, Any] | None, "Only notes whose properties have these values."
+            dict[str, Any] | None, "Only notes with these property values."
         ] = None,
         modifiedAfter: Annotated[str | None, "Date or date-time, inclusive."] = None,
         modifiedBefore: Annotated[str | None, "Date or date-time, exclusive."] = None,
@@ -89,8 +89,8 @@ def add_search_tools(server: Server, vaults: Vaults) -> None:
                 offset=offset,
                 sort=sort,
                 frontmatter=tuple((frontmatter or {}).items()),
-                modified_after_ns=read_time(modifiedAfter, "modifiedAfter"),
-                modified_before_ns=read_time(modifiedBefore, "modifiedBefore"),
+                modified_after_ns=parse_time(modifiedAfter, "modifiedAfter"),
+                modified_before_ns=parse_time(modifiedBefore, "modifiedBefore"),
                 max_chars=maxChars,
             ),
         )
@@ -109,7 +109,7 @@ def add_search_tools(server: Server, vaults: Vaults) -> None:
         caseSensitive: bool = False,
         limit: _Limit = 100,
         offset: _Offset = 0,
-        fuzzy: Annotated[bool, "Find similar titles as well."] = False,
+        fuzzy: Annotated[bool, "Also find similar titles."] = False,
         vault: _VaultName = None,
     ) -> ToolResult:
         """Find notes by title, file name or alias, the best match first."""
@@ -157,12 +157,14 @@ def add_search_tools(server: Server, vaults: Vaults) -> None:
         directory: Annotated[str | None, "Only notes in this folder."] = None,
         caseSensitive: bool = False,
         match: Literal["all", "any"] = "all",
-        includeNested: Annotated[bool, "Let project find project/home too."] = False,
+        includeNested: Annotated[
+            bool, "Also match nested tags: project matches project/home."
+        ] = False,
         limit: _Limit = 100,
         offset: _Offset = 0,
         vault: _VaultName = None,
     ) -> ToolResult:
-        """Find notes that have all of these tags, or any of them; with or without `#`."""
+        """Find notes with all of these tags, or any of them. The `#` is optional."""
         watch = Stopwatch("search-by-tags")
         chosen = vaults.pick(vault)
         index = chosen.index
@@ -206,7 +208,7 @@ def add_search_tools(server: Server, vaults: Vaults) -> None:
         output_schema=schema_of(Listed),
     )
     def list_notes(  # noqa: PLR0913 - the tool's own parameters, all optional
-        directory: Annotated[str | None, "The folder; the whole vault without."] = None,
+        directory: Annotated[str | None, "The folder; default: the whole vault."] = None,
         limit: _Limit = 100,
         offset: _Offset = 0,
         depth: Annotated[int, Meta(ge=1, le=100)] | None = None,
@@ -216,12 +218,12 @@ def add_search_tools(server: Server, vaults: Vaults) -> None:
         view: Literal["flat", "tree"] = "flat",
         vault: _VaultName = None,
     ) -> ToolResult:
-        """List notes of a folder, or with view=tree its folders and how many notes each has."""
+        """List the notes of a folder, or with view=tree its subfolders with note counts."""
         watch = Stopwatch("list-notes")
         chosen = vaults.pick(vault)
-        after = read_time(since, "since")
+        after = parse_time(since, "since")
         if depth is None and glob is None and after is None and (sort, view) == ("path", "flat"):
-            # The usual question, which must not read every row of a large vault.
+            # The common case must not read every row of a large vault.
             total, page = _page_below(chosen, directory, limit, offset)
             return watch.answer(
                 _listed(chosen, page, [], paginate(total, len(page), limit, offset)),
@@ -260,18 +262,18 @@ def _listed(
 def _filter(
     rows: list[NoteRow], after: int | None, most_folders: int | None, glob: str | None
 ) -> list[NoteRow]:
-    fits = re.compile(fnmatch.translate(glob or "*")).match
+    matches = re.compile(fnmatch.translate(glob or "*")).match
     return [
         row
         for row in rows
         if (after is None or row.mtime_ns >= after)
         and (most_folders is None or row.path.count("/") < most_folders)
-        and (fits(row.path) or fits(row.path.rpartition("/")[2]))
+        and (matches(row.path) or matches(row.path.rpartition("/")[2]))
     ]
 
 
 def _bounds(folder: str | None) -> tuple[str, str]:
-    """Paths below a folder are those from the first to before the second."""
+    """Return the bounds of paths below a folder: first inclusive, second exclusive."""
     prefix = "".join(f"{part}/" for part in split_folder_path(folder or ""))
     return (prefix, f"{prefix[:-1]}0") if prefix else ("", "\U0010ffff")
 

@@ -1,4 +1,4 @@
-"""Parts of a note by name: a heading path, a block id; and where they begin and end."""
+"""Find sections and blocks of a note by heading path or block id."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from dovetail_vault.words import without_surrogates
 
 __all__ = ["Section", "find_section", "find_target_block", "heading_path", "outline_paths"]
 
-_MOST_SHOWN = 30
+_MAX_SHOWN = 30
 
 
 class Section(NamedTuple):
-    """A heading with everything below it: [start, end), its text from `body` on."""
+    """A heading with everything below it: the span [start, end); its text starts at `body`."""
 
     heading: Heading
     start: int
     body: int
     end: int
-    # Where its own text ends and the first heading below it begins.
+    # The end of its own text, where the first subheading starts.
     own_end: int
 
 
 def outline_paths(note: Note) -> list[tuple[Heading, list[str]]]:
-    """Each heading with the texts of those above it and its own."""
+    """Return each heading with its path: the texts of its parent headings and its own."""
     above: list[Heading] = []
     found = []
     for heading in note.headings:
@@ -38,7 +38,7 @@ def outline_paths(note: Note) -> list[tuple[Heading, list[str]]]:
 
 
 def heading_path(text: str | list[str]) -> list[str]:
-    """`A > B`, `A::B`, `## A` or a list, as texts from the outside in."""
+    """Parse `A > B`, `A::B`, `## A` or a list into heading texts, outermost first."""
     if isinstance(text, list):
         return [part.lstrip("#").strip() for part in text]
     for separator in (" > ", "::"):
@@ -48,28 +48,28 @@ def heading_path(text: str | list[str]) -> list[str]:
 
 
 def find_section(note: Note, heading: str | list[str]) -> Section:
-    """The section a heading path names; raises ToolError with what there is instead."""
+    """Return the section with this heading path. Raises ToolError that lists the headings."""
     outline = outline_paths(note)
     wanted = heading_path(heading)
     exact = [heading] if isinstance(heading, str) else heading
     matching = [
         place
         for place, (_, path) in enumerate(outline)
-        if _ends_like(path, wanted) or _ends_like(path, exact)
+        if _ends_with(path, wanted) or _ends_with(path, exact)
     ]
     if not matching:
-        shown = ", ".join(repr(" > ".join(path)) for _, path in outline[:_MOST_SHOWN])
+        shown = ", ".join(repr(" > ".join(path)) for _, path in outline[:_MAX_SHOWN])
         raise ToolError(
             f"{note.path!r} has no heading {' > '.join(wanted)!r}; it has: {shown or 'none'}"
         )
     if len(matching) > 1:
         lines = ", ".join(
             f"{' > '.join(outline[place][1])!r} (line {outline[place][0].line})"
-            for place in matching[:_MOST_SHOWN]
+            for place in matching[:_MAX_SHOWN]
         )
         raise ToolError(
-            f"{' > '.join(wanted)!r} is ambiguous in {note.path!r}: {lines}. Give the headings "
-            "above it as well, as a list"
+            f"{' > '.join(wanted)!r} is ambiguous in {note.path!r}: {lines}. Pass a list that "
+            "includes the parent headings"
         )
     return _section(note, matching[0])
 
@@ -87,7 +87,7 @@ def _section(note: Note, place: int) -> Section:
     return Section(heading, heading.start, heading.body, end, min(own_end, end))
 
 
-def _ends_like(path: list[str], wanted: list[str]) -> bool:
+def _ends_with(path: list[str], wanted: list[str]) -> bool:
     if not wanted or len(wanted) > len(path):
         return False
     return [_key(text) for text in path[-len(wanted) :]] == [_key(text) for text in wanted]
@@ -98,7 +98,7 @@ def _key(text: str) -> str:
 
 
 def find_target_block(note: Note, name: str) -> tuple[int, int]:
-    """Where the block of an id stands; raises ToolError."""
+    """Return the span of the block with an id. Raises ToolError if there is none."""
     found = find_block(note.masked, note.text, name.lstrip("^"))
     if found is None:
         raise ToolError(f"{note.path!r} has no block ^{name.lstrip('^')}")

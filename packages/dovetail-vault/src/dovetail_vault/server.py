@@ -1,4 +1,4 @@
-"""The server: its tools, resources and prompts around one vault or several."""
+"""Build the server: tools, resources and prompts for one or more vaults."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dovetail_serverkit.embedding import Embedder, find_embedder
 from dovetail_vault.answers import Vaults
 from dovetail_vault.link_tools import add_link_tools
 from dovetail_vault.note_prompts import add_note_prompts
-from dovetail_vault.note_resources import Listing, add_note_resources
+from dovetail_vault.note_resources import ChangeNotifier, add_note_resources
 from dovetail_vault.read_tools import add_read_tools
 from dovetail_vault.search_tools import add_search_tools
 from dovetail_vault.tag_tools import add_tag_tools
@@ -22,36 +22,36 @@ from dovetail_vault.write_tools import add_write_tools
 
 __all__ = ["VaultOptions", "build_server"]
 
-# Seconds the start may wait for the first pass over the notes: enough for a small vault.
+# Seconds that startup waits for the first index pass: enough for a small vault.
 _FIRST_PASS = 0.5
-_LOOK_EVERY = 0.25
+_POLL_INTERVAL = 0.25
 _PAGE = 100
 
 _INSTRUCTIONS = (
-    "Notes in Markdown: plain files, as Obsidian, Logseq and Foam keep them. Begin with "
+    "Notes in Markdown: plain files, as used by Obsidian, Logseq and Foam. Start with "
     "search-vault or discover-mocs; read long notes by outline and section. write-note creates "
-    "and never replaces unless told to; prefer edit-note for changes and pass the etag you have "
-    "read as ifMatch. Rename with move-note, which keeps links intact."
+    "notes and replaces existing ones only with mode=overwrite. Prefer edit-note for changes, and "
+    "pass the etag of the version you read as ifMatch. Rename with move-note, which updates links."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VaultOptions:
-    """How vaults are served."""
+    """Options of the server."""
 
     name: str = "vault"
     read_only: bool = False
-    # Where the index is kept; by default in the user's cache directory.
+    # Directory of the index; by default in the user's cache directory.
     index_dir: Path | None = None
-    # What compares meanings: auto (an installed model), off, or the name of one.
+    # Embedding model: auto (an installed one), off, or a name.
     embeddings: str = "auto"
 
 
 def build_server(vaults: Mapping[str, Path], options: VaultOptions | None = None) -> Server:
-    """A server of these folders, by name."""
+    """Return a server for these folders, by vault name."""
     options = options or VaultOptions()
     if not vaults:
-        raise UsageError("a vault server needs a folder with notes")
+        raise UsageError("The vault server needs at least one folder with notes")
     embedder = find_embedder(options.embeddings)
     opened = [
         _open(name, path, len(vaults) == 1, options, embedder) for name, path in vaults.items()
@@ -89,19 +89,19 @@ def _open(
 
 @contextlib.asynccontextmanager
 async def _serving(server: Server, vaults: list[Vault]) -> AsyncIterator[None]:
-    followers = []
+    tasks = []
     try:
         for vault in vaults:
             vault.start()
         for vault in vaults:
             await asyncio.to_thread(vault.wait_until_complete, _FIRST_PASS)
-            listing = Listing(server, vault, is_only=len(vaults) == 1)
-            await listing.begin()
-            followers.append(asyncio.create_task(listing.follow(_LOOK_EVERY)))
+            notifier = ChangeNotifier(server, vault, is_only=len(vaults) == 1)
+            await notifier.start()
+            tasks.append(asyncio.create_task(notifier.follow(_POLL_INTERVAL)))
         yield
     finally:
-        for follower in followers:
-            follower.cancel()
-        await asyncio.gather(*followers, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         for vault in vaults:
             await asyncio.to_thread(vault.stop)

@@ -1,4 +1,4 @@
-"""Renaming a tag in one note: in the text, in the YAML block, in Logseq's properties."""
+"""Rename a tag in one note: in the text, the YAML frontmatter and Logseq's properties."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ _TAG = re.compile(r"[^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\
 
 
 def check_tag(text: str) -> str:
-    """A tag without its `#`; raises ToolError for what is none."""
+    """Return a tag without its `#`. Raises ToolError if it is not valid."""
     tag = text.removeprefix("#").strip("/")
     if not _TAG.fullmatch(tag) or tag.replace("/", "").isdigit():
         raise ToolError(
-            f"{text!r} is no tag: letters, digits, _ - and / are allowed, and one must be no digit"
+            f"{text!r} is not a valid tag: use letters, digits, _ - and /, and at least one "
+            "character that is not a digit"
         )
     return tag
 
 
 def rename_tag(path: str, text: str, old: str, new: str) -> tuple[str, int]:
-    """The text with a tag and those below it renamed, and how often."""
+    """Return the text with a tag and its nested tags renamed, and the number of replacements."""
     note = Note(path, text)
     places: list[tuple[int, int]] = []
     wanted = old.casefold()
@@ -43,7 +44,7 @@ def rename_tag(path: str, text: str, old: str, new: str) -> tuple[str, int]:
 
 
 def _property_lines(note: Note) -> list[tuple[int, int]]:
-    """The values of `tags` in the YAML block and of `tags::` in the text."""
+    """Return the spans of the values of `tags` in the frontmatter and of `tags::` in the text."""
     found = []
     if parse_frontmatter(note.text).problem is None:
         for key in note.frontmatter:

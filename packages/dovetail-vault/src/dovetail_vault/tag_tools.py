@@ -1,4 +1,4 @@
-"""list-tags: all tags with counts, and renaming one everywhere."""
+"""The tool list-tags: lists tags with counts, and renames a tag in all notes."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import Annotated
 from msgspec import Meta
 
 from dovetail import Server, ToolError, ToolResult
-from dovetail_serverkit.describing import EDITS, READS, schema_of
+from dovetail_serverkit.tool_descriptions import EDITS, READS, schema_of
 from dovetail_vault.answers import Stopwatch, Vaults, paginate
 from dovetail_vault.results import MetadataError, Rewritten, TagCount, TagList
 from dovetail_vault.tag_renaming import check_tag, rename_tag
-from dovetail_vault.vault import Opened, Vault
+from dovetail_vault.vault import OpenedNote, Vault
 from dovetail_vault.words import fold
 
 __all__ = ["add_tag_tools", "count_tags"]
 
 _Offset = Annotated[int, Meta(ge=0, le=10_000_000)]
 _Limit = Annotated[int, Meta(ge=1, le=5000)]
-_VaultName = Annotated[str | None, "Name of the vault; leave it out for the first or only one."]
-_Prefix = Annotated[str | None, "Only tags that begin so."]
+_VaultName = Annotated[str | None, "Name of the vault; default: the first one."]
+_Prefix = Annotated[str | None, "Only tags with this prefix."]
 
 
 @dataclass
 class TagRenaming:
-    """A tag and its new name; tags below it follow.
+    """A tag to rename, together with its nested tags.
 
     Attributes:
-        old: The tag now, with or without #.
-        new: Its new name.
+        old: The current tag, with or without #.
+        new: The new name.
     """
 
     old: str
@@ -37,7 +37,7 @@ class TagRenaming:
 
 
 def add_tag_tools(server: Server, vaults: Vaults, *, read_only: bool) -> None:
-    """Register it; where nothing may be written, without the renaming."""
+    """Register the tool; if read-only, without the rename option."""
 
     def list_tags(
         prefix: _Prefix = None,
@@ -45,18 +45,18 @@ def add_tag_tools(server: Server, vaults: Vaults, *, read_only: bool) -> None:
         offset: _Offset = 0,
         vault: _VaultName = None,
     ) -> ToolResult:
-        """List all tags with how many notes have each."""
+        """List all tags with their number of notes."""
         return _answer(vaults.pick(vault), prefix, limit, offset)
 
     def list_or_rename_tags(
         prefix: _Prefix = None,
         rename: Annotated[TagRenaming | None, "Rename a tag in all notes first."] = None,
-        dryRun: Annotated[bool, "Only say what would be renamed."] = False,
+        dryRun: Annotated[bool, "Report the changes without making them."] = False,
         limit: _Limit = 500,
         offset: _Offset = 0,
         vault: _VaultName = None,
     ) -> ToolResult:
-        """List all tags with how many notes have each; can rename one in the whole vault."""
+        """List all tags with their number of notes. Can rename a tag in the whole vault."""
         return _answer(vaults.pick(vault), prefix, limit, offset, rename, dryRun)
 
     server.tools.add(
@@ -95,7 +95,7 @@ def _answer(
 
 
 def count_tags(vault: Vault, prefix: str | None = None) -> list[TagCount]:
-    """Tags by how many notes have them, the most used first."""
+    """Return tags with their number of notes, the most used first."""
     rows = vault.index.query(
         "SELECT folded, min(tag), count(DISTINCT note) FROM tags GROUP BY folded"
     )
@@ -123,7 +123,7 @@ def _rename(
     vault: Vault, old: str, new: str, dry_run: bool
 ) -> tuple[list[Rewritten], list[MetadataError]]:
     if fold(new).startswith(f"{fold(old)}/"):
-        raise ToolError(f"{new!r} is below {old!r}; tags below it would follow for ever")
+        raise ToolError(f"Cannot rename {old!r} to its own nested tag {new!r}")
     key = fold(old)
     rows = vault.index.query(
         "SELECT DISTINCT notes.path FROM tags JOIN notes ON notes.id = tags.note "
@@ -145,7 +145,7 @@ def _rename(
 def _rename_in(vault: Vault, path: str, old: str, new: str, dry_run: bool) -> int:
     counted = 0
 
-    def change(before: Opened | None) -> str:
+    def change(before: OpenedNote | None) -> str:
         nonlocal counted
         assert before is not None
         text, counted = rename_tag(path, before.text, old, new)

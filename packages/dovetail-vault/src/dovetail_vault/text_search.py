@@ -1,4 +1,4 @@
-"""search-vault: evaluate, verify where the index cannot know, rank, show lines."""
+"""search-vault in modes text and regex: evaluate, verify candidates, rank, render lines."""
 
 from __future__ import annotations
 
@@ -8,54 +8,54 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dovetail_vault.bitsets import Planes, from_numbers, iterate, select_best
-from dovetail_vault.evaluating import Evaluator, Subject
 from dovetail_vault.index import NoteRow
 from dovetail_vault.lines import LineFinder
 from dovetail_vault.patterns import Pattern, compile_pattern
+from dovetail_vault.query_evaluation import Evaluator, Subject
 from dovetail_vault.query_language import Node, Term, describe, parse_query, positive_terms
+from dovetail_vault.rendering import render_notes
 from dovetail_vault.results import Pagination, SearchResult
 from dovetail_vault.search_request import SearchRequest, allowed_notes
-from dovetail_vault.showing import show_notes
 from dovetail_vault.vault import Vault
 
-__all__ = ["Searcher"]
+__all__ = ["TextSearcher"]
 
-# So many notes are looked at closely for an exact total; beyond, only what the page needs.
-_MOST_VERIFIED = 3_000
-_MOST_REMEMBERED = 16
+# Up to this many candidates are verified for an exact total; beyond, only what the page needs.
+_MAX_VERIFIED = 3_000
+_CACHE_SIZE = 16
 
 
 class _Plan:
-    """A query made ready: who may match, how to tell, how to rank."""
+    """A parsed query: the candidates, how to verify and how to rank them."""
 
     def __init__(
         self,
         sure: int,
         possible: int,
         planes: Planes,
-        fits: Callable[[NoteRow, str], bool],
+        matches: Callable[[NoteRow, str], bool],
         finder: LineFinder,
         interpreted: str,
     ) -> None:
         self.sure = sure
         self.possible = possible
         self.planes = planes
-        self.fits = fits
+        self.matches = matches
         self.finder = finder
         self.interpreted = interpreted
 
 
-class Searcher:
+class TextSearcher:
     """Searches one vault."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
-        # What closer looks have found, so that the next page need not look again.
+        # Verified candidates by query, so that the next page does not verify them again.
         self._verified: OrderedDict[tuple[Any, ...], tuple[int, int]] = OrderedDict()
 
     def search(self, request: SearchRequest) -> SearchResult:
-        """One page of what matches."""
-        begun = time.perf_counter()
+        """Return one page of matching notes."""
+        started = time.perf_counter()
         index = self._vault.index
         with index.reading():
             plan = self._plan(request)
@@ -67,11 +67,11 @@ class Searcher:
         wanted = request.offset + request.limit
         numbers, total, is_exact = self._choose(request, plan, state, wanted)
         page = numbers[request.offset : wanted]
-        shown = show_notes(
+        shown = render_notes(
             self._vault, request, page, lambda row, text: plan.finder.find(text, row.title_line)
         )
         files = shown.files
-        total -= shown.gone
+        total -= shown.missing
         is_whole = is_exact and total <= len(files) and request.offset == 0
         return SearchResult(
             files=files,
@@ -82,7 +82,7 @@ class Searcher:
             indexing=not self._vault.is_complete,
             truncated=shown.truncated,
             mode=request.mode,
-            took_ms=round((time.perf_counter() - begun) * 1000, 3),
+            took_ms=round((time.perf_counter() - started) * 1000, 3),
             pagination=Pagination(
                 total=total,
                 returned=len(files),
@@ -102,14 +102,14 @@ class Searcher:
         evaluator = Evaluator(self._vault.index, case_sensitive=request.case_sensitive)
         found = evaluator.evaluate(node)
 
-        def fits(row: NoteRow, text: str) -> bool:
-            return self._subject(row, text).fits(node, request.case_sensitive)
+        def matches(row: NoteRow, text: str) -> bool:
+            return self._subject(row, text).matches(node, request.case_sensitive)
 
         return _Plan(
             found.sure,
             found.possible,
             evaluator.score(node),
-            fits,
+            matches,
             LineFinder(_texts(node), case_sensitive=request.case_sensitive),
             describe(node),
         )
@@ -124,11 +124,11 @@ class Searcher:
             for literal in pattern.literals:
                 possible &= evaluator.evaluate(Term("content", literal)).possible
 
-        def fits(_row: NoteRow, text: str) -> bool:
+        def matches(_row: NoteRow, text: str) -> bool:
             return _any_line(pattern, text)
 
         return _Plan(
-            0, possible, planes, fits, LineFinder([], pattern=pattern), f"/{request.query}/"
+            0, possible, planes, matches, LineFinder([], pattern=pattern), f"/{request.query}/"
         )
 
     def _subject(self, row: NoteRow, text: str) -> Subject:
@@ -140,20 +140,20 @@ class Searcher:
     def _choose(
         self, request: SearchRequest, plan: _Plan, state: int, wanted: int
     ) -> tuple[list[tuple[int, int]], int, bool]:
-        """Numbers and scores in order, as wanted; how many there are; whether that is exact."""
+        """Return ordered (number, score) pairs, the total, and whether the total is exact."""
         key = (request.query, request.mode, request.case_sensitive, hash(state))
         yes, no = self._verified.get(key, (0, 0))
-        open_question = plan.possible & ~plan.sure & ~yes & ~no
-        is_exact = open_question.bit_count() <= _MOST_VERIFIED
+        unverified = plan.possible & ~plan.sure & ~yes & ~no
+        is_exact = unverified.bit_count() <= _MAX_VERIFIED
         if is_exact:
-            good = self._verify(plan, list(iterate(open_question)))
-            yes, no = yes | good, no | (open_question & ~good)
+            good = self._verify(plan, list(iterate(unverified)))
+            yes, no = yes | good, no | (unverified & ~good)
             found = plan.sure | (plan.possible & yes)
             ordered = self._order(request, plan, found, wanted)
         else:
             yes, no, ordered = self._verify_in_order(request, plan, yes, no, wanted)
             found = plan.sure | (plan.possible & yes)
-        self._remember(key, yes, no)
+        self._cache_verified(key, yes, no)
         return ordered, found.bit_count(), is_exact
 
     def _verify_in_order(
@@ -178,14 +178,14 @@ class Searcher:
         good = []
         for number in numbers:
             text = self._vault.text_of(rows[number].path) if number in rows else None
-            if text is not None and plan.fits(rows[number], text):
+            if text is not None and plan.matches(rows[number], text):
                 good.append(number)
         return from_numbers(good)
 
-    def _remember(self, key: tuple[Any, ...], yes: int, no: int) -> None:
+    def _cache_verified(self, key: tuple[Any, ...], yes: int, no: int) -> None:
         self._verified[key] = (yes, no)
         self._verified.move_to_end(key)
-        while len(self._verified) > _MOST_REMEMBERED:
+        while len(self._verified) > _CACHE_SIZE:
             self._verified.popitem(last=False)
 
     def _order(
@@ -204,7 +204,7 @@ class Searcher:
 
 
 def _texts(node: Node) -> list[str]:
-    """What to look for in lines; where only a title or tag was asked for, the title's line."""
+    """Return the texts to find in lines; empty if the query has only title or tag terms."""
     return [term.text for term in positive_terms(node) if term.field in ("any", "content")]
 
 

@@ -1,7 +1,7 @@
-"""One vault: its folder, its index, and the ways of reading and changing notes.
+"""One vault: its folder and index, and the operations that read and change notes.
 
-Every change goes through `change`, which holds the note's lock among our own processes, compares
-with what was read, writes whole, and tells the index before the caller gets an answer.
+Every edit goes through `change`: it locks the note against other server processes, checks that the
+note is what was read, writes atomically, and updates the index before it returns.
 """
 
 from __future__ import annotations
@@ -18,43 +18,43 @@ from pathlib import Path
 
 from dovetail import ToolError
 from dovetail_serverkit.embedding import Embedder
-from dovetail_vault.crawling import Crawler
+from dovetail_vault.crawler import Crawler
 from dovetail_vault.database import connect, index_folder, open_index
 from dovetail_vault.folders import Root
 from dovetail_vault.index import Index, NoteRow
-from dovetail_vault.indexing import IndexWriter
+from dovetail_vault.index_writer import IndexWriter
 from dovetail_vault.note import Note, leaf_of
 from dovetail_vault.note_files import (
     ChangedError,
     NoteFile,
     decode_note,
     hold_lock,
-    is_note_there,
-    put_note,
+    note_exists,
     read_note_file,
     remove_note,
     rename_note,
+    write_note_file,
 )
+from dovetail_vault.parsed_notes import parse_note
 from dovetail_vault.paths import fold_name, note_uri_path, split_note_path
-from dovetail_vault.preparing import take_apart
-from dovetail_vault.vector_making import VectorMaker
+from dovetail_vault.vector_worker import VectorWorker
 from dovetail_vault.vectors import VectorIndex
 
-__all__ = ["Opened", "Vault"]
+__all__ = ["OpenedNote", "Vault"]
 
 logger = logging.getLogger("dovetail")
 
 TRASH = ".trash"
 _LOCKS = 256
-# How often a change is tried anew because another program was faster.
+# How often a change is retried because another program changed the note meanwhile.
 _ATTEMPTS = 50
-_MOST_CANDIDATES = 10
+_MAX_CANDIDATES = 10
 
-Change = Callable[["Opened | None"], str]
+Change = Callable[["OpenedNote | None"], str]
 
 
-class Opened:
-    """A note that was read: the file, its text and encoding."""
+class OpenedNote:
+    """A note that was read: its file, text and encoding."""
 
     def __init__(self, path: str, file: NoteFile) -> None:
         self.path = path
@@ -63,12 +63,12 @@ class Opened:
 
     @property
     def note(self) -> Note:
-        """The text taken apart."""
+        """The parsed text."""
         return Note(self.path, self.text)
 
 
 class Vault:
-    """A folder of notes that is being served."""
+    """A folder of notes with its index."""
 
     def __init__(
         self,
@@ -88,29 +88,29 @@ class Vault:
         self._writer = IndexWriter(self._writing)
         self._writer_lock = threading.Lock()
         self._crawler = Crawler(self.root, self._index_path)
-        # What compares meanings, where there is a model.
+        # None if there is no embedding model.
         self.vectors: VectorIndex | None = None
-        self._vector_maker: VectorMaker | None = None
+        self._vector_worker: VectorWorker | None = None
         if embedder is not None:
             self.vectors = VectorIndex(self.index, embedder)
-            self._vector_maker = VectorMaker(self.root, self._index_path, embedder)
+            self._vector_worker = VectorWorker(self.root, self._index_path, embedder)
         self._locks = self._index_path.parent / "locks"
         self._locks.mkdir(exist_ok=True)
 
     def start(self) -> None:
-        """Begin to follow the files."""
+        """Start the threads that keep the index up to date."""
         self._crawler.start()
-        if self._vector_maker is not None:
-            self._vector_maker.start()
+        if self._vector_worker is not None:
+            self._vector_worker.start()
 
     def wait_until_complete(self, seconds: float) -> bool:
-        """Wait for the first pass over all notes; False where it takes longer."""
+        """Wait for the first pass over all notes; return False if it takes longer."""
         return self._crawler.complete.wait(seconds)
 
     def stop(self) -> None:
-        """Let everything go."""
-        if self._vector_maker is not None:
-            self._vector_maker.stop()
+        """Stop the threads and close all files."""
+        if self._vector_worker is not None:
+            self._vector_worker.stop()
         self._crawler.stop()
         self.index.close()
         with self._writer_lock:
@@ -119,46 +119,46 @@ class Vault:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the index has seen all notes."""
+        """Whether the index contains all notes."""
         return self._crawler.complete.is_set()
 
     @property
     def vector_problem(self) -> str | None:
-        """Why no more vectors are made, if so."""
-        return None if self._vector_maker is None else self._vector_maker.problem
+        """Why the computation of vectors stopped, if it did."""
+        return None if self._vector_worker is None else self._vector_worker.problem
 
     # -- names ----------------------------------------------------------------------------
 
     def uri_of(self, path: str) -> str:
-        """The URI of a note."""
+        """Return the URI of a note."""
         return f"{self.uri_prefix}{note_uri_path(path)}"
 
     @staticmethod
     def date_of(mtime_ns: int) -> str:
-        """A time of the file system as date and time."""
+        """Return a file time as ISO 8601."""
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(mtime_ns / 1e9))
 
     def resolve(self, text: str) -> tuple[str, ...]:
-        """The segments of an existing note, by path or bare name; raises ToolError."""
+        """Return the path segments of a note, by path or name. Raises ToolError if not found."""
         parts = split_note_path(text)
-        if is_note_there(self.root, parts):
+        if note_exists(self.root, parts):
             return parts
-        twins = self.root.find_twins(parts)
-        if len(twins) == 1:
-            return (*parts[:-1], twins[0])
+        variants = self.root.find_name_variants(parts)
+        if len(variants) == 1:
+            return (*parts[:-1], variants[0])
         found = [row.path for row in self.find_by_name("/".join(parts))]
         if len(found) == 1:
             return tuple(found[0].split("/"))
         if found:
-            shown = ", ".join(repr(path) for path in found[:_MOST_CANDIDATES])
+            shown = ", ".join(repr(path) for path in found[:_MAX_CANDIDATES])
             raise ToolError(
                 f"{text!r} is ambiguous, {len(found)} notes have that name: {shown}. "
-                "Give the whole path"
+                "Pass the full path"
             )
         raise ToolError(f"There is no note {text!r} in the vault{self._suggest(parts[-1])}")
 
     def find_by_name(self, path: str) -> list[NoteRow]:
-        """Notes whose path ends like this one, whatever the case."""
+        """Return notes whose path ends with this one, ignoring case."""
         key = fold_name(path)
         rows = self.index.select("WHERE leaf = ? ORDER BY length(path), path", (leaf_of(path),))
         return [
@@ -177,15 +177,15 @@ class Vault:
 
     # -- reading --------------------------------------------------------------------------
 
-    def open(self, parts: Sequence[str]) -> Opened:
-        """A note that must be there."""
+    def open(self, parts: Sequence[str]) -> OpenedNote:
+        """Read a note. Raises ToolError if it does not exist."""
         file = read_note_file(self.root, parts)
         if file is None:
             raise ToolError(f"There is no note {'/'.join(parts)!r} in the vault")
-        return Opened("/".join(parts), file)
+        return OpenedNote("/".join(parts), file)
 
     def text_of(self, path: str) -> str | None:
-        """The text of a note the index knows; None where it is gone or unreadable."""
+        """Return the text of an indexed note, or None if it is missing or unreadable."""
         try:
             file = read_note_file(self.root, path.split("/"))
         except ToolError:
@@ -201,50 +201,50 @@ class Vault:
         *,
         if_match: str | None = None,
         must_exist: bool = True,
-    ) -> tuple[Opened | None, Opened]:
-        """Read, let `change` make the new text, write; what was there and what is there now.
+    ) -> tuple[OpenedNote | None, OpenedNote]:
+        """Read a note, compute its new text with `change`, write it; return both versions.
 
-        Where another program writes in between, the change is made again from what it wrote.
+        If another program writes in between, `change` is called again with the new text.
         """
         path = "/".join(parts)
         with self._lock(path):
             for attempt in range(_ATTEMPTS):
                 file = read_note_file(self.root, parts)
-                before = None if file is None else Opened(path, file)
+                before = None if file is None else OpenedNote(path, file)
                 self._require(path, before, if_match, must_exist)
                 data = encode_text(change(before), before)
                 if before is not None and data == before.file.data:
                     return before, before
                 try:
-                    written = put_note(self.root, parts, data, file)
+                    written = write_note_file(self.root, parts, data, file)
                 except ChangedError:
                     if attempt == _ATTEMPTS - 1:
                         raise
                     continue
-                self._tell_index(path, written)
-                return before, Opened(path, written)
+                self._update_index(path, written)
+                return before, OpenedNote(path, written)
         raise AssertionError("unreachable")
 
     def _require(
-        self, path: str, before: Opened | None, if_match: str | None, must_exist: bool
+        self, path: str, before: OpenedNote | None, if_match: str | None, must_exist: bool
     ) -> None:
         if before is None:
             if must_exist or if_match is not None:
                 raise ToolError(f"There is no note {path!r} in the vault")
-            twins = self.root.find_twins(path.split("/"))
-            if twins:
+            variants = self.root.find_name_variants(path.split("/"))
+            if variants:
                 raise ToolError(
-                    f"{path!r} is refused: {twins[0]!r} is there already and differs only in case "
-                    "or Unicode form; on other systems both would be one file"
+                    f"Cannot create {path!r}: {variants[0]!r} already exists and differs only in "
+                    "case or Unicode form; on some systems both would be the same file"
                 )
         elif if_match is not None and if_match != before.file.etag:
             raise ToolError(
                 f"{path!r} was changed since it was read: its etag is {before.file.etag}, ifMatch "
-                f"is {if_match}. Nothing was written; read it again"
+                f"is {if_match}. Nothing was written; read the note again"
             )
 
     def trash(self, parts: Sequence[str]) -> str:
-        """Move a note to the vault's trash; where it is now."""
+        """Move a note to the vault's trash; return its new path."""
         path = "/".join(parts)
         stem = parts[-1].removesuffix(".md")
         with self._lock(path):
@@ -255,23 +255,23 @@ class Vault:
                     rename_note(self.root, parts, target)
                 except ChangedError:
                     continue
-                self._forget(path)
+                self._remove_from_index(path)
                 return "/".join(target)
-        raise ToolError(f"The trash has a thousand notes named {path!r}; empty it first")
+        raise ToolError(f"The trash contains 1,000 notes named {path!r}; empty it first")
 
     def remove(self, parts: Sequence[str]) -> None:
-        """Delete a note for good."""
+        """Delete a note permanently."""
         path = "/".join(parts)
         with self._lock(path):
             remove_note(self.root, parts)
-            self._forget(path)
+            self._remove_from_index(path)
 
     def move(self, source: Sequence[str], target: Sequence[str]) -> None:
-        """Give a note another path."""
+        """Move a note to another path."""
         with self._lock("/".join(source)):
             rename_note(self.root, source, target)
-            self._forget("/".join(source))
-            self._tell_index("/".join(target), self.open(target).file)
+            self._remove_from_index("/".join(source))
+            self._update_index("/".join(target), self.open(target).file)
 
     @contextlib.contextmanager
     def _lock(self, path: str) -> Iterator[None]:
@@ -279,34 +279,34 @@ class Vault:
         with hold_lock(str(self._locks / f"{number % _LOCKS:02x}")):
             yield
 
-    # -- telling the index ----------------------------------------------------------------
+    # -- updating the index ---------------------------------------------------------------
 
-    def _tell_index(self, path: str, file: NoteFile) -> None:
-        with self._storing(path):
-            self._writer.store([take_apart(path, file)])
+    def _update_index(self, path: str, file: NoteFile) -> None:
+        with self._index_writer(path):
+            self._writer.store([parse_note(path, file)])
 
-    def _forget(self, path: str) -> None:
-        with self._storing(path):
+    def _remove_from_index(self, path: str) -> None:
+        with self._index_writer(path):
             self._writer.remove([path])
 
     @contextlib.contextmanager
-    def _storing(self, path: str) -> Iterator[None]:
-        # The note itself is safe by now; an index that cannot be written is mended by a sweep.
+    def _index_writer(self, path: str) -> Iterator[None]:
+        # The note itself is already written; the next sweep corrects the index.
         try:
             with self._writer_lock:
                 yield
         except sqlite3.Error:
-            logger.exception("The index could not be told of %s", path)
+            logger.exception("Could not update the index for %s", path)
 
 
-def encode_text(text: str, before: Opened | None) -> bytes:
-    """The bytes of a text; what was no UTF-8 before is written back as it was."""
+def encode_text(text: str, before: OpenedNote | None) -> bytes:
+    """Encode a text; bytes that were not valid UTF-8 are written back unchanged."""
     if before is not None and before.encoding == "utf-16":
-        raise ToolError(f"{before.path!r} is in UTF-16; notes are written in UTF-8 only")
+        raise ToolError(f"{before.path!r} is encoded in UTF-16; only UTF-8 notes can be changed")
     try:
         data = text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise ToolError("The content is not valid Unicode: it has lone surrogates") from None
+        raise ToolError("The content is not valid Unicode: it contains lone surrogates") from None
     if b"\0" in data:
-        raise ToolError("The content has NUL characters; a note is text")
+        raise ToolError("The content contains NUL characters; notes must be text")
     return data

@@ -1,8 +1,8 @@
 """The vectors of a vault's passages: stored in the index by model, compared in memory.
 
-Every vector is compared with the query's, so that none is missed. In memory they are one byte a
-number; in the file two. Keys are those of the file and looked up before they are believed, so a
-note that changed, or an index that was made anew, needs no word about it.
+The query is compared with every vector. In memory a vector takes one byte per number, in the file
+two. Keys of vectors are looked up in the database before results are returned, so changed notes and
+a reset of the index need no notification.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from dovetail_vault.index import Index
 from dovetail_vault.passages import Passage
 
 if TYPE_CHECKING:
-    from dovetail_serverkit.embedding.nearest import Nearest
+    from dovetail_serverkit.embedding.nearest_neighbors import NearestNeighbors
 
-__all__ = ["Likeness", "VectorIndex", "find_unembedded", "keep_vectors"]
+__all__ = ["SimilarNote", "VectorIndex", "find_unembedded", "save_vectors"]
 
-# In memory, 384 bytes each with the model that comes along; and notes that get vectors at all.
-_MOST = 300_000
-_MOST_NOTES = 150_000
-_LOADED_AT_ONCE = 5_000
-_AT_ONCE = 500
-# One byte a number: a likeness is off by less.
-_ROUNDED = 0.005
+# Vectors in memory, 384 bytes each with the built-in model; and notes that are embedded.
+_MAX_VECTORS = 300_000
+_MAX_NOTES = 150_000
+_LOAD_CHUNK = 5_000
+_QUERY_CHUNK = 500
+# Upper bound of the error of a similarity computed from one-byte numbers.
+_ROUNDING_ERROR = 0.005
 
 
-class Likeness(NamedTuple):
-    """A note, how like the query its best passage is, and the line where that begins."""
+class SimilarNote(NamedTuple):
+    """A note, the similarity of its best passage, and the line where that passage starts."""
 
     note: int
     similarity: float
@@ -38,9 +38,9 @@ class Likeness(NamedTuple):
 
 
 def find_unembedded(database: sqlite3.Connection, model: str, most: int) -> list[tuple[int, str]]:
-    """Number and path of notes without vectors, those changed last first."""
+    """Return number and path of notes without vectors, the last modified first."""
     counted = database.execute("SELECT count(*) FROM embedded WHERE model = ?", (model,))
-    (room,) = (_MOST_NOTES - count for (count,) in counted)
+    (room,) = (_MAX_NOTES - count for (count,) in counted)
     return database.execute(
         "SELECT id, path FROM notes WHERE state = 'ok' AND NOT EXISTS"
         " (SELECT 1 FROM embedded WHERE note = notes.id AND model = ?)"
@@ -49,14 +49,14 @@ def find_unembedded(database: sqlite3.Connection, model: str, most: int) -> list
     ).fetchall()
 
 
-def keep_vectors(
+def save_vectors(
     database: sqlite3.Connection,
     model: str,
-    made: Sequence[tuple[int, Sequence[Passage], Vectors]],
+    embedded: Sequence[tuple[int, Sequence[Passage], Vectors]],
 ) -> None:
-    """Store what was made of notes, if they are still what they were; inside a transaction."""
-    for note, passages, vectors in made:
-        # A number belongs to one version of a note.
+    """Store the vectors of notes that have not changed; call it inside a transaction."""
+    for note, passages, vectors in embedded:
+        # A note that changed has a new number.
         if database.execute("SELECT 1 FROM notes WHERE id = ?", (note,)).fetchone() is None:
             continue
         database.execute("INSERT OR IGNORE INTO embedded VALUES (?, ?)", (note, model))
@@ -70,72 +70,76 @@ def keep_vectors(
 
 
 class VectorIndex:
-    """One process's view of the vectors of one model."""
+    """The vectors of one model, loaded into this process."""
 
     def __init__(self, index: Index, embedder: Embedder) -> None:
         self._index = index
         self.embedder = embedder
-        self._nearest: Nearest | None = None
+        self._nearest: NearestNeighbors | None = None
         self._loaded = 0
 
     def coverage(self) -> tuple[int, int]:
-        """Notes that have vectors, and all that could."""
+        """Return the number of notes with vectors, and of all notes."""
         [(done,)] = self._index.query(
             "SELECT count(*) FROM embedded WHERE model = ?", (self.embedder.name,)
         )
         return min(done, self._index.live.bit_count()), self._index.live.bit_count()
 
-    def find(self, vector: Vectors, is_allowed: Callable[[int], bool], most: int) -> list[Likeness]:
-        """Notes with a passage that is like this vector, the most alike first."""
+    def find(
+        self, vector: Vectors, is_allowed: Callable[[int], bool], most: int
+    ) -> list[SimilarNote]:
+        """Return the notes with the most similar passages."""
         least = self.embedder.min_similarity
-        found: dict[int, Likeness] = {}
+        found: dict[int, SimilarNote] = {}
         with self._index.reading() as database:
             nearest = self._load(database)
-            gone: list[int] = []
-            for portion in nearest.ranked(vector):
-                there = self._places(database, [key for key, _ in portion])
-                for key, similarity in portion:
-                    if key not in there:
-                        gone.append(key)
+            deleted: list[int] = []
+            for batch in nearest.ranked(vector):
+                stored = self._look_up(database, [key for key, _ in batch])
+                for key, similarity in batch:
+                    if key not in stored:
+                        deleted.append(key)
                         continue
-                    note, line = there[key]
+                    note, line = stored[key]
                     if similarity >= least and note not in found and is_allowed(note):
-                        found[note] = Likeness(note, min(1.0, similarity), line)
-                if len(found) >= most or portion[-1][1] < least - _ROUNDED:
+                        found[note] = SimilarNote(note, min(1.0, similarity), line)
+                if len(found) >= most or batch[-1][1] < least - _ROUNDING_ERROR:
                     break
-            if gone:
-                nearest.drop(gone)
+            if deleted:
+                nearest.drop(deleted)
         return list(found.values())[:most]
 
-    def _load(self, database: sqlite3.Connection) -> Nearest:
-        from dovetail_serverkit.embedding.nearest import Nearest  # noqa: PLC0415 - slow to load
+    def _load(self, database: sqlite3.Connection) -> NearestNeighbors:
+        from dovetail_serverkit.embedding.nearest_neighbors import (  # noqa: PLC0415 - slow to load
+            NearestNeighbors,
+        )
         from dovetail_serverkit.embedding.numeric import np  # noqa: PLC0415
 
         if self._nearest is None:
-            self._nearest = Nearest(self.embedder.dimensions)
-        while len(self._nearest) < _MOST:
+            self._nearest = NearestNeighbors(self.embedder.dimensions)
+        while len(self._nearest) < _MAX_VECTORS:
             rows = database.execute(
                 "SELECT id, vector FROM vectors WHERE model = ? AND id > ? ORDER BY id LIMIT ?",
-                (self.embedder.name, self._loaded, _LOADED_AT_ONCE),
+                (self.embedder.name, self._loaded, _LOAD_CHUNK),
             ).fetchall()
             if rows:
                 data = np.frombuffer(b"".join(vector for _, vector in rows), dtype="<f2")
                 table = data.reshape(len(rows), self.embedder.dimensions).astype(np.float32)
                 self._nearest.add([number for number, _ in rows], table)
                 self._loaded = rows[-1][0]
-            if len(rows) < _LOADED_AT_ONCE:
+            if len(rows) < _LOAD_CHUNK:
                 break
         return self._nearest
 
-    def _places(
+    def _look_up(
         self, database: sqlite3.Connection, keys: Sequence[int]
     ) -> dict[int, tuple[int, int]]:
-        there: dict[int, tuple[int, int]] = {}
-        for start in range(0, len(keys), _AT_ONCE):
-            part = keys[start : start + _AT_ONCE]
+        found: dict[int, tuple[int, int]] = {}
+        for start in range(0, len(keys), _QUERY_CHUNK):
+            part = keys[start : start + _QUERY_CHUNK]
             marks = ",".join("?" * len(part))
             for key, note, line in database.execute(
                 f"SELECT id, note, line FROM vectors WHERE id IN ({marks})", part
             ):
-                there[key] = (note, line)
-        return there
+                found[key] = (note, line)
+        return found

@@ -1,4 +1,4 @@
-"""All words of a vault in one long text: those that contain a piece are found by one search."""
+"""All words of a vault in one string, so that one search finds the words with a substring."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ __all__ = ["Vocabulary"]
 
 
 class Vocabulary:
-    """The words in order of their numbers, which begin at 1 and have no gaps."""
+    """The words ordered by their numbers, which start at 1 and have no gaps."""
 
     def __init__(self) -> None:
         self._text = "\n"
-        # Where each word begins in the text.
+        # The position of each word in the string.
         self._starts = array("I")
 
     def __len__(self) -> int:
         return len(self._starts)
 
     def refresh(self, database: sqlite3.Connection) -> None:
-        """Learn the words that have come since."""
+        """Load the words that were added since the last call."""
         rows = database.execute(
             "SELECT term FROM terms WHERE id > ? ORDER BY id", (len(self._starts),)
         )
@@ -35,12 +35,12 @@ class Vocabulary:
         self._text += "\n".join(words) + "\n"
 
     def clear(self) -> None:
-        """Forget everything; the index was made anew."""
+        """Remove all words, after the index was reset."""
         self._text = "\n"
         self._starts = array("I")
 
     def find(self, piece: str, *, at_start: bool, at_end: bool) -> list[int]:
-        """The numbers of the words that contain a piece, at their start or end if so asked."""
+        """Return the numbers of words that contain a text, optionally at their start or end."""
         wanted = ("\n" if at_start else "") + piece + ("\n" if at_end else "")
         text, found, last = self._text, [], 0
         place = text.find(wanted)
@@ -49,7 +49,7 @@ class Vocabulary:
             if number != last:
                 found.append(number)
                 last = number
-            # The newline behind a word is also the one before the next.
+            # The newline after a word is also the one before the next word.
             place = text.find(wanted, self._following(number) - 1)
         return found
 

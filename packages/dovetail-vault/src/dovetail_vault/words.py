@@ -1,8 +1,8 @@
-"""Text as the index sees it: folded characters and words.
+"""Case folding and splitting into words, for the index.
 
-Folding is Unicode's simple case folding, character by character, which is what ripgrep's `-i`
-does; so both find the same. A word is a run of letters, digits and underscores; each character
-of a script without blanks between words is a word of its own.
+Folding is Unicode's simple case folding, character by character, as in ripgrep's `-i`, so that both
+find the same notes. A word is a run of letters, digits and underscores; each character of a script
+without spaces between words is a word of its own.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
-__all__ = ["LONGEST_WORD", "WORD", "fold", "split_words", "without_surrogates"]
+__all__ = ["MAX_WORD_LENGTH", "WORD", "fold", "split_words", "without_surrogates"]
 
-# Longer runs are data, not words; notes that have one are looked at as text.
-LONGEST_WORD = 64
+# Longer runs are not indexed; notes that contain one are searched as text.
+MAX_WORD_LENGTH = 64
 
 _IDEOGRAPHIC = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
@@ -24,14 +24,14 @@ _IDEOGRAPHIC = (
 WORD = re.compile(rf"[{_IDEOGRAPHIC}]|[^\W{_IDEOGRAPHIC}]+")
 _ANY_IDEOGRAPH = re.compile(f"[{_IDEOGRAPHIC}]")
 _PLAIN_WORD = re.compile(r"\w+")
-# ASCII, and what is part of no word made a blank.
+# Translation table for ASCII: characters outside words become spaces.
 _BLANKED = bytes(
     byte if chr(byte).isalnum() or byte == ord("_") else ord(" ") for byte in range(128)
 ).ljust(256)
 _SURROGATES = re.compile("[\ud800-\udfff]")
-# No character from here on has another case; looking at all would take a second.
+# Characters above this have no case; checking all of Unicode would take a second.
 _BEYOND_CASE = 0x1F000
-# Foldings to one character that Python knows as longer ones only.
+# Simple foldings that Python provides only in their multi-character form.
 _SINGLE = {0x1FD3: 0x0390, 0x1FE3: 0x03B0, 0xFB05: 0xFB06}
 
 
@@ -50,26 +50,26 @@ def _foldings() -> dict[int, int]:
 
 @cache
 def _not_like_lower() -> re.Pattern[str]:
-    """Characters that `str.lower` treats otherwise: long s, final sigma, dotted capital I."""
+    """Return a pattern for characters where `str.lower` differs, like long s and final sigma."""
     table = _foldings()
     odd = [
         chr(number)
         for number in range(_BEYOND_CASE)
         if chr(number).lower() != chr(table.get(number, number))
     ]
-    # What a capital sigma becomes depends on what stands around it.
+    # The lower case of a capital sigma depends on its context.
     return re.compile(f"[{re.escape(''.join(odd))}\u03a3]")
 
 
 def fold(text: str) -> str:
-    """The text with upper and lower case made one; as long as before, character for character."""
+    """Return the case-folded text, of the same length as the original."""
     if text.isascii() or _not_like_lower().search(text) is None:
         return text.lower()
     return text.translate(_foldings())
 
 
 def split_words(folded: str) -> list[str]:
-    """The words of a folded text, in order: what `WORD` finds, by the fastest way there is."""
+    """Return the words of a folded text, in order: like `WORD.findall`, but faster."""
     if folded.isascii():
         return folded.encode().translate(_BLANKED).decode().split()
     if _ANY_IDEOGRAPH.search(folded) is None:
@@ -78,7 +78,7 @@ def split_words(folded: str) -> list[str]:
 
 
 def without_surrogates(text: str) -> str:
-    """Text that can be encoded, character for character; bytes that were no UTF-8 become U+FFFD."""
+    """Replace lone surrogates (bytes that were not valid UTF-8) by U+FFFD."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""The tools that change notes: write-note, edit-note, move-note, delete-note."""
+"""Tools that change notes: write-note, edit-note, move-note, delete-note."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from dovetail import Context, Server, ToolError, ToolResult
-from dovetail_serverkit.describing import EDITS, schema_of
+from dovetail_serverkit.tool_descriptions import EDITS, schema_of
 from dovetail_vault.answers import Stopwatch, Vaults
 from dovetail_vault.editing import Edit, append_under, apply_edits, diff_of, newline_of
 from dovetail_vault.frontmatter import set_key
-from dovetail_vault.linking import Resolver
-from dovetail_vault.moving import Move, MovePlan
+from dovetail_vault.link_resolution import Resolver
+from dovetail_vault.move_plan import Move, MovePlan
 from dovetail_vault.paths import split_note_path
 from dovetail_vault.results import (
     AppliedEdit,
@@ -27,29 +27,29 @@ from dovetail_vault.results import (
     Rewritten,
     Written,
 )
-from dovetail_vault.vault import Opened, Vault
+from dovetail_vault.vault import OpenedNote, Vault
 
 __all__ = ["add_write_tools"]
 
-_VaultName = Annotated[str | None, "Name of the vault; leave it out for the first or only one."]
-_IfMatch = Annotated[str | None, "Etag of what you have read; refused if the note has changed."]
+_VaultName = Annotated[str | None, "Name of the vault; default: the first one."]
+_IfMatch = Annotated[str | None, "Etag of the version you read; fails if the note has changed."]
 _Mode = Literal["create", "overwrite", "append", "prepend"]
-_MOST_LISTED = 50
+_MAX_LISTED = 50
 
 _MOVE_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "from": {"type": "string", "description": "Path of the note; a bare name is looked up."},
-        "to": {"type": "string", "description": "Its new path."},
+        "from": {"type": "string", "description": "Path of the note, or its name."},
+        "to": {"type": "string", "description": "The new path."},
         "updateLinks": {
             "type": "boolean",
             "default": True,
-            "description": "Rewrite every link that would lead elsewhere.",
+            "description": "Rewrite links to the note so that they still work.",
         },
         "dryRun": {
             "type": "boolean",
             "default": False,
-            "description": "Only say what would be rewritten.",
+            "description": "Report the changes without making them.",
         },
         "vault": {"type": ["string", "null"], "description": "Name of the vault."},
     },
@@ -60,7 +60,7 @@ _MOVE_SCHEMA: dict[str, Any] = {
 
 @dataclass
 class Confirmation:
-    """The user's word.
+    """The user's answer.
 
     Attributes:
         confirm: Yes, delete it.
@@ -70,7 +70,7 @@ class Confirmation:
 
 
 def add_write_tools(server: Server, vaults: Vaults) -> None:
-    """Register them."""
+    """Register the tools."""
 
     @server.tool(
         name="write-note",
@@ -79,29 +79,29 @@ def add_write_tools(server: Server, vaults: Vaults) -> None:
         output_schema=schema_of(Written),
     )
     def write_note(
-        path: Annotated[str, "Path of the note; folders are made as needed."],
+        path: Annotated[str, "Path of the note; missing folders are created."],
         content: str,
         mode: Annotated[
-            _Mode, "create refuses to touch a note that exists; append and prepend keep its text."
+            _Mode, "create fails if the note exists; append and prepend keep its text."
         ] = "create",
         ifMatch: _IfMatch = None,
         heading: Annotated[
-            str | list[str] | None, "With append: at the end of this section."
+            str | list[str] | None, "With append: add to the end of this section."
         ] = None,
         frontmatter: Annotated[dict[str, Any] | None, "Properties to set."] = None,
         vault: _VaultName = None,
     ) -> ToolResult:
-        """Create a note, replace it, or add to its end or start; written whole or not at all."""
+        """Create a note, replace it, or add to its end or start. The write is atomic."""
         watch = Stopwatch("write-note")
         chosen = vaults.pick(vault)
         if heading is not None and mode != "append":
-            raise ToolError("`heading` goes with mode 'append'; other places are edit-note's")
+            raise ToolError("`heading` is allowed only with mode 'append'; otherwise use edit-note")
         parts = split_note_path(path)
 
-        def change(before: Opened | None) -> str:
+        def change(before: OpenedNote | None) -> str:
             if mode == "create" and before is not None:
                 raise ToolError(
-                    f"{before.path!r} exists already ({before.file.size} bytes, etag "
+                    f"{before.path!r} already exists ({before.file.size} bytes, etag "
                     f"{before.file.etag}). Use mode overwrite, append or prepend, or edit-note"
                 )
             text = _written(before, content, mode, heading)
@@ -124,23 +124,23 @@ def add_write_tools(server: Server, vaults: Vaults) -> None:
         name="edit-note", title="Edit a note", annotations=EDITS, output_schema=schema_of(Edited)
     )
     def edit_note(
-        path: Annotated[str, "Path of the note; a bare name is looked up."],
+        path: Annotated[str, "Path of the note, or its name."],
         edits: Annotated[list[Edit], Meta(min_length=1, max_length=100)],
         ifMatch: _IfMatch = None,
-        dryRun: Annotated[bool, "Only show the difference."] = False,
+        dryRun: Annotated[bool, "Return the diff without writing."] = False,
         vault: _VaultName = None,
     ) -> ToolResult:
         """Change parts of a note: sections, blocks, properties, exact text, regular expressions.
 
-        All edits are made in order, or none is. Everything else in the note stays as it is, byte
-        for byte.
+        Edits are applied in order; if one fails, none is applied. The rest of the note does not
+        change, byte for byte.
         """
         watch = Stopwatch("edit-note")
         chosen = vaults.pick(vault)
         parts = chosen.resolve(path)
         applied: list[AppliedEdit] = []
 
-        def change(before: Opened | None) -> str:
+        def change(before: OpenedNote | None) -> str:
             assert before is not None
             text, done = apply_edits(before.path, before.text, edits)
             applied[:] = done
@@ -176,9 +176,10 @@ def add_write_tools(server: Server, vaults: Vaults) -> None:
         output_schema=schema_of(Moved),
     )
     def move_note(**given: Any) -> ToolResult:
-        """Move or rename a note and rewrite the links to it, so that none breaks.
+        """Move or rename a note and rewrite the links to it.
 
-        Wikilinks and Markdown links, with aliases, headings, blocks and embeds. Try dryRun first.
+        Handles wikilinks and Markdown links with aliases, headings, blocks and embeds. Use dryRun
+        first.
         """
         watch = Stopwatch("move-note")
         chosen = vaults.pick(given.get("vault"))
@@ -193,7 +194,7 @@ def add_write_tools(server: Server, vaults: Vaults) -> None:
         return watch.answer(result, chosen, [(path, "")])
 
     server.tools.add(
-        _deleter(vaults),
+        _make_delete_note(vaults),
         name="delete-note",
         title="Delete a note",
         annotations=EDITS,
@@ -201,17 +202,17 @@ def add_write_tools(server: Server, vaults: Vaults) -> None:
     )
 
 
-def _deleter(vaults: Vaults) -> Callable[..., Any]:
+def _make_delete_note(vaults: Vaults) -> Callable[..., Any]:
     async def delete_note(
         ctx: Context,
-        path: Annotated[str, "Path of the note; a bare name is looked up."],
-        permanent: Annotated[bool, "Delete for good instead of moving it to .trash."] = False,
+        path: Annotated[str, "Path of the note, or its name."],
+        permanent: Annotated[bool, "Delete permanently instead of moving it to .trash."] = False,
         ifMatch: _IfMatch = None,
         vault: _VaultName = None,
     ) -> ToolResult:
-        """Move a note to the vault's `.trash`, or delete it for good; tells which links break.
+        """Move a note to the vault's `.trash`, or delete it permanently. Lists broken links.
 
-        The user is asked first where the client can ask.
+        Asks the user for confirmation if the client supports elicitation.
         """
         watch = Stopwatch("delete-note")
         chosen = vaults.pick(vault)
@@ -223,17 +224,17 @@ def _deleter(vaults: Vaults) -> Callable[..., Any]:
                 f"ifMatch is {ifMatch}. Nothing was deleted"
             )
         broken = await asyncio.to_thread(_links_broken_by, chosen, opened.path)
-        # What the user is asked about, also where the answer comes with another request.
+        # The version that the user confirms; kept if the answer arrives in another request.
         shown = await ctx.once("etag", lambda: opened.file.etag, str)
         if not await _confirm(ctx, opened, permanent, len(broken)):
             result = Deleted(
-                path=opened.path, deleted=False, trashed_to=None, broken_links=broken[:_MOST_LISTED]
+                path=opened.path, deleted=False, trashed_to=None, broken_links=broken[:_MAX_LISTED]
             )
             return watch.answer(result, chosen, [(opened.path, "")])
         now = await asyncio.to_thread(chosen.open, parts)
         if now.file.etag != shown:
             raise ToolError(
-                f"{opened.path!r} was changed while the user was asked; nothing was deleted"
+                f"{opened.path!r} was changed while waiting for confirmation; nothing was deleted"
             )
         trashed_to = None
         if permanent:
@@ -244,7 +245,7 @@ def _deleter(vaults: Vaults) -> Callable[..., Any]:
             path=opened.path,
             deleted=True,
             trashed_to=trashed_to,
-            broken_links=broken[:_MOST_LISTED],
+            broken_links=broken[:_MAX_LISTED],
         )
         return watch.answer(result, chosen)
 
@@ -252,11 +253,11 @@ def _deleter(vaults: Vaults) -> Callable[..., Any]:
 
 
 def _written(
-    before: Opened | None, content: str, mode: _Mode, heading: str | list[str] | None
+    before: OpenedNote | None, content: str, mode: _Mode, heading: str | list[str] | None
 ) -> str:
     if before is None:
         if heading is not None:
-            raise ToolError("There is no note yet, so it has no heading to append under")
+            raise ToolError("The note does not exist yet, so it has no heading to append to")
         return content
     if mode in ("create", "overwrite"):
         return content
@@ -268,7 +269,7 @@ def _written(
     if mode == "append":
         gap = newline if text and not text.endswith("\n") else ""
         return f"{text}{gap}{content}"
-    # Behind the properties: in front of them they would be none any more.
+    # After the frontmatter, which must stay at the start of the file.
     start = before.note.body_start
     gap = "" if not content or content.endswith("\n") else newline
     return f"{text[:start]}{content}{gap}{text[start:]}"
@@ -282,14 +283,14 @@ def _links_broken_by(vault: Vault, path: str) -> list[Broken]:
     ]
 
 
-async def _confirm(ctx: Context, opened: Opened, permanent: bool, broken: int) -> bool:
-    """Ask the user, where that can be done; no answer is no."""
+async def _confirm(ctx: Context, opened: OpenedNote, permanent: bool, broken: int) -> bool:
+    """Ask the user if the client supports it; no answer counts as no."""
     declared = ctx.client.capabilities.get("elicitation")
-    # A client that names no kind can show forms; one that names pages only cannot.
+    # An empty capability means forms; a client that declares only URLs cannot show one.
     if declared is None or (declared and "form" not in declared):
         return True
-    how = "for good" if permanent else "(it goes to .trash)"
-    links = f" {broken} links would lead nowhere." if broken else ""
+    how = "permanently" if permanent else "(it is moved to .trash)"
+    links = f" {broken} links would break." if broken else ""
     title = opened.note.title[:100]
     answer = await ctx.elicit(
         f"Delete {opened.path!r} {how}? {title!r}, {opened.file.size} bytes, last changed "
@@ -309,7 +310,7 @@ def _move(
 ) -> Moved:
     move = Move("/".join(source), "/".join(target))
     if move.source == move.target:
-        raise ToolError(f"{move.source!r} is there already")
+        raise ToolError(f"The note already has the path {move.source!r}")
     own_text = vault.open(source).text
     plan = MovePlan(vault.index, move, own_text)
     rewritten: list[Rewritten] = []
@@ -340,15 +341,15 @@ def _move(
 
 
 def _require_free(vault: Vault, target: tuple[str, ...], move: Move) -> None:
-    twins = [
+    variants = [
         name
-        for name in vault.root.find_twins(target)
+        for name in vault.root.find_name_variants(target)
         if "/".join((*target[:-1], name)) != move.source
     ]
-    if twins:
+    if variants:
         raise ToolError(
-            f"{move.target!r} is refused: {twins[0]!r} is there already and differs only in case "
-            "or Unicode form. Nothing was moved"
+            f"Cannot move to {move.target!r}: {variants[0]!r} already exists and differs only in "
+            "case or Unicode form. Nothing was moved"
         )
 
 
@@ -356,7 +357,7 @@ def _rewrite(vault: Vault, plan: MovePlan, move: Move, path: str, dry_run: bool)
     counted = 0
     now = path if dry_run or path != move.source else move.target
 
-    def change(before: Opened | None) -> str:
+    def change(before: OpenedNote | None) -> str:
         nonlocal counted
         assert before is not None
         text, counted = plan.rewrite(path, before.text)

@@ -1,8 +1,8 @@
-"""Real Markdown for tests: the documentation that installed packages bring along, copied.
+"""Real documents for tests: copies of the documentation in installed packages.
 
-Python packages hold few Markdown files, so reStructuredText, text and docstrings of the standard
-library are taken as well: any text may be a note. What is taken depends on nothing but the
-interpreter and the packages, so it is the same on every machine that has installed this project.
+Python packages contain few Markdown files, so reStructuredText, plain text and docstrings of the
+standard library are used too. The selection depends only on the interpreter and the installed
+packages, so it is the same on every machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LARGEST = 12_000
 
 
 def copy_corpus(target: Path, most: int) -> int:
-    """Copy documents as notes, keeping their folders; how many there are."""
+    """Copy documents as notes into the same folders; return their number."""
     count = 0
     for folder, path in _documents():
         data = path.read_bytes()
@@ -36,7 +36,7 @@ def copy_corpus(target: Path, most: int) -> int:
 
 
 def _documents() -> Iterator[tuple[Path, Path]]:
-    """Markdown first, then what else is text."""
+    """Markdown files first, then other text files."""
     folders = [Path(sysconfig.get_path("purelib")), Path(sysconfig.get_path("stdlib"))]
     found = [
         (folder, Path(root, name))

@@ -1,4 +1,4 @@
-"""The real server, `dovetail serve vault`, as a process of its own, and clients of it."""
+"""Start `dovetail serve vault` as a process and connect clients to it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from dovetail.client import Client
-from tests.driving import PATIENCE, eventually, good
+from tests.driving import eventually, good
+from tests.patience import CAP
 
 
 def command(vault: Path, *options: str) -> list[str]:
-    """The command line that serves a vault, with its index beside it.
+    """Return the command line of a server, with the index next to the vault.
 
-    Without a model unless told: it would be at work beside every other test.
+    Embeddings are off by default, because the model would slow down every other test.
     """
     index = vault.parent / f"{vault.name}-index"
     words = ["-m", "dovetail", "serve", "vault", str(vault), "--index-dir", str(index)]
@@ -25,14 +26,14 @@ def command(vault: Path, *options: str) -> list[str]:
 
 @contextlib.asynccontextmanager
 async def over_stdio(vault: Path, *options: str, **client: Any) -> AsyncIterator[Client]:
-    """A client of a server process on stdio."""
-    async with Client(command(vault, *options), timeout=PATIENCE, **client) as connected:
+    """Connect a client to a server process on stdio."""
+    async with Client(command(vault, *options), timeout=CAP, **client) as connected:
         await wait_until_indexed(connected)
         yield connected
 
 
 async def wait_until_indexed(client: Client) -> None:
-    """A search sees all notes from here on."""
+    """Wait until the index contains all notes."""
 
     async def is_indexed() -> bool:
         return not (await good(client, "list-notes", limit=1))["indexing"]
@@ -41,7 +42,7 @@ async def wait_until_indexed(client: Client) -> None:
 
 
 def write(vault: Path, path: str, text: str) -> Path:
-    """A file of the vault, written as an editor would."""
+    """Write a file of the vault like an editor."""
     file = vault / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, "utf-8")
@@ -49,7 +50,7 @@ def write(vault: Path, path: str, text: str) -> Path:
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder, symbolic links as what they say."""
+    """Return every file below a folder with its content; symbolic links with their target."""
     found = {}
     for root, _, names in os.walk(folder):
         for name in names:

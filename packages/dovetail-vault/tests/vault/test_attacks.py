@@ -1,4 +1,4 @@
-"""Paths that try to leave the vault, by every tool that takes one; links that change meanwhile."""
+"""Paths that try to leave the vault, for every tool; links that change during a call."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def calls_with(path: str) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def test_no_tool_reads_or_writes_outside_of_the_notes(vault: Path) -> None:
+def test_no_tool_reads_or_writes_outside_of_the_vault(vault: Path) -> None:
     before = snapshot_all(vault)
 
     async def run() -> None:
@@ -133,7 +133,7 @@ def snapshot_all(vault: Path) -> dict[str, bytes]:
     return found
 
 
-def test_no_resource_is_outside_of_the_notes(vault: Path) -> None:
+def test_no_resource_is_outside_of_the_vault(vault: Path) -> None:
     async def run() -> None:
         async with over_stdio(vault) as client:
             for path in ("../secret.md", "%2e%2e/secret.md", ".obsidian/app.md", "link-out.md"):
@@ -149,7 +149,7 @@ def test_no_resource_is_outside_of_the_notes(vault: Path) -> None:
 
 
 class Swapper(threading.Thread):
-    """Makes a folder a link to the outside and a folder again, as fast as it can."""
+    """Replaces a folder by a link to the outside and back, as fast as possible."""
 
     def __init__(self, vault: Path, outside: Path) -> None:
         super().__init__(daemon=True)
@@ -175,8 +175,7 @@ class Swapper(threading.Thread):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60)
-def test_a_folder_that_becomes_a_link_during_a_call_leads_nowhere(
+def test_a_folder_replaced_by_a_link_during_a_call_is_not_followed(
     vault: Path, tmp_path: Path
 ) -> None:
     write(vault, "Swap/secret.md", "inside")

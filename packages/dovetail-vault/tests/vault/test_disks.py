@@ -1,8 +1,8 @@
-"""Disks that are read-only or full, and a note of 200 MB: a clear refusal, and nothing is lost.
+"""Read-only and full disks, and a note of 200 MB: a clear error, and nothing is lost.
 
-The disks are real ones, mounted for the server's process alone (a mount namespace of its own,
-which needs no rights). Where a system allows no such thing, permissions stand for the read-only
-disk and a limit on the size of files for the full one.
+The disks are real file systems, mounted only for the server process in an unprivileged mount
+namespace. If the system does not allow that, file permissions replace the read-only disk and a file
+size limit replaces the full one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import pytest
 
 from dovetail.client import Client
 from dovetail.errors import RpcError
-from tests.driving import PATIENCE, good, refused
+from tests.driving import good, refused
+from tests.patience import CAP
 from tests.vault.driving import command, snapshot, wait_until_indexed, write
 
 OAK = "# Oak\n\nHard wood #tree\n"
@@ -36,7 +37,7 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
 
 
 def own_mounts() -> list[str]:
-    """What a command is put behind to have mounts of its own; nothing where that is not allowed."""
+    """Return the command prefix for a private mount namespace; empty if that is not allowed."""
     for words in (["unshare", "-Urm"], ["unshare", "-m"]):
         if shutil.which("unshare") and not subprocess.run([*words, "true"], check=False).returncode:
             return words
@@ -47,13 +48,13 @@ MOUNTS = own_mounts()
 
 
 def after(script: str, words: list[str]) -> list[str]:
-    """The command, once a shell has prepared its mounts."""
+    """Return the command, preceded by a shell that prepares the mounts."""
     return [*MOUNTS, "sh", "-ec", f'{script}\nexec "$@"', "sh", *words]
 
 
 def serve(words: list[str], use: Callable[[Client], Awaitable[None]]) -> None:
     async def run() -> None:
-        async with Client(words, timeout=PATIENCE) as client:
+        async with Client(words, timeout=CAP) as client:
             await wait_until_indexed(client)
             await use(client)
 
@@ -68,7 +69,7 @@ def vault(tmp_path: Path) -> Path:
     return root
 
 
-def test_a_read_only_disk_is_read_and_every_change_is_refused(vault: Path) -> None:
+def test_on_a_read_only_disk_notes_are_read_and_writes_fail(vault: Path) -> None:
     before = snapshot(vault)
     words = command(vault)
     if MOUNTS:
@@ -100,7 +101,7 @@ def test_a_read_only_disk_is_read_and_every_change_is_refused(vault: Path) -> No
     assert snapshot(vault) == before
 
 
-def test_an_index_that_cannot_be_kept_where_it_should_is_made_elsewhere(vault: Path) -> None:
+def test_an_unwritable_index_directory_is_replaced_by_a_temporary_one(vault: Path) -> None:
     words = command(vault)
     index = vault.parent / "vault-index"
     if MOUNTS:
@@ -108,7 +109,7 @@ def test_an_index_that_cannot_be_kept_where_it_should_is_made_elsewhere(vault: P
         script = f'mount --bind "{index}" "{index}"\nmount -o remount,bind,ro "{index}"'
         words = after(script, words)
     else:
-        # No folder can be made in a file, whoever asks.
+        # A directory cannot be created inside a file, not even by root.
         index.write_text("in the way")
 
     async def use(client: Client) -> None:
@@ -119,7 +120,7 @@ def test_an_index_that_cannot_be_kept_where_it_should_is_made_elsewhere(vault: P
     serve(words, use)
 
 
-def test_a_full_disk_refuses_a_write_and_keeps_what_was_there(vault: Path) -> None:
+def test_on_a_full_disk_a_write_fails_and_keeps_the_note(vault: Path) -> None:
     if not MOUNTS:
         pytest.skip("no mounts of its own here; test_tools.py has a limit on files in its place")
     notes = vault.parent / "notes"
@@ -134,11 +135,11 @@ def test_a_full_disk_refuses_a_write_and_keeps_what_was_there(vault: Path) -> No
             assert "the disk is full. Nothing was changed" in said
             assert (await good(client, "read-note", path="Oak"))["notes"][0]["content"] == OAK
         await refused(client, "read-note", path="New.md")
-        # Nothing of what failed is left: it would not fit beside this.
+        # The failed write left nothing behind: this would not fit otherwise.
         half = "line of text\n" * 20_000
         await good(client, "write-note", path="Half.md", content=half)
         assert (await good(client, "search-vault", query='"line of text"'))["fileCount"] == 1
-        # There is no room for a second version beside the first; the first stays.
+        # There is no space for a second version; the first one stays.
         said = await refused(
             client, "write-note", path="Half.md", content=half + "x", mode="append"
         )
@@ -177,7 +178,7 @@ def test_a_note_of_200_mb_is_listed_and_never_read(vault: Path) -> None:
 
 
 def most_memory(vault: Path) -> int:
-    """Of the server's process, by its command line."""
+    """Return the peak memory (kB) of the server process, found by its command line."""
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
             if os.fsencode(vault) in Path(f"/proc/{name}/cmdline").read_bytes():

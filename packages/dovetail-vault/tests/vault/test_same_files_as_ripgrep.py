@@ -1,6 +1,6 @@
-"""A literal query finds the files that ripgrep finds: on thousands of real documents.
+"""A literal query finds the same files as ripgrep, on thousands of real documents.
 
-Some queries by default; with DURABILITY_RUNS=100 (make durability) two hundred.
+Few queries by default; 200 with DURABILITY_RUNS=100 (make durability).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from dovetail_vault.search_request import SearchRequest
-from dovetail_vault.searching import Searcher
+from dovetail_vault.text_search import TextSearcher
 from dovetail_vault.vault import Vault
 from tests.vault.corpus import ENOUGH, copy_corpus
 
@@ -59,7 +59,7 @@ def ask_ripgrep(folder: Path, text: str, case_sensitive: bool) -> set[str]:
 def ask_vault(vault: Vault, text: str, case_sensitive: bool) -> set[str]:
     quoted = '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
     found: set[str] = set()
-    searcher = Searcher(vault)
+    searcher = TextSearcher(vault)
     while True:
         page = searcher.search(
             SearchRequest(
@@ -80,7 +80,7 @@ def ask_vault(vault: Vault, text: str, case_sensitive: bool) -> set[str]:
 
 
 def pieces_of(vault: Vault, seed: int) -> Iterator[str]:
-    """Words, parts of words, several words in a row, signs and made-up texts."""
+    """Return words, parts of words, phrases, punctuation and random texts."""
     draw = random.Random(seed)
     notes = [row.path for row in vault.index.select("ORDER BY path")]
     while True:
@@ -110,7 +110,6 @@ def pieces_of(vault: Vault, seed: int) -> Iterator[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("case_sensitive", [False, True])
 def test_a_literal_query_finds_the_files_that_ripgrep_finds(
     vault: Vault, case_sensitive: bool

@@ -1,4 +1,4 @@
-"""Search by meaning, with the model that comes in the extra, and without it."""
+"""Semantic search, with the built-in model and without a model."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def paths(found: dict[str, Any]) -> list[str]:
 
 
 async def by_meaning(client: Client, query: str, mode: str = "semantic", **more: Any) -> Any:
-    """The answer once the model has read every note."""
+    """Search again until every note is embedded."""
     found: dict[str, Any] = {}
 
     async def is_complete() -> bool:
@@ -53,14 +53,14 @@ async def by_meaning(client: Client, query: str, mode: str = "semantic", **more:
     return found
 
 
-def test_what_is_meant_is_found_without_its_words(vault: Path) -> None:
+def test_a_note_is_found_by_meaning_without_shared_words(vault: Path) -> None:
     async def script() -> None:
         async with over_stdio(vault, "--embeddings", "auto") as client:
             found = await by_meaning(client, "how do I mend a flat bicycle tyre?")
             assert found["mode"] == "semantic"
             assert paths(found)[0] == "Workshop/Puncture.md"
             first = found["files"][0]
-            # The passage that is nearest, not the note's first line.
+            # The most similar passage, not the note's first line.
             assert first["matches"][0]["line"] == 3
             assert first["score"] > 200
             assert "meaning of 'how do I mend" in found["interpreted"]
@@ -76,7 +76,7 @@ def test_what_is_meant_is_found_without_its_words(vault: Path) -> None:
 def test_hybrid_finds_what_either_finds(vault: Path) -> None:
     async def script() -> None:
         async with over_stdio(vault, "--embeddings", "auto") as client:
-            # A model knows nothing of such a number, words nothing of what taxes are.
+            # Words find the number, the model finds the topic.
             found = await by_meaning(client, "QX-88", "hybrid")
             assert (found["mode"], paths(found)[0]) == ("hybrid", "Office/Invoice 4711.md")
             assert found["files"][0]["matches"][0]["line"] == 3
@@ -92,7 +92,7 @@ def test_hybrid_finds_what_either_finds(vault: Path) -> None:
     asyncio.run(script())
 
 
-def test_a_note_that_changes_is_found_by_what_it_says_now(vault: Path) -> None:
+def test_a_changed_note_is_found_by_its_new_text(vault: Path) -> None:
     async def script() -> None:
         async with over_stdio(vault, "--embeddings", "minilm") as client:
             await by_meaning(client, "anything")
@@ -115,7 +115,7 @@ def test_a_note_that_changes_is_found_by_what_it_says_now(vault: Path) -> None:
     asyncio.run(script())
 
 
-def test_vectors_are_kept_for_the_next_start_and_for_other_servers(vault: Path) -> None:
+def test_vectors_are_stored_and_shared_between_servers(vault: Path) -> None:
     def numbers() -> list[int]:
         file = vault.parent / "vault-index" / "index.sqlite"
         with contextlib.closing(sqlite3.connect(file)) as database:
@@ -137,20 +137,20 @@ def test_vectors_are_kept_for_the_next_start_and_for_other_servers(vault: Path) 
     asyncio.run(script())
 
 
-def test_without_a_model_words_are_compared_and_the_answer_says_so(vault: Path) -> None:
+def test_without_a_model_the_mode_is_lexical(vault: Path) -> None:
     async def script() -> None:
         async with over_stdio(vault) as client:
             for mode in ("semantic", "hybrid"):
                 found = await good(client, "search-vault", query="the receipts, please!", mode=mode)
                 assert found["mode"] == "lexical"
-                assert "dovetail[embeddings]" in found["remark"]
+                assert "dovetail-vault[embeddings]" in found["remark"]
                 assert paths(found)[0] == "Office/Taxes.md"
                 assert found["interpreted"] == "any of: the, receipts, please"
 
     asyncio.run(script())
 
 
-def test_an_order_that_meaning_does_not_have_is_refused(vault: Path) -> None:
+def test_semantic_modes_reject_other_sort_orders(vault: Path) -> None:
     async def script() -> None:
         async with over_stdio(vault) as client:
             said = await refused(client, "search-vault", query="x", mode="hybrid", sort="path")

@@ -1,4 +1,4 @@
-"""The tools through the real entry point, over stdio."""
+"""The tools, through a server process on stdio."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import pytest
 
 from dovetail.client import Client
 from tests.driving import eventually, good, refused
+from tests.patience import CAP
 from tests.vault.driving import over_stdio, write
 
 Script = Callable[[Client], Awaitable[None]]
@@ -79,7 +80,7 @@ def test_queries_combine_terms_and_fields(vault: Path) -> None:
     run(vault, script)
 
 
-def test_a_query_that_cannot_be_understood_shows_where(vault: Path) -> None:
+def test_query_errors_show_the_position(vault: Path) -> None:
     async def script(client: Client) -> None:
         text = await refused(client, "search-vault", query='oak AND "pine')
         assert "character 9" in text
@@ -90,7 +91,7 @@ def test_a_query_that_cannot_be_understood_shows_where(vault: Path) -> None:
     run(vault, script)
 
 
-def test_search_shows_lines_with_context_and_keeps_to_its_limits(vault: Path) -> None:
+def test_search_returns_lines_with_context_within_limits(vault: Path) -> None:
     async def script(client: Client) -> None:
         found = await good(
             client, "search-vault", query="wood", contextLines=1, sort="path", limit=1
@@ -186,7 +187,7 @@ def test_creating_never_replaces_and_an_etag_guards_a_write(vault: Path) -> None
 
     async def script(client: Client) -> None:
         before = oak.read_bytes()
-        assert "exists already" in await refused(
+        assert "already exists" in await refused(
             client, "write-note", path="Trees/Oak", content="x"
         )
         assert oak.read_bytes() == before
@@ -221,7 +222,7 @@ def test_text_is_added_at_the_end_at_the_beginning_and_under_a_heading(vault: Pa
     run(vault, script)
 
 
-def test_own_writes_are_found_at_once_and_those_of_others_soon(vault: Path) -> None:
+def test_own_writes_are_found_at_once_and_other_programs_writes_later(vault: Path) -> None:
     async def script(client: Client) -> None:
         await good(client, "write-note", path="Fresh", content="quixotic #brandnew\n")
         assert paths(await good(client, "search-vault", query="quixotic")) == ["Fresh.md"]
@@ -250,7 +251,7 @@ def test_own_writes_are_found_at_once_and_those_of_others_soon(vault: Path) -> N
     run(vault, script)
 
 
-def test_edits_are_made_together_and_leave_the_rest_alone(vault: Path) -> None:
+def test_edits_are_atomic_and_keep_the_rest(vault: Path) -> None:
     oak = vault / "Trees/Oak.md"
     os.chmod(oak, 0o600)
 
@@ -308,14 +309,14 @@ def test_moving_a_note_keeps_links_of_every_kind(vault: Path) -> None:
             "[n](../Big%20Trees/Old%20oak.md#uses) [[Pine]]\n"
         )
         assert (await good(client, "get-links", kind="broken"))["edges"] == []
-        assert "exists already" in await refused(
+        assert "already exists" in await refused(
             client, "move-note", **{"from": "Pine", "to": target}
         )
 
     run(vault, script)
 
 
-def test_deleting_goes_to_the_trash_and_asks_where_it_can(vault: Path) -> None:
+def test_deleting_moves_to_the_trash_after_confirmation(vault: Path) -> None:
     asked: list[str] = []
 
     def answer(content: dict[str, Any] | None) -> Any:
@@ -385,7 +386,7 @@ def test_tags_are_counted_and_renamed_everywhere(vault: Path) -> None:
     run(vault, script)
 
 
-def test_links_of_all_directions_and_those_that_lead_nowhere(vault: Path) -> None:
+def test_links_in_both_directions_and_broken_links(vault: Path) -> None:
     write(vault, "Lost.md", "[[Nowhere]] ![[picture.png]]\n")
 
     async def script(client: Client) -> None:
@@ -405,7 +406,7 @@ def test_links_of_all_directions_and_those_that_lead_nowhere(vault: Path) -> Non
     run(vault, script)
 
 
-def test_odd_files_are_told_of_and_never_harmed(vault: Path) -> None:
+def test_unusual_files_are_reported_and_not_changed(vault: Path) -> None:
     (vault / "Binary.md").write_bytes(b"\x89PNG\0\0")
     broken = b"# Br\xffken\n\xfe word\n"
     (vault / "Invalid.md").write_bytes(broken)
@@ -463,7 +464,7 @@ def test_a_disk_that_cannot_be_written_is_an_error_and_leaves_the_note(vault: Pa
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_read_only_offers_nothing_that_changes(vault: Path) -> None:
+def test_read_only_has_no_tools_that_change_notes(vault: Path) -> None:
     async def script(client: Client) -> None:
         tools = await client.list_tools()
         names = {tool.name for tool in tools}
@@ -475,7 +476,7 @@ def test_read_only_offers_nothing_that_changes(vault: Path) -> None:
     run(vault, script, "--read-only")
 
 
-def test_resources_are_listed_completed_and_watched(vault: Path) -> None:
+def test_resources_completion_and_subscriptions(vault: Path) -> None:
     changes: list[str] = []
 
     async def script(client: Client) -> None:
@@ -493,7 +494,7 @@ def test_resources_are_listed_completed_and_watched(vault: Path) -> None:
         uri = "obsidian-note:///Home.md"
         async with client.subscribe(uris=[uri]) as subscription:
             write(vault, "Home.md", "changed outside\n")
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(CAP):
                 change = await anext(aiter(subscription))
             changes.append(str(change.uri))
             assert change.uri == uri
@@ -504,7 +505,7 @@ def test_resources_are_listed_completed_and_watched(vault: Path) -> None:
     assert len(changes) == 2
 
 
-def test_every_answer_keeps_its_schema_and_carries_links(vault: Path) -> None:
+def test_results_match_their_schema_and_have_links(vault: Path) -> None:
     async def script(client: Client) -> None:
         raw = await client.request(
             "tools/call", {"name": "search-vault", "arguments": {"query": "wood"}}
@@ -520,7 +521,7 @@ def test_every_answer_keeps_its_schema_and_carries_links(vault: Path) -> None:
     run(vault, script)
 
 
-def test_prompts_name_the_notes_they_are_about(vault: Path) -> None:
+def test_prompts_contain_their_notes(vault: Path) -> None:
     async def script(client: Client) -> None:
         assert [prompt.name for prompt in await client.list_prompts()] == [
             "daily-note", "summarise-folder", "suggest-links"
@@ -535,7 +536,7 @@ def test_prompts_name_the_notes_they_are_about(vault: Path) -> None:
     run(vault, script)
 
 
-def test_another_server_takes_over_and_a_broken_index_is_made_again(vault: Path) -> None:
+def test_another_server_takes_over_and_a_damaged_index_is_rebuilt(vault: Path) -> None:
     async def find_outside_edit(client: Client, word: str) -> None:
         write(vault, f"Found {word}.md", f"{word}\n")
 

@@ -1,4 +1,4 @@
-"""The same server over HTTP, beside others on one port, and with the official client."""
+"""The server over HTTP, with other servers on one port, and with the official client."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from mcp import ClientSession
 
 from dovetail.client import Client
 from tests.driving import (
-    PATIENCE,
     good,
     refused,
     refused_command,
@@ -20,6 +19,7 @@ from tests.driving import (
     use_over_http,
     use_over_stdio,
 )
+from tests.patience import CAP
 from tests.vault.driving import command, over_stdio, wait_until_indexed, write
 
 
@@ -66,7 +66,7 @@ def test_our_client_over_http(vault: Path, mode: str) -> None:
     async def run() -> None:
         async with (
             serving_http(command(vault, "--http", "0")) as [url],
-            Client(url, mode=mode, timeout=PATIENCE) as client,
+            Client(url, mode=mode, timeout=CAP) as client,
         ):
             await wait_until_indexed(client)
             found = await good(client, "search-vault", query="wood")
@@ -76,7 +76,7 @@ def test_our_client_over_http(vault: Path, mode: str) -> None:
     asyncio.run(run())
 
 
-def test_all_ready_servers_share_a_port(vault: Path) -> None:
+def test_serve_all_on_one_port(vault: Path) -> None:
     home = vault.parent
     words = [sys.executable, "-m", "dovetail", "serve", "all", "--http", "0"]
     words += ["--vault", f"trees={vault}", "--index-dir", str(home / "index")]
@@ -85,14 +85,14 @@ def test_all_ready_servers_share_a_port(vault: Path) -> None:
     async def run() -> None:
         async with serving_http(words) as urls:
             assert urls[0].endswith("/vault/mcp")
-            async with Client(urls[0], timeout=PATIENCE) as client:
+            async with Client(urls[0], timeout=CAP) as client:
                 await wait_until_indexed(client)
                 assert (await good(client, "search-vault", query="wood"))["fileCount"] == 2
 
     asyncio.run(run())
 
 
-def test_several_vaults_are_told_apart_by_name(vault: Path, tmp_path: Path) -> None:
+def test_several_vaults_are_selected_by_name(vault: Path, tmp_path: Path) -> None:
     second = tmp_path / "second"
     write(second, "Oak.md", "another oak\n")
 
@@ -112,12 +112,12 @@ def test_several_vaults_are_told_apart_by_name(vault: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["vault"], "Say what to serve"),
+        (["vault"], "Missing argument"),
         (["vault", "/nowhere/at/all"], "no folder"),
-        (["vault", ".", "--allow-host", "x"], "only together with --http"),
+        (["vault", ".", "--allow-host", "x"], "requires --http"),
         (["vault", ".", "--http", "x:y"], "expected PORT"),
         (["vault", ".", "--embeddings", "nothing-like-it"], "not installed"),
     ],
 )
-def test_a_wrong_command_line_is_explained(words: list[str], said: str, tmp_path: Path) -> None:
+def test_command_line_errors(words: list[str], said: str, tmp_path: Path) -> None:
     assert said in refused_command(tmp_path, *words)

@@ -6,7 +6,7 @@
   const COLOURS = ["#3b7dd8", "#d9663a", "#3a9d63", "#b0549e", "#c79a1e", "#4aa7b5", "#8a6bd1",
     "#c94f6d", "#7d8c2e", "#7a7f87", "#a8744a", "#5c8f8a"];
 
-  // ---- the record: every version of every fact, with both times --------------------------------
+  // ---- data: every version of every fact, with valid and recorded time --------------------------------
   const names = data.names;
   const nodes = names.map((name, id) => ({
     id, name, x: 0, y: 0, vx: 0, vy: 0, kind: "", degree: 0, there: false, versions: [], said: [],
@@ -28,7 +28,7 @@
   const colourOf = new Map(kinds.map((kind, at) => [kind, COLOURS[at % COLOURS.length]]));
   const off = new Set();
 
-  // ---- which moment, on which axis --------------------------------------------------------------
+  // ---- the selected time, on the selected axis --------------------------------------------------------------
   let axis = "valid";
   let moment = data.now;
   const holds = (one) => (axis === "valid"
@@ -71,13 +71,13 @@
     byDegree = [...shown].sort((a, b) => b.degree - a.degree || (a.name < b.name ? -1 : 1));
     const hidden = data.total - names.length;
     $("counts").textContent = `${shown.length.toLocaleString()} entities, ${drawn.length.toLocaleString()} relations`
-      + (hidden > 0 ? ` (of ${data.total.toLocaleString()} the ${names.length.toLocaleString()} that changed last)` : "");
+      + (hidden > 0 ? ` (the last changed ${names.length.toLocaleString()} of ${data.total.toLocaleString()})` : "");
     $("empty").hidden = shown.length > 0;
   }
   let byDegree = [];
 
-  // ---- layout: springs along relations, everything else keeps its distance -----------------------
-  // All relations that ever were pull, so that nothing jumps when the time moves.
+  // ---- layout: force-directed; relations attract, entities repel -----------------------
+  // Uses the relations of all times, so that nothing moves when the time changes.
   const pairs = new Map();
   for (const link of links) {
     if (link.from === link.to) continue;
@@ -87,7 +87,7 @@
   const springs = [...pairs.values()];
   const pull = new Float64Array(nodes.length);
   for (const [a, b] of springs) { pull[a.id] += 1; pull[b.id] += 1; }
-  // A sunflower, the most connected inside.
+  // Start in a spiral, with the most connected entities in the center.
   [...nodes].sort((a, b) => pull[b.id] - pull[a.id]).forEach((node, at) => {
     const distance = 26 * Math.sqrt(at + 0.5);
     node.x = distance * Math.cos(at * 2.399963);
@@ -131,7 +131,7 @@
   function tick() {
     const root = quadTree();
     const stack = [];
-    // As wide as the window.
+    // Fit the aspect ratio of the window.
     const wide = Math.max(0.6, Math.min(1.6, Math.sqrt(width / (height || 1)) || 1));
     for (const node of nodes) {
       let fx = -node.x * 0.011 / wide; let fy = -node.y * 0.011 * wide;
@@ -324,7 +324,7 @@
     }, 90);
   }
 
-  // ---- the list beside it --------------------------------------------------------------------------
+  // ---- the side panel --------------------------------------------------------------------------
   const element = (tag, text, className) => {
     const made = document.createElement(tag);
     if (text !== undefined) made.textContent = text;
@@ -348,7 +348,7 @@
     const panel = $("panel"); panel.replaceChildren();
     if (chosen) return describe(panel);
     if (query) return listMatches(panel);
-    panel.append(element("h2", "Most connected"), element("p", "Choose an entity here or in the picture."));
+    panel.append(element("h2", "Most connected"), element("p", "Select an entity here or in the graph."));
     panel.append(list(byDegree.slice(0, 40), (node) => `${node.kind}, ${node.degree} relations`));
   }
   function list(some, note) {
@@ -374,7 +374,7 @@
     const close = element("button", "Back to the list"); close.type = "button";
     close.addEventListener("click", () => choose(null, false));
     panel.append(close, element("h2", chosen.name));
-    panel.append(element("p", chosen.there ? chosen.kind : "Not there at this time."));
+    panel.append(element("p", chosen.there ? chosen.kind : "Does not exist at this time."));
     const said = chosen.said.filter(holds);
     if (chosen.there && said.length) {
       panel.append(element("h3", "Observations"));
@@ -387,7 +387,7 @@
       }
       panel.append(made);
     }
-    for (const [title, near, far] of [["Leads to", "from", "to"], ["Comes from", "to", "from"]]) {
+    for (const [title, near, far] of [["Outgoing", "from", "to"], ["Incoming", "to", "from"]]) {
       const some = links.filter((link) => link.there && link[near] === chosen);
       if (!some.length) continue;
       panel.append(element("h3", `${title} (${some.length})`));
@@ -419,7 +419,7 @@
     }
   }
 
-  // ---- hands ---------------------------------------------------------------------------------------
+  // ---- input ---------------------------------------------------------------------------------------
   function at(event) {
     const box = canvas.getBoundingClientRect();
     const x = event.clientX - box.left; const y = event.clientY - box.top;
@@ -523,10 +523,10 @@
     $("legend").append(made);
   }
 
-  // ---- begin ----------------------------------------------------------------------------------------
+  // ---- start ----------------------------------------------------------------------------------------
   $("title").textContent = data.title;
   readInk(); resize(); lookUp();
-  // Most of the way at once, so that the first picture is already one.
+  // Run most of the layout before the first frame.
   const begun = performance.now();
   for (let turn = 0; turn < 220 && performance.now() - begun < 1500; turn += 1) tick();
   fit(); setMoment(data.now);

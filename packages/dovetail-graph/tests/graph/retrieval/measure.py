@@ -1,9 +1,9 @@
-"""How good the answers are: recall@5 and mean reciprocal rank, by words, by meaning, and fused.
+"""Retrieval quality: recall@5 and mean reciprocal rank, by words, by meaning, and hybrid.
 
-python -m tests.graph.retrieval.measure            the questions that are reported
-python -m tests.graph.retrieval.measure --tuning   those that choices are made with
-python -m tests.graph.retrieval.measure --alone    without the memories that only distract
-python -m tests.graph.retrieval.measure --bounds   what a least similarity keeps and drops
+python -m tests.graph.retrieval.measure            the reported questions
+python -m tests.graph.retrieval.measure --tuning   the questions used for tuning
+python -m tests.graph.retrieval.measure --alone    without the distractor memories
+python -m tests.graph.retrieval.measure --bounds   the effect of a minimum similarity
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dovetail_graph.changing import create_entity
 from dovetail_graph.inputs import NewEntity
-from dovetail_graph.meaning import Meaning
 from dovetail_graph.memory import Memory as Served
-from dovetail_graph.moments import View
-from dovetail_graph.semantic_search import Question as Asked
-from dovetail_graph.semantic_search import Search, find_at
+from dovetail_graph.mutations import create_entity
+from dovetail_graph.semantic_search import Search, SemanticQuery, find_entities
 from dovetail_graph.sqlite_store import SqliteStore
 from dovetail_graph.storage import Reader
+from dovetail_graph.timestamps import View
+from dovetail_graph.vector_search import VectorSearch
 from dovetail_graph.vocabulary import Vocabulary
 from dovetail_serverkit.embedding import find_embedder
 from tests.graph.retrieval.corpus import (
@@ -50,7 +49,7 @@ class Quality:
 
 @contextlib.contextmanager
 def serving(memories: Sequence[Memory]) -> Iterator[Served]:
-    """The memories in a store, with vectors of the model that comes with the extra."""
+    """Yield the memories in a store, embedded with the built-in model."""
     free = Vocabulary()
     with tempfile.TemporaryDirectory() as folder:
         store = SqliteStore(Path(folder) / "graph.db", "default")
@@ -62,34 +61,34 @@ def serving(memories: Sequence[Memory]) -> Iterator[Served]:
                 create_entity(writer, made, free)
         embedder = find_embedder("minilm")
         assert embedder is not None
-        meaning = Meaning(store, embedder)
-        while meaning.catch_up():
+        vectors = VectorSearch(store, embedder)
+        while vectors.catch_up():
             pass
-        yield Served(store, "default", free, meaning)
+        yield Served(store, "default", free, vectors)
         store.close()
 
 
 def by_words(served: Served, reader: Reader, text: str) -> list[str]:
-    """As search_nodes answers."""
-    found, _ = find_at(reader, View(reader.now()), text, "words")
+    """Search like search_nodes."""
+    found, _ = find_entities(reader, View(reader.now()), text, "words")
     return [one.name for one in found]
 
 
-def _asked(text: str, weight: float) -> Asked:
-    return Asked(text, _DEPTH, None, (), weight, by_rank=True, explain=False)
+def _asked(text: str, weight: float) -> SemanticQuery:
+    return SemanticQuery(text, _DEPTH, None, (), weight, by_rank=True, explain=False)
 
 
 def by_meaning(served: Served, reader: Reader, text: str) -> list[str]:
-    """As semantic_search answers with hybrid_search=false."""
+    """Search like semantic_search with hybrid_search=false."""
     return _search(served, reader, _asked(text, 1.0))
 
 
 def fused(served: Served, reader: Reader, text: str) -> list[str]:
-    """As semantic_search answers unless told otherwise."""
+    """Search like semantic_search with default arguments."""
     return _search(served, reader, _asked(text, 0.3))
 
 
-def _search(served: Served, reader: Reader, asked: Asked) -> list[str]:
+def _search(served: Served, reader: Reader, asked: SemanticQuery) -> list[str]:
     result = Search(served, reader, View(reader.now()), is_past=False).run(asked)
     return [one.entity.name for one in result.results]
 
@@ -99,7 +98,7 @@ WAYS: dict[str, Way] = {"words": by_words, "meaning": by_meaning, "hybrid": fuse
 
 
 def evaluate(served: Served, asked: Sequence[Question], way: Way) -> Quality:
-    """Of a way to search, over some questions."""
+    """Measure one way to search on some questions."""
     hits, ranks = 0, 0.0
     with served.store.reading() as reader:
         for one in asked:
@@ -119,10 +118,10 @@ def weigh_bounds() -> None:
     right: list[float] = []
     others: list[float] = []
     with serving(everything) as served, served.store.reading() as reader:
-        assert served.meaning is not None
+        assert served.vectors is not None
         for one in asked:
-            [vector] = served.meaning.embed([one.text])
-            found = served.meaning.find(reader, vector, -1.0, len(everything), set)
+            [vector] = served.vectors.embed([one.text])
+            found = served.vectors.find(reader, vector, -1.0, len(everything), set)
             for like in found:
                 (right if like.name == one.answer else others).append(like.similarity)
     write("| least similarity | right answers kept | other entities kept |\n|---|---|---|")

@@ -8,21 +8,21 @@ from dovetail.errors import UsageError
 from dovetail_graph.command import build, default_file
 
 
-def test_with_no_option_at_all_there_is_a_server_in_the_default_file(
+def test_without_options_the_default_file_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    # As `dovetail serve all` calls it: with the options of other servers, too.
+    # `dovetail serve all` also passes the options of other servers.
     assert build(vaults=("x",), folder=None).name == "graph"
     assert default_file() == tmp_path / "dovetail" / "graph.db"
     assert default_file().exists()
 
 
-def test_the_file_is_named_in_one_way(tmp_path: Path) -> None:
+def test_file_and_db_are_exclusive(tmp_path: Path) -> None:
     assert build(file=str(tmp_path / "one.db"), embeddings="off").name == "graph"
     assert (tmp_path / "one.db").exists()
-    with pytest.raises(UsageError, match="give one of them"):
+    with pytest.raises(UsageError, match="pass only one of them"):
         build(file="one.db", database=Path("two.db"))
-    with pytest.raises(UsageError, match="--namespace is"):
+    with pytest.raises(UsageError, match="--namespace must have"):
         build(database=tmp_path / "three.db", namespace="../x")
     assert not (tmp_path / "three.db").exists()

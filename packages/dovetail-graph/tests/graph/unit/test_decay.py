@@ -18,15 +18,15 @@ def test_a_type_may_have_a_half_life_of_its_own() -> None:
     assert decay.apply(0.8, 0, 60 * DAY, "knows") == 0.2
 
 
-def test_the_floor_lifts_nothing() -> None:
+def test_confidence_below_the_floor_does_not_change() -> None:
     assert Decay().apply(0.05, 0, 0) == 0.05
     assert Decay().apply(0.05, 0, 300 * DAY) == 0.05
 
 
-def test_before_it_was_recorded_nothing_has_faded() -> None:
+def test_there_is_no_decay_before_the_reinforcement() -> None:
     assert Decay().apply(0.8, 50 * DAY, 0) == 0.8
 
 
-def test_another_factor_is_honoured() -> None:
+def test_decay_factor() -> None:
     assert Decay(factor=0.25).apply(0.8, 0, 30 * DAY) == 0.2
     assert Decay(factor=1.0).apply(0.8, 0, 3000 * DAY) == 0.8

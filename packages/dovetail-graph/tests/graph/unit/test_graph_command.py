@@ -1,4 +1,4 @@
-"""`dovetail graph` reads its options; tests/servers/graph/test_picture.py has what it writes."""
+"""Options of `dovetail graph`; test_picture.py tests the page it writes."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def test_the_default_file_and_place_are_used(
 
 
 @pytest.mark.parametrize("most", ["0", "10001", "x"])
-def test_a_wrong_number_is_refused(most: str) -> None:
+def test_an_invalid_number_is_rejected(most: str) -> None:
     done = CliRunner().invoke(app, ["graph", "show", "--most", most], obj=[])
     assert done.exit_code == 2 and "--most" in done.output

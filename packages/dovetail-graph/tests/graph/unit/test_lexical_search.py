@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from dovetail_graph.meaning import Likeness
-from dovetail_graph.moments import Span, View
+from dovetail_graph.lexical_search import find_matches, fuse, scan
 from dovetail_graph.records import EntityRecord, ObservationRecord
-from dovetail_graph.searching import find_matches, fuse, scan
 from dovetail_graph.sqlite_store import SqliteStore
 from dovetail_graph.storage import Match, Reader
-from dovetail_graph.text_rules import telling_words
+from dovetail_graph.text_normalization import significant_words
+from dovetail_graph.timestamps import Span, View
+from dovetail_graph.vector_search import SimilarEntity
 
 SAID = {
     "Café Müller": "coffee and CAKE",
@@ -51,40 +51,38 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
         ("thing", "all", set(SAID)),
     ],
 )
-def test_texts_of_another_time_are_found_whatever_their_letters(
-    reader: Reader, query: str, mode: str, found: set[str]
-) -> None:
+def test_scan_at_another_time(reader: Reader, query: str, mode: str, found: set[str]) -> None:
     then = View(reader.now(), reader.now())
     assert {match.name for match in scan(reader, then, query, mode)} == found
 
 
-def test_nobody_was_there_before(reader: Reader) -> None:
+def test_scan_before_the_first_entity_finds_nothing(reader: Reader) -> None:
     assert list(scan(reader, View(-5, reader.now()), "cake", "all")) == []
 
 
-def test_small_words_of_a_question_find_nobody(reader: Reader) -> None:
+def test_stop_words_of_a_question_are_ignored(reader: Reader) -> None:
     matches, matched = find_matches(reader, "who is the owner of red things here", "words", 10)
     assert matched == "any" and matches[0].name == "Boat"
-    assert telling_words("What is the Port of it") == "Port"
-    assert telling_words("to be or not to be") == "to be or not to be"
+    assert significant_words("What is the Port of it") == "Port"
+    assert significant_words("to be or not to be") == "to be or not to be"
 
 
-def test_a_match_says_how_much_of_the_query_it_has(reader: Reader) -> None:
+def test_a_match_has_its_share_of_the_query(reader: Reader) -> None:
     [only] = find_matches(reader, "red submarine", "words", 10)[0]
     assert only.name == "Boat" and 0.2 < only.share < 0.8
     assert find_matches(reader, "red sails", "words", 10)[0][0].share == 1
 
 
-def test_places_in_both_lists_are_added_up() -> None:
+def test_ranks_in_both_lists_are_added() -> None:
     words = [Match("both", 9.0), Match("words", 8.0)]
-    alike = [Likeness("meaning", 0.9, ""), Likeness("both", 0.8, "")]
+    alike = [SimilarEntity("meaning", 0.9, ""), SimilarEntity("both", 0.8, "")]
     for by_rank in (True, False):
         scores = fuse(words, alike, 0.5, by_rank)
         assert max(scores, key=lambda name: scores[name]) == "both"
 
 
-def test_a_match_of_little_of_the_query_counts_for_little() -> None:
-    alike = [Likeness("meaning", 0.9, "")]
+def test_a_match_with_a_small_share_of_the_query_counts_little() -> None:
+    alike = [SimilarEntity("meaning", 0.9, "")]
     full = fuse([Match("words", 9.0, 1.0)], alike, 0.3, by_rank=True)
     part = fuse([Match("words", 9.0, 0.2)], alike, 0.3, by_rank=True)
     assert full["words"] > full["meaning"] and part["words"] < part["meaning"]

@@ -1,4 +1,4 @@
-"""What a merge does to spans of valid time; test_time_travel.py compares it with a naive model."""
+"""Effect of a merge on valid time; test_time_travel.py compares merges with a naive model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from dovetail_graph.merging import merge_entities
-from dovetail_graph.moments import FOREVER, Span, View
 from dovetail_graph.records import (
     EntityRecord,
     ObservationRecord,
@@ -16,6 +15,7 @@ from dovetail_graph.records import (
     RelationRecord,
 )
 from dovetail_graph.sqlite_store import SqliteStore
+from dovetail_graph.timestamps import FOREVER, Span, View
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_a_renamed_entity_keeps_the_types_it_had(store: SqliteStore) -> None:
         assert reader.entity("Firm", View(50)) is None
 
 
-def test_the_same_said_at_other_times_is_kept_for_all_of_them(store: SqliteStore) -> None:
+def test_equal_observations_of_different_times_are_combined(store: SqliteStore) -> None:
     with store.writing() as writer:
         for name, start, end in (("Ann", 0, 10), ("Anna", 5, 20)):
             writer.put_entity(EntityRecord(name, "person"), Span(0))
@@ -52,7 +52,7 @@ def test_the_same_said_at_other_times_is_kept_for_all_of_them(store: SqliteStore
     assert told == [1, 1, 1, 0]
 
 
-def test_relations_are_combined_only_while_both_hold(store: SqliteStore) -> None:
+def test_relations_are_combined_only_while_both_are_valid(store: SqliteStore) -> None:
     with store.writing() as writer:
         for name in ("Ann", "Anna", "Bo"):
             writer.put_entity(EntityRecord(name, "person"), Span(0))

@@ -17,17 +17,17 @@ def alike(one: str, other: str) -> float:
     ("one", "other"),
     [("deployment", "deploying"), ("authentication", "autentication"), ("Zürich", "zurich")],
 )
-def test_forms_of_one_word_are_alike(one: str, other: str) -> None:
+def test_forms_of_one_word_are_similar(one: str, other: str) -> None:
     assert alike(one, other) >= grams.min_similarity
 
 
 @pytest.mark.parametrize(("one", "other"), [("deployment", "banana"), ("car", "automobile")])
-def test_other_words_are_not_whatever_they_mean(one: str, other: str) -> None:
+def test_different_words_are_not_similar(one: str, other: str) -> None:
     assert alike(one, other) < grams.min_similarity
 
 
 @given(st.text(max_size=50), st.text(max_size=50))
-def test_likeness_is_symmetric_and_bounded(one: str, other: str) -> None:
+def test_similarity_is_symmetric_and_between_0_and_1(one: str, other: str) -> None:
     assert alike(one, other) == pytest.approx(alike(other, one))
     assert 0 <= alike(one, other) <= 1
     if grams.weigh(one):

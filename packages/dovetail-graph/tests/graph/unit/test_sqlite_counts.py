@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dovetail_graph.moments import Span, View
 from dovetail_graph.records import EntityRecord, RelationKey, RelationRecord
 from dovetail_graph.sqlite_store import SqliteStore
+from dovetail_graph.timestamps import Span, View
 
 
 def fill(path: Path, pairs: list[tuple[str, str]]) -> SqliteStore:
@@ -22,7 +22,7 @@ def fill(path: Path, pairs: list[tuple[str, str]]) -> SqliteStore:
     return store
 
 
-def test_who_leads_no_list_can_lead_the_sum(tmp_path: Path) -> None:
+def test_an_entity_at_the_top_of_neither_list_can_be_the_most_connected(tmp_path: Path) -> None:
     # Forty with five outward, forty with five inward, and one with four of each.
     pairs = [(f"out{n}", f"x{n}-{m}") for n in range(40) for m in range(5)]
     pairs += [(f"y{n}-{m}", f"in{n}") for n in range(40) for m in range(5)]

@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail import ToolError
-from dovetail_graph.moments import FOREVER, LONG_AGO, read_moment, show_moment
+from dovetail_graph.timestamps import EARLIEST, FOREVER, format_timestamp, parse_timestamp
 
 
-@given(st.integers(LONG_AGO + 1, FOREVER - 1))
-def test_a_moment_that_is_shown_leads_back_to_itself(moment: int) -> None:
-    assert read_moment(show_moment(moment), "t") == moment
+@given(st.integers(EARLIEST + 1, FOREVER - 1))
+def test_a_formatted_timestamp_parses_to_itself(timestamp: int) -> None:
+    assert parse_timestamp(format_timestamp(timestamp), "t") == timestamp
 
 
 @pytest.mark.parametrize(
-    ("given", "moment"),
+    ("given", "expected"),
     [
         ("1970-01-01", 0),
         ("1970-01-01T00:00:01Z", 1_000_000),
@@ -27,15 +27,15 @@ def test_a_moment_that_is_shown_leads_back_to_itself(moment: int) -> None:
         (None, None),
     ],
 )
-def test_times_are_read(given: Any, moment: int | None) -> None:
-    assert read_moment(given, "t") == moment
+def test_parse_timestamp(given: Any, expected: int | None) -> None:
+    assert parse_timestamp(given, "t") == expected
 
 
 @pytest.mark.parametrize("given", ["", "soon", "2025-13-01", "10000-01-01", 1e30, -1e30, math.nan])
-def test_what_is_no_time_is_refused_by_name(given: Any) -> None:
+def test_the_error_for_an_invalid_timestamp_names_the_argument(given: Any) -> None:
     with pytest.raises(ToolError, match="since must be a time"):
-        read_moment(given, "since")
+        parse_timestamp(given, "since")
 
 
-def test_the_ends_of_time_are_not_shown() -> None:
-    assert show_moment(LONG_AGO) is None and show_moment(FOREVER) is None
+def test_unbounded_timestamps_are_formatted_as_none() -> None:
+    assert format_timestamp(EARLIEST) is None and format_timestamp(FOREVER) is None

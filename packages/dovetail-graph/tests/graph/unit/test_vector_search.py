@@ -1,4 +1,4 @@
-"""What is embedded when, over a real file, with an embedder of a few lines that counts."""
+"""What is embedded and when, with a real file and an embedder that records its calls."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from pathlib import Path
 import pytest
 
 from dovetail.errors import ToolError, UsageError
-from dovetail_graph.background import Background
-from dovetail_graph.meaning import Meaning
-from dovetail_graph.moments import Span
+from dovetail_graph import embedding_worker
+from dovetail_graph.embedding_worker import EmbeddingWorker
 from dovetail_graph.records import EntityRecord, ObservationRecord
 from dovetail_graph.sqlite_store import SqliteStore
+from dovetail_graph.timestamps import Span
+from dovetail_graph.vector_search import VectorSearch
 from dovetail_serverkit.embedding.embedder import Vectors
 from dovetail_serverkit.embedding.numeric import np
+from tests.patience import wait_until
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 class CountLetters:
-    """Texts are alike that have the same letters."""
+    """Texts with the same letters are similar."""
 
     dimensions = len(LETTERS)
     min_similarity = 0.5
@@ -29,9 +31,11 @@ class CountLetters:
         self.name = name
         self.seen: list[str] = []
         self.is_broken = False
+        self.failures = 0
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         if self.is_broken:
+            self.failures += 1
             raise UsageError("the weights are gone")
         self.seen += texts
         made = np.array([[text.lower().count(one) for one in LETTERS] for text in texts])
@@ -54,99 +58,102 @@ def write(store: SqliteStore, **said: str) -> None:
             writer.put_observation(ObservationRecord(name, text), Span(0))
 
 
-def catch_up(meaning: Meaning) -> None:
-    while meaning.catch_up():
+def catch_up(vectors: VectorSearch) -> None:
+    while vectors.catch_up():
         pass
 
 
-def find(store: SqliteStore, meaning: Meaning, text: str, limit: int = 3) -> list[str]:
+def find(store: SqliteStore, vectors: VectorSearch, text: str, limit: int = 3) -> list[str]:
     with store.reading() as reader:
-        [vector] = meaning.embed([text])
-        return [one.name for one in meaning.find(reader, vector, 0.5, limit, set)]
+        [vector] = vectors.embed([text])
+        return [one.name for one in vectors.find(reader, vector, 0.5, limit, set)]
 
 
-def missing(store: SqliteStore, meaning: Meaning) -> int:
+def missing(store: SqliteStore, vectors: VectorSearch) -> int:
     with store.reading() as reader:
-        return meaning.count_missing(reader)
+        return vectors.count_missing(reader)
 
 
-def test_new_texts_go_first_and_the_past_follows_the_latest_first(store: SqliteStore) -> None:
+def test_new_texts_are_embedded_first_then_old_ones_latest_first(store: SqliteStore) -> None:
     for number in range(40):
         write(store, **{f"Old{number:02}": f"zz {number}"})
     embedder = CountLetters()
-    meaning = Meaning(store, embedder)
-    assert missing(store, meaning) == 40
-    # A search sees to what is new only, and here nothing is.
-    meaning.catch_up_shortly()
+    vectors = VectorSearch(store, embedder)
+    assert missing(store, vectors) == 40
+    # A search embeds only new entities, and there are none.
+    vectors.catch_up_briefly()
     assert embedder.seen == []
-    assert meaning.catch_up()
+    assert vectors.catch_up()
     assert embedder.seen[0] == "Old39: zz 39" and len(embedder.seen) == 16
     write(store, New="qq")
-    meaning.catch_up_shortly()
+    vectors.catch_up_briefly()
     assert embedder.seen[16:] == ["New: qq"]
-    catch_up(meaning)
+    catch_up(vectors)
     assert embedder.seen[-1] == "Old00: zz 0" and len(set(embedder.seen)) == 41
-    assert missing(store, meaning) == 0 and len(embedder.seen) == 41
+    assert missing(store, vectors) == 0 and len(embedder.seen) == 41
 
 
-def test_a_search_leaves_long_work_to_others(store: SqliteStore) -> None:
+def test_a_search_does_not_embed_large_entities(store: SqliteStore) -> None:
     embedder = CountLetters()
-    meaning = Meaning(store, embedder)
-    catch_up(meaning)
+    vectors = VectorSearch(store, embedder)
+    catch_up(vectors)
     with store.writing() as writer:
         writer.put_entity(EntityRecord("Long", "thing"), Span(0))
         for number in range(100):
             writer.put_observation(ObservationRecord("Long", f"text {number}"), Span(0))
-    meaning.catch_up_shortly()
-    assert embedder.seen == [] and missing(store, meaning) == 1
-    catch_up(meaning)
-    assert len(embedder.seen) == 100 and missing(store, meaning) == 0
+    vectors.catch_up_briefly()
+    assert embedder.seen == [] and missing(store, vectors) == 1
+    catch_up(vectors)
+    assert len(embedder.seen) == 100 and missing(store, vectors) == 0
 
 
-def test_many_entities_of_one_moment_are_all_embedded_once(store: SqliteStore) -> None:
+def test_entities_with_the_same_timestamp_are_embedded_once(store: SqliteStore) -> None:
     write(store, **{f"E{number}": f"text {number}" for number in range(50)})
     embedder = CountLetters()
-    catch_up(Meaning(store, embedder))
+    catch_up(VectorSearch(store, embedder))
     assert sorted(embedder.seen) == sorted(f"E{n}: text {n}" for n in range(50))
-    # And by the next process not at all.
+    # The next process embeds nothing.
     other = CountLetters()
-    catch_up(Meaning(store, other))
+    catch_up(VectorSearch(store, other))
     assert other.seen == []
 
 
-def test_only_what_is_new_of_an_entity_is_calculated(store: SqliteStore) -> None:
+def test_only_new_texts_of_an_entity_are_embedded(store: SqliteStore) -> None:
     embedder = CountLetters()
-    meaning = Meaning(store, embedder)
+    vectors = VectorSearch(store, embedder)
     write(store, Ada="sails")
-    catch_up(meaning)
+    catch_up(vectors)
     write(store, Ada="cooks")
-    catch_up(meaning)
+    catch_up(vectors)
     assert embedder.seen == ["Ada: sails", "Ada: cooks"]
 
 
-def test_a_text_that_is_gone_is_not_found_before_anything_is_embedded(store: SqliteStore) -> None:
-    meaning = Meaning(store, CountLetters())
+def test_a_deleted_text_is_not_found(store: SqliteStore) -> None:
+    vectors = VectorSearch(store, CountLetters())
     write(store, Ada="zzzz", Bo="qqqq")
-    catch_up(meaning)
-    assert find(store, meaning, "zzzz") == ["Ada"]
+    catch_up(vectors)
+    assert find(store, vectors, "zzzz") == ["Ada"]
     with store.writing() as writer:
         writer.drop_observation("Ada", "zzzz", Span())
-    assert find(store, meaning, "zzzz") == []
+    assert find(store, vectors, "zzzz") == []
     with store.writing() as writer:
         writer.drop_entity("Bo", Span())
-    assert find(store, meaning, "qqqq") == []
+    assert find(store, vectors, "qqqq") == []
 
 
-def test_what_another_process_embeds_is_found_here(store: SqliteStore) -> None:
-    here, there = Meaning(store, CountLetters()), Meaning(store, CountLetters())
+def test_vectors_of_another_process_are_found(store: SqliteStore) -> None:
+    here, there = VectorSearch(store, CountLetters()), VectorSearch(store, CountLetters())
     assert find(store, here, "zzzz") == []
     write(store, Ada="zzzz")
     catch_up(there)
     assert find(store, here, "zzzz") == ["Ada"]
 
 
-def test_vectors_of_two_models_do_not_meet(store: SqliteStore) -> None:
-    one, other = Meaning(store, CountLetters("one")), Meaning(store, CountLetters("other"))
+def test_vectors_of_two_models_are_separate(store: SqliteStore) -> None:
+    one, other = (
+        VectorSearch(store, CountLetters("one")),
+        VectorSearch(store, CountLetters("other")),
+    )
     write(store, Ada="zzzz")
     catch_up(one)
     assert find(store, other, "zzzz") == [] and missing(store, other) == 1
@@ -154,45 +161,52 @@ def test_vectors_of_two_models_do_not_meet(store: SqliteStore) -> None:
     assert find(store, other, "zzzz") == ["Ada"]
 
 
-def test_namespaces_do_not_meet_either(store: SqliteStore, tmp_path: Path) -> None:
+def test_vectors_of_two_namespaces_are_separate(store: SqliteStore, tmp_path: Path) -> None:
     second = SqliteStore(tmp_path / "graph.db", "second")
     write(second, Secret="zzzz")
-    catch_up(Meaning(second, CountLetters()))
-    meaning = Meaning(store, CountLetters())
-    catch_up(meaning)
-    assert find(store, meaning, "zzzz") == [] and missing(store, meaning) == 0
+    catch_up(VectorSearch(second, CountLetters()))
+    vectors = VectorSearch(store, CountLetters())
+    catch_up(vectors)
+    assert find(store, vectors, "zzzz") == [] and missing(store, vectors) == 0
     second.close()
 
 
-def test_names_are_filtered_however_many_are_nearer(store: SqliteStore) -> None:
+def test_filtered_names_are_found_behind_many_nearer_ones(store: SqliteStore) -> None:
     write(store, **{f"Near{number}": "zzzz" for number in range(600)}, Far="zzzy")
-    meaning = Meaning(store, CountLetters())
-    catch_up(meaning)
+    vectors = VectorSearch(store, CountLetters())
+    catch_up(vectors)
     with store.reading() as reader:
-        [vector] = meaning.embed(["zzzz"])
-        found = meaning.find(reader, vector, 0.5, 3, lambda names: {"Far"} & set(names))
+        [vector] = vectors.embed(["zzzz"])
+        found = vectors.find(reader, vector, 0.5, 3, lambda names: {"Far"} & set(names))
         assert [one.name for one in found] == ["Far"] and found[0].text == "zzzy"
-        assert len(meaning.find(reader, vector, 0.5, 5, set)) == 5
+        assert len(vectors.find(reader, vector, 0.5, 5, set)) == 5
 
 
-def test_what_could_not_be_made_is_tried_again(store: SqliteStore) -> None:
+def test_a_failed_batch_is_tried_again(store: SqliteStore) -> None:
     embedder = CountLetters()
-    meaning = Meaning(store, embedder)
-    catch_up(meaning)
+    vectors = VectorSearch(store, embedder)
+    catch_up(vectors)
     write(store, Ada="zzzz")
     embedder.is_broken = True
     with pytest.raises(ToolError, match="the weights are gone"):
-        meaning.catch_up()
+        vectors.catch_up()
     embedder.is_broken = False
-    catch_up(meaning)
-    assert find(store, meaning, "zzzz") == ["Ada"]
+    catch_up(vectors)
+    assert find(store, vectors, "zzzz") == ["Ada"]
 
 
-def test_a_failure_does_not_end_the_work_beside_the_calls(store: SqliteStore) -> None:
+def test_a_failure_does_not_stop_the_worker(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding_worker, "_LONG_PAUSE", 0.01)
     embedder = CountLetters()
     embedder.is_broken = True
     write(store, Ada="zzzz")
-    background = Background(Meaning(store, embedder))
-    background.start()
-    background.stop()
-    assert embedder.seen == []
+    vectors = VectorSearch(store, embedder)
+    worker = EmbeddingWorker(vectors)
+    worker.start()
+    wait_until(lambda: embedder.failures)
+    embedder.is_broken = False
+    wait_until(lambda: embedder.seen or not worker._thread.is_alive())
+    worker.stop()
+    assert find(store, vectors, "zzzz") == ["Ada"]

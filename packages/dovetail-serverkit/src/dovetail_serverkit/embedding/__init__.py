@@ -1,10 +1,10 @@
-"""Texts as vectors that compare by meaning, for the ready servers that search.
+"""Text embeddings for the ready-made servers that search.
 
-Nothing is downloaded at run time and nothing is made up: without an installed model there is no
-embedder, and the server that asked says that it compared words.
+Nothing is downloaded at run time. Without an installed model there is no embedder, and the server
+reports that its search was lexical.
 """
 
+from dovetail_serverkit.embedding.discovery import GROUP, find_embedder
 from dovetail_serverkit.embedding.embedder import Embedder, Vectors
-from dovetail_serverkit.embedding.finding import GROUP, find_embedder
 
 __all__ = ["GROUP", "Embedder", "Vectors", "find_embedder"]

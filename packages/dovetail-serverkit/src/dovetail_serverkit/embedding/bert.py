@@ -1,7 +1,7 @@
-"""The BERT encoder in numpy: tokens to one vector per text, the mean of its words.
+"""The BERT encoder in numpy: turns the tokens of a text into one vector by mean pooling.
 
-Written here because the libraries that do it weigh a gigabyte. Tests hold it to the vectors that an
-independent implementation made with the same weights. It knows nothing of files or packages.
+Implemented here because the usual libraries take a gigabyte. Tests compare its vectors with those
+that sentence-transformers computes from the same weights.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from dovetail_serverkit.embedding.numeric import np
 __all__ = ["Bert", "Shape"]
 
 Weights: TypeAlias = Mapping[str, Vectors]
-# Tokens in one pass, with padding: 10 MB of numbers on the way, whatever is asked.
-_MOST_TOKENS = 512
-_FAR_BELOW = np.float32(-1e9)
+# Tokens in one forward pass, including padding: bounds the activations to about 10 MB.
+_MAX_TOKENS = 512
+_MASKED = np.float32(-1e9)
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the weights do not say of themselves."""
+    """Parameters of the model that cannot be derived from the weights."""
 
     layers: int
     heads: int
@@ -32,7 +32,7 @@ class Shape:
 
 
 class _Layer:
-    """One layer: who looks at whom, then each by itself."""
+    """One transformer layer: self-attention, then a feed-forward network."""
 
     def __init__(self, weights: Weights, prefix: str, shape: Shape) -> None:
         own = {
@@ -40,30 +40,30 @@ class _Layer:
             for name, one in weights.items()
             if name.startswith(prefix)
         }
-        asking = [f"attention.self.{name}" for name in ("query", "key", "value")]
-        # One product instead of three.
-        self._asking = np.concatenate([own[f"{name}.weight"] for name in asking]).T
-        self._asking_bias = np.concatenate([own[f"{name}.bias"] for name in asking])
+        projections = [f"attention.self.{name}" for name in ("query", "key", "value")]
+        # One matrix product instead of three.
+        self._projection = np.concatenate([own[f"{name}.weight"] for name in projections]).T
+        self._projection_bias = np.concatenate([own[f"{name}.bias"] for name in projections])
         self._own = own
         self._shape = shape
 
-    def __call__(self, tokens: Vectors, hidden_from: Vectors) -> Vectors:
-        """The next state of the tokens (texts, length, width)."""
-        looked = self._linear("attention.output.dense", self._attend(tokens, hidden_from))
-        seen = self._normal("attention.output.LayerNorm", looked + tokens)
-        inner = gelu(self._linear("intermediate.dense", seen))
-        return self._normal("output.LayerNorm", self._linear("output.dense", inner) + seen)
+    def __call__(self, tokens: Vectors, mask: Vectors) -> Vectors:
+        """Return the next state of the tokens, an array of (texts, length, width)."""
+        attention = self._linear("attention.output.dense", self._attend(tokens, mask))
+        attended = self._normalize("attention.output.LayerNorm", attention + tokens)
+        inner = gelu(self._linear("intermediate.dense", attended))
+        return self._normalize("output.LayerNorm", self._linear("output.dense", inner) + attended)
 
-    def _attend(self, tokens: Vectors, hidden_from: Vectors) -> Vectors:
+    def _attend(self, tokens: Vectors, mask: Vectors) -> Vectors:
         texts, length, width = tokens.shape
         heads = self._shape.heads
-        asked = tokens.reshape(-1, width) @ self._asking + self._asking_bias
+        projected = tokens.reshape(-1, width) @ self._projection + self._projection_bias
         # (query, key, value; texts, heads, length, width of a head)
-        parts = asked.reshape(texts, length, 3, heads, width // heads).transpose(2, 0, 3, 1, 4)
+        parts = projected.reshape(texts, length, 3, heads, width // heads).transpose(2, 0, 3, 1, 4)
         query, key, value = parts
         scores = query @ key.transpose(0, 1, 3, 2)
         scores *= np.float32((width // heads) ** -0.5)
-        scores += hidden_from
+        scores += mask
         scores -= scores.max(axis=-1, keepdims=True)
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=-1, keepdims=True)
@@ -76,30 +76,30 @@ class _Layer:
         made += self._own[f"{name}.bias"]
         return made.reshape(*rows.shape[:-1], -1)
 
-    def _normal(self, name: str, rows: Vectors) -> Vectors:
+    def _normalize(self, name: str, rows: Vectors) -> Vectors:
         weight, bias = self._own[f"{name}.weight"], self._own[f"{name}.bias"]
-        return _normal(rows, weight, bias, self._shape.epsilon)
+        return _normalize(rows, weight, bias, self._shape.epsilon)
 
 
-def _normal(rows: Vectors, weight: Vectors, bias: Vectors, epsilon: float) -> Vectors:
+def _normalize(rows: Vectors, weight: Vectors, bias: Vectors, epsilon: float) -> Vectors:
     rows = rows - rows.mean(axis=-1, keepdims=True)
-    spread = np.einsum("...i,...i->...", rows, rows)[..., None] / np.float32(rows.shape[-1])
-    rows /= np.sqrt(spread + np.float32(epsilon))
+    variance = np.einsum("...i,...i->...", rows, rows)[..., None] / np.float32(rows.shape[-1])
+    rows /= np.sqrt(variance + np.float32(epsilon))
     rows *= weight
     rows += bias
     return rows
 
 
 class Bert:
-    """Weights, and what they make of tokens."""
+    """The encoder with its weights."""
 
     def __init__(self, weights: Weights, shape: Shape) -> None:
         self._words = weights["embeddings.word_embeddings.weight"]
-        self._places = (
+        self._positions = (
             weights["embeddings.position_embeddings.weight"]
             + weights["embeddings.token_type_embeddings.weight"][0]
         )
-        self._first = (
+        self._input_norm = (
             weights["embeddings.LayerNorm.weight"],
             weights["embeddings.LayerNorm.bias"],
         )
@@ -109,27 +109,28 @@ class Bert:
         self._epsilon = shape.epsilon
 
     def encode(self, texts: Sequence[Sequence[int]]) -> Vectors:
-        """A vector of length one for the tokens of each text."""
+        """Return one vector of unit length per text, given the token ids of each text."""
         made = np.empty((len(texts), self._words.shape[1]), dtype=np.float32)
-        # Texts of about the same length go together: padding is calculated as well.
+        # Batch texts of similar length, because padding costs as much time as tokens.
         order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
         while order:
-            count = max(1, _MOST_TOKENS // len(texts[order[-1]]))
+            count = max(1, _MAX_TOKENS // len(texts[order[-1]]))
             batch, order = order[-count:], order[:-count]
             made[batch] = self._pass([texts[at] for at in batch])
         return made
 
     def _pass(self, texts: Sequence[Sequence[int]]) -> Vectors:
         longest = max(map(len, texts))
-        numbers = np.zeros((len(texts), longest), dtype=np.int64)
-        is_there = np.zeros((len(texts), longest), dtype=np.float32)
+        ids = np.zeros((len(texts), longest), dtype=np.int64)
+        is_token = np.zeros((len(texts), longest), dtype=np.float32)
         for row, text in enumerate(texts):
-            numbers[row, : len(text)] = text
-            is_there[row, : len(text)] = 1
-        state = _normal(self._words[numbers] + self._places[:longest], *self._first, self._epsilon)
-        hidden_from = ((1 - is_there) * _FAR_BELOW)[:, None, None, :]
+            ids[row, : len(text)] = text
+            is_token[row, : len(text)] = 1
+        embedded = self._words[ids] + self._positions[:longest]
+        state = _normalize(embedded, *self._input_norm, self._epsilon)
+        mask = ((1 - is_token) * _MASKED)[:, None, None, :]
         for layer in self._layers:
-            state = layer(state, hidden_from)
-        total = np.einsum("tlw,tl->tw", state, is_there)
+            state = layer(state, mask)
+        total = np.einsum("tlw,tl->tw", state, is_token)
         made: Vectors = total / np.linalg.norm(total, axis=1, keepdims=True)
         return made

@@ -1,4 +1,4 @@
-"""What a model is to those who search with it."""
+"""The interface of an embedding model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    # numpy comes with an extra, and a server that starts has no use for it yet.
+    # numpy is an optional dependency, and importing it would slow down server startup.
     import numpy
     from numpy.typing import NDArray
 
@@ -16,14 +16,14 @@ Vectors: TypeAlias = "NDArray[numpy.float32]"
 
 
 class Embedder(Protocol):
-    """Makes vectors of length one, so that their product is their cosine."""
+    """Computes vectors of unit length, so that their dot product is their cosine similarity."""
 
-    # Names the model and its version: vectors of different names are never compared.
+    # Name of the model and its version; vectors of different models are never compared.
     name: str
-    # How long a vector is.
+    # Length of a vector.
     dimensions: int
-    # From here on two texts are taken to be about the same, with this model.
+    # With this model, texts with at least this cosine similarity count as related.
     min_similarity: float
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """A row per text, float32. Slow (milliseconds per text): call it in a thread."""
+        """Return a float32 row per text. Takes milliseconds per text: call it in a thread."""

@@ -1,9 +1,9 @@
-"""numpy, with one thread for its matrix products.
+"""Import numpy with single-threaded matrix products.
 
-On few and busy cores several threads wait for each other: measured, the model was ten times slower
-with two. The number counts only while the library is being loaded, so it is set for that moment.
-Loading takes a tenth of a second, and a server that starts needs none of it: who imports this
-module does so when the first text is embedded.
+With few, busy cores, several threads wait for each other: with two threads the model was measured
+to be ten times slower. The environment variables are read only while the library loads, so they
+are set for that moment. Loading takes a tenth of a second; import this module inside functions, so
+that it loads when the first text is embedded and not at server startup.
 """
 
 from __future__ import annotations

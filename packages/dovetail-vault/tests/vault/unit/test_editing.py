@@ -14,7 +14,7 @@ def edit(op: Any, content: Any = None, count: int = 1, **target: Any) -> str:
     return apply_edits("n.md", NOTE, [Edit(op, EditTarget(**target), content, count)])[0]
 
 
-def test_sections_are_changed_where_they_stand() -> None:
+def test_edit_sections() -> None:
     assert edit("append", "more", heading="One") == NOTE.replace("^x\n", "^x\nmore\n")
     assert edit("append", "more", heading="Two") == NOTE + "\nmore\n"
     assert edit("prepend", "top", heading="Two") == NOTE.replace("## Two\n", "## Two\ntop\n")
@@ -30,7 +30,7 @@ def test_blocks_keep_their_id() -> None:
     assert edit("delete", block="x") == NOTE.replace("first ^x\n", "")
 
 
-def test_properties_texts_and_expressions() -> None:
+def test_edit_properties_text_and_regex() -> None:
     assert edit("append", "b", frontmatter="a") == NOTE.replace("a: 1", "a:\n- 1\n- b")
     assert edit("replace", "S", 2, text="o") == NOTE.replace("o", "S")
     assert edit("replace", r"<\1>", regex=r"^(\w+)st") == NOTE.replace("first", "<fir>")
@@ -45,24 +45,24 @@ def test_properties_texts_and_expressions() -> None:
         ("replace", "x", {"text": "o"}, "occurs 2 times"),
         ("replace", "x", {}, "exactly one"),
         ("replace", "x", {"text": "a", "block": "x"}, "exactly one"),
-        ("replace", 5, {"text": "first"}, "as text"),
-        ("set", "x", {"heading": "One"}, "for properties"),
-        ("insert_before", "x", {"frontmatter": "a"}, "not for properties"),
+        ("replace", 5, {"text": "first"}, "type string"),
+        ("set", "x", {"heading": "One"}, "only for properties"),
+        ("insert_before", "x", {"frontmatter": "a"}, "not work for properties"),
         ("replace", "x", {"heading": "Nine"}, "no heading"),
         ("replace", "x", {"block": "nine"}, "no block"),
         ("replace", r"\9", {"regex": "first"}, "group"),
-        ("replace", "x", {"regex": "("}, "cannot be used"),
+        ("replace", "x", {"regex": "("}, "Invalid regular expression"),
         ("replace", "x", {"text": ""}, "empty"),
     ],
 )
-def test_what_cannot_be_done_is_refused(
+def test_invalid_edits_are_rejected(
     op: Any, content: Any, target: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(ToolError, match=said):
         edit(op, content, **target)
 
 
-def test_a_difference_shows_three_lines_around() -> None:
+def test_a_diff_has_three_lines_of_context() -> None:
     before = "\n".join(map(str, range(50)))
     shown = diff_of("n.md", before, before.replace("25", "x"))
     assert shown.splitlines()[2:] == [

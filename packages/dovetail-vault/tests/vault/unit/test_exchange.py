@@ -7,7 +7,7 @@ from pathlib import Path
 from dovetail_vault.exchange import Lease, exchange_names
 
 
-def test_two_names_change_places(tmp_path: Path) -> None:
+def test_exchange_names(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("1")
     (tmp_path / "b").write_text("2")
     folder = os.open(tmp_path, os.O_RDONLY)
@@ -18,7 +18,7 @@ def test_two_names_change_places(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_text() == "2"
 
 
-def test_a_lease_waits_for_others_and_knows_who_waits_for_it(tmp_path: Path) -> None:
+def test_a_lease_waits_for_other_processes_and_detects_waiting_writers(tmp_path: Path) -> None:
     note = tmp_path / "note"
     note.write_text("x")
     folder = os.open(tmp_path, os.O_RDONLY)

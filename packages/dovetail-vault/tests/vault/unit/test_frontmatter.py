@@ -27,7 +27,7 @@ body: not yaml
 """
 
 
-# Each line nine times the one before, by reference: small to write, huge to spell out.
+# Each line repeats the one before nine times by alias: small as YAML, huge when expanded.
 LAUGHS = "a: &a0 [x]\n" + "\n".join(
     f"b{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 7)
 )
@@ -47,7 +47,7 @@ def test_values_are_those_of_yaml_1_2_with_dates_as_text() -> None:
 @pytest.mark.parametrize(
     "text", ["", "# x", "---", "--- \nno end", "a\n---\nb: c\n---\n", " ---\n---\n"]
 )
-def test_a_text_without_a_block_has_none(text: str) -> None:
+def test_text_without_frontmatter(text: str) -> None:
     assert split_frontmatter(text) == (None, 0)
 
 
@@ -55,13 +55,13 @@ def test_a_text_without_a_block_has_none(text: str) -> None:
     ("block", "problem"),
     [
         ("tags: [a", "line"),
-        ("- a\n- b", "no mapping"),
+        ("- a\n- b", "not a mapping"),
         ("a: &x [1]\nb: [*x, *x]\nc: \t- y", "line"),
         ("a: !!python/object:os.system x", "constructor"),
         (LAUGHS, "too many"),
     ],
 )
-def test_what_is_wrong_is_told_and_nothing_raised(block: str, problem: str) -> None:
+def test_invalid_frontmatter_is_reported_and_does_not_raise(block: str, problem: str) -> None:
     found = parse_frontmatter(f"---\n{block}\n---\ntext")
     assert found.values == {} and found.problem is not None and problem in found.problem
 
@@ -77,7 +77,7 @@ def test_setting_a_key_leaves_every_other_byte() -> None:
     assert set_key("---\n---\nx", "b", 2) == "---\nb: 2\n---\nx"
 
 
-def test_deleting_a_key_takes_what_hangs_below_it() -> None:
+def test_deleting_a_key_deletes_its_nested_lines() -> None:
     assert delete_key(NOTE, "tags") == NOTE.replace("tags:\n  - one\n  # between\n  - two\n", "")
     with pytest.raises(ToolError, match="no key 'absent'"):
         delete_key(NOTE, "absent")
@@ -85,7 +85,7 @@ def test_deleting_a_key_takes_what_hangs_below_it() -> None:
         delete_key("---\na: [\n---\n", "a")
 
 
-def test_tags_come_in_all_forms() -> None:
+def test_as_list() -> None:
     assert as_list("a, b c") == ["a", "b", "c"]
     assert as_list(["a", 2025]) == ["a", "2025"]
     assert as_list(None) == as_list({}) == []
@@ -110,6 +110,6 @@ def test_tags_come_in_all_forms() -> None:
         ("2025-01-31 10:00", "2025-01-31 10:00"),
     ],
 )
-def test_scalars_are_what_obsidian_takes_them_for(written: str, value: object) -> None:
+def test_scalars_are_parsed_as_in_obsidian(written: str, value: object) -> None:
     found = parse_frontmatter(f"---\na: {written}\nb: '{written}'\n---\n").values
     assert found == {"a": value, "b": written}

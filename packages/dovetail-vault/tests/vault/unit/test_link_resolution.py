@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dovetail_vault.linking import Resolver
-from dovetail_vault.moving import Move, MovePlan
+from dovetail_vault.link_resolution import Resolver
+from dovetail_vault.move_plan import Move, MovePlan
 from dovetail_vault.vault import Vault
 
 NOTES = ("Note.md", "A/Note.md", "A/B/Note.md", "A/Only.md", "ns___page.md", "A/x y.md")
@@ -43,7 +43,7 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
         ("z.md", "../../Note.md", "markdown", None),
     ],
 )
-def test_links_lead_where_obsidian_would_go(
+def test_links_resolve_as_in_obsidian(
     vault: Vault, source: str, target: str, kind: str, path: str | None
 ) -> None:
     assert Resolver(vault.index).resolve(source, target, kind).path == path

@@ -24,7 +24,7 @@ CODE = """a #one
 """
 
 
-def test_code_is_blanked_and_offsets_stay() -> None:
+def test_code_is_blanked_and_offsets_do_not_change() -> None:
     masked = mask_code(CODE)
     assert len(masked) == len(CODE) and masked.count("\n") == CODE.count("\n")
     assert find_tags(masked) == ["one", "six"]

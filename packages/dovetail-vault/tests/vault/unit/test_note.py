@@ -19,7 +19,7 @@ def test_the_title_is_a_heading_a_property_or_the_name(text: str, title: str, li
     assert Note("Folder/Name of___file.md", text).title_and_line == (title, line)
 
 
-def test_tags_and_aliases_come_from_everywhere_once() -> None:
+def test_tags_and_aliases_of_all_sources_without_duplicates() -> None:
     note = Note(
         "a.md",
         "---\nTags: '#One two'\naliases: [X, Y]\n---\n"

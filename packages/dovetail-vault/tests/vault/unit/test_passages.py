@@ -6,7 +6,7 @@ from dovetail_vault.passages import passages_of
 LONG = "word " * 60
 
 
-def test_sections_stand_under_their_title_and_headings() -> None:
+def test_passages_start_with_title_and_headings() -> None:
     text = f"---\ntags: [a]\n---\n# Trees\n\n{LONG}\n\n## Oak\n\n{LONG}\n\n### Bark\n\nrough\n"
     first, oak, bark = passages_of(Note("Trees.md", text))
     assert (first.line, first.text) == (6, f"Trees\n{LONG.strip()}")
@@ -15,12 +15,12 @@ def test_sections_stand_under_their_title_and_headings() -> None:
     assert bark == (14, "Trees\nOak > Bark\nrough")
 
 
-def test_short_sections_are_put_together() -> None:
+def test_short_sections_are_joined() -> None:
     [only] = passages_of(Note("a.md", "# A\n\none\n\n## B\n\ntwo\n\n## C\n\nthree\n"))
     assert (only.line, only.text) == (3, "A\none\nB\ntwo\nC\nthree")
 
 
-def test_long_sections_are_cut_between_paragraphs_and_lines_and_words() -> None:
+def test_long_sections_are_split_between_paragraphs_lines_and_words() -> None:
     for sign in ("\n\n", "\n", " "):
         text = sign.join(f"piece{number} {'x' * 80}" for number in range(40))
         found = passages_of(Note("a.md", text))
@@ -33,12 +33,12 @@ def test_long_sections_are_cut_between_paragraphs_and_lines_and_words() -> None:
             assert passage.text.split("\n")[1].split()[0] in lines[passage.line - 1]
 
 
-def test_a_note_without_text_is_known_by_its_title_and_a_book_is_bounded() -> None:
+def test_an_empty_note_has_its_title_and_passages_are_limited() -> None:
     [only] = passages_of(Note("Folder/Oak tree.md", ""))
     assert only.text == "Oak tree"
     assert len(passages_of(Note("a.md", "no blanks" * 100_000))) == 64
 
 
-def test_what_cannot_be_sent_is_replaced() -> None:
+def test_lone_surrogates_are_replaced() -> None:
     [only] = passages_of(Note("a.md", "caf\udce9\n"))
     assert only.text == "a\ncaf\ufffd"

@@ -20,7 +20,7 @@ from dovetail_vault.patterns import compile_pattern
         (r"\.foo", ["foo"]),
     ],
 )
-def test_only_words_that_every_match_has_are_required(pattern: str, literals: list[str]) -> None:
+def test_required_words_of_a_pattern(pattern: str, literals: list[str]) -> None:
     assert compile_pattern(pattern, case_sensitive=False).literals == literals
 
 
@@ -31,7 +31,7 @@ def test_matches_are_found_and_replaced() -> None:
     assert pattern.search("ax\udcff") and not pattern.search("y")
 
 
-def test_what_needs_more_than_linear_time_is_refused() -> None:
+def test_patterns_that_need_backtracking_are_rejected() -> None:
     for pattern in (r"(a)\1", "(?=a)", "(", "x" * 2000):
         with pytest.raises(ToolError):
             compile_pattern(pattern, case_sensitive=True)

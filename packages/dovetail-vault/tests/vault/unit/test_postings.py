@@ -16,7 +16,7 @@ from dovetail_vault.postings import (
 
 
 @given(st.dictionaries(st.integers(0, 299), st.integers(1, 7), min_size=1), st.integers(0, 100))
-def test_few_and_many_notes_come_back_with_their_levels(levels: dict[int, int], first: int) -> None:
+def test_postings_round_trip(levels: dict[int, int], first: int) -> None:
     packed = array("I", sorted(n << LEVEL_BITS | level for n, level in levels.items()))
     planes = [0, 0, 0]
     decode_postings(encode_postings(packed, 300), first, planes)
@@ -25,7 +25,7 @@ def test_few_and_many_notes_come_back_with_their_levels(levels: dict[int, int], 
         assert planes[power] == from_numbers(wanted)
 
 
-def test_a_word_counts_for_more_where_it_is_frequent_in_titles_and_rare() -> None:
+def test_levels_and_weights() -> None:
     assert level_of(1, 250, False) < level_of(5, 250, False)
     assert level_of(1, 1000, False) <= level_of(1, 100, False)
     assert level_of(1, 250, True) > level_of(1, 250, False)

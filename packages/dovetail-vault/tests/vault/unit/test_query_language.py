@@ -26,7 +26,7 @@ from dovetail_vault.query_language import Term, describe, parse_query, positive_
         ("and or not", "(and AND or AND not)"),
     ],
 )
-def test_queries_mean_what_they_say(query: str, meant: str) -> None:
+def test_parsed_queries(query: str, meant: str) -> None:
     assert describe(parse_query(query)) == meant
 
 
@@ -35,14 +35,14 @@ def test_queries_mean_what_they_say(query: str, meant: str) -> None:
     [("", 1), ("a AND", 6), ("(a", 1), ("a)", 2), ('a "b', 3), ("tag: x", 5), ("NOT", 4), ('""', 1),
      ("a OR OR b", 6), ("()", 2), ("(" * 60 + "a", 51), ("NOT " * 60 + "a", 201)],
 )  # fmt: skip
-def test_an_error_points_at_the_place(query: str, place: int) -> None:
+def test_an_error_points_at_the_position(query: str, place: int) -> None:
     with pytest.raises(ToolError, match=f"at character {place}:") as caught:
         parse_query(query)
     *_, shown, caret = str(caught.value).split("\n")
     assert caret.strip() == "^" and len(caret) <= len(shown) + 1
 
 
-def test_terms_that_must_be_absent_do_not_count() -> None:
+def test_negated_terms_are_not_positive() -> None:
     found = positive_terms(parse_query("a NOT b (c OR -d)"))
     assert found == [Term("any", "a"), Term("any", "c")]
 

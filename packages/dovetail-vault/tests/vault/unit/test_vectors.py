@@ -1,4 +1,4 @@
-"""Vectors in the index: by model, with their notes, compared without missing any."""
+"""Vectors in the index: stored by model, removed with their notes, compared exhaustively."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from dovetail_serverkit.embedding import Vectors
 from dovetail_vault.database import connect, transaction
 from dovetail_vault.passages import Passage
 from dovetail_vault.vault import Vault
-from dovetail_vault.vectors import VectorIndex, find_unembedded, keep_vectors
+from dovetail_vault.vectors import VectorIndex, find_unembedded, save_vectors
 
 
 class Letters:
-    """A model of two dimensions: how many a and how many b."""
+    """A model with two dimensions: the number of a and of b."""
 
     dimensions = 2
     min_similarity = 0.5
@@ -57,14 +57,14 @@ def keep(
     made = [Passage(line, text) for line, text in passages]
     with transaction(database):
         vectors = model.embed([passage.text for passage in made])
-        keep_vectors(database, model.name, [(note, made, vectors)])
+        save_vectors(database, model.name, [(note, made, vectors)])
 
 
 def numbers(database: sqlite3.Connection) -> dict[str, int]:
     return {path: number for number, path in database.execute("SELECT id, path FROM notes")}
 
 
-def test_the_nearest_passage_of_each_note_counts(
+def test_a_note_is_ranked_by_its_most_similar_passage(
     vault: Vault, database: sqlite3.Connection
 ) -> None:
     model, notes = Letters(), numbers(database)
@@ -82,7 +82,7 @@ def test_the_nearest_passage_of_each_note_counts(
     assert index.coverage() == (3, 3)
 
 
-def test_what_is_gone_is_not_found_and_what_comes_is(
+def test_removed_notes_are_not_found_and_new_ones_are(
     vault: Vault, database: sqlite3.Connection
 ) -> None:
     model, notes = Letters(), numbers(database)
@@ -96,7 +96,7 @@ def test_what_is_gone_is_not_found_and_what_comes_is(
     for _ in range(2):
         found = index.find(vector, lambda _: True, 10)
         assert [one.note for one in found] == [notes["two.md"]]
-    # The note was removed while its vectors were being made.
+    # The note was removed while its vectors were being computed.
     keep(database, model, notes["one.md"], (1, "a"))
     (left,) = database.execute(
         "SELECT count(*) FROM vectors WHERE note = ?", (notes["one.md"],)
@@ -104,7 +104,7 @@ def test_what_is_gone_is_not_found_and_what_comes_is(
     assert left == 0
 
 
-def test_each_model_has_its_own(vault: Vault, database: sqlite3.Connection) -> None:
+def test_vectors_of_two_models_are_separate(vault: Vault, database: sqlite3.Connection) -> None:
     old, new = Letters("letters-1"), Letters("letters-2")
     number = numbers(database)["one.md"]
     keep(database, old, number, (1, "a"))
@@ -115,7 +115,7 @@ def test_each_model_has_its_own(vault: Vault, database: sqlite3.Connection) -> N
     assert VectorIndex(vault.index, new).coverage() == (0, 3)
 
 
-def test_the_maker_reads_every_note_and_what_is_written_later(tmp_path: Path) -> None:
+def test_the_worker_embeds_all_notes_and_later_changes(tmp_path: Path) -> None:
     folder = tmp_path / "vault"
     folder.mkdir()
     (folder / "one.md").write_text("# aaa\n")

@@ -11,7 +11,7 @@ WORDS = st.lists(st.text("abc", min_size=1, max_size=5), unique=True, max_size=3
 
 
 @given(WORDS, WORDS, st.text("abc", min_size=1, max_size=3), st.booleans(), st.booleans())
-def test_words_are_found_by_a_piece(
+def test_find_words_by_substring(
     first: list[str], second: list[str], piece: str, at_start: bool, at_end: bool
 ) -> None:
     database = sqlite3.connect(":memory:")

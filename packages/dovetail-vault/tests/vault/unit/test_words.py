@@ -22,7 +22,7 @@ def test_ideographs_are_words_of_their_own() -> None:
     assert split_words("a_b c-d \u65e5\u672cx 1") == ["a_b", "c", "d", "\u65e5", "\u672c", "x", "1"]
 
 
-def test_bytes_that_were_no_text_are_shown_as_such() -> None:
+def test_invalid_utf_8_is_shown_as_replacement_characters() -> None:
     assert without_surrogates(b"a\xff\xfeb".decode("utf-8", "surrogateescape")) == "a\ufffd\ufffdb"
 
 
@@ -31,6 +31,6 @@ def test_bytes_that_were_no_text_are_shown_as_such() -> None:
     | st.text()
     | st.text(alphabet="aé_ \u65e5-1")
 )
-def test_words_are_the_same_by_every_way_there_is(text: str) -> None:
+def test_split_words_equals_the_word_pattern(text: str) -> None:
     folded = fold(text)
     assert split_words(folded) == WORD.findall(folded)

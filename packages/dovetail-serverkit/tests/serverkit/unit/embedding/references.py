@@ -1,4 +1,4 @@
-"""What an independent implementation made: reference.md says how."""
+"""Vectors and token ids from a reference implementation; reference.md says how they were made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The encoder over small weights of chance, beside the same sums written out one by one."""
+"""Compares the encoder, with small random weights, to a naive implementation."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def weights() -> dict[str, Any]:
     return {name: chance.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
 
 
-def slowly(weights: dict[str, Any], tokens: list[int]) -> Any:
+def encode_naively(weights: dict[str, Any], tokens: list[int]) -> Any:
     """One text, one head, one token at a time, in double precision."""
     exact = {name: one.astype(np.float64) for name, one in weights.items()}
 
@@ -94,8 +94,8 @@ def slowly(weights: dict[str, Any], tokens: list[int]) -> Any:
     return total / np.linalg.norm(total)
 
 
-def test_it_is_the_sum_written_out(weights: dict[str, Any]) -> None:
+def test_the_encoder_matches_the_naive_implementation(weights: dict[str, Any]) -> None:
     texts = [[1, 5, 2], [1, 2], [1, 7, 8, 9, 10, 2], [1, 3, 2]]
     made = Bert(weights, Shape(LAYERS, HEADS, 1e-12)).encode(texts)
     for text, vector in zip(texts, made, strict=True):
-        assert np.abs(vector - slowly(weights, text)).max() < 1e-5
+        assert np.abs(vector - encode_naively(weights, text)).max() < 1e-5

@@ -21,22 +21,22 @@ def model() -> MiniLM:
     return found
 
 
-def test_vectors_are_those_of_an_independent_implementation(model: MiniLM) -> None:
+def test_vectors_match_those_of_a_reference_implementation(model: MiniLM) -> None:
     references = read_references()
     assert len(references) > 30
     made = model.embed([one.text for one in references])
     assert made.dtype == np.float32 and made.shape == (len(references), model.dimensions)
     for one, vector in zip(references, made, strict=True):
-        # The short cut for the activation is off by 20 times as much.
+        # With the tanh approximation of GELU the error is 20 times as large.
         assert np.abs(vector - one.vector).max() < 1e-5, one.text[:50]
 
 
-def test_every_vector_has_length_one(model: MiniLM) -> None:
+def test_every_vector_has_unit_length(model: MiniLM) -> None:
     made = model.embed(["", "one", "a longer text " * 100])
     assert np.allclose(np.linalg.norm(made, axis=1), 1, atol=1e-6)
 
 
-def test_company_does_not_change_a_vector(model: MiniLM) -> None:
+def test_other_texts_in_the_batch_do_not_change_a_vector(model: MiniLM) -> None:
     words = ["sail", "boat", "invoice", "payment", "retry", "the", "of", "with", "storm", "map"]
     chance = random.Random(1)
     texts = [" ".join(chance.choices(words, k=chance.randint(1, 40))) for _ in range(40)]
@@ -45,27 +45,27 @@ def test_company_does_not_change_a_vector(model: MiniLM) -> None:
         assert np.abs(model.embed([text])[0] - vector).max() < 1e-5
 
 
-def test_no_texts_make_no_vectors(model: MiniLM) -> None:
+def test_no_texts_give_no_vectors(model: MiniLM) -> None:
     assert model.embed([]).shape == (0, 384)
 
 
-def test_what_is_remembered_cannot_be_changed_from_outside(model: MiniLM) -> None:
+def test_callers_cannot_change_cached_vectors(model: MiniLM) -> None:
     first = model.embed(["remember me"])
     kept = first.copy()
     first[:] = 0
     assert np.array_equal(model.embed(["remember me"]), kept)
 
 
-def test_meaning_counts_and_the_threshold_fits(model: MiniLM) -> None:
-    def likeness(one: str, other: str) -> float:
+def test_related_texts_are_above_the_threshold_and_others_below(model: MiniLM) -> None:
+    def similarity(one: str, other: str) -> float:
         made = model.embed([one, other])
         return float(made[0] @ made[1])
 
-    assert likeness("The car would not start", "Our automobile is broken") > model.min_similarity
-    assert likeness("The car would not start", "Bake it for an hour") < model.min_similarity
+    assert similarity("The car would not start", "Our automobile is broken") > model.min_similarity
+    assert similarity("The car would not start", "Bake it for an hour") < model.min_similarity
 
 
-def test_weights_that_are_not_the_right_ones_are_refused(tmp_path: Path) -> None:
+def test_weights_with_a_wrong_hash_are_rejected(tmp_path: Path) -> None:
     folder = find_folder()
     assert folder is not None
     (tmp_path / "vocab.txt").write_bytes((folder / "vocab.txt").read_bytes())
@@ -74,7 +74,7 @@ def test_weights_that_are_not_the_right_ones_are_refused(tmp_path: Path) -> None
         MiniLM(tmp_path).embed(["x"])
 
 
-def test_finding_the_model_loads_nothing_heavy_and_using_it_takes_one_thread() -> None:
+def test_discovery_does_not_import_numpy_and_the_model_uses_one_thread() -> None:
     probe = (
         "import os, sys\n"
         "from dovetail_serverkit.embedding import find_embedder\n"

@@ -13,7 +13,7 @@ from dovetail_serverkit.embedding.tensors import read_tensors
 from dovetail_serverkit.embedding.weights import find_folder, read_checked, read_header
 
 
-def test_a_file_is_read_once_its_hash_is_right(
+def test_a_file_is_read_only_if_its_hash_matches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     header = {
@@ -25,7 +25,7 @@ def test_a_file_is_read_once_its_hash_is_right(
     numbers = np.arange(4, dtype="<f4").tobytes() + bytes(8)
     path = tmp_path / "vocab.txt"
     path.write_bytes(len(written).to_bytes(8, "little") + written + numbers)
-    with pytest.raises(UsageError, match=r"vocab\.txt .*SHA-256 [0-9a-f]{64}, due 07eced"):
+    with pytest.raises(UsageError, match=r"vocab\.txt .*SHA-256 [0-9a-f]{64}, expected 07eced"):
         read_checked(path)
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     monkeypatch.setitem(weights.SHA256, "vocab.txt", found)
@@ -34,6 +34,6 @@ def test_a_file_is_read_once_its_hash_is_right(
     assert set(tensors) == {"one"} and tensors["one"].tolist() == [[0, 1], [2, 3]]
 
 
-def test_a_package_without_the_files_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_without_the_files_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weights, "_PACKAGES", {"json": ".", "no_such_package": "."})
     assert find_folder() is None
