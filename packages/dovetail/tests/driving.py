@@ -16,8 +16,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from dovetail.client import CallResult, Client
-
-PATIENCE = 15.0
+from tests.patience import CAP
 
 
 @contextlib.asynccontextmanager
@@ -28,7 +27,7 @@ async def serving_http(words: list[str], count: int = 1) -> AsyncIterator[list[s
     )
     assert process.stderr is not None
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(CAP):
             urls: list[str] = []
             while len(urls) < count:
                 line = (await process.stderr.readline()).decode()
@@ -60,7 +59,7 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
 
 async def eventually(condition: Callable[[], Awaitable[bool]]) -> None:
     """Wait until a condition holds."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(CAP):
         while not await condition():
             await asyncio.sleep(0)
 
@@ -71,7 +70,7 @@ def use_over_stdio(words: Sequence[str], use: Callable[[ClientSession], Awaitabl
     async def run() -> None:
         server = StdioServerParameters(command=words[0], args=list(words[1:]))
         async with (
-            asyncio.timeout(PATIENCE),
+            asyncio.timeout(CAP),
             stdio_client(server) as (receive, send),
             ClientSession(receive, send) as session,
         ):
@@ -86,7 +85,7 @@ def use_over_http(words: list[str], use: Callable[[ClientSession], Awaitable[Non
     async def run() -> None:
         async with (
             serving_http(words) as [url],
-            asyncio.timeout(PATIENCE),
+            asyncio.timeout(CAP),
             streamable_http_client(url) as streams,
             ClientSession(streams[0], streams[1]) as session,
         ):
@@ -107,7 +106,7 @@ def refused_command(folder: Path, *words: str) -> str:
             stdin=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
         )
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(CAP):
             _, errors = await process.communicate()
         return process.returncode, errors.decode()
 

@@ -1,4 +1,4 @@
-"""MCP servers written once that speak all five protocol revisions.
+"""A framework for MCP servers that support all five protocol revisions.
 
 from dovetail import Server
 
@@ -16,10 +16,12 @@ from dovetail.features.content import Audio, EmbeddedResource, Image, Message, T
 from dovetail.features.context import Context
 from dovetail.features.elicitation import Choices, Elicited
 from dovetail.features.header_params import Header
-from dovetail.features.resource_lists import ResourcePage
+from dovetail.features.prompts import PromptOptions
+from dovetail.features.resource_lists import ResourceListOptions, ResourcePage
+from dovetail.features.resources import ResourceOptions
 from dovetail.features.sampling import ModelPreferences, Sampled, SamplingMessage
-from dovetail.features.tools import ToolResult
-from dovetail.server import Server
+from dovetail.features.tools import ToolOptions, ToolResult
+from dovetail.server import HttpAppOptions, Server
 from dovetail.spec.models import (
     Annotations,
     Icon,
@@ -42,14 +44,18 @@ __all__ = [
     "Elicited",
     "EmbeddedResource",
     "Header",
+    "HttpAppOptions",
     "Icon",
     "Image",
     "Message",
     "ModelPreferences",
     "Options",
+    "PromptOptions",
     "Resource",
     "ResourceLink",
+    "ResourceListOptions",
     "ResourceNotFoundError",
+    "ResourceOptions",
     "ResourcePage",
     "Sampled",
     "SamplingMessage",
@@ -58,6 +64,7 @@ __all__ = [
     "Tool",
     "ToolAnnotations",
     "ToolError",
+    "ToolOptions",
     "ToolResult",
     "ToolResultContent",
     "UsageError",
@@ -65,7 +72,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _typing.Any:
-    # A server never needs the client; importing it would be a fifth of its start-up time.
+    # Servers do not need the client, and importing it takes a fifth of their startup time.
     if name == "Client":
         from dovetail.client import Client  # noqa: PLC0415 - see above
 

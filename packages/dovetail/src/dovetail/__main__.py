@@ -1,4 +1,4 @@
-"""`python -m dovetail` is the `dovetail` command."""
+"""`python -m dovetail` runs the `dovetail` command."""
 
 from __future__ import annotations
 

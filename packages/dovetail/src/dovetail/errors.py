@@ -1,28 +1,28 @@
-"""Every exception of the package, in one tree.
+"""The exceptions of the package.
 
     DovetailError
-    ├── UsageError            your code asks for something that cannot be: fix the code
+    ├── UsageError            the calling code is wrong: fix the code
     │   └── DuplicateError    a name is registered twice
-    ├── InvalidValueError     a value breaks its schema; carries every problem found
+    ├── InvalidValueError     a value does not match its schema; has every problem found
     ├── RpcError              answer the request with this JSON-RPC error
     │   ├── ParseError                    -32700
     │   ├── InvalidRequestError           -32600
     │   ├── MethodNotFoundError           -32601
     │   ├── InvalidParamsError            -32602
     │   ├── InternalError                 -32603
-    │   ├── ResourceNotFoundError         -32002, sent as -32602 where the revision says so
+    │   ├── ResourceNotFoundError         -32002, or -32602 in revisions that require it
     │   ├── HeaderMismatchError           -32020
     │   ├── MissingCapabilityError        -32021
     │   ├── UnsupportedVersionError       -32022
-    │   ├── InsufficientScopeError        403, as HTTP has it
-    │   └── RateLimitError                429, as HTTP has it
+    │   ├── InsufficientScopeError        403, as in HTTP
+    │   └── RateLimitError                429, as in HTTP
     ├── ToolError             shown to the model as written (`isError` result)
-    ├── LimitError            a limit of the server was reached; the client reads which one
-    ├── PeerError             the other side broke the protocol
-    └── TransportError        the channel to the other side is gone or unusable
+    ├── LimitError            a limit of the server was reached; sent to the client
+    ├── PeerError             the other side violated the protocol
+    └── TransportError        the connection failed or is closed
 
-The code lives on the class; a class registers itself, so that `RpcError.from_wire`
-finds it again on the way back and no list has to be kept by hand.
+Each class has its JSON-RPC code and registers itself, so that `RpcError.from_wire` can create it
+from a received error.
 """
 
 from __future__ import annotations
@@ -57,19 +57,19 @@ __all__ = [
 
 
 class DovetailError(Exception):
-    """Base of everything this package raises on purpose."""
+    """The base class of all exceptions of this package."""
 
 
 class UsageError(DovetailError):
-    """The calling code asks for something that cannot be; nothing was sent."""
+    """The calling code is wrong; nothing was sent."""
 
 
 class DuplicateError(UsageError):
-    """A tool, prompt or resource is registered under a name that is taken."""
+    """A tool, prompt or resource with this name is already registered."""
 
 
 class Problem:
-    """One way in which a value breaks its schema: where, what was given, what is allowed."""
+    """One mismatch between a value and its schema: the path, the given and the expected value."""
 
     __slots__ = ("expected", "given", "hint", "path")
 
@@ -77,7 +77,7 @@ class Problem:
         self.path = path
         self.given = given
         self.expected = expected
-        # What to do about it, where that is not plain from the rest.
+        # How to fix it, if that is not obvious.
         self.hint = hint
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ class Problem:
 
 
 class InvalidValueError(DovetailError):
-    """A value does not fit its schema. `problems` names every place."""
+    """A value does not match its schema; `problems` lists every mismatch."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
@@ -117,7 +117,7 @@ class RpcError(DovetailError):
         self.message = message
         self.data = data
         if code is not None:
-            # An application's own code; the specification keeps -32768..-32000 for itself.
+            # An application-defined code; the specification reserves -32768 to -32000.
             self.code = code  # type: ignore[misc]
 
     @classmethod
@@ -132,31 +132,31 @@ class RpcError(DovetailError):
 
 
 class ParseError(RpcError):
-    """The bytes are no JSON."""
+    """The input is not valid JSON."""
 
     code = -32700
 
 
 class InvalidRequestError(RpcError):
-    """The JSON is no JSON-RPC 2.0 request."""
+    """The JSON is not a valid JSON-RPC 2.0 message."""
 
     code = -32600
 
 
 class MethodNotFoundError(RpcError):
-    """The method does not exist at this revision, or the server has not declared it."""
+    """The method does not exist at this revision, or its capability is not declared."""
 
     code = -32601
 
 
 class InvalidParamsError(RpcError):
-    """The params do not fit the method."""
+    """The params are invalid."""
 
     code = -32602
 
 
 class InternalError(RpcError):
-    """The server failed; details are in its log under the reference in the message."""
+    """The server failed; its log has the details under the reference in the message."""
 
     code = -32603
 
@@ -171,13 +171,13 @@ class ResourceNotFoundError(RpcError):
 
 
 class HeaderMismatchError(RpcError):
-    """An HTTP header says something else than the body."""
+    """An HTTP header does not match the body."""
 
     code = -32020
 
 
 class MissingCapabilityError(RpcError):
-    """The request needs something the client has not declared."""
+    """The request needs a capability that the client has not declared."""
 
     code = -32021
 
@@ -190,7 +190,7 @@ class MissingCapabilityError(RpcError):
 
 
 class UnsupportedVersionError(RpcError):
-    """The request names a protocol version this server does not speak."""
+    """The server does not support the requested protocol version."""
 
     code = -32022
 
@@ -202,13 +202,13 @@ class UnsupportedVersionError(RpcError):
 
 
 class InsufficientScopeError(RpcError):
-    """The caller may do this once it has asked for more scopes."""
+    """The caller needs more scopes for this request."""
 
-    # A code of our own has to lie outside of what JSON-RPC and MCP keep for themselves.
+    # Outside the range that JSON-RPC and MCP reserve.
     code = 403
 
     def __init__(self, scopes: Sequence[str], *, challenge: str | None = None) -> None:
-        """`challenge` is what HTTP says in WWW-Authenticate."""
+        """`challenge` is the WWW-Authenticate header for HTTP."""
         super().__init__(
             f"Insufficient scope: this needs {' '.join(scopes)}", {"scopes": list(scopes)}
         )
@@ -216,27 +216,27 @@ class InsufficientScopeError(RpcError):
 
 
 class RateLimitError(RpcError):
-    """Too much at a time, or too often. `retry_after`: seconds until it can work again."""
+    """A rate or concurrency limit was exceeded; retry after `retry_after` seconds."""
 
     code = 429
 
     def __init__(self, message: str, retry_after: float) -> None:
-        # Rounded up: "in no time" would be no time to come back at.
+        # Rounded up to milliseconds, so that it is never 0.
         super().__init__(message, {"retryAfter": max(1, math.ceil(retry_after * 1000)) / 1000})
         self.retry_after = retry_after
 
 
 class ToolError(DovetailError):
-    """Raise it in a tool: the model reads the message as written."""
+    """Raise it in a tool: the message is sent to the model unchanged."""
 
 
 class LimitError(DovetailError):
-    """A limit of the server was reached: time, size or number. The client reads the message."""
+    """A limit on time, size or number was exceeded; the message is sent to the client."""
 
 
 class PeerError(DovetailError):
-    """The other side broke the protocol."""
+    """The other side violated the protocol."""
 
 
 class TransportError(DovetailError):
-    """The channel to the other side is gone or unusable."""
+    """The connection to the other side failed or is closed."""

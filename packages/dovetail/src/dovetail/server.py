@@ -1,15 +1,15 @@
-"""`Server`: decorators and composition.
+"""`Server`: the decorators that register handlers, and the entry points for transports.
 
-A server knows no transport. `handle` answers one message, `connect` serves one client
-that stays; everything that moves bytes is built on these two. Capabilities are
-computed from what is registered, so they cannot promise what is not there.
+A server does not depend on a transport. `handle` answers one message, `connect` serves one client
+for as long as it stays connected; transports are built on these two. Capabilities are computed
+from the registered handlers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
 from dovetail.core.call import Call
 from dovetail.core.dispatch import Dispatcher
@@ -19,11 +19,12 @@ from dovetail.core.principal import Principal, to_principal
 from dovetail.eras.select import Eras
 from dovetail.errors import UsageError
 from dovetail.features.completion import Completions
-from dovetail.features.prompts import Prompts
-from dovetail.features.resources import Resources
+from dovetail.features.prompts import PromptOptions, Prompts
+from dovetail.features.resource_lists import ResourceListOptions
+from dovetail.features.resources import ResourceOptions, Resources
 from dovetail.features.subscriptions import ChangeEvent, ChangeKind
 from dovetail.features.tasks import task_methods
-from dovetail.features.tools import Tools
+from dovetail.features.tools import ToolOptions, Tools
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.connection import Connection
 from dovetail.runtime.engine import Engine
@@ -39,17 +40,30 @@ from dovetail.stores.bus import MemoryBus
 if TYPE_CHECKING:
     from dovetail.transports.streamable_http.app import HttpApp
 
-__all__ = ["Server"]
+__all__ = ["HttpAppOptions", "Server"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _LATEST = LATEST_LEGACY.date
 LifespanFactory = Callable[["Server"], AbstractAsyncContextManager[Any]]
 
 
+class HttpAppOptions(TypedDict, total=False):
+    """The keywords of `server.http_app()` and `serve_http()`; `HttpOptions` has the defaults."""
+
+    allowed_hosts: Collection[str] | None
+    allowed_origins: Collection[str]
+    stateless: bool
+    streaming: bool
+    max_sessions: int
+    session_lifetime: float
+    old_sse: str | None
+    body_timeout: float
+
+
 class Server:
     """An MCP server: register tools, resources and prompts, then run it or embed it."""
 
-    def __init__(  # noqa: PLR0913 - what a server says of itself, all optional and by name
+    def __init__(  # noqa: PLR0913 - the fields of serverInfo, all optional and by name
         self,
         name: str,
         *,
@@ -123,47 +137,61 @@ class Server:
     # -- registering ----------------------------------------------------------------------
 
     @overload
-    def tool(self, function: F, /) -> F: ...
+    def tool(self, function: F, /, **options: Unpack[ToolOptions]) -> F: ...
     @overload
-    def tool(self, /, **options: Any) -> Callable[[F], F]: ...
-    def tool(self, function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
-        """Register a function as a tool: `@server.tool` or `@server.tool(title=...)`.
+    def tool(
+        self, name: str | None = None, /, **options: Unpack[ToolOptions]
+    ) -> Callable[[F], F]: ...
+    def tool(
+        self, given: F | str | None = None, /, **options: Unpack[ToolOptions]
+    ) -> F | Callable[[F], F]:
+        """Register a function as a tool.
 
-        Takes the keywords of `server.tools.add`.
+        `@server.tool`, `@server.tool("name")` and `@server.tool(title=...)` all work. The keywords
+        are those of `server.tools.add`.
         """
-        if function is not None:
-            self.tools.add(function, **options)
-            return function
 
         def register(function: F) -> F:
             self.tools.add(function, **options)
             return function
 
+        if isinstance(given, str):
+            _check_name(given, options.get("name"))
+            options["name"] = given
+        elif given is not None:
+            return register(given)
         return register
 
     @overload
-    def prompt(self, function: F, /) -> F: ...
+    def prompt(self, function: F, /, **options: Unpack[PromptOptions]) -> F: ...
     @overload
-    def prompt(self, /, **options: Any) -> Callable[[F], F]: ...
-    def prompt(self, function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
-        """Register a function as a prompt: `@server.prompt` or `@server.prompt(title=...)`.
+    def prompt(
+        self, name: str | None = None, /, **options: Unpack[PromptOptions]
+    ) -> Callable[[F], F]: ...
+    def prompt(
+        self, given: F | str | None = None, /, **options: Unpack[PromptOptions]
+    ) -> F | Callable[[F], F]:
+        """Register a function as a prompt.
 
-        Takes the keywords of `server.prompts.add`.
+        `@server.prompt`, `@server.prompt("name")` and `@server.prompt(title=...)` all work. The
+        keywords are those of `server.prompts.add`.
         """
-        if function is not None:
-            self.prompts.add(function, **options)
-            return function
 
         def register(function: F) -> F:
             self.prompts.add(function, **options)
             return function
 
+        if isinstance(given, str):
+            _check_name(given, options.get("name"))
+            options["name"] = given
+        elif given is not None:
+            return register(given)
         return register
 
-    def resource(self, uri: str, /, **options: Any) -> Callable[[F], F]:
+    def resource(self, uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
         """Register a function under a URI or a URI template.
 
-        Takes the keywords of `server.resources.add`.
+        The keywords are those of `server.resources.add`.
         """
         if not isinstance(uri, str):
             raise UsageError('a resource needs its URI: @server.resource("notes://today")')
@@ -175,27 +203,30 @@ class Server:
         return register
 
     @overload
-    def resource_list(self, function: F, /) -> F: ...
+    def resource_list(self, function: F, /, **options: Unpack[ResourceListOptions]) -> F: ...
     @overload
-    def resource_list(self, /, **options: Any) -> Callable[[F], F]: ...
-    def resource_list(self, function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
-        """Register a function that lists resources page by page, for what a template reads.
+    def resource_list(self, /, **options: Unpack[ResourceListOptions]) -> Callable[[F], F]: ...
+    def resource_list(
+        self, function: F | None = None, /, **options: Unpack[ResourceListOptions]
+    ) -> F | Callable[[F], F]:
+        """Register a function that lists the resources of a template page by page.
 
-        It gets `cursor` (None for the first page) and, if it wants, `limit`, and returns a
-        `ResourcePage`. Takes the keywords of `server.resources.lists.add`.
+        It takes `cursor` (None for the first page) and optionally `limit`, and returns a
+        `ResourcePage`. The keywords are those of `server.resources.lists.add`.
         """
-        if function is not None:
-            self.resources.lists.add(function, **options)
-            return function
 
         def register(function: F) -> F:
             self.resources.lists.add(function, **options)
             return function
 
-        return register
+        return register if function is None else register(function)
 
-    def complete(self, target: Any, argument: str, /) -> Callable[[F], F]:
-        """Register suggestions for an argument of a prompt or a variable of a template."""
+    def complete(self, target: Callable[..., Any] | str, argument: str, /) -> Callable[[F], F]:
+        """Register a completer: a function that suggests values for an argument.
+
+        `target` is the function or the name of a prompt, or the function or the URI template of a
+        resource template.
+        """
 
         def register(function: F) -> F:
             self._completions.add(target, argument, function)
@@ -215,15 +246,14 @@ class Server:
         principal: Principal | str | None = None,
         revision: str = _LATEST,
     ) -> bytes | None:
-        """Answer one message; None where no answer is due.
+        """Return the response to one message, None for a notification.
 
-        `send` gets what the handler says before it is done (progress, log messages), `scope`
-        is whatever handlers should find in `ctx.scope`. Nothing is remembered: a legacy
-        request is served at `revision`.
+        `send` gets the notifications of the handler (progress, log messages); handlers find
+        `scope` in `ctx.scope`. There is no session: legacy requests are served at `revision`.
         """
         known = LATEST_LEGACY if revision is _LATEST else find_revision(revision)
         if known not in LEGACY:
-            raise UsageError(f"revision is for clients with a handshake, got {revision!r}")
+            raise UsageError(f"revision must be one with a handshake, got {revision!r}")
         if not self._lifespan.started:
             await self._lifespan.start()
         data = message.encode() if isinstance(message, str) else message
@@ -240,10 +270,10 @@ class Server:
         principal: Principal | str | None = None,
         guard: AuthBackend | None = None,
     ) -> Connection:
-        """Serve a client that stays connected; needs a running event loop.
+        """Serve a client for as long as it stays connected; needs a running event loop.
 
-        Feed the result with `receive(message)`, end it with `await close()`. For a `send` that
-        collects messages, `send_now` gets those that no other is about to follow.
+        Pass each message to `receive(message)` of the result and end it with `await close()`. If
+        `send` buffers messages, `send_now` gets those that should be written at once.
         """
         engine = self.engine if guard is None else guard.protect(self.engine, "stdio")
         caller = to_principal(principal)
@@ -252,12 +282,16 @@ class Server:
         )
 
     def http_app(
-        self, path: str = "/mcp", *, guard: AuthBackend | None = None, **options: Any
+        self,
+        path: str = "/mcp",
+        *,
+        guard: AuthBackend | None = None,
+        **options: Unpack[HttpAppOptions],
     ) -> HttpApp:
-        """An ASGI application that serves this server over HTTP, both eras on one URL.
+        """Return an ASGI application that serves this server over HTTP, both eras on one URL.
 
-        Mount it anywhere, or hand it to an ASGI server; it needs no lifespan. Takes the
-        keywords of `HttpOptions`. A `guard` decides who may call.
+        Mount it anywhere or pass it to an ASGI server; it needs no lifespan events. A `guard`
+        authenticates and authorizes callers.
         """
         from dovetail.transports.streamable_http import app  # noqa: PLC0415 - see test_layers
 
@@ -269,21 +303,21 @@ class Server:
         await self._lifespan.start()
 
     async def close(self) -> None:
-        """Leave the lifespan."""
+        """Exit the lifespan."""
         await self._lifespan.close()
 
     # -- changes --------------------------------------------------------------------------
 
     def resource_updated(self, uri: str) -> None:
-        """Tell every client that watches this resource that it has changed."""
+        """Notify every client subscribed to this resource that it has changed."""
         self._bus.publish(ChangeEvent(ChangeKind.RESOURCE, uri))
 
     def resource_list_changed(self) -> None:
-        """Tell every client that listens that a `resource_list` has other resources now."""
+        """Notify clients that listen for changes that a `resource_list` has changed."""
         self._bus.publish(ChangeEvent(ChangeKind.RESOURCES))
 
     async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:
-        """What resources/read would answer, for handlers (`ctx.read_resource`)."""
+        """Return the contents that resources/read would return; `ctx.read_resource` calls it."""
         shaped = self.resources.read(call, uri)
         if isinstance(shaped, Coroutine):
             shaped = await shaped
@@ -298,7 +332,7 @@ class Server:
         return changed
 
     def _offer_tasks(self) -> None:
-        """From the first tool on that may run as a task, what was left behind is looked for."""
+        """Open the task store with the lifespan, once there is a tool that runs as a task."""
         if not self._offers_tasks:
             self._offers_tasks = True
             self._lifespan.add(self._tasks.open)
@@ -306,7 +340,7 @@ class Server:
     # -- capabilities ---------------------------------------------------------------------
 
     def capabilities(self) -> dict[str, Any]:
-        """What this server offers, computed from what is registered."""
+        """Return the capabilities of this server, computed from the registered handlers."""
         if self._capabilities is None:
             found: dict[str, Any] = {}
             if len(self.tools.registry):
@@ -335,3 +369,8 @@ class Server:
             *self._completions,
         )
         return any(entry.spec.context is not None for entry in registered)
+
+
+def _check_name(positional: str, keyword: str | None) -> None:
+    if keyword is not None:
+        raise UsageError(f"the name is given twice, as {positional!r} and as name={keyword!r}")

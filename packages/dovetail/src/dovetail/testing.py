@@ -1,11 +1,11 @@
-"""For the tests of your own server: a client in the same process, and raw messages.
+"""Helpers for testing your server: an in-process client, and raw messages.
 
     async with connect(server) as client:            # in an async test
         assert (await client.call("add", {"a": 1})).data == 2
 
-    assert call(server, "add", {"a": 1}).data == 2   # in a plain one
+    assert call(server, "add", {"a": 1}).data == 2   # in a sync test
 
-`transcript` sends raw messages and returns raw answers, for tests that pin the wire.
+`transcript` sends raw messages and returns the raw responses.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from dovetail.client import CallResult, Client, ReadResult
+from dovetail.client.callbacks import ElicitCallback, RootsSource, SampleCallback
 from dovetail.client.era import ChangeCallback, LogCallback
-from dovetail.client.inputs import ElicitCallback, RootsSource, SampleCallback
 from dovetail.errors import UsageError
 from dovetail.server import Server
 from dovetail.spec import keys
@@ -40,7 +40,7 @@ async def connect(
     on_log: LogCallback | None = None,
     on_change: ChangeCallback | None = None,
 ) -> AsyncIterator[Client]:
-    """A client of `server`; leaves the server's lifespan at the end."""
+    """Connect a client to `server`; closes the server at the end."""
     client = Client(
         server,
         mode=mode,
@@ -61,7 +61,7 @@ async def connect(
 def call(
     server: Server, tool: str, arguments: Mapping[str, Any] | None = None, *, mode: str = "auto"
 ) -> CallResult:
-    """Call one tool, in an event loop of its own."""
+    """Call one tool, in a new event loop."""
 
     async def run() -> CallResult:
         async with connect(server, mode=mode) as client:
@@ -71,7 +71,7 @@ def call(
 
 
 def read(server: Server, uri: str, *, mode: str = "auto") -> ReadResult:
-    """Read one resource, in an event loop of its own."""
+    """Read one resource, in a new event loop."""
 
     async def run() -> ReadResult:
         async with connect(server, mode=mode) as client:
@@ -87,18 +87,19 @@ def transcript(
     revision: str | None = None,
     timeout: float = 5.0,
 ) -> list[str]:
-    """Send messages one by one, each request answered before the next; all that came back.
+    """Send messages one by one and return everything that the server sent.
 
-    Without a revision the messages go out as they are. With one, a legacy server has
-    been initialized before, and a modern request gets the `_meta` it lacks.
+    Each request is answered before the next message is sent. Without a revision, messages are sent
+    unchanged. With a legacy revision, the server is initialized first; with a modern one, requests
+    without `_meta` get it.
     """
-    spoken = None if revision is None else find_revision(revision)
-    if revision is not None and spoken is None:
-        raise UsageError(f"There is no revision {revision!r}")
-    return asyncio.run(_exchange(server, [_prepare(m, spoken) for m in messages], spoken, timeout))
+    known = None if revision is None else find_revision(revision)
+    if revision is not None and known is None:
+        raise UsageError(f"Unknown revision {revision!r}")
+    return asyncio.run(_send_all(server, [_prepare(m, known) for m in messages], known, timeout))
 
 
-async def _exchange(
+async def _send_all(
     server: Server, messages: list[bytes], revision: Revision | None, timeout: float
 ) -> list[str]:
     wire = _Wire(server)
@@ -110,7 +111,7 @@ async def _exchange(
             skipped = len(wire.lines)
             for message in messages:
                 await wire.send(message)
-            # Answers to what is no request come before the answer to this one.
+            # Other responses arrive before the response to this request.
             await wire.send(b'{"jsonrpc":"2.0","id":"end-of-transcript","method":"ping"}')
     finally:
         await wire.close()
@@ -119,7 +120,7 @@ async def _exchange(
 
 
 class _Wire:
-    """The server's end of the wire, and everything that came out of it."""
+    """A connection to the server that records everything it sends."""
 
     def __init__(self, server: Server) -> None:
         self.lines: list[bytes] = []
@@ -130,12 +131,12 @@ class _Wire:
     def _receive(self, line: bytes) -> None:
         if self._is_open:
             self.lines.append(line)
-        answered = self._waiting.get(_find_answered(line))
+        answered = self._waiting.get(_find_request_id(line))
         if answered is not None:
             answered.set()
 
     async def send(self, line: bytes) -> None:
-        """Send; a request waits for its answer, a listen stream for its acknowledgement."""
+        """Send a message; wait for the response, or the acknowledgement of a listen stream."""
         message = codec.decode(line)
         if not isinstance(message, Request):
             self._connection.receive(line)
@@ -145,13 +146,13 @@ class _Wire:
         await answered.wait()
 
     async def close(self) -> None:
-        """Whatever the server says on leaving is no part of the transcript."""
+        """Close the connection; messages sent during shutdown are not recorded."""
         self._is_open = False
         await self._connection.close()
 
 
-def _find_answered(line: bytes) -> bytes | None:
-    """The id of the request that a line answers or acknowledges."""
+def _find_request_id(line: bytes) -> bytes | None:
+    """The id of the request that a message answers or acknowledges."""
     message = codec.decode(line)
     if isinstance(message, Response):
         return message.id

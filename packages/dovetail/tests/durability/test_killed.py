@@ -18,6 +18,7 @@ import pytest
 
 from dovetail.stores.tasks import FINAL
 from tests.durability.digger import Caller, make_server
+from tests.patience import CAP
 
 RUNS = int(os.environ.get("DURABILITY_RUNS", "10"))
 TASKS_EACH = int(os.environ.get("DURABILITY_TASKS", "500"))
@@ -58,14 +59,13 @@ async def restart(store: Path, traces: Path, made: dict[str, str]) -> dict[str, 
     await server.start()
     caller = Caller(server)
     try:
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(CAP):
             return {id: await caller.see_end(id) for id in made}
     finally:
         await server.close()
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("run", range(RUNS))
 def test_a_killed_process_loses_nothing_that_was_finished(tmp_path: Path, run: int) -> None:
     store, traces = tmp_path / "tasks.sqlite3", tmp_path / "traces"
@@ -91,11 +91,10 @@ def test_a_killed_process_loses_nothing_that_was_finished(tmp_path: Path, run: i
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_two_processes_share_a_file_and_each_task_ends_once(tmp_path: Path) -> None:
     store, traces = tmp_path / "tasks.sqlite3", tmp_path / "traces"
     processes = [start(store, traces, TASKS_EACH) for _ in range(2)]
-    said = [process.communicate(timeout=100)[0].decode().split("\n") for process in processes]
+    said = [process.communicate(timeout=CAP)[0].decode().split("\n") for process in processes]
     assert [process.returncode for process in processes] == [0, 0]
     done = [line for lines in said for line in lines if line.startswith("done ")]
     assert len(set(done)) == len(done) == 2 * TASKS_EACH
@@ -113,7 +112,7 @@ def test_a_task_of_one_process_is_answered_and_cancelled_through_another(tmp_pat
         await other.start()
         here, there = Caller(one), Caller(other)
         try:
-            async with asyncio.timeout(15):
+            async with asyncio.timeout(CAP):
                 asking = await here.make("ask", 1)
                 while (await there.get(asking))["status"] != "input_required":
                     await asyncio.sleep(0.01)
@@ -133,7 +132,6 @@ def test_a_task_of_one_process_is_answered_and_cancelled_through_another(tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60)
 def test_what_a_killed_process_leaves_is_taken_over_by_one_that_runs(tmp_path: Path) -> None:
     store, traces = tmp_path / "tasks.sqlite3", tmp_path / "traces"
 
@@ -144,7 +142,7 @@ def test_what_a_killed_process_leaves_is_taken_over_by_one_that_runs(tmp_path: P
         said = await asyncio.to_thread(kill_after, process, 50)
         caller = Caller(server)
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(CAP):
                 for words in said:
                     if words[0] == "made":
                         task = await caller.see_end(words[1])

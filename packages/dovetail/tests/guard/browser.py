@@ -1,4 +1,4 @@
-"""A user with a browser, as far as consent needs one: opens the page, reads it, agrees."""
+"""A user with a browser, for the consent page: opens it, reads it, agrees."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 import httpx
 from mcp.shared.auth import AuthorizationCodeResult
+
+from tests.patience import CAP
 
 _INPUT = re.compile(r"<input[^>]*>")
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
@@ -23,7 +25,7 @@ class Browser:
 
     async def visit(self, url: str) -> None:
         self.visited.append(parse_qs(urlsplit(url).query))
-        async with httpx.AsyncClient(headers={"remote-user": self._user}) as client:
+        async with httpx.AsyncClient(headers={"remote-user": self._user}, timeout=CAP) as client:
             page = await client.get(url)
             assert page.status_code == 200, page.text
             form = {"allow": "Authorize"}

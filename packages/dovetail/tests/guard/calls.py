@@ -1,4 +1,4 @@
-"""What tests send to a guarded server, and how they get tokens for it."""
+"""Requests to a guarded server, and tokens for it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 import httpx
 import jwt
+
+from tests.patience import CAP
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -31,7 +33,9 @@ def modern(
     if "name" in params or "uri" in params:
         named["mcp-name"] = params.get("name") or params["uri"]
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": META}}
-    return httpx.post(url, json=message, headers={**ACCEPT, **named, **(headers or {})}, verify=TLS)
+    return httpx.post(
+        url, json=message, headers={**ACCEPT, **named, **(headers or {})}, verify=TLS, timeout=CAP
+    )
 
 
 def call_tool(url: str, name: str, headers: dict[str, str] | None = None, **arguments: Any) -> Any:
@@ -50,7 +54,9 @@ def initialize(url: str, headers: dict[str, str] | None = None) -> httpx.Respons
         "clientInfo": {"name": "t", "version": "1"},
     }
     message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
-    return httpx.post(url, json=message, headers={**ACCEPT, **(headers or {})}, verify=TLS)
+    return httpx.post(
+        url, json=message, headers={**ACCEPT, **(headers or {})}, verify=TLS, timeout=CAP
+    )
 
 
 def get_token(issuer: str, resource: str, scope: str, client: str = "robot") -> str:

@@ -1,4 +1,4 @@
-"""One authorization server and one guarded server for all tests that do not hurt them."""
+"""One authorization server and one guarded server, shared by tests that do not change them."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""A real authorization server: django-oauth-toolkit in a process of its own.
+"""A real authorization server: django-oauth-toolkit in a separate process.
 
 usage: python identity_provider.py PORT KEY_FILE DATABASE [opaque]
 
-Everything that decides anything (registration, PKCE, consent, resource indicators, introspection,
-key set, discovery) is the toolkit's. Ours are the settings, and how an access token is spelled:
-the toolkit writes opaque ones unless it is given a generator, so here is one for JWTs (RFC 9068).
-Whoever calls with a header `Remote-User` is logged in, as behind a proxy that does the login.
+The toolkit implements registration, PKCE, consent, resource indicators, introspection, key set and
+discovery. This module adds settings and a generator for JWT access tokens (RFC 9068); the toolkit's
+default is opaque tokens. A request with the header `Remote-User` is logged in, as behind a proxy.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A guarded server of notes, in a process of its own.
+"""A guarded notes server that runs in a separate process.
 
 usage: python notes_server.py SETUP (a JSON object; see `main`)
 
-Everything that anybody logs goes to stderr, so that a test can look for what must not be there.
+All log output goes to stderr, so that tests can check that it has no secrets.
 """
 
 from __future__ import annotations

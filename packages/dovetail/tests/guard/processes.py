@@ -1,4 +1,4 @@
-"""Servers that tests start, each a process of its own, and stop again."""
+"""Server processes that tests start and stop."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
+
+from tests.patience import CAP
 
 HERE = Path(__file__).parent
 
@@ -52,7 +54,7 @@ class Running:
             )
         assert self._process.stdout is not None
         # A process that hangs at its start must not hang the tests.
-        watch = threading.Timer(40, self._process.kill)
+        watch = threading.Timer(CAP, self._process.kill)
         watch.start()
         line = self._process.stdout.readline()
         watch.cancel()
@@ -61,7 +63,7 @@ class Running:
 
     def stop(self) -> None:
         self._process.terminate()
-        self._process.wait(10)
+        self._process.wait(CAP)
         assert self._process.stdout is not None
         self._process.stdout.close()
 

@@ -1,13 +1,13 @@
-"""The attack table: each is refused with the right status, and nothing is told or written down.
+"""The attack table: each attack gets the right status, and responses and logs reveal nothing.
 
 attack                                    status
-no token                                  401, where to get one
-anything that is no good token            401 invalid_token, all in the same words
-a header that cannot be read              400 invalid_request
-a scope that can be asked for             403 insufficient_scope, which ones
-something that is not for the caller      as if it did not exist
+no token                                  401 with the metadata URL
+any invalid token                         401 invalid_token, always the same message
+a malformed header                        400 invalid_request
+a scope that can be requested             403 insufficient_scope with the scopes
+a tool without permission                 the same error as an unknown tool
 the session of another principal          404
-the issuer cannot be asked                503 (test_issuer_down.py)
+the issuer is not available               503 (test_issuer_down.py)
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from dovetail.guard.credentials import LONGEST_TOKEN, NOT_GOOD
+from dovetail.guard.credentials import INVALID_TOKEN, MAX_TOKEN
 from dovetail.guard.key_file import KeyFile
 from tests.guard.calls import (
     ACCEPT,
@@ -44,9 +44,9 @@ from tests.guard.calls import (
 )
 from tests.guard.conftest import Place
 from tests.guard.processes import notes_server
+from tests.patience import CAP
 
 # The first test starts both servers.
-pytestmark = pytest.mark.timeout(60)
 
 
 def _part(value: Any) -> str:
@@ -54,7 +54,9 @@ def _part(value: Any) -> str:
 
 
 def _kid(place: Place) -> str:
-    keys = httpx.get(f"{place.provider.issuer}/.well-known/jwks.json", verify=TLS).json()["keys"]
+    keys = httpx.get(
+        f"{place.provider.issuer}/.well-known/jwks.json", verify=TLS, timeout=CAP
+    ).json()["keys"]
     return str(keys[0]["kid"])
 
 
@@ -128,7 +130,7 @@ ATTACKS: dict[str, Callable[[Place], str]] = {
     "for another resource": lambda place: get_token(
         place.provider.issuer, "http://127.0.0.1:1/mcp", "notes:read"
     ),
-    "oversized": lambda place: "a" * (LONGEST_TOKEN + 1),
+    "oversized": lambda place: "a" * (MAX_TOKEN + 1),
     "an unknown key": lambda place: f"dtk_000000000000_{secrets.token_urlsafe(32)}",
     "a wrong secret": lambda place: f"dtk_{place.key_id}_{secrets.token_urlsafe(32)}",
     "half a key": lambda place: place.key[:-1],
@@ -137,9 +139,9 @@ ATTACKS: dict[str, Callable[[Place], str]] = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_a_bad_token_is_refused_in_words_that_say_nothing_of_it(attack: str, place: Place) -> None:
+def test_an_invalid_token_gets_a_generic_error(attack: str, place: Place) -> None:
     token = ATTACKS[attack](place)
-    with httpx.Client(headers=ACCEPT, verify=TLS) as client:
+    with httpx.Client(headers=ACCEPT, verify=TLS, timeout=CAP) as client:
         answers = [call_tool(place.url, "who", bearer(token)), initialize(place.url, bearer(token))]
         # Once more on a connection that is known, where the short way is taken.
         good = bearer(place.key)
@@ -152,7 +154,7 @@ def test_a_bad_token_is_refused_in_words_that_say_nothing_of_it(attack: str, pla
         challenge = answer.headers["www-authenticate"]
         assert 'error="invalid_token"' in challenge
         assert "resource_metadata=" in challenge
-        assert error_in(answer)["message"] == NOT_GOOD
+        assert error_in(answer)["message"] == INVALID_TOKEN
         assert token not in answer.text
     assert_nothing_is_written(place, token)
 
@@ -160,12 +162,12 @@ def test_a_bad_token_is_refused_in_words_that_say_nothing_of_it(attack: str, pla
 def assert_nothing_is_written(place: Place, token: str) -> None:
     for path in (place.log, place.audit):
         text = path.read_text()
-        assert token[:LONGEST_TOKEN] not in text
+        assert token[:MAX_TOKEN] not in text
         # Neither the part that matters.
         assert len(token) < 40 or token[-20:] not in text
 
 
-def test_without_a_token_one_is_told_where_to_get_one(place: Place) -> None:
+def test_without_a_token_the_challenge_has_the_metadata_url(place: Place) -> None:
     for answer in (call_tool(place.url, "who"), initialize(place.url)):
         assert answer.status_code == 401
         challenge = answer.headers["www-authenticate"]
@@ -176,7 +178,7 @@ def test_without_a_token_one_is_told_where_to_get_one(place: Place) -> None:
     parts = urlsplit(place.url)
     where = f"{parts.scheme}://{parts.netloc}/.well-known/oauth-protected-resource/mcp"
     assert f'resource_metadata="{where}"' in challenge
-    assert httpx.get(where).json() == {
+    assert httpx.get(where, timeout=CAP).json() == {
         "resource": place.url,
         "authorization_servers": [place.provider.issuer],
         "bearer_methods_supported": ["header"],
@@ -185,37 +187,37 @@ def test_without_a_token_one_is_told_where_to_get_one(place: Place) -> None:
 
 
 @pytest.mark.parametrize("header", ["Bearer", "Bearer a b", "Bearer a,b"])
-def test_a_header_that_cannot_be_read_is_a_bad_request(header: str, place: Place) -> None:
+def test_a_malformed_header_is_a_bad_request(header: str, place: Place) -> None:
     answer = call_tool(place.url, "who", {"authorization": header})
     assert answer.status_code == 400
     assert 'error="invalid_request"' in answer.headers["www-authenticate"]
 
 
-def test_two_tokens_are_one_too_many(place: Place) -> None:
+def test_two_tokens_are_rejected(place: Place) -> None:
     headers = [
         *ACCEPT.items(),
         ("authorization", f"Bearer {place.key}"),
         ("authorization", "Bearer x"),
     ]
     message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    assert httpx.post(place.url, json=message, headers=headers).status_code == 400
+    assert httpx.post(place.url, json=message, headers=headers, timeout=CAP).status_code == 400
 
 
 @pytest.mark.parametrize("name", ["access_token", "api_key", "x-api-key", "authorization"])
-def test_a_key_in_the_query_string_is_not_looked_at(name: str, place: Place) -> None:
+def test_a_key_in_the_query_string_is_ignored(name: str, place: Place) -> None:
     answer = call_tool(f"{place.url}?{name}={place.key}", "who")
     assert answer.status_code == 401
     assert_nothing_is_written(place, place.key)
 
 
-def test_a_key_in_the_arguments_is_none(place: Place) -> None:
+def test_a_key_in_the_arguments_is_ignored(place: Place) -> None:
     assert call_tool(place.url, "who", api_key=place.key).status_code == 401
     # Also of somebody who is let in: it is an argument like others, and not written down.
     call_tool(place.url, "read_note", bearer(place.key), title=place.key)
     assert_nothing_is_written(place, place.key)
 
 
-def test_a_missing_scope_that_can_be_asked_for_is_named(place: Place) -> None:
+def test_a_missing_step_up_scope_is_named(place: Place) -> None:
     token = get_token(place.provider.issuer, place.url, "notes:read")
     answer = call_tool(place.url, "write_note", bearer(token), title="a", text="b")
     assert answer.status_code == 403
@@ -228,7 +230,7 @@ def test_a_missing_scope_that_can_be_asked_for_is_named(place: Place) -> None:
     assert (answer.status_code, "wrote 1" in answer.text) == (200, True)
 
 
-def test_what_is_not_for_the_caller_does_not_exist_for_it(place: Place) -> None:
+def test_tools_without_permission_do_not_exist_for_the_caller(place: Place) -> None:
     headers = bearer(place.key)
     assert "burn_everything" not in names_listed(place.url, headers)
     hidden = error_in(call_tool(place.url, "burn_everything", headers))
@@ -244,7 +246,9 @@ def test_what_is_not_for_the_caller_does_not_exist_for_it(place: Place) -> None:
     assert "notes://secret" not in absent["message"]
 
 
-def test_a_session_is_no_pass_and_nobody_elses(place: Place) -> None:
+def test_a_session_does_not_replace_authentication_and_belongs_to_one_principal(
+    place: Place,
+) -> None:
     opened = initialize(place.url, bearer(place.key))
     session = {"mcp-session-id": opened.headers["mcp-session-id"]}
     ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
@@ -260,22 +264,25 @@ def test_a_session_is_no_pass_and_nobody_elses(place: Place) -> None:
     assert send(bearer(other)) == 404
     for method in ("GET", "DELETE"):
         headers = {**session, "accept": "text/event-stream"}
-        assert httpx.request(method, place.url, headers=headers).status_code == 401
-        refused = httpx.request(method, place.url, headers={**headers, **bearer(other)})
+        assert httpx.request(method, place.url, headers=headers, timeout=CAP).status_code == 401
+        refused = httpx.request(
+            method, place.url, headers={**headers, **bearer(other)}, timeout=CAP
+        )
         assert refused.status_code == 404
     assert send(bearer(place.key)) == 200
 
 
-def test_the_old_stream_is_guarded_as_well(place: Place) -> None:
+def test_the_http_sse_stream_is_guarded(place: Place) -> None:
     stream = place.url.replace("/mcp", "/sse")
-    assert httpx.get(stream, headers={"accept": "text/event-stream"}).status_code == 401
+    assert (
+        httpx.get(stream, headers={"accept": "text/event-stream"}, timeout=CAP).status_code == 401
+    )
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    assert httpx.post(f"{stream}/messages?session=x", json=ping).status_code == 401
+    assert httpx.post(f"{stream}/messages?session=x", json=ping, timeout=CAP).status_code == 401
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60)
-def test_ten_thousand_wrong_keys_are_refused_and_leave_no_trace(tmp_path: Path) -> None:
+def test_ten_thousand_wrong_keys_are_rejected_without_leaks(tmp_path: Path) -> None:
     keys = KeyFile(tmp_path / "keys.json")
     record, good = keys.add("anna")
     audit = tmp_path / "audit.jsonl"
@@ -285,7 +292,7 @@ def test_ten_thousand_wrong_keys_are_refused_and_leave_no_trace(tmp_path: Path) 
         statuses = asyncio.run(_send_all(running.ready, wrong))
         assert statuses == {b"401": 10_000}
         assert call_tool(running.ready, "who", bearer(good)).status_code == 200
-        metrics = httpx.get(running.ready.replace("/mcp", "/metrics")).text
+        metrics = httpx.get(running.ready.replace("/mcp", "/metrics"), timeout=CAP).text
         assert 'dovetail_refused_total{status="401"} 10000' in metrics
         # Strangers cannot fill the disk, and what they sent is nowhere.
         lines = audit.read_text().splitlines()

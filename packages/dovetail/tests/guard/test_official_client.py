@@ -1,7 +1,7 @@
-"""The whole flow with the official client's OAuth support and a real authorization server.
+"""The complete OAuth flow with the official client and a real authorization server.
 
-401, metadata of the resource, metadata of the issuer, registration, authorization code with PKCE
-and a resource indicator, consent, call; then a tool that needs more: 403, step-up, call.
+401, resource metadata, issuer metadata, registration, authorization code with PKCE and a resource
+indicator, consent, call; then a tool that needs another scope: 403, step-up, call.
 """
 
 from __future__ import annotations
@@ -40,9 +40,8 @@ class Drawer:
         self.info = client_info
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_the_official_client_gets_in_and_steps_up(mode: str, place: Place) -> None:
+def test_the_official_client_authenticates_and_steps_up(mode: str, place: Place) -> None:
     asyncio.run(_flow(mode, place))
 
 

@@ -1,4 +1,4 @@
-"""Tokens that only the issuer can read, asked about at its introspection endpoint."""
+"""Opaque tokens, validated by introspection."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from tests.guard.calls import bearer, call_tool, get_token, names_listed
 from tests.guard.processes import Provider, notes_server
+from tests.patience import CAP
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +21,7 @@ def issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     provider.stop()
 
 
-@pytest.mark.timeout(60)
-def test_the_issuer_is_asked_and_its_word_counts(issuer: str, tmp_path: Path) -> None:
+def test_opaque_tokens_are_introspected(issuer: str, tmp_path: Path) -> None:
     with notes_server(tmp_path, issuer=issuer, opaque=True, oauth={"remember": 0}) as running:
         url = running.ready
         token = get_token(issuer, url, "notes:read")
@@ -37,7 +37,9 @@ def test_the_issuer_is_asked_and_its_word_counts(issuer: str, tmp_path: Path) ->
         assert call_tool(url, "who", bearer(other)).status_code == 401
         assert call_tool(url, "who", bearer("made-up")).status_code == 401
         form = {"token": token}
-        revoked = httpx.post(f"{issuer}/revoke_token/", data=form, auth=("robot", "robot-secret"))
+        revoked = httpx.post(
+            f"{issuer}/revoke_token/", data=form, auth=("robot", "robot-secret"), timeout=CAP
+        )
         assert revoked.status_code == 200
         assert call_tool(url, "who", bearer(token)).status_code == 401
         written = running.log.read_text()

@@ -1,4 +1,4 @@
-"""What a guarded application has to be read beside MCP, and to whom."""
+"""The public documents of a guarded application."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def get(path: str, app: Any = None, method: str = "GET", **headers: str) -> http
 
 
 @pytest.mark.parametrize("path", [METADATA, f"{METADATA}/mcp", f"{METADATA}/mcp/"])
-def test_the_metadata_is_for_anybody(path: str) -> None:
+def test_the_metadata_needs_no_credentials(path: str) -> None:
     answer = get(path)
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "application/json"
@@ -40,11 +40,11 @@ def test_the_metadata_is_for_anybody(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/other", f"{METADATA}/other", "/mcp/.well-known"])
-def test_there_is_nothing_elsewhere(path: str) -> None:
+def test_other_paths_are_not_found(path: str) -> None:
     assert get(path).status_code == 404
 
 
-def test_pages_are_read_and_nothing_else() -> None:
+def test_pages_allow_only_get_and_head() -> None:
     assert get(METADATA, method="HEAD").content == b""
     assert get(METADATA, method="OPTIONS").headers["allow"] == "GET, HEAD, OPTIONS"
     assert get(METADATA, method="POST").status_code == 405
@@ -61,7 +61,7 @@ def test_a_page_in_a_browser_may_read_what_it_needs_to_log_in() -> None:
     assert "www-authenticate" in refused.headers["access-control-expose-headers"]
 
 
-def test_below_a_prefix_it_can_be_named() -> None:
+def test_the_metadata_url_can_be_set_below_a_prefix() -> None:
     where = "https://me.example/tools/.well-known/oauth-protected-resource/mcp"
     oauth = OAuth("https://id.example", "https://me.example/tools/mcp", metadata_url=where)
     site = Starlette(routes=[Mount("/tools", Server("s").http_app(guard=Guard(oauth)))])

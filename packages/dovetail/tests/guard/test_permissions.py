@@ -1,4 +1,4 @@
-"""What is not for a caller does not exist for it: in lists, pages, caches, hints and messages."""
+"""Tools without permission are hidden in lists, pages, caches, suggestions and errors."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def names(server: Server, method: str, principal: Principal | None, **how: Any) 
         ),
     ],
 )
-def test_a_caller_is_shown_what_it_may_use(
+def test_lists_depend_on_the_callers_scopes(
     revision: str,
     principal: Principal | None,
     tools: list[str],
@@ -117,7 +117,7 @@ def test_a_caller_is_shown_what_it_may_use(
             names(server, "tools/list", other, revision=revision)
 
 
-def test_pages_are_filled_with_what_can_be_seen() -> None:
+def test_pages_contain_only_visible_items() -> None:
     server = Server("s", options=Options(page_size=2))
     for number in range(9):
         server.tools.add(
@@ -137,7 +137,7 @@ def test_pages_are_filled_with_what_can_be_seen() -> None:
     assert [tool["name"] for tool in page["tools"]] == ["t0", "t1"]
 
 
-def test_lists_that_differ_are_private() -> None:
+def test_lists_that_depend_on_the_caller_are_private() -> None:
     server = make_server()
     answer = json.loads(run(server.handle(_modern("tools/list"))) or b"")
     assert answer["result"]["cacheScope"] == "private"
@@ -167,7 +167,7 @@ def _modern(method: str) -> str:
         ("resources/read", {"uri": "files://../x"}, {"uri": "filez://../x"}),
     ],
 )
-def test_what_is_hidden_answers_like_what_is_absent(
+def test_hidden_items_answer_like_missing_ones(
     revision: str, method: str, hidden: dict[str, Any], absent: dict[str, Any]
 ) -> None:
     server = make_server()
@@ -188,7 +188,7 @@ def test_what_is_hidden_answers_like_what_is_absent(
         ({"type": "ref/resource", "uri": "files://{path}"}, "path"),
     ],
 )
-def test_nothing_is_suggested_for_what_is_hidden(reference: tuple[dict[str, str], str]) -> None:
+def test_hidden_items_have_no_completions(reference: tuple[dict[str, str], str]) -> None:
     server = make_server()
     ref, name = reference
     params = {"ref": ref, "argument": {"name": name, "value": ""}}
@@ -196,7 +196,7 @@ def test_nothing_is_suggested_for_what_is_hidden(reference: tuple[dict[str, str]
     assert refusal(server, "completion/complete", params)["code"] == -32602
 
 
-def test_a_handler_reads_with_the_rights_of_its_caller() -> None:
+def test_a_handler_reads_with_the_scopes_of_its_caller() -> None:
     server = make_server()
     params = {"name": "peek", "arguments": {"uri": "notes://read"}}
     for principal, expected in ((NOBODY, "nothing there"), (READER, "notes://read")):
@@ -205,7 +205,7 @@ def test_a_handler_reads_with_the_rights_of_its_caller() -> None:
 
 
 @pytest.mark.parametrize("uri", ["notes://deep", "deep://1"])
-def test_a_resource_that_can_be_asked_for_says_so_wherever_it_is_named(uri: str) -> None:
+def test_a_step_up_resource_names_its_scopes_everywhere(uri: str) -> None:
     async def play() -> None:
         server = Server("s")
 
@@ -253,7 +253,7 @@ def test_a_resource_that_can_be_asked_for_says_so_wherever_it_is_named(uri: str)
     run(play())
 
 
-def test_an_unsafe_path_of_what_is_hidden_is_not_even_that() -> None:
+def test_an_unsafe_path_of_a_hidden_resource_is_not_revealed() -> None:
     server = Server("s")
 
     @server.resource("disk://{+path}", scopes={"deep"})
@@ -266,7 +266,7 @@ def test_an_unsafe_path_of_what_is_hidden_is_not_even_that() -> None:
     assert refusal(server, "resources/read", uri)["message"].startswith("Resource not found")
 
 
-def test_nobody_hears_of_what_is_hidden() -> None:
+def test_changes_of_hidden_resources_are_not_sent() -> None:
     async def play() -> None:
         server = make_server()
         legacy = await Wire(server, revision=LEGACY).open()
@@ -296,7 +296,7 @@ def test_nobody_hears_of_what_is_hidden() -> None:
 
 
 @pytest.mark.parametrize("revision", ERAS)
-def test_a_server_that_only_reads_has_no_tools_that_do_more(revision: str) -> None:
+def test_a_read_only_server_hides_other_tools(revision: str) -> None:
     async def play() -> list[str]:
         server = make_server()
         wire = _wire(server, revision, Guard(read_only=True))
@@ -336,7 +336,7 @@ async def _wire(server: Server, revision: str, guard: Guard) -> list[str]:
 
 
 @pytest.mark.parametrize("task", ["optional", "required"])
-def test_a_task_is_its_owners_and_runs_with_the_rights_it_began_with(task: str) -> None:
+def test_a_task_belongs_to_its_owner_and_keeps_its_scopes(task: Any) -> None:
     async def play() -> None:
         server = Server("s", options=Options(task_store="memory"))
 

@@ -1,4 +1,4 @@
-"""A rate holds however much is offered, and who keeps to it does not notice that others do not."""
+"""A rate limit holds under load and does not affect other callers."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ import pytest
 from dovetail.guard.key_file import KeyFile
 from tests.guard.processes import notes_server
 
-# A bucket of one second: a machine that stops for less than that loses nobody any calls, so what
-# is allowed depends on the time alone.
-RATE, BURST = 500, 500
-OFFERED, SECONDS = 5000, 5
+# So slow a rate that no machine takes long enough for all calls to be allowed.
+RATE, BURST = 1, 500
+OFFERED, PER_WRITE = 5000, 50
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3})")
 _LONGEST_STATUS = 12
 
 
 class Caller:
-    """Sends calls at a steady pace over one connection and counts what comes back."""
+    """Sends calls over one connection as fast as it can and counts the responses."""
 
     def __init__(self, url: str, key: str) -> None:
         self._parts = urlsplit(url)
@@ -36,34 +35,25 @@ class Caller:
         ).encode()
         self.statuses: dict[bytes, int] = {}
         self.refused = b""
-        self.offered = 0
 
-    async def call(self, per_second: int, seconds: float) -> float:
-        """How long it really took, from a full bucket on."""
+    async def call(self, count: int) -> float:
+        """Send so many calls; the seconds until all are answered."""
         reader, writer = await asyncio.open_connection(self._parts.hostname, self._parts.port)
-        reading = asyncio.create_task(self._count(reader))
         began = time.monotonic()
-        goal = int(per_second * seconds)
-        # All of them, also where a busy machine takes longer: what is allowed grows with the time.
-        while self.offered < goal:
-            passed = time.monotonic() - began
-            due = max(0, min(int(passed * per_second), goal) - self.offered)
-            # Never more on the way than a pipe holds: the pace is the client's, not the kernel's.
-            writer.write(self._request * due)
-            self.offered += due
+        reading = asyncio.create_task(self._count(reader, count))
+        for _ in range(count // PER_WRITE):
+            writer.write(self._request * PER_WRITE)
             await writer.drain()
-            await asyncio.sleep(0.002)
-        while sum(self.statuses.values()) < self.offered:
-            await asyncio.sleep(0.002)
+        await reading
         took = time.monotonic() - began
-        reading.cancel()
         writer.close()
         return took
 
-    async def _count(self, reader: asyncio.StreamReader) -> None:
-        """Counted by the status lines alone: a client that lags would stretch the time."""
+    async def _count(self, reader: asyncio.StreamReader, count: int) -> None:
         rest = b""
-        while data := await reader.read(1 << 18):
+        while sum(self.statuses.values()) < count:
+            data = await reader.read(1 << 18)
+            assert data, "the server has closed the connection"
             rest += data
             end = 0
             for found in _STATUS.finditer(rest):
@@ -90,8 +80,7 @@ def _is_whole(response: bytes) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60)
-def test_a_rate_holds_within_two_percent_and_others_keep_their_share(tmp_path: Path) -> None:
+def test_a_rate_limit_holds_and_others_are_not_affected(tmp_path: Path) -> None:
     keys = KeyFile(tmp_path / "keys.json")
     greedy, modest = (keys.add(name)[1] for name in ("greedy", "modest"))
     setup = {"keys": str(keys.path), "rate": [RATE, BURST]}
@@ -99,18 +88,17 @@ def test_a_rate_holds_within_two_percent_and_others_keep_their_share(tmp_path: P
         many, few = Caller(running.ready, greedy), Caller(running.ready, modest)
 
         async def play() -> tuple[float, float]:
-            return await asyncio.gather(many.call(OFFERED, SECONDS), few.call(RATE // 5, SECONDS))
+            return await asyncio.gather(many.call(OFFERED), few.call(BURST))
 
         took, _ = asyncio.run(play())
-        assert many.offered == OFFERED * SECONDS
-        allowed = BURST + RATE * took
-        assert many.statuses[b"200"] == pytest.approx(allowed, rel=0.02)
+        # Exactly how many more depends on the clock: tests/unit/guard/test_rates.py turns one.
+        assert BURST <= many.statuses[b"200"] <= BURST + RATE * took + 1
         assert set(many.statuses) == {b"200", b"429"}
-        assert few.statuses == {b"200": few.offered}
-        # Whoever is refused is told when to come back.
+        assert few.statuses == {b"200": BURST}
+        # A refused caller is told when to try again.
         head, _, body = many.refused.partition(b"\r\n\r\n")
         assert b"retry-after: 1" in head
         error = json.loads(body)["error"]
         assert error["code"] == 429
-        assert "500 per second for each caller" in error["message"]
-        assert 0 < error["data"]["retryAfter"] < 1
+        assert "1 per second for each caller" in error["message"]
+        assert 0 < error["data"]["retryAfter"] <= 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -13,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.hostile.wire import PATIENCE, Response, Wire, initialize, modern_call
+from tests.hostile.wire import Response, Wire, initialize, modern_call
+from tests.patience import CAP, wait_until
 
 TARGET = Path(__file__).with_name("target.py")
 PARSERS = ("httptools", "h11")
@@ -47,13 +47,13 @@ class Target:
 
     def wait_for(self, condition: Callable[[], Any]) -> Any:
         """What the condition gives once it holds."""
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
-            if found := condition():
-                return found
-            assert self._process.poll() is None, self.said()
-            time.sleep(0.01)
-        raise AssertionError(f"it never came to be; the server said:\n{self.said()}")
+
+        def holds() -> Any:
+            found = condition()
+            assert found or self._process.poll() is None, self.said()
+            return found
+
+        return wait_until(holds)
 
     def connect(self) -> Wire:
         """A connection until the test ends, or ends it."""
@@ -62,9 +62,10 @@ class Target:
         return wire
 
     def hang_up_all(self) -> None:
-        """End what a test has left open."""
+        """End what a test has left open, and wait until the server has noticed."""
         while self._wires:
             self._wires.pop().close()
+        self.wait_for(lambda: (held := self.holds())["streams"] == held["calls"] == 0)
 
     def ask(self, raw: bytes, *, to: str = "POST") -> Response:
         """The response to one request on a connection of its own."""
@@ -91,7 +92,10 @@ class Target:
         """Others are served, and nothing in the log is more than a remark."""
         assert self.ask(modern_call("echo", text="well")).text == "well"
         assert self._process.poll() is None
-        said, self._seen = self.said_since(self._seen), len(self.said())
+        # A line that is being written now is looked at next time.
+        said = self.said()
+        start, self._seen = self._seen, said.rfind("\n") + 1
+        said = said[start : self._seen]
         assert [line for line in said.splitlines() if not _HARMLESS.fullmatch(line)] == []
 
 
@@ -108,7 +112,7 @@ def start(parser: str, log: Path, *words: str) -> Iterator[Target]:
         finally:
             process.terminate()
             try:
-                process.wait(PATIENCE)
+                process.wait(CAP)
             finally:
                 process.kill()
 

@@ -8,8 +8,7 @@ import socket
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-# Long enough for a machine that is busy; a server that hangs is found out all the same.
-PATIENCE = 5.0
+from tests.patience import CAP
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
@@ -53,7 +52,7 @@ class Wire:
     """One connection."""
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=CAP)
         self.reader = self.socket.makefile("rb")
 
     def say(self, *chunks: bytes) -> None:

@@ -26,6 +26,7 @@ from dovetail.spec.models import LogParams
 from dovetail.spec.revisions import LEGACY, REVISIONS, Family, Revision
 from dovetail.transports import serve_http
 from tests.interaction.workshop import make_workshop
+from tests.patience import CAP
 
 __all__ = ["COMBINATIONS", "Combination", "Desk", "Link", "Served", "Transport", "with_mark"]
 
@@ -76,11 +77,11 @@ def _at_url(path: str = "/mcp", **options: Any) -> Iterator[Served]:
     def end(_: int = 0) -> None:
         if thread.is_alive():
             loop.call_soon_threadsafe(task.cancel)
-            thread.join(10)
+            thread.join(CAP)
 
     thread.start()
     try:
-        assert ready.wait(10)
+        assert ready.wait(CAP)
         yield Served(f"http://127.0.0.1:{ports[0]}{path}", end)
     finally:
         end()
@@ -206,7 +207,7 @@ class Link:
                 await self._done.wait()
 
         self._task = asyncio.create_task(hold())
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(CAP):
             await asyncio.wait((opened, self._task), return_when=asyncio.FIRST_COMPLETED)
         if not opened.done():
             self._task.result()
@@ -215,7 +216,7 @@ class Link:
     @asynccontextmanager
     async def connect(self, **options: Any) -> AsyncIterator[Client]:
         """One more client of the same server; of the same kind, where each has its own."""
-        options = {"mode": self.revision.date, "timeout": 8, **options}
+        options = {"mode": self.revision.date, "timeout": CAP, **options}
         if isinstance(self.served.target, list):
             options["cwd"] = ROOT
         async with Client(self.served.target, **options) as client:
@@ -225,7 +226,7 @@ class Link:
         """Go through a scenario with the client."""
 
         async def limited() -> T:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(CAP):
                 return await scenario(self.client)
 
         return self._runner.run(limited())
@@ -233,7 +234,7 @@ class Link:
     def close(self) -> None:
         async def leave() -> None:
             self._done.set()
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(CAP):
                 await self._task
 
         with self._rest:

@@ -12,6 +12,7 @@ from typing import Any
 from dovetail import Context, Options, Server
 from dovetail.spec.keys import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from tests.interaction.agency import KEY, Agency, Consent, Destination
+from tests.patience import CAP
 
 
 def test_a_legacy_client_is_not_asked_for_what_it_has_not_declared() -> None:
@@ -69,7 +70,7 @@ def request(params: dict[str, Any], id: int = 1) -> bytes:
 
 def send(agency: Agency, params: dict[str, Any], principal: str | None = None) -> dict[str, Any]:
     async def run() -> bytes | None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(CAP):
             return await agency.server.handle(request(params), principal=principal)
 
     raw = asyncio.run(run())

@@ -9,7 +9,6 @@ its own, and each test runs on the same event loop.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Generic, TypeVar
@@ -27,11 +26,9 @@ from mcp_types import (
 )
 
 from tests.interop.greenhouse import Way
+from tests.patience import CAP
 
-__all__ = ["COVERAGE", "Desk", "Held", "say", "text_of"]
-
-# Peers start servers with hardly any environment; the server shall be measured all the same.
-COVERAGE = {key: value for key, value in os.environ.items() if key.startswith("COV")}
+__all__ = ["Desk", "Held", "say", "text_of"]
 
 C = TypeVar("C")
 D = TypeVar("D", bound="Desk")
@@ -100,7 +97,7 @@ class Desk:
 
     async def until(self, happened: Callable[[], bool]) -> None:
         """Wait until something that was heard makes `happened` true."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(CAP):
             while not happened():
                 self._arrival.clear()
                 await self._arrival.wait()
@@ -129,7 +126,7 @@ class Held(Generic[C, D]):
                 await self._done.wait()
 
         self._task = asyncio.create_task(hold())
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(CAP):
             await asyncio.wait((opened, self._task), return_when=asyncio.FIRST_COMPLETED)
         if not opened.done():
             self._task.result()
@@ -139,7 +136,7 @@ class Held(Generic[C, D]):
         """Run the test with the client."""
 
         async def limited() -> T:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(CAP):
                 return await test(self.client)
 
         return self._runner.run(limited())
@@ -147,7 +144,7 @@ class Held(Generic[C, D]):
     def close(self) -> None:
         async def leave() -> None:
             self._done.set()
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(CAP):
                 await self._task
 
         self._runner.run(leave())

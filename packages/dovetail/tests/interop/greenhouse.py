@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import TextIO
 
 from dovetail.cli.loading import load_server
 from dovetail.server import Server
+from tests.patience import CAP, wait_until
 
 __all__ = [
     "ARGUMENTS",
@@ -35,7 +35,6 @@ EXAMPLE = ROOT / "examples" / "everything.py"
 COMMAND = sys.executable
 ARGUMENTS = ["-m", "dovetail", "run", str(EXAMPLE)]
 # An interpreter on a busy machine takes its time to start.
-_START_SECONDS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +79,23 @@ def serve(file: Path, log: Path, port: int = 0) -> Iterator[Served]:
     finally:
         process.terminate()
         try:
-            process.wait(8)
+            process.wait(CAP)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait(5)
+            process.wait(CAP)
             raise
 
 
 def _wait_for_url(process: subprocess.Popen[str], log: Path) -> str:
     # A file cannot be waited for; it says so only once it answers, so nobody connects in vain.
-    deadline = time.monotonic() + _START_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
-        if found := re.search(r"serving (http://\S+);", log.read_text()):
-            return found[1]
-        time.sleep(0.02)
-    raise AssertionError(f"the server did not start:\n{log.read_text()}")
+    def find() -> re.Match[str] | None:
+        found = re.search(r"serving (http://\S+);", log.read_text())
+        assert found or process.poll() is None, f"the server did not start:\n{log.read_text()}"
+        return found
+
+    found = wait_until(find)
+    assert found is not None
+    return found[1]
 
 
 class Greenhouses:

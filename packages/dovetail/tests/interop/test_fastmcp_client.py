@@ -42,7 +42,7 @@ from mcp_types import (
     ToolUseContent,
 )
 
-from tests.interop.desk import COVERAGE, Desk, Held, say
+from tests.interop.desk import Desk, Held, say
 from tests.interop.greenhouse import (
     ARGUMENTS,
     COMMAND,
@@ -53,6 +53,7 @@ from tests.interop.greenhouse import (
     Greenhouses,
     Way,
 )
+from tests.patience import CAP
 
 # Whatever the newest revision has dropped warns in the SDK underneath, see the official client.
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
@@ -98,7 +99,6 @@ def make_transport(way: Way, houses: Greenhouses) -> ClientTransport:
     return StdioTransport(
         COMMAND,
         ARGUMENTS,
-        env=COVERAGE,
         cwd=str(ROOT),
         keep_alive=False,
         log_file=houses.log(way),
@@ -479,7 +479,7 @@ def test_a_tool_that_asks_three_times_acts_once(peer: Peer) -> None:
 def test_a_client_that_offers_nothing_is_asked_nothing(way: Way, greenhouses: Greenhouses) -> None:
     async def run() -> None:
         client = Client(make_transport(way, greenhouses), mode=MODES[way.era])
-        async with asyncio.timeout(10), client:
+        async with asyncio.timeout(CAP), client:
             for tool, capability in (("sow", "elicitation"), ("list_folders", "roots")):
                 with pytest.raises((MCPError, ToolError), match=capability):
                     await client.call_tool(tool)

@@ -20,6 +20,7 @@ from fastmcp.client.transports import StreamableHttpTransport
 from mcp.shared.exceptions import MCPError
 
 from tests.interop.greenhouse import EXAMPLE, serve
+from tests.patience import CAP
 
 FERRY = Path(__file__).with_name("ferry.py")
 
@@ -70,7 +71,7 @@ def test_an_answer_is_picked_up_after_the_connection_was_let_go(
         told.append((progress, message))
 
     async def run() -> str:
-        async with asyncio.timeout(10), kind.make(ferry, MODES[era]) as client:
+        async with asyncio.timeout(CAP), kind.make(ferry, MODES[era]) as client:
             return text_of(await client.call_tool("cross", {}, **{kind.progress: note}))
 
     assert asyncio.run(run()) == "Back again."
@@ -157,7 +158,7 @@ def test_an_answer_is_picked_up_after_the_connection_broke(
 
     async def run() -> str:
         async with (
-            asyncio.timeout(15),
+            asyncio.timeout(CAP),
             Cable(ferry).laid() as cable,
             kind.make(cable.url, MODES[era]) as client,
         ):
@@ -186,7 +187,7 @@ def test_a_server_that_was_started_anew_knows_modern_clients_and_no_legacy_ones(
         return text_of(await client.call_tool("water", {"bed": "north"}))
 
     async def run() -> None:
-        async with asyncio.timeout(18), AsyncExitStack() as stack:
+        async with asyncio.timeout(CAP), AsyncExitStack() as stack:
             clients: dict[tuple[str, str], Any] = {}
             with serve(EXAMPLE, tmp_path / "first") as first:
                 for era, mode in MODES.items():

@@ -7,7 +7,6 @@ queue until the server is there.
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 import subprocess
 import sys
@@ -19,14 +18,13 @@ import pytest
 
 from dovetail.client import Change, Client, ElicitRequest
 from dovetail.errors import MethodNotFoundError, MissingCapabilityError
+from tests.patience import CAP
 from tests.peers.scripted import run
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[4]
 ERAS = pytest.mark.parametrize("mode", ["modern", "2025-11-25", "2025-03-26"])
-# A heavy framework on a busy machine takes its time to start.
-SECONDS = 18.0
 
 _RUN = """
 import socket, sys, uvicorn
@@ -48,8 +46,6 @@ def serving(module: str, app: str) -> Iterator[str]:
             [sys.executable, "-c", _RUN.format(module=module, app=app), str(fd)],
             cwd=ROOT,
             pass_fds=[fd],
-            # Not our code: measuring it makes the peers slow, and some of them break.
-            env={name: text for name, text in os.environ.items() if not name.startswith("COV")},
             stderr=subprocess.DEVNULL,
         )
     try:
@@ -57,10 +53,10 @@ def serving(module: str, app: str) -> Iterator[str]:
     finally:
         process.terminate()
         try:
-            process.wait(5)
+            process.wait(CAP)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait(5)
+            process.wait(CAP)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +89,7 @@ def test_the_sdk_is_read_and_called(sdk: str, mode: str) -> None:
         def on_log(told: Any) -> None:
             logged.append(told.data)
 
-        async with Client(sdk, mode=mode, on_log=on_log) as client:
+        async with Client(sdk, timeout=CAP, mode=mode, on_log=on_log) as client:
             assert client.server_info is not None
             assert (client.server_info.name, client.server_info.version) == ("sdk-peer", "1.2.3")
             tools = {tool.name: tool for tool in await client.list_tools()}
@@ -113,7 +109,7 @@ def test_the_sdk_is_read_and_called(sdk: str, mode: str) -> None:
                 await client.call("wait_forever", timeout=0.05)
             assert (await client.call("add", {"a": 1})).text == "2"
 
-    run(use(), SECONDS)
+    run(use())
 
 
 @pytest.mark.parametrize("mode", ["modern", "legacy"])
@@ -128,27 +124,27 @@ def test_the_sdk_asks_back(sdk: str, mode: str) -> None:
             "sample": lambda _: "Paris",
             "roots": ["/srv"],
         }
-        async with Client(sdk, mode=mode, **options) as client:
+        async with Client(sdk, timeout=CAP, mode=mode, **options) as client:
             assert (await client.call("deploy")).text == "deployed main"
             assert (await client.call("capital")).text == "Paris says dovetail"
             assert (await client.call("folders")).text == "file:///srv"
 
-    run(use(), SECONDS)
+    run(use())
 
 
 def test_the_sdk_refuses_to_ask_what_was_not_declared(sdk: str) -> None:
     async def use() -> None:
-        async with Client(sdk, mode="modern") as client:
+        async with Client(sdk, timeout=CAP, mode="modern") as client:
             with pytest.raises(MissingCapabilityError):
                 await client.call("deploy")
 
-    run(use(), SECONDS)
+    run(use())
 
 
 def test_the_sdk_tells_of_changes_on_listen_streams(sdk: str) -> None:
     async def use() -> None:
         heard: list[Change] = []
-        async with Client(sdk, on_change=heard.append) as client:
+        async with Client(sdk, timeout=CAP, on_change=heard.append) as client:
             uri = "memo://today"
             async with client.subscribe(tools=True, uris=[uri]) as changes:
                 assert changes.refused == ()
@@ -156,17 +152,17 @@ def test_the_sdk_tells_of_changes_on_listen_streams(sdk: str) -> None:
                 assert await anext(changes) == Change("resource", uri)
                 assert await anext(changes) == Change("tools")
 
-    run(use(), SECONDS)
+    run(use())
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_the_sdk_without_sessions(stateless: str, mode: str) -> None:
     async def use() -> str:
-        async with Client(stateless, mode=mode) as client:
+        async with Client(stateless, timeout=CAP, mode=mode) as client:
             await client.list_tools()
             return (await client.call("add", {"a": 1})).text
 
-    assert run(use(), SECONDS) == "2"
+    assert run(use()) == "2"
 
 
 @ERAS
@@ -174,7 +170,7 @@ def test_fastmcp_is_read_and_called(fastmcp: str, mode: str) -> None:
     async def use() -> None:
         logged: list[Any] = []
         progress: list[float] = []
-        async with Client(fastmcp, mode=mode, on_log=logged.append) as client:
+        async with Client(fastmcp, timeout=CAP, mode=mode, on_log=logged.append) as client:
             assert len((await client.list_tools_page()).items) == 2
             assert len(await client.list_tools()) == 5
             profile = await client.call("profile", {"name": "Ann", "tags": ["a"]})
@@ -191,12 +187,14 @@ def test_fastmcp_is_read_and_called(fastmcp: str, mode: str) -> None:
             with pytest.raises(MethodNotFoundError):
                 await client.complete("review", "code", "x")
 
-    run(use(), SECONDS)
+    run(use())
 
 
 def test_fastmcp_asks_back_in_the_legacy_era(fastmcp: str) -> None:
     async def use() -> str:
-        async with Client(fastmcp, mode="legacy", elicit=lambda _: {"value": "yes"}) as client:
+        async with Client(
+            fastmcp, timeout=CAP, mode="legacy", elicit=lambda _: {"value": "yes"}
+        ) as client:
             return (await client.call("confirm")).text
 
-    assert run(use(), SECONDS) == "accept yes"
+    assert run(use()) == "accept yes"

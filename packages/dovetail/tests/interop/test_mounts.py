@@ -45,7 +45,7 @@ def make_server(name: str) -> Server:
 
 def open_client(app: Any, root_path: str = "") -> httpx.AsyncClient:
     transport = httpx.ASGITransport(app=app, root_path=root_path)
-    return httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=5)
+    return httpx.AsyncClient(transport=transport, base_url="http://localhost")
 
 
 async def call_modern(client: httpx.AsyncClient, url: str) -> str:

@@ -46,7 +46,7 @@ from mcp_types import (
 )
 from pydantic import FileUrl
 
-from tests.interop.desk import COVERAGE, Desk, Held, say, text_of
+from tests.interop.desk import Desk, Held, say, text_of
 from tests.interop.greenhouse import (
     ARGUMENTS,
     COMMAND,
@@ -59,13 +59,14 @@ from tests.interop.greenhouse import (
     Way,
     serve,
 )
+from tests.patience import CAP
 
 # Whatever the newest revision has dropped (ping, setLevel, subscribe) warns on every call in
 # this client, although a legacy server needs it. Just that class is let through.
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 
 Peer = Held[Client, Desk]
-PARAMETERS = StdioServerParameters(command=COMMAND, args=ARGUMENTS, cwd=ROOT, env=COVERAGE)
+PARAMETERS = StdioServerParameters(command=COMMAND, args=ARGUMENTS, cwd=ROOT)
 MODES = {"legacy": "legacy", "modern": "auto"}
 REVISIONS = {"legacy": "2025-11-25", "modern": "2026-07-28"}
 LOG_LEVEL = "io.modelcontextprotocol/logLevel"
@@ -206,7 +207,7 @@ def test_a_client_that_pins_the_modern_revision_needs_no_discovery(
 ) -> None:
     async def run() -> str:
         async with (
-            asyncio.timeout(10),
+            asyncio.timeout(CAP),
             Client(find_server(way, greenhouses), mode="2026-07-28") as client,
         ):
             return text_of(await client.call_tool("water", {"bed": "north"}))
@@ -632,7 +633,7 @@ def test_a_client_that_offers_nothing_is_asked_nothing(way: Way, greenhouses: Gr
 
     async def run() -> list[str]:
         async with (
-            asyncio.timeout(10),
+            asyncio.timeout(CAP),
             Client(find_server(way, greenhouses), mode=MODES[way.era]) as client,
         ):
             return [
@@ -887,7 +888,7 @@ def doomed_process(folder: Path) -> Iterator[tuple[Any, Callable[[], None]]]:
     pid_file = folder / "pid"
     # The client does not say which process it started, so a shell notes it on the way.
     noting = ["-c", 'echo $$ > "$0"; exec "$@"', str(pid_file), COMMAND, *ARGUMENTS]
-    parameters = StdioServerParameters(command="/bin/sh", args=noting, cwd=ROOT, env=COVERAGE)
+    parameters = StdioServerParameters(command="/bin/sh", args=noting, cwd=ROOT)
     with (folder / "log").open("w") as log:
         server = stdio_client(parameters, errlog=log)
         yield server, lambda: os.kill(int(pid_file.read_text()), signal.SIGTERM)
@@ -898,7 +899,7 @@ def doomed_process(folder: Path) -> Iterator[tuple[Any, Callable[[], None]]]:
 def doomed_address(folder: Path) -> Iterator[tuple[Any, Callable[[], None]]]:
     with serve(EXAMPLE, folder / "log") as served:
         yield served.url, served.process.terminate
-        assert served.process.wait(8) == 0
+        assert served.process.wait(CAP) == 0
     assert "Traceback" not in (folder / "log").read_text()
 
 
@@ -911,7 +912,7 @@ def test_a_server_that_is_told_to_end_closes_a_stream_gracefully(
     async def run() -> list[Any]:
         with open_server(tmp_path) as (server, end):
             async with (
-                asyncio.timeout(10),
+                asyncio.timeout(CAP),
                 Client(server) as client,
                 client.listen(tools_list_changed=True) as stream,
             ):

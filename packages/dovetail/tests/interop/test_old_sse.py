@@ -14,6 +14,7 @@ from mcp import ClientSession
 from mcp.client.sse import sse_client
 
 from dovetail import Context, Server
+from tests.patience import CAP
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 
@@ -35,7 +36,7 @@ def address() -> Iterator[str]:
     yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     app.close()
     runner.should_exit = True
-    thread.join(10)
+    thread.join(CAP)
     listener.close()
 
 
@@ -47,7 +48,7 @@ def test_a_client_of_the_old_transport_is_served(address: str) -> None:
             seen.append(progress)
 
         async with (
-            asyncio.timeout(10),
+            asyncio.timeout(CAP),
             sse_client(f"{address}/sse") as (incoming, outgoing),
             ClientSession(incoming, outgoing) as session,
         ):
@@ -61,14 +62,14 @@ def test_a_client_of_the_old_transport_is_served(address: str) -> None:
 
 
 def test_a_message_to_no_stream_is_refused(address: str) -> None:
-    answer = httpx.post(f"{address}/sse/messages?session_id=nobody", json={})
+    answer = httpx.post(f"{address}/sse/messages?session_id=nobody", json={}, timeout=CAP)
     assert answer.status_code == 404
     assert "no such stream" in answer.json()["error"]["message"]
 
 
 @pytest.mark.parametrize(("method", "path"), [("POST", "/sse"), ("GET", "/sse/messages")])
 def test_each_url_takes_one_method(address: str, method: str, path: str) -> None:
-    assert httpx.request(method, f"{address}{path}").status_code == 405
+    assert httpx.request(method, f"{address}{path}", timeout=CAP).status_code == 405
 
 
 def test_it_is_off_unless_asked_for() -> None:

@@ -14,6 +14,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from dovetail.server import Server
 from tests.interop.greenhouse import load_greenhouse
 from tests.interop.wire_models import Conversation, check_message
+from tests.patience import CAP
 
 VERSIONS = (*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS)
 META = "io.modelcontextprotocol/"
@@ -88,7 +89,7 @@ class Wire:
     async def ask(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         """The final answer; what the server wants to know on the way is answered."""
         params = params or {}
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(CAP):
             response = await self.start(method, params)
             while response.get("result", {}).get("resultType") == "input_required":
                 result = response["result"]
@@ -216,7 +217,7 @@ async def change_everything(wire: Wire) -> None:
     await wire.call("close_bed", bed="attic")
     wire.server.prompts.add(extra)
     wire.server.resources.add("greenhouse://extra", extra)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(CAP):
         for what in ("tools/list_changed", "prompts/list_changed", "resources/list_changed"):
             await wire.event(f"notifications/{what}").wait()
         await wire.event("notifications/resources/updated").wait()
@@ -251,7 +252,7 @@ async def be_cancelled(wire: Wire) -> None:
     wire.answers = lambda question: None
     wire.event("sampling/createMessage").clear()
     wire.start("tools/call", {"name": "ask_gardener", "arguments": {"question": "?"}})
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(CAP):
         await wire.event("sampling/createMessage").wait()
         wire.cancel_last()
         await wire.event("notifications/cancelled").wait()

@@ -15,13 +15,13 @@ import pytest
 from soak.processes import HttpServer
 from soak.vandal import HABITS, Vandal
 from soak.vanishing import Steady, kill_clients, settle
+from tests.patience import CAP
 
 pytestmark = pytest.mark.slow
 
 # Seconds: of the killing, of a session without a request, of waiting for the rest to end.
 KILLING = 2.0
 LIFETIME = 1.0
-PATIENCE = 12.0
 
 
 @pytest.fixture
@@ -36,12 +36,14 @@ def test_nothing_is_left_of_clients_that_are_killed(server: HttpServer) -> None:
         steady = Steady()
         await steady.start(server.port)
         killed = await kill_clients(server.port, KILLING, 2, random.Random(1))
+        async with asyncio.timeout(CAP):
+            while not steady.waits and not steady.errors:
+                await asyncio.sleep(0.01)
         await steady.stop()
-        aftermath = await settle(server, before, PATIENCE)
+        aftermath = await settle(server, before, CAP)
         assert killed >= 2
         assert aftermath.left == {}, aftermath
         assert steady.errors == []
-        assert steady.waits
 
     asyncio.run(play())
 
@@ -55,12 +57,13 @@ def test_what_clients_hold_is_counted_while_they_live(server: HttpServer) -> Non
         for habit in ("a GET stream", "a listen stream", "a question that is not answered"):
             await asyncio.to_thread(HABITS[habit], vandal)
         held = await server.counts_once(
-            lambda counts: (counts["sessions"], counts["calls"], counts["streams"]) == (2, 2, 3), 5
+            lambda counts: (counts["sessions"], counts["calls"], counts["streams"]) == (2, 2, 3),
+            CAP,
         )
         assert (held["sessions"], held["calls"], held["streams"]) == (2, 2, 3)
         assert held["tasks"] > before["tasks"]
         assert held["fds"] > before["fds"]
         vandal.close()
-        assert (await settle(server, before, PATIENCE)).left == {}
+        assert (await settle(server, before, CAP)).left == {}
 
     asyncio.run(play())

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from dovetail.errors import RpcError
 from dovetail.wire import codec
+from tests.patience import CAP
 
 Answer: TypeAlias = dict[str, Any] | RpcError | None
 Script: TypeAlias = Mapping[str, Answer | Callable[[dict[str, Any]], Answer]]
@@ -97,11 +98,11 @@ class ScriptedServer:
         return await self.until(lambda message: message.get("method") == method)
 
 
-def run(work: Any, seconds: float = 5.0) -> Any:
-    """Run a coroutine to its end, and not for longer."""
+def run(work: Any) -> Any:
+    """The result of a coroutine."""
 
     async def limited() -> Any:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(CAP):
             return await work
 
     return asyncio.run(limited())

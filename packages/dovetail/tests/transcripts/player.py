@@ -11,6 +11,7 @@ from typing import Any
 from dovetail.spec.keys import CLIENT_CAPABILITIES, PROTOCOL_VERSION, SUBSCRIPTION_ID
 from dovetail.spec.revisions import LATEST_LEGACY, MODERN, Family, Revision
 from tests.interop.wire_models import check_message
+from tests.patience import CAP
 from tests.transcripts.matching import explain, fill_in, find_differences
 from tests.transcripts.script import Kind, Script, Step
 from tests.transcripts.wires import Wire, open_wire
@@ -18,7 +19,6 @@ from tests.transcripts.wires import Wire, open_wire
 __all__ = ["Asked", "Player", "play", "raw_bytes"]
 
 # Seconds to wait for a message; generous, because an answer that is due comes at once.
-PATIENCE = 5.0
 
 _ESCAPE = re.compile(rb"\\x([0-9a-f]{2})|\\(\\)|@\{(.+?)\*(\d+)\}")
 
@@ -102,7 +102,7 @@ class Player:
 
     async def receive(self) -> Any:
         """The next message, checked against the published models; None at the end."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(CAP):
             line = await self.wire.receive()
         if line is None:
             return None
@@ -188,5 +188,5 @@ def raw_bytes(text: str) -> bytes:
 
 async def play(script: Script, revision: Revision, transport: str) -> None:
     """The whole script at one revision on one transport."""
-    async with asyncio.timeout(15), open_wire(transport, script.server) as wire:
+    async with open_wire(transport, script.server) as wire:
         await Player(wire, revision).run(script.steps_at(revision))

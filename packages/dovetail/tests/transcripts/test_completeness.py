@@ -12,7 +12,7 @@ import pytest
 
 from dovetail.spec.methods import Kind, MethodSpec, Sender, methods_at
 from dovetail.spec.revisions import REVISIONS, Revision
-from tests.contracts.test_clause_ids import INVENTORY, LIST, read_ids
+from tests.contracts.test_clause_ids import read_clauses
 from tests.transcripts.script import Kind as Line
 from tests.transcripts.script import Script, Step, find_scripts
 
@@ -113,4 +113,4 @@ def test_no_transcript_shows_a_method_at_work_that_the_table_does_not_have() -> 
 @pytest.mark.parametrize("script", find_scripts(), ids=lambda script: script.name)
 def test_a_transcript_names_clauses_that_exist(script: Script) -> None:
     assert script.clauses, "say on top what it guards"
-    assert set(script.clauses) <= read_ids(INVENTORY, LIST)
+    assert set(script.clauses) <= read_clauses().keys()

@@ -57,7 +57,7 @@ def test_a_transcript_that_does_not_hold_fails(folder: Path, text: str, complain
 
 
 def test_what_does_not_come_is_missed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.transcripts.player.PATIENCE", 0.01)
+    monkeypatch.setattr("tests.transcripts.player.CAP", 0.01)
     with pytest.raises(AssertionError, match="nothing came"):
         run(folder, f"--> {PING}\n<-- {PONG}\n<-- {PONG}\n")
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
+from tests.patience import CAP
 from tests.transcripts.server import PRINCIPALS, make_server
 
 __all__ = ["Wire", "open_wire"]
@@ -100,7 +101,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     assert process.stdin is not None and process.stdout is not None
     process.stdin.close()
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(CAP):
             await process.stdout.read()
             await process.wait()
     except TimeoutError:

@@ -18,6 +18,7 @@ from dovetail.spec.methods import METHODS
 from dovetail.spec.models import Implementation, InitializeParams, Params
 from dovetail.spec.revisions import LATEST_LEGACY, Revision
 from dovetail.wire import codec
+from tests.patience import CAP
 
 T = TypeVar("T")
 
@@ -25,10 +26,10 @@ NOBODY = Peer(None, {}, None)
 
 
 def drive(running: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, which must not take five seconds."""
+    """The result of a coroutine."""
 
     async def limited() -> T:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(CAP):
             return await running
 
     return asyncio.run(limited())

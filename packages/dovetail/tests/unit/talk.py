@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from dovetail import Server
 from dovetail.runtime.connection import Connection
 from dovetail.spec import keys
+from tests.patience import CAP
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -24,10 +25,10 @@ REVISIONS = (OLDEST, BATCHES, FIRST_FORMS, LEGACY, MODERN)
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run to the end, within five seconds."""
+    """The result of a coroutine."""
 
     async def limited() -> T:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(CAP):
             return await coroutine
 
     return asyncio.run(limited())
@@ -178,7 +179,7 @@ class Wire:
 
     async def until(self, wanted: Callable[[Any], bool]) -> Any:
         """The first message that fits, now or later."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(CAP):
             while True:
                 for message in self.sent:
                     if wanted(message):

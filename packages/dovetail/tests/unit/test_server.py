@@ -259,10 +259,10 @@ def test_a_resource_decorator_needs_its_uri() -> None:
 
 def test_what_is_no_function_or_no_option_is_refused() -> None:
     server = Server("s")
-    with pytest.raises(UsageError, match="a tool is a function, got str"):
-        server.tool("name")  # type: ignore[call-overload]
+    with pytest.raises(UsageError, match="a tool is a function, got int"):
+        server.tool(5)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="colour"):
-        server.tool(colour="red")(lambda: "x")
+        server.tool(colour="red")(lambda: "x")  # type: ignore[call-overload]
 
 
 def test_removing_what_is_not_there_names_what_is() -> None:
@@ -281,7 +281,7 @@ def test_removing_what_is_not_there_names_what_is() -> None:
 
 @pytest.mark.parametrize("revision", ["", "1999-01-01", MODERN])
 def test_handle_serves_legacy_requests_at_a_legacy_revision_only(revision: str) -> None:
-    with pytest.raises(UsageError, match="revision is for clients with a handshake, got"):
+    with pytest.raises(UsageError, match="revision must be one with a handshake, got"):
         run(Server("s").handle(b"{}", revision=revision))
 
 
@@ -323,3 +323,28 @@ def test_tracebacks_are_shown_only_where_the_operator_says_so() -> None:
             raise ValueError("a secret detail")
 
         assert ("a secret detail" in text_of(call(server, "crash"))) is shown
+
+
+def test_the_first_argument_of_a_decorator_may_be_the_name() -> None:
+    server = Server("s")
+
+    @server.tool("look-up", title="Look up")
+    async def tool() -> str:
+        return "x"
+
+    @server.prompt("say-hello", title="Say hello")
+    async def prompt() -> str:
+        return "x"
+
+    assert [(each.name, each.title) for each in server.tools.list()] == [("look-up", "Look up")]
+    assert [each.name for each in server.prompts.list()] == ["say-hello"]
+    assert server.tool(tool, name="direct") is tool
+    assert server.prompt(prompt, name="direct") is prompt
+    assert [each.name for each in server.tools.list()] == ["look-up", "direct"]
+
+
+def test_a_name_is_given_once() -> None:
+    server = Server("s")
+    for decorator in (server.tool, server.prompt):
+        with pytest.raises(UsageError, match="given twice, as 'a' and as name='b'"):
+            decorator("a", name="b")

@@ -93,5 +93,5 @@ def test_a_stream_stays_open_while_other_messages_follow() -> None:
 
 
 def test_a_revision_that_never_was_is_refused() -> None:
-    with pytest.raises(UsageError, match="There is no revision '1999-01-01'"):
+    with pytest.raises(UsageError, match="Unknown revision '1999-01-01'"):
         transcript(make_server(), [], revision="1999-01-01")

@@ -1,8 +1,7 @@
 """The `dovetail` command.
 
-A client that starts a server waits for it, so `dovetail run FILE` takes a short cut: neither
-click nor rich is imported on the way to the first answer, and for `dovetail serve` nothing but
-click. Everything else goes through `cli.app`.
+Clients wait for a server to start, so `dovetail run FILE` imports neither click nor rich, and
+`dovetail serve` imports only click. The other commands go through `cli.app`.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line; the exit code."""
+    """Run a command line and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if len(arguments) == 2 and arguments[0] == "run" and not arguments[1].startswith("-"):
-        from dovetail.cli.running import run_file  # noqa: PLC0415 - the other half stays unread
+        from dovetail.cli.run_stdio import run_file  # noqa: PLC0415 - faster start
 
         return run_file(arguments[1])
     if arguments[:1] == ["serve"]:

@@ -1,7 +1,7 @@
-"""The commands `run`, `list`, `call` and `inspect`; the others have files of their own.
+"""The commands `run`, `list`, `call` and `inspect`; the others have their own modules.
 
-TARGET is FILE.py, FILE.py:name or a URL, or everything behind `--` is a command that starts a
-server. This file reads the command line and picks the words; the work is elsewhere.
+TARGET is FILE.py, FILE.py:NAME or a URL. Without a TARGET, everything after `--` is a command that
+starts a server.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from click.core import ParameterSource
 from dovetail.cli.arguments import parse_arguments, parse_object
 from dovetail.cli.failures import FAILED_CALL, WRONG_USAGE, Failure
 from dovetail.cli.groups import run_group
-from dovetail.cli.guarding import GuardChoice
+from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.options import (
     GUARD_OPTIONS,
     HTTP_OPTIONS,
@@ -31,9 +31,15 @@ from dovetail.cli.options import (
 from dovetail.cli.output import print_json, print_pairs
 from dovetail.cli.plugins import COMMANDS, PluginError, unavailable
 from dovetail.cli.printing import Listing, describe_capabilities, print_listing, print_result
-from dovetail.cli.running import run_file
+from dovetail.cli.run_stdio import run_file
 from dovetail.cli.signatures import describe_tool
-from dovetail.cli.talking import TargetOptions, find_target, leave, make_client, talk
+from dovetail.cli.targets import (
+    TargetOptions,
+    close_server,
+    find_target,
+    make_client,
+    run_with_client,
+)
 from dovetail.client import CallResult, Client
 from dovetail.client.targets import Target
 from dovetail.errors import DovetailError, UsageError
@@ -42,8 +48,8 @@ from dovetail.spec.revisions import REVISIONS
 
 __all__ = ["app", "run_app"]
 
-_GUARDING = tuple(option.name for option in fields(GuardChoice))
-# Commands of this package that are imported when they are used: name -> where it is.
+_GUARD_FIELDS = tuple(option.name for option in fields(GuardOptions))
+# Commands of this package that are imported on first use: name -> module:object.
 _LAZY = {
     "tasks": "dovetail.cli.tasks_command:tasks",
     "serve": "dovetail.cli.serve_command:serve",
@@ -52,12 +58,12 @@ _LAZY = {
 
 
 def run_app(arguments: Sequence[str]) -> int:
-    """Run a command line; click ends the process with the exit code."""
+    """Run a command line; click exits the process with the exit code."""
     return run_group(app, arguments, "dovetail")
 
 
 class LazyGroup(click.Group):
-    """Imports most commands when they are used, and finds those of other packages."""
+    """Imports most commands on first use, and finds the commands of other packages."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands of this package, then those of plugins."""
@@ -83,19 +89,33 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dovetail", prog_name="dovetail")
 def app() -> None:
-    """Run MCP servers, call them, and check them against the specification.
+    """Run MCP servers, call their tools, and check them against the specification.
 
-    TARGET is FILE.py, FILE.py:name where the file has several servers, or a URL; or leave
-    it out and put the command that starts a server behind `--`.
+    TARGET is FILE.py, FILE.py:NAME (if the file has several servers), or a URL. To use
+    any other server, omit TARGET and add the command that starts it after `--`.
     """
 
 
 _TARGET_OPTIONS: Sequence[OptionMaker] = (
     click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
-    click.option("--mode", default="auto", help="auto, modern, legacy, or a revision's date."),
-    click.option("--timeout", type=click.FloatRange(min=0.0, min_open=True), default=30.0),
+    click.option(
+        "--mode",
+        default="auto",
+        show_default=True,
+        help="Protocol to use: auto, modern, legacy, or the date of a revision.",
+    ),
+    click.option(
+        "--timeout",
+        type=click.FloatRange(min=0.0, min_open=True),
+        default=30.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="Timeout for each request.",
+    ),
     *REACH_OPTIONS,
-    click.option("--stdio", is_flag=True, help="Start FILE.py as a process of its own."),
+    click.option(
+        "--stdio", is_flag=True, help="Start FILE.py as a separate process and use stdio."
+    ),
 )
 
 
@@ -111,16 +131,31 @@ def _read_worker(
 @app.command()
 @click.argument("file", metavar="FILE[:NAME]")
 @with_options(HTTP_OPTIONS)
-@click.option("--path", default="/mcp", show_default=True, help="The path of its URL.")
-@click.option("--workers", type=click.IntRange(min=1), default=1, help="Processes that serve.")
-@click.option("--reload", is_flag=True, help="Start again when a file of its folder changes.")
+@click.option(
+    "--path",
+    default="/mcp",
+    show_default=True,
+    metavar="PATH",
+    help="URL path of the MCP endpoint.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Number of server processes.",
+)
+@click.option(
+    "--reload", is_flag=True, help="Restart when a Python file in the folder of FILE changes."
+)
 @with_options(GUARD_OPTIONS)
 @click.option("--worker", hidden=True, callback=_read_worker)
 @click.pass_context
 def run(context: click.Context, /, file: str, address: str | None, **given: Any) -> None:
-    """Serve the Server in FILE on stdio, or over HTTP."""
+    """Serve the Server in FILE over stdio, or over HTTP with --http."""
     try:
-        guard = GuardChoice(**{name: given.pop(name) for name in _GUARDING})
+        guard = GuardOptions(**{name: given.pop(name) for name in _GUARD_FIELDS})
     except UsageError as error:
         raise Failure(str(error), WRONG_USAGE) from None
     if address is None:
@@ -131,13 +166,13 @@ def run(context: click.Context, /, file: str, address: str | None, **given: Any)
             and context.get_parameter_source(str(option.name)) is not ParameterSource.DEFAULT
         ]
         if chosen:
-            raise Failure(f"{', '.join(chosen)}: only together with --http", WRONG_USAGE)
+            raise Failure(f"{', '.join(chosen)}: requires --http", WRONG_USAGE)
         raise SystemExit(run_file(file, guard))
-    from dovetail.cli.serving import HttpRun, parse_address, run_http  # noqa: PLC0415 - uvicorn
+    from dovetail.cli.run_http import HttpSettings, parse_address, run_http  # noqa: PLC0415 - uvicorn
 
     try:
         host, port = parse_address(address)
-        serving = HttpRun(host=host, port=port, guard=guard, **given)
+        serving = HttpSettings(host=host, port=port, guard=guard, **given)
     except UsageError as error:
         raise Failure(str(error), WRONG_USAGE) from None
     raise SystemExit(run_http(file, serving))
@@ -148,9 +183,9 @@ def run(context: click.Context, /, file: str, address: str | None, **given: Any)
 @with_options(_TARGET_OPTIONS)
 @click.pass_obj
 def list_command(command: list[str], /, target: str | None, as_json: bool, **given: Any) -> None:
-    """Show the tools, prompts, resources and templates of a server."""
+    """List the tools, prompts, resources and templates of a server."""
     options = TargetOptions(**given)
-    listing = talk(find_target(target, command, options), options, _read_listing)
+    listing = run_with_client(find_target(target, command, options), options, _read_listing)
     if as_json:
         print_json(listing)
     else:
@@ -169,7 +204,7 @@ async def _read_listing(client: Client) -> Listing:
 
 @app.command()
 @click.argument("words", nargs=-1, metavar="TARGET TOOL [KEY=VALUE]...")
-@click.option("--args", "as_object", metavar="JSON", help="All arguments as one JSON object.")
+@click.option("--args", "as_object", metavar="JSON", help="Pass all arguments as one JSON object.")
 @with_options(_TARGET_OPTIONS)
 @click.pass_obj
 def call(
@@ -180,13 +215,18 @@ def call(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Call a tool; KEY=VALUE is read by the tool's schema, KEY:=JSON as it stands, KEY=@FILE
-    takes the text of a file. With a command behind `--`, TARGET is left out.
+    """Call a tool and print its result.
+
+    KEY=VALUE passes an argument, converted to the type in the tool's schema. KEY:=JSON passes
+    JSON. KEY=@FILE passes the text of a file. Repeat a KEY to pass a list. Omit TARGET if a
+    command follows after `--`.
     """
     options = TargetOptions(**given)
     target, rest = (None, words) if command else (words[0] if words else None, words[1:])
     if not rest:
-        raise Failure("No tool named; give TARGET TOOL [KEY=VALUE]...", WRONG_USAGE)
+        raise Failure(
+            "Missing tool name; usage: dovetail call TARGET TOOL [KEY=VALUE]...", WRONG_USAGE
+        )
     tool_name, *pairs = rest
 
     async def call_tool(client: Client) -> CallResult | Any:
@@ -198,7 +238,7 @@ def call(
             return await client.request("tools/call", params, progress=_show_progress)
         return await client.call(tool.name, arguments, progress=_show_progress)
 
-    result = talk(find_target(target, command, options), options, call_tool)
+    result = run_with_client(find_target(target, command, options), options, call_tool)
     if isinstance(result, CallResult):
         print_result(result)
         is_error = result.is_error
@@ -215,7 +255,8 @@ def _find_tool(name: str, tools: list[Tool]) -> Tool:
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else "."
     raise Failure(
-        f"The server has no tool {name!r}{hint} It has: {', '.join(names) or 'none'}", WRONG_USAGE
+        f"The server has no tool {name!r}{hint} Available tools: {', '.join(names) or 'none'}",
+        WRONG_USAGE,
     )
 
 
@@ -230,10 +271,10 @@ def _show_progress(progress: ProgressParams) -> None:
 @with_options(_TARGET_OPTIONS)
 @click.pass_obj
 def inspect(command: list[str], /, target: str | None, as_json: bool, **given: Any) -> None:
-    """Show what a server says of itself, and which revisions it speaks."""
+    """Show the name, capabilities and supported revisions of a server."""
     options = TargetOptions(**given)
     found = find_target(target, command, options)
-    facts = talk(found, options, _read_facts)
+    facts = run_with_client(found, options, _read_facts)
     facts["revisions"] = _find_revisions(found, options)
     if as_json:
         print_json(facts)
@@ -252,24 +293,26 @@ async def _read_facts(client: Client) -> dict[str, Any]:
 
 
 def _find_revisions(target: Target, options: TargetOptions) -> list[str]:
-    """Ask for each revision on a connection of its own: legacy servers name only one."""
+    """Try each revision on a separate connection, because legacy servers name only one."""
 
-    async def speaks(date: str) -> bool:
+    async def supports(date: str) -> bool:
         try:
             async with make_client(target, options, mode=date):
                 return True
         except (DovetailError, TimeoutError):
             return False
 
-    async def ask_all() -> list[bool]:
+    async def try_all() -> list[bool]:
         try:
-            return await asyncio.gather(*(speaks(revision.date) for revision in REVISIONS))
+            return await asyncio.gather(*(supports(revision.date) for revision in REVISIONS))
         finally:
-            await leave(target)
+            await close_server(target)
 
-    spoken = asyncio.run(ask_all())
+    supported = asyncio.run(try_all())
     return [
-        revision.date for revision, is_spoken in zip(REVISIONS, spoken, strict=True) if is_spoken
+        revision.date
+        for revision, is_supported in zip(REVISIONS, supported, strict=True)
+        if is_supported
     ]
 
 
@@ -279,7 +322,7 @@ def _print_facts(facts: dict[str, Any]) -> None:
     pairs = [
         ("Server", "(no name given)" if server is None else f"{server.name} {server.version}"),
         ("Title", (server.title if server is not None else None) or ""),
-        ("Spoken now", facts["revision"]),
+        ("Negotiated", facts["revision"]),
         ("Revisions", ", ".join(facts["revisions"])),
         ("Capabilities", describe_capabilities(facts["capabilities"])),
         ("Offers", ", ".join(_count(kind, len(facts[f"{kind}s"])) for kind in kinds)),

@@ -1,10 +1,10 @@
-"""`key=value` from a shell to the arguments of a tool, as its input schema wants them.
+"""Parses `key=value` arguments from the command line, according to a tool's input schema.
 
-    key=value    text stays text; numbers, booleans and JSON where the schema asks for them
+    key=value    converted to the type in the schema; a string by default
     key:=JSON    JSON, whatever the schema says
-    key=@file    the text of a file, treated like any other value
+    key=@file    the text of a file, converted like any other value
 
-A key that comes several times makes a list where the schema wants one.
+A repeated key makes a list if the schema allows one.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _SCALARS = ("integer", "number", "boolean", "null")
 
 
 def parse_arguments(pairs: Sequence[str], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that the pairs spell; raises UsageError naming the bad one."""
+    """The arguments for a tool call; raises UsageError that names the invalid one."""
     arguments: dict[str, Any] = {}
     for pair in pairs:
         match = _PAIR.fullmatch(pair)
         if match is None:
-            raise UsageError(f"{pair!r} is no argument; expected key=value or key:=JSON")
+            raise UsageError(f"{pair!r} is not an argument; expected KEY=VALUE or KEY:=JSON")
         key = match["key"]
         wanted = _find_property(key, schema)
         if match["sign"] == ":=":
@@ -47,7 +47,7 @@ def parse_arguments(pairs: Sequence[str], schema: Mapping[str, Any]) -> dict[str
 
 
 def parse_object(text: str) -> dict[str, Any]:
-    """The value of --args; raises UsageError where it is no JSON object."""
+    """The value of --args; raises UsageError if it is not a JSON object."""
     value = _parse_json(text, "--args")
     if not isinstance(value, dict):
         raise UsageError(f"--args must be a JSON object, got {text}")
@@ -63,7 +63,7 @@ def _find_property(key: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
         close = difflib.get_close_matches(key, properties, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else "."
         known = ", ".join(properties) or "none"
-        raise UsageError(f"The tool has no argument {key!r}{hint} It has: {known}")
+        raise UsageError(f"The tool has no argument {key!r}{hint} Its arguments: {known}")
     return {}
 
 
@@ -82,44 +82,44 @@ def _parse_value(text: str, key: str, wanted: Mapping[str, Any], schema: Mapping
         return text
     for kind in (kind for kind in _SCALARS if kind in types):
         value = _parse_scalar(text, kind)
-        if value is not _NOT_THAT:
+        if value is not _NO_MATCH:
             return value
     value = _parse_compound(text, types)
-    if value is not _NOT_THAT:
+    if value is not _NO_MATCH:
         return value
     if "array" in types:
-        # A list may be spelled one item at a time.
+        # A list may be given one item at a time.
         items = resolve_ref(wanted, schema).get("items") or {}
         return [_parse_value(text, key, items, schema)]
     raise UsageError(f"{key}: expected {' or '.join(sorted(types))}, got {text!r}")
 
 
-_NOT_THAT: Any = object()
+_NO_MATCH: Any = object()
 
 
 def _parse_compound(text: str, types: set[str]) -> Any:
     try:
         value = codec.decode_json(text.encode())
     except msgspec.ValidationError:
-        return _NOT_THAT
-    return value if isinstance(value, list | dict) and _type_of(value) in types else _NOT_THAT
+        return _NO_MATCH
+    return value if isinstance(value, list | dict) and _type_of(value) in types else _NO_MATCH
 
 
 def _parse_scalar(text: str, kind: str) -> Any:
     if kind == "null":
-        return None if text == "null" else _NOT_THAT
+        return None if text == "null" else _NO_MATCH
     if kind == "boolean":
-        return _BOOLEANS.get(text.lower(), _NOT_THAT)
+        return _BOOLEANS.get(text.lower(), _NO_MATCH)
     try:
         return int(text) if kind == "integer" else _plain(float(text))
     except (ValueError, OverflowError):
-        return _NOT_THAT
+        return _NO_MATCH
 
 
 def _plain(number: float) -> float | int:
-    """3 rather than 3.0 where that is the same: what the user typed is what is sent."""
+    """3 instead of 3.0, so that the number is sent as the user typed it."""
     if number in (float("inf"), float("-inf")) or number != number:
-        raise ValueError("JSON has no such number")
+        raise ValueError("not a JSON number")
     return int(number) if number.is_integer() else number
 
 
@@ -127,19 +127,19 @@ def _parse_json(text: str, key: str) -> Any:
     try:
         return codec.decode_json(text.encode())
     except msgspec.ValidationError as error:
-        raise UsageError(f"{key}: {text!r} is no JSON: {error}") from None
+        raise UsageError(f"{key}: {text!r} is not valid JSON: {error}") from None
 
 
 def _extend(
     before: Any, value: Any, key: str, wanted: Mapping[str, Any], schema: Mapping[str, Any]
 ) -> Any:
     if "array" not in allowed_types(wanted, schema):
-        raise UsageError(f"{key}: given twice, and the tool wants no list there")
+        raise UsageError(f"{key}: given twice, but the tool does not accept a list")
     return [*before, *value] if isinstance(value, list) else [*before, value]
 
 
 def allowed_types(wanted: Mapping[str, Any], schema: Mapping[str, Any]) -> set[str]:
-    """The JSON types a schema lets through; empty where it does not say."""
+    """The JSON types that a schema allows; empty if it does not restrict them."""
     wanted = resolve_ref(wanted, schema)
     given = wanted.get("type")
     if isinstance(given, str):
@@ -159,7 +159,7 @@ def _type_of(value: Any) -> str:
 
 
 def resolve_ref(wanted: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema a local `$ref` points to; anything else as it is."""
+    """The schema that a local `$ref` refers to; other schemas are returned unchanged."""
     for _ in range(10):
         ref = wanted.get("$ref")
         if not isinstance(ref, str) or not ref.startswith("#/"):

@@ -1,6 +1,6 @@
-"""How a command ends that cannot do what it was asked.
+"""Errors that end a command, and their exit codes.
 
-0  done    1  the call failed    2  the command line is wrong    4  could not start
+0  success    1  the call failed    2  wrong usage    4  the server could not start
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ FAILED_CALL, WRONG_USAGE, COULD_NOT_START = 1, 2, 4
 
 
 class Failure(click.ClickException):
-    """Ends the command with a message and an exit code."""
+    """Ends the command with an error message and an exit code."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
-        # click's own subclasses set it on the class; it is read from the instance.
+        # click sets it on the class but reads it from the instance.
         self.exit_code = exit_code  # type: ignore[misc]
 
     def show(self, file: object = None) -> None:
-        """One line on stderr, or as many as the message has."""
+        """Print the message to stderr."""
         click.echo(f"dovetail: {self.message}", err=True)
 
 
 def or_fail(work: Callable[[], T]) -> T:
-    """What `work` returns; a UsageError ends the command."""
+    """Return the result of `work`; a UsageError ends the command."""
     try:
         return work()
     except UsageError as error:

@@ -1,24 +1,24 @@
-"""The garbage collector of a process that is there to serve.
+"""Garbage collector settings for a server process.
 
-What is loaded before the first request lives as long as the process, and a request leaves hardly
-any cycles behind. By default the collector looks at new objects after every 700 of them, which is
-every twenty calls or so, and at everything that was ever loaded again and again: between a tenth
-and a seventh of the processor at full load. Only a command that owns its process may change that.
+Objects loaded before the first request live as long as the process, and requests create few
+reference cycles. With the default thresholds the collector runs after 700 new objects, about every
+twenty calls, and scans all loaded objects again and again: 10 to 15 % of the CPU time at full load.
+Only a command that owns its process may change these settings.
 """
 
 from __future__ import annotations
 
 import gc
 
-__all__ = ["collect_seldom"]
+__all__ = ["tune_gc"]
 
-# Container objects between two looks at the young ones, and how many of those make an older look.
-_YOUNG = 20_000
-_MIDDLE = 20
-_OLD = 50
+# Thresholds of the three generations, see `gc.set_threshold`.
+_GENERATION_0 = 20_000
+_GENERATION_1 = 20
+_GENERATION_2 = 50
 
 
-def collect_seldom() -> None:
-    """Leave what is loaded alone, and look for garbage when there may be some."""
+def tune_gc() -> None:
+    """Exclude loaded objects from garbage collection, and collect less often."""
     gc.freeze()
-    gc.set_threshold(_YOUNG, _MIDDLE, _OLD)
+    gc.set_threshold(_GENERATION_0, _GENERATION_1, _GENERATION_2)

@@ -1,4 +1,4 @@
-"""Runs a click group whose commands may start a server: `dovetail call -- python server.py`."""
+"""Runs a click group whose commands accept `-- COMMAND`: `dovetail list -- python server.py`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["run_group"]
 
 
 def run_group(group: click.Group, arguments: Sequence[str], prog_name: str) -> int:
-    """Run a command line; click ends the process with the exit code.
+    """Run a command line; click exits the process with the exit code.
 
-    The words after `--` are a command that starts a server: they become the context's `obj`.
+    The arguments after `--` are a command that starts a server; they become `context.obj`.
     """
     words = list(arguments)
     cut = words.index("--") if "--" in words else len(words)

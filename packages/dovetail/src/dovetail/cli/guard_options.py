@@ -1,4 +1,4 @@
-"""The guard that the options of `dovetail run` describe."""
+"""The guard options of `dovetail run` and `dovetail serve`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dovetail.errors import UsageError
 if TYPE_CHECKING:
     from dovetail.guard import Authenticator, Guard
 
-__all__ = ["GuardChoice"]
+__all__ = ["GuardOptions"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GuardChoice:
-    """What the command line says about who may call, how often, and what is written down."""
+class GuardOptions:
+    """Authentication, rate limit and audit log options of the command line."""
 
     keys: str | None = None
     key_header: str | None = None
@@ -28,32 +28,32 @@ class GuardChoice:
 
     def __post_init__(self) -> None:
         if self.key_header is not None and self.keys is None:
-            raise UsageError("--key-header: only together with --keys")
+            raise UsageError("--key-header requires --keys")
         if (self.issuer is None) != (self.resource is None):
-            raise UsageError("--issuer and --resource come together")
+            raise UsageError("--issuer and --resource must be used together")
 
     @property
-    def asks_who(self) -> bool:
-        """Whether callers have to show who they are."""
+    def requires_auth(self) -> bool:
+        """Whether callers must authenticate."""
         return self.keys is not None or self.issuer is not None
 
-    def words(self) -> Sequence[str]:
-        """The same on the command line of a worker."""
-        words = []
+    def to_arguments(self) -> Sequence[str]:
+        """These options as command line arguments for a worker."""
+        arguments = []
         for option in fields(self):
             value = getattr(self, option.name)
             name = f"--{option.name.replace('_', '-')}"
             if value is True:
-                words.append(name)
+                arguments.append(name)
             elif value:
-                words.append(f"{name}={value}")
-        return words
+                arguments.append(f"{name}={value}")
+        return arguments
 
-    def make(self) -> Guard | None:
-        """The guard; None where nothing is chosen. Raises UsageError."""
-        if self == GuardChoice():
+    def build(self) -> Guard | None:
+        """Build the guard; None if no option is set. Raises UsageError."""
+        if self == GuardOptions():
             return None
-        # Who serves without a guard does not load it.
+        # A server without a guard does not import it.
         from dovetail.guard import (  # noqa: PLC0415 - see above
             ApiKeys,
             AuditLog,

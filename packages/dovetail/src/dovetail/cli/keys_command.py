@@ -1,4 +1,4 @@
-"""`dovetail keys`: make, show, replace and withdraw API keys. A key is shown once."""
+"""`dovetail keys`: create, list, rotate and revoke API keys. A key is shown only once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _file = click.option(
     envvar="DOVETAIL_KEYS",
     default="keys.json",
     show_default=True,
-    help="Where the hashes are kept; also from DOVETAIL_KEYS.",
+    help="Key file, which stores hashes; also set by DOVETAIL_KEYS.",
 )
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
@@ -38,28 +38,35 @@ class _Duration(click.ParamType[float]):
         """Seconds from 30s, 15min, 12h or 90d."""
         match = _DURATION.fullmatch(str(value))
         if match is None:
-            self.fail(f"expected a time like 30s, 15min, 12h or 90d, got {value!r}", param, ctx)
+            self.fail(f"expected a duration like 30s, 15min, 12h or 90d, got {value!r}", param, ctx)
         return float(int(match["number"]) * _SECONDS[match["unit"]])
 
 
 @click.group()
 def keys() -> None:
-    """Make, show, replace and withdraw API keys.
+    """Create, list, rotate and revoke API keys.
 
-    Serve with them: dovetail run FILE --http PORT --keys keys.json
+    To require a key: dovetail run FILE --http PORT --keys keys.json
     """
 
 
 @keys.command()
 @click.argument("label")
-@click.option("--scope", "scopes", multiple=True, help="What it may do; may be repeated.")
-@click.option("--expires", type=_Duration(), metavar="TIME", help="Good for so long: 90d, 12h.")
+@click.option(
+    "--scope", "scopes", multiple=True, metavar="SCOPE", help="Grant this scope (repeatable)."
+)
+@click.option(
+    "--expires",
+    type=_Duration(),
+    metavar="DURATION",
+    help="Let the key expire after this time: 90d, 12h.",
+)
 @_file
 @_json
 def add(
     label: str, scopes: tuple[str, ...], expires: float | None, path: str, as_json: bool
 ) -> None:
-    """Make a key for whoever LABEL says."""
+    """Create a key; LABEL names its owner."""
     until = None if expires is None else time.time() + expires
     record, text = _do(lambda: KeyFile(path).add(label, scopes, until))
     _show_new(record, text, as_json)
@@ -69,9 +76,9 @@ def add(
 @_file
 @_json
 def list_keys(path: str, as_json: bool) -> None:
-    """Show the keys of a file; the keys themselves are kept nowhere."""
+    """List the keys in the file. Their secrets are not stored."""
     records = _do(KeyFile(path).read)
-    facts = [_facts(record) for record in records]
+    facts = [_describe(record) for record in records]
     if as_json:
         print_json(facts)
         return
@@ -80,14 +87,17 @@ def list_keys(path: str, as_json: bool) -> None:
         expires = fact["expires"] or "never"
         click.echo(f"{fact['id']}  {fact['state']:8}  {scopes}  expires {expires}  {fact['label']}")
     if not facts:
-        click.echo("There are no keys.")
+        click.echo("No keys.")
 
 
 @keys.command()
 @click.argument("id")
 @_file
 def revoke(id: str, path: str) -> None:
-    """Withdraw a key: servers refuse it within a second, for good."""
+    """Revoke a key permanently.
+
+    Running servers reject it within a second.
+    """
     record = _do(lambda: KeyFile(path).revoke(id))
     click.echo(f"Key {record.id} ({record.label}) is revoked.")
 
@@ -99,13 +109,16 @@ def revoke(id: str, path: str) -> None:
     type=_Duration(),
     default="0s",
     show_default=True,
-    metavar="TIME",
-    help="How long the old one is still good.",
+    metavar="DURATION",
+    help="Accept the old secret for this long.",
 )
 @_file
 @_json
 def rotate(id: str, grace: float, path: str, as_json: bool) -> None:
-    """Replace the secret of a key; id, label and scopes stay."""
+    """Replace the secret of a key.
+
+    Its id, label and scopes stay the same.
+    """
     record, text = _do(lambda: KeyFile(path).rotate(id, grace))
     _show_new(record, text, as_json)
 
@@ -121,28 +134,28 @@ def _do(work: Any) -> Any:
 
 def _show_new(record: KeyRecord, text: str, as_json: bool) -> None:
     if as_json:
-        print_json({**_facts(record), "key": text})
+        print_json({**_describe(record), "key": text})
         return
     click.echo(text)
     click.echo(
-        f"Key {record.id} for {record.label}. It is shown this once; only a hash is kept.", err=True
+        f"Created key {record.id} for {record.label}. Copy it now: only a hash is stored.", err=True
     )
 
 
-def _facts(record: KeyRecord) -> dict[str, Any]:
+def _describe(record: KeyRecord) -> dict[str, Any]:
     now = time.time()
-    state = "good" if record.is_good(now) else "expired"
+    state = "active" if record.is_valid(now) else "expired"
     return {
         "id": record.id,
         "label": record.label,
         "scopes": record.scopes,
-        "created": _spell(record.created),
-        "expires": _spell(record.expires),
+        "created": _format_time(record.created),
+        "expires": _format_time(record.expires),
         "state": state if record.revoked is None else "revoked",
     }
 
 
-def _spell(moment: float | None) -> str | None:
+def _format_time(moment: float | None) -> str | None:
     if moment is None:
         return None
     return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")

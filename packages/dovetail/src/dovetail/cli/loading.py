@@ -1,7 +1,7 @@
-"""From `FILE.py[:name]` to the Server object in that file.
+"""Loads the Server object from `FILE.py[:NAME]`.
 
-The file is a stranger: it may not exist, may not parse, may raise anything, may hold
-no server or several. Each of these is told in words of its own.
+The file may be missing or invalid, may raise anything, and may have no server or several. Each case
+has its own error message.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SPEC = re.compile(r"(?P<file>.+\.py)(?::(?P<name>[^:/\\]*))?")
 
 
 def split_spec(text: str) -> tuple[Path, str | None] | None:
-    """File and name of `FILE.py[:name]`; None where the text is nothing of the kind."""
+    """The file and name of `FILE.py[:NAME]`; None if the text has another form."""
     match = _SPEC.fullmatch(text)
     return None if match is None else (Path(match["file"]), match["name"])
 
@@ -33,7 +33,7 @@ def load_server(text: str) -> Server:
     """Run the file and return its server; raises UsageError or TransportError."""
     parts = split_spec(text)
     if parts is None:
-        raise UsageError(f"{text!r} is no Python file; expected FILE.py or FILE.py:name")
+        raise UsageError(f"{text!r} is not a Python file; expected FILE.py or FILE.py:NAME")
     file, name = parts
     if not file.is_file():
         raise UsageError(f"There is no file {str(file)!r}")
@@ -41,7 +41,7 @@ def load_server(text: str) -> Server:
 
 
 def _run(file: Path) -> ModuleType:
-    # Not the file's own name: a server in `random.py` must not replace the real one.
+    # Not the name of the file: a server in `random.py` must not replace the stdlib module.
     name = f"dovetail_file_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None
@@ -49,7 +49,7 @@ def _run(file: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     sys.path.insert(0, str(file.parent))
-    with _Stranger(file):
+    with _LoadErrors(file):
         spec.loader.exec_module(module)
     return module
 
@@ -59,9 +59,11 @@ def _pick(names: Mapping[str, Any], file: Path, name: str | None) -> Server:
     if name is not None:
         if name in servers:
             return servers[name]
-        found = f"{type(names[name]).__name__}" if name in names else "nothing"
-        raise UsageError(f"{str(file)!r} has {found} under the name {name!r}; {_describe(servers)}")
-    # One server under two names is one server; a leading underscore hides it.
+        found = f"a {type(names[name]).__name__}" if name in names else "nothing"
+        raise UsageError(
+            f"{str(file)!r} has no Server named {name!r}, but {found}; {_describe(servers)}"
+        )
+    # Two names of the same server count once; names with a leading underscore are ignored.
     different = {id(value): key for key, value in servers.items() if not key.startswith("_")}
     if len(different) == 1:
         return servers[next(iter(different.values()))]
@@ -73,12 +75,12 @@ def _pick(names: Mapping[str, Any], file: Path, name: str | None) -> Server:
 
 def _describe(servers: Mapping[str, Server]) -> str:
     if not servers:
-        return "put `server = dovetail.Server(...)` there"
+        return "add `server = dovetail.Server(...)`"
     return f"its servers: {', '.join(servers)}"
 
 
-class _Stranger:
-    """Turns whatever a foreign file raises into TransportError, without our own frames."""
+class _LoadErrors:
+    """Converts exceptions of the loaded file to TransportError, without frames of this package."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -95,6 +97,6 @@ class _Stranger:
             return
         while frames is not None and frames.tb_frame.f_code.co_filename != str(self._file):
             frames = frames.tb_next
-        told = traceback.format_exception(type(error), error, frames, chain=True)
-        text = f"{str(self._file)!r} cannot be run:\n{''.join(told).rstrip()}"
+        lines = traceback.format_exception(type(error), error, frames, chain=True)
+        text = f"{str(self._file)!r} failed to load:\n{''.join(lines).rstrip()}"
         raise TransportError(text) from None

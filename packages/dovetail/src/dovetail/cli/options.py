@@ -1,4 +1,4 @@
-"""Options that several commands share: how to reach a server, how to serve one, who may call it."""
+"""Shared options of several commands: connecting to a server, HTTP, and guards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OptionMaker: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def with_options(options: Sequence[OptionMaker]) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """A decorator that gives a command these options, in this order."""
+    """A decorator that adds options to a command, in this order."""
 
     def decorate(command: Callable[..., T]) -> Callable[..., T]:
         for option in reversed(options):
@@ -39,31 +39,50 @@ REACH_OPTIONS: Sequence[OptionMaker] = (
         "header_lines",
         multiple=True,
         metavar="'NAME: VALUE'",
-        help="Send this with every request to a URL.",
+        help="Send this header with every request to a URL (repeatable).",
     ),
     click.option(
         "--token-env",
         metavar="NAME",
-        help="Send the token in this variable to a URL: Authorization: Bearer ...",
+        help="Send the token in this environment variable as Authorization: Bearer.",
     ),
-    click.option("--env", multiple=True, callback=_read_env, metavar="NAME=VALUE"),
-    click.option("--cwd", type=click.Path(exists=True, file_okay=False), help="Its folder."),
+    click.option(
+        "--env",
+        multiple=True,
+        callback=_read_env,
+        metavar="NAME=VALUE",
+        help="Set this environment variable for the server (repeatable).",
+    ),
+    click.option(
+        "--cwd",
+        type=click.Path(exists=True, file_okay=False),
+        help="Start the server in this directory.",
+    ),
 )
 
 HTTP_OPTIONS: Sequence[OptionMaker] = (
     click.option(
-        "--http", "address", metavar="[HOST:]PORT", help="Serve over HTTP; 0: a free port."
+        "--http",
+        "address",
+        metavar="[HOST:]PORT",
+        help="Serve over HTTP at this address; port 0 picks a free port.",
     ),
-    click.option("--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="Name it has."),
+    click.option(
+        "--allow-host",
+        "allow_hosts",
+        multiple=True,
+        metavar="HOST",
+        help="Accept requests for this Host header (repeatable).",
+    ),
     click.option(
         "--allow-origin",
         "allow_origins",
         multiple=True,
         metavar="ORIGIN",
-        help="Pages that may call.",
+        help="Accept requests from web pages of this origin (repeatable).",
     ),
     click.option(
-        "--stateless", is_flag=True, help="Keep no sessions for clients of the legacy era."
+        "--stateless", is_flag=True, help="Keep no sessions for clients of legacy revisions."
     ),
     click.option(
         "--http-parser",
@@ -71,20 +90,25 @@ HTTP_OPTIONS: Sequence[OptionMaker] = (
         type=click.Choice(["auto", "httptools", "h11"]),
         default="auto",
         show_default=True,
+        help="HTTP parser; auto uses httptools if it is installed.",
     ),
 )
 
-# Named as the fields of `guarding.GuardChoice`.
+# The names match the fields of `guard_options.GuardOptions`.
 GUARD_OPTIONS: Sequence[OptionMaker] = (
     click.option(
-        "--keys", type=click.Path(), metavar="FILE", help="Ask for one of these API keys."
+        "--keys", type=click.Path(), metavar="FILE", help="Require an API key from this key file."
     ),
-    click.option("--key-header", metavar="NAME", help="A header for keys beside Authorization."),
-    click.option("--issuer", metavar="URL", help="Take access tokens of this issuer."),
-    click.option("--resource", metavar="URL", help="The URL of this server that tokens are for."),
-    click.option("--read-only", is_flag=True, help="Only tools that change nothing."),
+    click.option("--key-header", metavar="NAME", help="Also accept API keys in this header."),
+    click.option("--issuer", metavar="URL", help="Accept access tokens of this OAuth issuer."),
     click.option(
-        "--rate", metavar="RATE", help="So often for each caller: 10/s, 100/min burst 20."
+        "--resource", metavar="URL", help="Public URL of this server, the audience of tokens."
     ),
-    click.option("--audit", metavar="FILE", help="A JSON line for each call; - is stderr."),
+    click.option(
+        "--read-only", is_flag=True, help="Offer only tools that are annotated as read-only."
+    ),
+    click.option(
+        "--rate", metavar="RATE", help="Limit calls per caller: 10/s, or 100/min burst 20."
+    ),
+    click.option("--audit", metavar="FILE", help="Log each call as a JSON line; - logs to stderr."),
 )

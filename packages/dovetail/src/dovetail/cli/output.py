@@ -1,7 +1,7 @@
-"""Output that several commands share: JSON, two columns, a console of the right width.
+"""Shared output functions: JSON, two columns, and a console of the right width.
 
-Text from a server is untrusted: its control characters are escaped, so that it cannot repaint
-the terminal or hide part of itself.
+Text from a server is untrusted: its control characters are escaped, so that it cannot rewrite the
+terminal or hide parts of its output.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from dovetail.wire import codec
 
 __all__ = ["escape_control", "format_json", "make_console", "print_json", "print_pairs"]
 
-# Everything that moves the cursor or starts an escape sequence, except tab and newline.
+# Characters that move the cursor or start an escape sequence, except tab and newline.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# A pipe has no width; eighty columns would break signatures.
+# Used if stdout is not a terminal; 80 columns would wrap signatures.
 _PIPE_WIDTH = 120
 
 
@@ -48,7 +48,7 @@ def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
 
 
 def make_console() -> Console:
-    """A console as wide as the terminal, or wide enough for most lines where there is none."""
+    """A console as wide as the terminal, or 120 columns if stdout is not a terminal."""
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
     return Console(file=sys.stdout, width=width, highlight=False, markup=False)
 

@@ -65,7 +65,7 @@ def _entry_points(group: str) -> Iterable[EntryPoint]:
 
 
 def unavailable(name: str, reason: str) -> click.Command:
-    """A command that stands for a plugin that cannot be loaded: listed, but not usable."""
+    """A placeholder command for a plugin that cannot be loaded."""
 
     def fail(**_given: Any) -> None:
         raise Failure(f"{name} is {reason}", WRONG_USAGE)

@@ -1,7 +1,7 @@
-"""Answers for people: tables, text as it is, and sizes instead of bytes.
+"""Readable output: tables, plain text, and sizes instead of binary data.
 
-What a server says is foreign: on a terminal its control characters are made visible,
-so that a tool's answer cannot repaint the screen or hide what it says.
+Output of a server is untrusted: on a terminal its control characters are escaped, so that a tool
+cannot rewrite the screen or hide text.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Listing(msgspec.Struct, kw_only=True):
 
 
 def print_listing(listing: Listing) -> None:
-    """One table for each kind of thing there is."""
+    """Print one table each for tools, prompts, resources and templates."""
     _print_table("Tools", ((describe_tool(t), t.description or t.title) for t in listing.tools))
     _print_table(
         "Prompts", ((describe_prompt(p), p.description or p.title) for p in listing.prompts)
@@ -62,7 +62,7 @@ def print_listing(listing: Listing) -> None:
 
 
 def describe_capabilities(capabilities: Mapping[str, Any]) -> str:
-    """Their names, with the options that are on."""
+    """The names of the capabilities, with their enabled options."""
     parts = []
     for name, options in capabilities.items():
         chosen = [key for key, value in options.items() if value is not False] if options else []
@@ -86,22 +86,22 @@ def _print_table(title: str, rows: Iterable[tuple[str, str | None]]) -> None:
 
 
 def print_result(result: CallResult) -> None:
-    """What a tool answered; what is structured is shown once, not as text as well."""
+    """Print the result of a tool; structured content is not repeated as text."""
     lines = list(_describe_result(result))
     for line in lines:
-        # color=True: click would drop escape sequences that a pipe is meant to get as they are.
+        # color=True: click would strip escape sequences, which a pipe should get unchanged.
         click.echo(escape_control(line) if sys.stdout.isatty() else line, color=True)
 
 
 def _describe_result(result: CallResult) -> Iterator[str]:
     wrapped = result.has_structured and _is_wrapped(result.structured)
     repeated = result.structured["result"] if wrapped else result.structured
-    showed_it = False
+    was_shown = False
     for block in result.content:
         repeats = result.has_structured and _repeats(block, repeated)
-        showed_it = showed_it or repeats
+        was_shown = was_shown or repeats
         yield format_json(result.structured) if repeats and not wrapped else describe_block(block)
-    if result.has_structured and not showed_it:
+    if result.has_structured and not was_shown:
         yield format_json(result.structured)
 
 
@@ -110,7 +110,7 @@ def _is_wrapped(structured: Any) -> bool:
 
 
 def _repeats(block: ContentBlock, value: Any) -> bool:
-    """Whether a text block says what is structured once more."""
+    """Whether a text block repeats the structured content."""
     if not isinstance(block, TextContent):
         return False
     if block.text == value:
@@ -122,7 +122,7 @@ def _repeats(block: ContentBlock, value: Any) -> bool:
 
 
 def describe_block(block: ContentBlock) -> str:
-    """Text as it is; anything else as what it is and how large."""
+    """Text unchanged; other content as its type and size."""
     match block:
         case TextContent(text=text):
             return text

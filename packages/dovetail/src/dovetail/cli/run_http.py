@@ -1,7 +1,7 @@
-"""`dovetail run FILE --http`: a server at an address, in one process or under a supervisor.
+"""`dovetail run FILE --http`: serve over HTTP, in one process or under a supervisor.
 
-A worker is the same command with `--worker`: it gets the socket that is bound already, and
-reports the server's name once it answers. Everything meant for a person goes to stderr.
+A worker is the same command with `--worker`: it inherits the bound socket, and reports the name of
+the server when it is ready. Messages for the user go to stderr.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ import sys
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 
-from dovetail.cli.collecting import collect_seldom
-from dovetail.cli.guarding import GuardChoice
+from dovetail.cli.gc_tuning import tune_gc
+from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.loading import load_server, split_spec
-from dovetail.cli.supervising import Supervisor
+from dovetail.cli.supervisor import Supervisor
 from dovetail.errors import TransportError, UsageError
 from dovetail.server import Server
 from dovetail.transports.http_server import HttpParser, bind, serve_http
 from dovetail.wire import codec
 
-__all__ = ["HttpRun", "announce", "find_loop", "parse_address", "run_http"]
+__all__ = ["HttpSettings", "announce", "find_loop", "parse_address", "run_http"]
 
 _ADDRESS = re.compile(r"(?:(?P<host>\[[^\[\]]+\]|[^\[\]:]+):)?(?P<port>[0-9]+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HttpRun:
-    """What the command line says about serving HTTP."""
+class HttpSettings:
+    """The HTTP options of the command line."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -43,27 +43,32 @@ class HttpRun:
     workers: int = 1
     reload: bool = False
     parser: HttpParser = "auto"
-    guard: GuardChoice = field(default_factory=GuardChoice)
-    # Descriptors of the socket and of the pipe that the name is written to.
+    guard: GuardOptions = field(default_factory=GuardOptions)
+    # File descriptors of the socket and of the pipe for the server's name.
     worker: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         if not self.path.startswith("/"):
             raise UsageError(f"--path must begin with a slash, got {self.path!r}")
         if self.reload and self.workers > 1:
-            raise UsageError("--reload watches one process; leave --workers out")
+            raise UsageError("--reload cannot be combined with --workers")
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Host and port of `[HOST:]PORT`; raises UsageError."""
+    """The host and port of `[HOST:]PORT`; raises UsageError."""
     match = _ADDRESS.fullmatch(text)
     if match is None or int(match["port"]) > 65535:
-        raise UsageError(f"expected PORT or HOST:PORT, like 8000 or [::1]:8000, got {text!r}")
+        raise UsageError(
+            f"--http: expected PORT or HOST:PORT, like 8000 or [::1]:8000, got {text!r}"
+        )
     return (match["host"] or "127.0.0.1").strip("[]"), int(match["port"])
 
 
-def run_http(file: str, run: HttpRun) -> int:
-    """Serve until a signal comes; 2 for a file that names no server, 4 for what cannot run."""
+def run_http(file: str, run: HttpSettings) -> int:
+    """Serve until a signal arrives.
+
+    Returns the exit code: 2 for a file without a server, 4 for a server that cannot start.
+    """
     try:
         if run.worker is not None:
             _serve_as_worker(file, run, *run.worker)
@@ -72,44 +77,44 @@ def run_http(file: str, run: HttpRun) -> int:
         else:
             _serve_alone(file, run)
     except UsageError as error:
-        return _complain(error, 2)
+        return _report(error, 2)
     except TransportError as error:
-        return _complain(error, 4)
+        return _report(error, 4)
     except KeyboardInterrupt:
         return 130
     return 0
 
 
-def _complain(error: Exception, code: int) -> int:
-    _say(f"dovetail: {error}")
+def _report(error: Exception, code: int) -> int:
+    _log(f"dovetail: {error}")
     return code
 
 
-def _serve_alone(file: str, run: HttpRun) -> None:
+def _serve_alone(file: str, run: HttpSettings) -> None:
     server = load_server(file)
     listener = bind(run.host, run.port)
     port = listener.getsockname()[1]
     _serve(server, run, listener, lambda: announce(server.name, port, run))
 
 
-def _serve_as_worker(file: str, run: HttpRun, socket_number: int, report: int) -> None:
+def _serve_as_worker(file: str, run: HttpSettings, socket_number: int, report: int) -> None:
     server = load_server(file)
 
     def report_name() -> None:
         with open(report, "w", encoding="utf-8") as pipe:
             pipe.write(server.name)
-        # The supervisor never writes; the end of this input is the end of the supervisor.
+        # The supervisor never writes to stdin; EOF means that it has ended.
         asyncio.get_running_loop().add_reader(0, os.kill, os.getpid(), signal.SIGTERM)
 
     _serve(server, run, socket.socket(fileno=socket_number), report_name)
 
 
 def _serve(
-    server: Server, run: HttpRun, listener: socket.socket, ready: Callable[[], None]
+    server: Server, run: HttpSettings, listener: socket.socket, ready: Callable[[], None]
 ) -> None:
     serving = serve_http(
         server,
-        guard=run.guard.make(),
+        guard=run.guard.build(),
         listener=listener,
         parser=run.parser,
         on_ready=lambda _: ready(),
@@ -118,30 +123,30 @@ def _serve(
         allowed_origins=run.allow_origins,
         stateless=run.stateless,
     )
-    collect_seldom()
+    tune_gc()
     with asyncio.Runner(loop_factory=find_loop()) as runner:
         runner.run(serving)
 
 
 def find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """What makes the event loop of a process that serves HTTP; None: asyncio's own."""
+    """The factory of the event loop: uvloop if installed, or None for asyncio's default."""
     try:
-        import uvloop  # noqa: PLC0415 - not for every platform
+        import uvloop  # noqa: PLC0415 - not on every platform
     except ImportError:
         return None
     return uvloop.new_event_loop
 
 
-def _supervise(file: str, run: HttpRun) -> int:
+def _supervise(file: str, run: HttpSettings) -> int:
     parts = split_spec(file)
     if parts is None or not parts[0].is_file():
-        raise UsageError(f"There is no file {file!r}; expected FILE.py or FILE.py:name")
+        raise UsageError(f"There is no file {file!r}; expected FILE.py or FILE.py:NAME")
     with bind(run.host, run.port) as listener:
         port = listener.getsockname()[1]
         supervisor = Supervisor(
-            [sys.executable, "-m", "dovetail", *_words(file, run, port)],
+            [sys.executable, "-m", "dovetail", *_worker_arguments(file, run, port)],
             listener.fileno(),
-            say=_say,
+            log=_log,
             announce=lambda name: announce(name, port, run),
         )
         folder = parts[0].resolve().parent
@@ -149,13 +154,13 @@ def _supervise(file: str, run: HttpRun) -> int:
         return asyncio.run(_until_signal(work))
 
 
-def _words(file: str, run: HttpRun, port: int) -> list[str]:
-    """The command line of a worker, all but what it cannot know yet."""
-    words = ["run", file, f"--http={port}", f"--path={run.path}", f"--http-parser={run.parser}"]
-    words += [f"--allow-host={host}" for host in run.allow_hosts]
-    words += [f"--allow-origin={origin}" for origin in run.allow_origins]
-    words += run.guard.words()
-    return [*words, "--stateless"] if run.stateless else words
+def _worker_arguments(file: str, run: HttpSettings, port: int) -> list[str]:
+    """The command line of a worker, without the --worker option."""
+    arguments = ["run", file, f"--http={port}", f"--path={run.path}", f"--http-parser={run.parser}"]
+    arguments += [f"--allow-host={host}" for host in run.allow_hosts]
+    arguments += [f"--allow-origin={origin}" for origin in run.allow_origins]
+    arguments += run.guard.to_arguments()
+    return [*arguments, "--stateless"] if run.stateless else arguments
 
 
 async def _until_signal(work: Coroutine[None, None, int]) -> int:
@@ -169,26 +174,26 @@ async def _until_signal(work: Coroutine[None, None, int]) -> int:
         return 0
 
 
-def announce(name: str, port: int, run: HttpRun, path: str | None = None) -> None:
-    """Tell a person where the server is, and what to mind."""
+def announce(name: str, port: int, run: HttpSettings, path: str | None = None) -> None:
+    """Print the URL of the server, a configuration entry, and warnings."""
     url = f"http://{_reachable(run)}:{port}{path or run.path}"
     entry = {"mcpServers": {name: {"type": "http", "url": url}}}
-    _say(f"{name}: serving {url}; Ctrl-C ends it")
-    _say(f"For a client's configuration: {codec.encode(entry).decode()}")
-    if not _is_loopback(run.host) and not run.guard.asks_who:
-        _say(
-            f"Warning: {run.host} can be reached from other machines, and nobody is asked who "
-            "they are; without a host it would be this machine only, and --keys would ask them"
+    _log(f"{name}: serving {url}; press Ctrl-C to stop")
+    _log(f"Client configuration: {codec.encode(entry).decode()}")
+    if not _is_loopback(run.host) and not run.guard.requires_auth:
+        _log(
+            f"Warning: {run.host} accepts connections from other machines without authentication; "
+            "add --keys or --issuer, or omit the host to listen on 127.0.0.1 only"
         )
     if run.workers > 1 and not run.stateless:
-        _say(
-            "Warning: sessions live in one worker each, so clients of the legacy era will lose "
-            "theirs; give --stateless for them"
+        _log(
+            "Warning: each worker has its own sessions, so clients of legacy revisions will lose "
+            "theirs; add --stateless"
         )
 
 
-def _reachable(run: HttpRun) -> str:
-    """A name that a client can use for the host: 0.0.0.0 is none."""
+def _reachable(run: HttpSettings) -> str:
+    """The host name for the URL; clients cannot connect to 0.0.0.0."""
     named = [host for host in run.allow_hosts if host != "*"]
     if named and not _is_loopback(run.host):
         return named[0].partition(":")[0]
@@ -204,6 +209,6 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _say(text: str) -> None:
+def _log(text: str) -> None:
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""`dovetail run FILE`: a server on stdio, with as little in the way as possible."""
+"""`dovetail run FILE`: serve over stdio, with few imports for a fast start."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
-from dovetail.cli.collecting import collect_seldom
-from dovetail.cli.guarding import GuardChoice
+from dovetail.cli.gc_tuning import tune_gc
+from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.loading import load_server
 from dovetail.errors import TransportError, UsageError
 from dovetail.server import Server
@@ -19,33 +19,38 @@ if TYPE_CHECKING:
 __all__ = ["run_file", "run_server"]
 
 
-def run_file(text: str, guard: GuardChoice | None = None) -> int:
-    """Serve until stdin ends; 2 for a file that names no server, 4 for one that cannot run."""
+def run_file(text: str, guard: GuardOptions | None = None) -> int:
+    """Serve until stdin is closed.
+
+    Returns the exit code: 2 for a file without a server, 4 for a file that fails to load.
+    """
     try:
         server = load_server(text)
-        auth = None if guard is None else guard.make()
+        auth = None if guard is None else guard.build()
     except UsageError as error:
-        return _complain(error, 2)
+        return _report(error, 2)
     except TransportError as error:
-        return _complain(error, 4)
+        return _report(error, 4)
     return run_server(server, auth)
 
 
 def run_server(server: Server, guard: Guard | None = None) -> int:
-    """Serve on stdio until stdin ends."""
+    """Serve over stdio until stdin is closed."""
     if sys.stdin is not None and sys.stdin.isatty():
-        # Somebody runs it by hand; without a word it would look like a hang.
-        sys.stderr.write(f"{server.name}: serving on stdio, waiting for a client; Ctrl-C ends it\n")
-    collect_seldom()
+        # In a terminal it would look like a hang without a message.
+        sys.stderr.write(
+            f"{server.name}: serving on stdio, waiting for a client; press Ctrl-C to stop\n"
+        )
+    tune_gc()
     try:
         asyncio.run(serve_stdio(server, guard=guard))
     except UsageError as error:
-        return _complain(error, 2)
+        return _report(error, 2)
     except KeyboardInterrupt:
         return 130
     return 0
 
 
-def _complain(error: Exception, code: int) -> int:
+def _report(error: Exception, code: int) -> int:
     sys.stderr.write(f"dovetail: {error}\n")
     return code

@@ -1,4 +1,4 @@
-"""A tool's schemas as one line a person can read: `add(a: int, b: int = 1) -> int`."""
+"""Formats tool schemas as one-line signatures: `add(a: int, b: int = 1) -> int`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAMES = {
     "array": "list",
     "object": "dict",
 }
-# A signature is to be read at a glance; deeper shapes are in the schema.
+# Deeper types are shortened; the schema has the details.
 _MAX_DEPTH = 2
 
 
@@ -40,7 +40,7 @@ def describe_tool(tool: Tool) -> str:
 
 
 def describe_prompt(prompt: Prompt) -> str:
-    """Name and arguments; optional ones have a question mark."""
+    """Name and arguments; optional arguments have a question mark."""
     arguments = prompt.arguments or []
     names = [a.name if a.required else f"{a.name}?" for a in arguments]
     return f"{prompt.name}({', '.join(names)})"
@@ -48,7 +48,7 @@ def describe_prompt(prompt: Prompt) -> str:
 
 def _describe_output(schema: Mapping[str, Any]) -> str:
     properties = schema.get("properties") or {}
-    # The peers wrap what is no object into one with the single member `result`.
+    # Servers wrap other values in an object with the single member `result`.
     if list(properties) == ["result"]:
         return describe_schema(properties["result"], schema)
     return describe_schema(schema, schema)
@@ -64,7 +64,7 @@ def _describe_member(name: str, value: Any, root: Mapping[str, Any], *, is_requi
 
 
 def describe_schema(schema: Any, root: Mapping[str, Any], depth: int = 0) -> str:
-    """A schema in the words of Python's types."""
+    """A schema as a Python type."""
     if not isinstance(schema, Mapping):
         return "any"
     schema = resolve_ref(schema, root)
@@ -103,5 +103,5 @@ def _describe_object(schema: Mapping[str, Any], root: Mapping[str, Any], depth: 
 
 
 def _literal(value: Any) -> str:
-    # The types are in Python's words, so None and True are too; texts keep JSON's quotes.
+    # None and booleans as in Python, like the types; strings with JSON's double quotes.
     return repr(value) if isinstance(value, bool | None) else codec.encode(value).decode()

@@ -1,9 +1,9 @@
-"""Processes that share one listening socket: several workers, or one that is started anew.
+"""Worker processes that share one listening socket: several, or one that is restarted.
 
-The socket stays open in the supervisor, so while a worker is replaced clients wait instead
-of being refused. A worker says its server's name through a pipe once it answers; a pipe that
-ends without a name is a worker that could not start. Workers are in sessions of their own, so
-that Ctrl-C reaches the supervisor only, and end when their stdin does: with the supervisor.
+The supervisor keeps the socket open, so clients wait while a worker is replaced. A worker writes
+the name of its server to a pipe when it is ready; if the pipe closes without a name, the worker
+could not start. Workers run in their own process sessions, so that Ctrl-C reaches only the
+supervisor, and exit when their stdin is closed, which happens when the supervisor ends.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from pathlib import Path
 
 __all__ = ["Supervisor", "take_snapshot"]
 
-# Seconds between two looks at a folder, until a worker is killed, and before another is tried.
-_LOOK = 0.25
-_PATIENCE = 10.0
-_PAUSE = 0.5
+# Seconds between two scans of a folder, until a worker is killed, and before a restart.
+_SCAN_INTERVAL = 0.25
+_STOP_TIMEOUT = 10.0
+_RESTART_DELAY = 0.5
 _IGNORED = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 
 class Supervisor:
-    """Starts workers and ends them."""
+    """Starts and stops workers."""
 
     def __init__(
         self,
         command: Sequence[str],
         listener: int,
         *,
-        say: Callable[[str], None],
+        log: Callable[[str], None],
         announce: Callable[[str], None],
     ) -> None:
-        """`announce` is called once, with the name that the first worker reports."""
+        """`announce` is called once, with the server name that the first worker reports."""
         self._command = command
         self._listener = listener
-        self._say = say
+        self._log = log
         self._announce = announce
-        self._living: set[Process] = set()
+        self._running: set[Process] = set()
         self._is_announced = False
 
     async def keep(self, count: int) -> int:
-        """Keep so many workers running; returns the exit code of one that cannot start."""
+        """Keep `count` workers running; returns the exit code of a worker that cannot start."""
         slots: list[asyncio.Future[int]] = []
         try:
             first, name = await self._start()
@@ -54,10 +54,10 @@ class Supervisor:
             done, _ = await asyncio.wait(slots, return_when=asyncio.FIRST_COMPLETED)
             return done.pop().result()
         finally:
-            # First those who would start others.
+            # Cancel these first, because they start new workers.
             for slot in slots:
                 slot.cancel()
-            await self._end_all()
+            await self._stop_all()
 
     async def _keep_one(self, process: Process | None) -> int:
         while True:
@@ -66,13 +66,13 @@ class Supervisor:
                 if not name:
                     return await process.wait() or 1
             code = await process.wait()
-            self._living.discard(process)
-            self._say(f"Worker {process.pid} ended with {code}; another one is started")
-            await asyncio.sleep(_PAUSE)
+            self._running.discard(process)
+            self._log(f"Worker {process.pid} exited with code {code}; starting another one")
+            await asyncio.sleep(_RESTART_DELAY)
             process = None
 
     async def reload(self, folder: Path) -> int:
-        """Keep one worker, and start it anew whenever a Python file in the folder changes."""
+        """Keep one worker, and restart it whenever a Python file in the folder changes."""
         try:
             while True:
                 before = take_snapshot(folder)
@@ -82,15 +82,15 @@ class Supervisor:
                 if name:
                     await asyncio.wait([change, end], return_when=asyncio.FIRST_COMPLETED)
                 if not change.done():
-                    self._say("The server has ended; a change of its files starts it again")
-                self._say(f"{await change} has changed; starting again")
-                await self._end(process)
+                    self._log("The server has exited; it restarts when a file changes")
+                self._log(f"{await change} changed; restarting")
+                await self._stop(process)
                 await end
         finally:
-            await self._end_all()
+            await self._stop_all()
 
     async def _start(self) -> tuple[Process, str]:
-        """A worker that answers and its name; without a name it has not come that far."""
+        """Start a worker; returns it and its server name, which is empty if it failed to start."""
         reading, writing = os.pipe()
         try:
             process = await asyncio.create_subprocess_exec(
@@ -102,25 +102,25 @@ class Supervisor:
             )
         finally:
             os.close(writing)
-        self._living.add(process)
+        self._running.add(process)
         name = await _read_all(reading)
         if name and not self._is_announced:
             self._is_announced = True
             self._announce(name)
         return process, name
 
-    async def _end(self, process: Process) -> None:
+    async def _stop(self, process: Process) -> None:
         if process.returncode is None:
             process.terminate()
         try:
-            await asyncio.wait_for(process.wait(), _PATIENCE)
+            await asyncio.wait_for(process.wait(), _STOP_TIMEOUT)
         except TimeoutError:
             process.kill()
             await process.wait()
-        self._living.discard(process)
+        self._running.discard(process)
 
-    async def _end_all(self) -> None:
-        await asyncio.gather(*map(self._end, list(self._living)))
+    async def _stop_all(self) -> None:
+        await asyncio.gather(*map(self._stop, list(self._running)))
 
 
 async def _read_all(descriptor: int) -> str:
@@ -135,14 +135,14 @@ async def _read_all(descriptor: int) -> str:
 
 
 async def _wait_for_change(folder: Path, before: dict[str, int]) -> str:
-    # Polling: a watcher of the system's would be one more dependency for a developer's loop.
+    # Polling, because file system events would need another dependency.
     while (now := take_snapshot(folder)) == before:
-        await asyncio.sleep(_LOOK)
+        await asyncio.sleep(_SCAN_INTERVAL)
     return min(name for name, _ in now.items() ^ before.items())
 
 
 def take_snapshot(folder: Path) -> dict[str, int]:
-    """Every Python file below a folder and when it was written; hidden folders are left out."""
+    """The modification times of all Python files below a folder, without hidden folders."""
     found: dict[str, int] = {}
     for place, folders, files in os.walk(folder):
         folders[:] = [
@@ -150,7 +150,7 @@ def take_snapshot(folder: Path) -> dict[str, int]:
             for name in folders
             if name not in _IGNORED
             and not name.startswith(".")
-            # An environment, whatever it is called, is not what a developer edits.
+            # Skip virtual environments, whatever their name.
             and not os.path.exists(os.path.join(place, name, "pyvenv.cfg"))
         ]
         for name in files:
@@ -159,5 +159,5 @@ def take_snapshot(folder: Path) -> dict[str, int]:
                 try:
                     found[path] = os.stat(path).st_mtime_ns
                 except FileNotFoundError:
-                    continue  # gone since it was listed
+                    continue  # deleted since it was listed
     return found

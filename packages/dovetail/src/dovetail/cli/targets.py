@@ -1,7 +1,7 @@
-"""What `list`, `call` and `inspect` share: a target, and a client for it.
+"""The target of `list`, `call` and `inspect`, and a client for it.
 
-A Python file is imported and talked to in this process, which saves starting another
-one; what it prints goes to stderr, because stdout belongs to the answer.
+A Python file is imported into this process, which is faster than starting another one. Its output
+goes to stderr, because stdout is for the result.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from dovetail.spec.models import LogParams
 
 __all__ = [
     "TargetOptions",
+    "close_server",
     "find_target",
-    "leave",
     "make_client",
-    "talk",
+    "run_with_client",
 ]
 
 T = TypeVar("T")
@@ -38,16 +38,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TargetOptions:
-    """The options that say how to reach a server."""
+    """The options for connecting to a server."""
 
     mode: str = "auto"
     timeout: float = 30.0
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
     stdio: bool = False
-    # Each as `Name: value`. Not shown: most of them are secrets.
+    # Each as `Name: value`. Not in the repr, because many are secrets.
     header_lines: Sequence[str] = field(default=(), repr=False)
-    # The variable that holds a bearer token.
+    # The environment variable with a bearer token.
     token_env: str | None = None
 
     def read_headers(self) -> dict[str, str]:
@@ -56,28 +56,28 @@ class TargetOptions:
 
 
 def find_target(text: str | None, command: Sequence[str], options: TargetOptions) -> Target:
-    """The server that a command line names; raises Failure."""
+    """The target of a command line; raises Failure."""
     if text is not None and is_url(text) and not command:
         return text
     if options.header_lines or options.token_env is not None:
         given = f"the command {command[0]!r}" if command else repr(text or "")
         raise Failure(
-            f"--header and --token-env are for a URL (http://... or https://...), got {given}",
+            f"--header and --token-env need a URL (http://... or https://...), got {given}",
             WRONG_USAGE,
         )
     if command:
         return list(command)
     if text is None:
-        raise Failure("No server named; give FILE.py or -- command args..., or a URL", WRONG_USAGE)
+        raise Failure("Missing target; expected FILE.py, a URL, or -- COMMAND", WRONG_USAGE)
     parts = split_spec(text)
-    # `python server.py` ends like a file and is a command, unless there is such a file.
+    # `python server.py` ends in .py but is a command, unless a file of that name exists.
     is_file = parts is not None and (parts[0].is_file() or not set(text) & set(" \t"))
     if not is_file or options.stdio:
         return text
     os.environ.update(options.env)
     try:
         if options.cwd is not None:
-            # The file stays where it was named, wherever the server is to run.
+            # Resolve the file before changing the directory.
             text = os.path.abspath(text)
             os.chdir(options.cwd)
         with contextlib.redirect_stdout(sys.stderr):
@@ -89,7 +89,7 @@ def find_target(text: str | None, command: Sequence[str], options: TargetOptions
 
 
 def make_client(target: Target, options: TargetOptions, mode: str | None = None) -> Client:
-    """A client, not opened yet; raises Failure for options that make no sense."""
+    """A client that is not open yet; raises Failure for invalid options."""
     try:
         return Client(
             target,
@@ -105,14 +105,16 @@ def make_client(target: Target, options: TargetOptions, mode: str | None = None)
         raise Failure(str(error), WRONG_USAGE) from None
 
 
-async def leave(target: Target) -> None:
-    """Leave the lifespan of a server in this process: the next event loop enters its own."""
+async def close_server(target: Target) -> None:
+    """Close a server in this process, so that the next event loop can start it again."""
     if isinstance(target, Server):
         await target.close()
 
 
-def talk(target: Target, options: TargetOptions, work: Callable[[Client], Awaitable[T]]) -> T:
-    """Open a client, do the work, close it; raises Failure with the exit code."""
+def run_with_client(
+    target: Target, options: TargetOptions, work: Callable[[Client], Awaitable[T]]
+) -> T:
+    """Open a client, run `work` and close the client; raises Failure with the exit code."""
     client = make_client(target, options)
     is_open = False
 
@@ -123,7 +125,7 @@ def talk(target: Target, options: TargetOptions, work: Callable[[Client], Awaita
                 is_open = True
                 return await work(client)
         finally:
-            await leave(target)
+            await close_server(target)
 
     try:
         with contextlib.redirect_stdout(sys.stderr):

@@ -1,7 +1,7 @@
-"""`dovetail tasks FILE`: the tasks of a server, for whoever operates it.
+"""`dovetail tasks FILE`: list and cancel the tasks of a server, for its operator.
 
-The file of tasks itself is read and changed, so the server may run, in any number of processes,
-or not run at all. Who asks a server over the protocol sees only tasks of its own.
+The command reads and changes the task store directly, so the server need not run, and may run in
+several processes. Over the protocol, a client sees only its own tasks.
 """
 
 from __future__ import annotations
@@ -32,11 +32,17 @@ _SHOWN_ID = 12
 
 @click.command()
 @click.argument("file", metavar="FILE[:NAME]")
-@click.option("--cancel", "ids", multiple=True, metavar="ID", help="End this task; a part will do.")
-@click.option("--all", "with_ended", is_flag=True, help="Show those that have ended, too.")
+@click.option(
+    "--cancel",
+    "ids",
+    multiple=True,
+    metavar="ID",
+    help="Cancel this task; the start of the id is enough (repeatable).",
+)
+@click.option("--all", "with_ended", is_flag=True, help="Also show tasks that have ended.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def tasks(file: str, ids: tuple[str, ...], with_ended: bool, as_json: bool) -> None:
-    """Show the tasks of the Server in FILE, or end some."""
+    """List the tasks of the Server in FILE, or cancel some."""
     store = _open_store(file)
     try:
         now = time.time()
@@ -64,7 +70,9 @@ def _open_store(file: str) -> SqliteTaskStore:
         raise Failure(str(error), COULD_NOT_START) from None
     path = find_task_file(server.options.task_store, server.name)
     if path is None:
-        text = f"{server.name} keeps its tasks in the memory of the process that serves it"
+        text = (
+            f"{server.name} keeps its tasks in memory; set Options.task_store to use this command"
+        )
         raise Failure(text, WRONG_USAGE)
     if not path.exists():
         raise Failure(
@@ -88,7 +96,7 @@ def _read_all(store: SqliteTaskStore) -> Iterator[TaskRow]:
 def _find(rows: list[TaskRow], id: str) -> TaskRow:
     found = [row for row in rows if row.id.startswith(id)]
     if len(found) != 1:
-        text = f"{len(found)} tasks have an id that begins with {id!r}; one is needed"
+        text = f"{len(found)} tasks have an id that begins with {id!r}; expected exactly one"
         raise Failure(text, WRONG_USAGE)
     return found[0]
 
@@ -103,8 +111,10 @@ def _cancel(store: SqliteTaskStore, row: TaskRow) -> TaskRow:
         record=None,
     )
     if not store.save(ended):
-        raise Failure(f"{row.id[:_SHOWN_ID]} has ended already: it is {row.status}", FAILED_CALL)
-    # Whoever runs it stops when it finds this.
+        raise Failure(
+            f"Task {row.id[:_SHOWN_ID]} has already ended: it is {row.status}", FAILED_CALL
+        )
+    # The process that runs the task stops it when it reads this.
     store.leave(row.id, b"")
     return ended
 
@@ -145,5 +155,5 @@ def _lines(rows: list[TaskRow]) -> Iterator[str]:
 
 
 def _one_line(text: str) -> str:
-    # Tools write this text: it must not move the cursor of whoever reads it.
+    # The text comes from tools: remove control characters, which could move the cursor.
     return "".join(character if character.isprintable() else " " for character in text)

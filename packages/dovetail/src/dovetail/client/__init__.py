@@ -1,19 +1,19 @@
 """A client for MCP servers of both eras, over memory, stdio and HTTP.
 
-`Client` is the face; the rest are the shapes its callbacks get and its methods return.
+The other names are the types that its callbacks receive and its methods return.
 """
 
 from __future__ import annotations
 
-from dovetail.client.channel import Channel, Connectable
-from dovetail.client.client import Client
-from dovetail.client.inputs import (
+from dovetail.client.callbacks import (
     ElicitRequest,
     ElicitResponse,
     SamplingMessage,
     SamplingRequest,
     SamplingResponse,
 )
+from dovetail.client.channel import Channel, Connectable
+from dovetail.client.client import Client
 from dovetail.client.results import CallResult, Page, ReadResult
 from dovetail.client.subscriptions import Change, Interest, Subscription
 from dovetail.client.tasks import ClientTask, TaskState

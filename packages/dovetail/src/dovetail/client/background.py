@@ -1,7 +1,7 @@
-"""Tasks nobody awaits, kept alive and never lost in silence.
+"""Background tasks: kept alive until they end, with their exceptions reported.
 
-A callback of the user's may raise anything; what it raises goes to the event loop's
-exception handler instead of ending the stream it was called from.
+A user's callback may raise anything. Its exception goes to the event loop's exception handler
+instead of ending the stream that called it.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from collections.abc import Awaitable, Callable, Coroutine
 from inspect import isawaitable
 from typing import Any, TypeVar
 
-__all__ = ["Background", "resolve"]
+__all__ = ["BackgroundTasks", "resolve"]
 
 T = TypeVar("T")
 
 
 async def resolve(callback: Callable[..., Awaitable[T] | T], *arguments: Any) -> T:
-    """Call something that may or may not be async."""
+    """Call a sync or async function and return its result."""
     outcome = callback(*arguments)
     if isawaitable(outcome):
         return await outcome
     return outcome
 
 
-class Background:
-    """A set of running tasks that can be ended together."""
+class BackgroundTasks:
+    """A set of running tasks that can be cancelled together."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Run it; an exception is reported to the loop."""
+        """Run a coroutine as a task; an exception is reported to the event loop."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
@@ -48,12 +48,12 @@ class Background:
             )
 
     async def drain(self, seconds: float) -> None:
-        """Give what is running a moment to finish."""
+        """Wait at most `seconds` for the running tasks to finish."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=seconds)
 
     async def close(self) -> None:
-        """Cancel what is running and wait until it has ended."""
+        """Cancel the running tasks and wait until they have ended."""
         tasks = tuple(self._tasks)
         for task in tasks:
             task.cancel()

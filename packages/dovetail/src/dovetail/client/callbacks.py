@@ -1,8 +1,7 @@
-"""What a server may ask of the user, the model and the workspace, through callbacks.
+"""Callbacks that handle elicitation, sampling and roots requests from a server.
 
-The same three questions reach a client as requests (legacy) or inside an
-`input_required` result (modern); the answers are the same. Which capabilities are
-declared follows from which callbacks were given, so nothing is promised that nobody keeps.
+The requests arrive as JSON-RPC requests (legacy) or inside an `input_required` result (modern); the
+results are the same. The client declares the capabilities for which it has callbacks.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ from dovetail.spec.models import (
 from dovetail.spec.revisions import Revision
 
 __all__ = [
+    "ClientCallbacks",
     "ElicitCallback",
     "ElicitRequest",
     "ElicitResponse",
-    "Inputs",
     "RootsSource",
     "SampleCallback",
     "SamplingMessage",
@@ -43,11 +42,11 @@ T = TypeVar("T")
 
 
 class ElicitRequest(Struct, rename="camel", frozen=True, kw_only=True):
-    """A server wants something from the user: a form to fill in, or a page to visit."""
+    """The server asks the user to fill in a form or to visit a URL."""
 
     message: str
     mode: Literal["form", "url"] = "form"
-    # The form, as a flat JSON Schema; None where the user is sent to a URL.
+    # The form as a flat JSON Schema; None in URL mode.
     schema: dict[str, Any] | None = msgspec.field(default=None, name="requestedSchema")
     url: str | None = None
     elicitation_id: str | None = None
@@ -55,30 +54,30 @@ class ElicitRequest(Struct, rename="camel", frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class ElicitResponse:
-    """What the user did."""
+    """The user's response to an elicitation."""
 
     action: Literal["accept", "decline", "cancel"]
     content: Mapping[str, Any] | None = None
 
     @classmethod
     def accept(cls, content: Mapping[str, Any] | None = None) -> ElicitResponse:
-        """The user agreed; a form comes with what was filled in."""
+        """The user accepted; for a form, `content` has the values."""
         return cls("accept", content)
 
     @classmethod
     def decline(cls) -> ElicitResponse:
-        """The user said no."""
+        """The user declined."""
         return cls("decline")
 
     @classmethod
     def cancel(cls) -> ElicitResponse:
-        """The user went away without choosing."""
+        """The user dismissed the request without a choice."""
         return cls("cancel")
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingMessage:
-    """One message of the conversation a server wants continued."""
+    """One message of the conversation to continue."""
 
     role: Role
     content: Sequence[SampledBlock]
@@ -92,7 +91,7 @@ class SamplingMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplingRequest:
-    """A server wants a model to answer."""
+    """The server asks the client's model to continue a conversation."""
 
     messages: Sequence[SamplingMessage]
     max_tokens: int
@@ -108,7 +107,7 @@ class SamplingRequest:
 
 @dataclass(frozen=True, slots=True)
 class SamplingResponse:
-    """What the model answered."""
+    """The message that the model generated."""
 
     content: str | SampledBlock | Sequence[SampledBlock]
     model: str
@@ -116,7 +115,7 @@ class SamplingResponse:
     role: Role = "assistant"
 
 
-class _MessageOnWire(Struct):
+class _WireMessage(Struct):
     role: Role
     content: WireSampledBlock | list[WireSampledBlock]
     meta: Meta | None = msgspec.field(default=None, name="_meta")
@@ -126,8 +125,8 @@ class _MessageOnWire(Struct):
         return SamplingMessage(self.role, [read_sampled_block(b) for b in blocks], self.meta)
 
 
-class _SamplingOnWire(Struct, rename="camel", kw_only=True):
-    messages: list[_MessageOnWire]
+class _WireSamplingRequest(Struct, rename="camel", kw_only=True):
+    messages: list[_WireMessage]
     max_tokens: int
     system_prompt: str | None = None
     temperature: float | None = None
@@ -153,17 +152,17 @@ RootsSource: TypeAlias = RootList | Callable[[], Awaitable[RootList] | RootList]
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class ClientCallbacks:
     """The callbacks of one client."""
 
     elicit: ElicitCallback | None = None
     sample: SampleCallback | None = None
     roots: RootsSource | None = None
-    # Named as the model where a sampling callback returns bare text.
+    # The model name to report if a sampling callback returns a plain string.
     model: str = field(default="unknown")
 
     def capabilities(self, revision: Revision) -> dict[str, Any]:
-        """What to declare to a server at this revision."""
+        """The client capabilities to declare at this revision."""
         declared: dict[str, Any] = {}
         if self.elicit is not None and revision.elicitation:
             declared["elicitation"] = {"form": {}, "url": {}} if revision.url_elicitation else {}
@@ -174,7 +173,7 @@ class Inputs:
         return declared
 
     def can_answer(self, method: str) -> bool:
-        """Whether there is a callback for this question."""
+        """Whether there is a callback for this method."""
         callbacks = {
             "elicitation/create": self.elicit,
             "sampling/createMessage": self.sample,
@@ -183,16 +182,16 @@ class Inputs:
         return callbacks.get(method) is not None
 
     async def answer(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The result for one question; raises PeerError for a question that makes no sense."""
+        """The result for one request; raises PeerError if its params are invalid."""
         if method == "elicitation/create" and self.elicit is not None:
             request = _read(ElicitRequest, method, params)
-            return _shape_elicited(request, await resolve(self.elicit, request))
+            return _encode_elicited(request, await resolve(self.elicit, request))
         if method == "sampling/createMessage" and self.sample is not None:
-            sampling = _read(_SamplingOnWire, method, params).read()
-            return _shape_sampled(await resolve(self.sample, sampling), self.model)
+            sampling = _read(_WireSamplingRequest, method, params).read()
+            return _encode_sampled(await resolve(self.sample, sampling), self.model)
         if method == "roots/list" and self.roots is not None:
             listed = await resolve(self.roots) if callable(self.roots) else self.roots
-            return {"roots": [_shape_root(root) for root in listed]}
+            return {"roots": [_encode_root(root) for root in listed]}
         raise MethodNotFoundError(f"This client has not declared {method}")
 
 
@@ -200,23 +199,22 @@ def _read(type_: type[T], method: str, params: Mapping[str, Any]) -> T:
     try:
         return msgspec.convert(dict(params), type_)
     except msgspec.ValidationError as problem:
-        raise PeerError(f"The params of {method} do not fit: {problem}") from None
+        raise PeerError(f"Invalid params for {method}: {problem}") from None
 
 
-def _shape_elicited(request: ElicitRequest, answer: ElicitAnswer) -> dict[str, Any]:
+def _encode_elicited(request: ElicitRequest, answer: ElicitAnswer) -> dict[str, Any]:
     if answer is None:
         answer = ElicitResponse.decline()
     elif not isinstance(answer, ElicitResponse):
         answer = ElicitResponse.accept(answer)
-    shaped: dict[str, Any] = {"action": answer.action}
-    # The content is the form's; a visit to a URL is accepted without any
-    # (2025-11-25 client/elicitation).
+    encoded: dict[str, Any] = {"action": answer.action}
+    # Only a form has content; URL mode has none (2025-11-25 client/elicitation).
     if answer.action == "accept" and request.mode == "form":
-        shaped["content"] = dict(answer.content or {})
-    return shaped
+        encoded["content"] = dict(answer.content or {})
+    return encoded
 
 
-def _shape_sampled(answer: SampleAnswer, model: str) -> dict[str, Any]:
+def _encode_sampled(answer: SampleAnswer, model: str) -> dict[str, Any]:
     if isinstance(answer, str):
         answer = SamplingResponse(answer, model)
     if not isinstance(answer, SamplingResponse):
@@ -224,16 +222,16 @@ def _shape_sampled(answer: SampleAnswer, model: str) -> dict[str, Any]:
     content: Any = answer.content
     if isinstance(content, str):
         content = TextContent(text=content)
-    shaped = {"role": answer.role, "content": msgspec.to_builtins(content), "model": answer.model}
+    encoded = {"role": answer.role, "content": msgspec.to_builtins(content), "model": answer.model}
     if answer.stop_reason is not None:
-        shaped["stopReason"] = answer.stop_reason
-    return shaped
+        encoded["stopReason"] = answer.stop_reason
+    return encoded
 
 
-def _shape_root(root: str | os.PathLike[str] | Root) -> dict[str, Any]:
+def _encode_root(root: str | os.PathLike[str] | Root) -> dict[str, Any]:
     if isinstance(root, Root):
-        shaped: dict[str, Any] = msgspec.to_builtins(root)
-        return shaped
+        encoded: dict[str, Any] = msgspec.to_builtins(root)
+        return encoded
     if isinstance(root, str) and "://" in root:
         return {"uri": root}
     path = Path(root).absolute()

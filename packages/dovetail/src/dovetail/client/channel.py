@@ -1,8 +1,7 @@
-"""The interface between a client and whatever carries its messages.
+"""The interface between a client and its transport.
 
-A channel moves whole messages as bytes and knows nothing of what is in them. It
-calls back on the event loop: once per message, and at most once when the other side
-is gone.
+A channel sends and receives whole messages as bytes and does not look into them. It calls back on
+the event loop: once per message, and at most once when the connection ends.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ OnClosed = Callable[[TransportError], None]
 
 
 class UnreachableError(TransportError):
-    """Nobody is there, or nobody is let in: trying another era would not help."""
+    """The server cannot be reached or denies access; another protocol era would not help."""
 
 
 class SessionEndedError(TransportError):
-    """The server has forgotten the session; the message was not looked at.
+    """The session has expired on the server, which did not process the message.
 
-    Given to `on_closed`, it says the same where nobody was asking: the server is still there.
+    `on_closed` also receives it when no request is pending. The server can still be reached.
     """
 
 
@@ -42,35 +41,35 @@ class Connected(Protocol):
     """The server's end of a channel inside one process."""
 
     def receive(self, data: bytes) -> None:
-        """Take one message; never raises."""
+        """Handle one message; never raises."""
 
     def close(self) -> Awaitable[None]:
-        """End what is under way."""
+        """Cancel running requests and close."""
 
 
 class Connectable(Protocol):
-    """A server in this process, as far as a client needs to know it."""
+    """A server in this process."""
 
     def connect(self, send: Callable[[bytes], None]) -> Connected:
-        """Open a connection whose answers go to `send`."""
+        """Open a connection that passes its messages to `send`."""
 
 
 class Channel(ABC):
-    """Carries messages to one server and back."""
+    """Exchanges messages with one server."""
 
     @abstractmethod
     async def open(self, on_message: OnMessage, on_closed: OnClosed) -> None:
-        """Reach the server; raises TransportError where that is impossible."""
+        """Connect to the server; raises TransportError if that fails."""
 
     @abstractmethod
     async def send(self, data: bytes) -> None:
-        """Hand over one message; raises TransportError once the server is gone.
+        """Send one message; raises TransportError if the connection is closed.
 
-        Where each request has a response of its own (HTTP), this lasts until that response
-        is over: cancelling it closes the response, and what goes wrong is raised here.
-        Raises PeerError too, for a response that makes no sense.
+        Over HTTP, where each request has its own response, this returns when that response
+        ends: cancelling it closes the response, and its errors are raised here. Raises PeerError
+        for a response that breaks the protocol.
         """
 
     @abstractmethod
     async def close(self) -> None:
-        """Let go of the server; may be called twice, never raises for a server that is gone."""
+        """Close the connection; may be called twice, never raises for a server that has ended."""

@@ -1,7 +1,7 @@
-"""`Client`: the face of everything in this folder.
+"""`Client`: the public class of this package.
 
-It holds no protocol of its own: requests go to the era that was agreed on, and the
-answers are turned into the shapes a caller wants to read.
+Requests go to the negotiated era, which speaks the protocol; results are converted to the types
+that callers use.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 
-from dovetail.client.content import PromptOnWire, read_block
+from dovetail.client.callbacks import ClientCallbacks, ElicitCallback, RootsSource, SampleCallback
+from dovetail.client.content import WirePromptResult, read_block
 from dovetail.client.era import ChangeCallback, ClientEra, LogCallback, Settings
-from dovetail.client.exchange import ProgressCallback
-from dovetail.client.inputs import ElicitCallback, Inputs, RootsSource, SampleCallback
 from dovetail.client.negotiation import negotiate, parse_mode
 from dovetail.client.results import (
     CallResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListTemplatesResult,
+    ListToolsResult,
     Page,
-    PromptsListed,
     ReadResult,
-    ResourcesListed,
-    TemplatesListed,
-    ToolsListed,
     decode_result,
 )
+from dovetail.client.rpc import ProgressCallback
 from dovetail.client.subscriptions import Interest, Subscription
 from dovetail.client.targets import Target, open_target
 from dovetail.client.tasks import ClientTask, TaskState
@@ -48,19 +48,19 @@ __all__ = ["Client"]
 
 T = TypeVar("T")
 
-# A list that is longer than this has a server that never ends it.
+# A list with more pages than this is treated as endless.
 _MAX_PAGES = 10_000
 
 
 class Client:
     """A client for one server, of either era.
 
-    `async with Client(target) as client: ...` where the target is a Server in this
-    process, a command, a path to a .py file, a URL, or a configuration entry. `headers`
-    go with every request to a URL.
+    Use it as `async with Client(target) as client: ...`. The target is a Server in this process,
+    a command, a path to a .py file, a URL, or a configuration entry. `headers` are sent with
+    every request to a URL.
     """
 
-    def __init__(  # noqa: PLR0913 - the options are the public face, each stands alone
+    def __init__(  # noqa: PLR0913 - public options, independent of each other
         self,
         target: Target,
         *,
@@ -82,7 +82,7 @@ class Client:
         self._settings = Settings(
             name=name,
             version=_own_version() if version is None else version,
-            inputs=Inputs(elicit, sample, roots, model=name),
+            callbacks=ClientCallbacks(elicit, sample, roots, model=name),
             on_log=on_log,
             on_change=on_change,
             timeout=timeout,
@@ -90,19 +90,19 @@ class Client:
         self._make_channel = partial(
             open_target, target, env=env, cwd=cwd, echo_stderr=echo_stderr, headers=headers
         )
-        # Fail on a bad target here, where it was written, and not when it is opened.
+        # A bad target fails here, where the caller wrote it, and not when it is opened.
         self._make_channel()
         self._open_era: ClientEra | None = None
 
     async def __aenter__(self) -> Client:
         if self._open_era is not None:
-            raise UsageError("This client is open already")
+            raise UsageError("This client is already open")
         era = await negotiate(self._make_channel, self._settings, self._mode)
         self._open_era = era
         try:
             await era.watch_lists()
         except (DovetailError, TimeoutError, asyncio.CancelledError):
-            # An `async with` that never begins never ends either.
+            # If `__aenter__` raises, `__aexit__` is not called.
             await self.__aexit__(None, None, None)
             raise
         return self
@@ -115,7 +115,7 @@ class Client:
     ) -> None:
         era, self._open_era = self._open_era, None
         if era is not None:
-            await era.exchange.close()
+            await era.rpc.close()
 
     @property
     def _era(self) -> ClientEra:
@@ -123,7 +123,7 @@ class Client:
             raise UsageError("This client is not open; use `async with Client(...) as client`")
         return self._open_era
 
-    # -- what the server says of itself -----------------------------------------------------
+    # -- server description -----------------------------------------------------------------
 
     @property
     def server_info(self) -> Implementation | None:
@@ -132,60 +132,60 @@ class Client:
 
     @property
     def instructions(self) -> str | None:
-        """How a model should use the server."""
+        """Instructions for the model, if the server has any."""
         return self._era.facts.instructions
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """What the server declares to have."""
+        """The capabilities that the server declared."""
         return self._era.facts.capabilities
 
     @property
     def revision(self) -> str:
-        """The revision that is spoken, as its date."""
+        """The date of the negotiated protocol revision."""
         return self._era.revision.date
 
     @property
     def supported_revisions(self) -> Sequence[str]:
-        """Every revision the server named; a legacy server names the one agreed on."""
+        """The revisions that the server named; a legacy server names only the negotiated one."""
         return self._era.facts.versions
 
     # -- lists ------------------------------------------------------------------------------
 
     async def list_tools(self) -> list[Tool]:
-        """Every tool; none from a server that declares none."""
-        return await self._walk("tools", self.list_tools_page)
+        """All tools; empty if the server does not declare the capability."""
+        return await self._list_all("tools", self.list_tools_page)
 
     async def list_tools_page(self, cursor: str | None = None) -> Page[Tool]:
         """One page of tools."""
-        page = await self._page("tools/list", ToolsListed, cursor)
+        page = await self._page("tools/list", ListToolsResult, cursor)
         return Page(page.tools, page.next_cursor)
 
     async def list_prompts(self) -> list[Prompt]:
-        """Every prompt; none from a server that declares none."""
-        return await self._walk("prompts", self.list_prompts_page)
+        """All prompts; empty if the server does not declare the capability."""
+        return await self._list_all("prompts", self.list_prompts_page)
 
     async def list_prompts_page(self, cursor: str | None = None) -> Page[Prompt]:
         """One page of prompts."""
-        page = await self._page("prompts/list", PromptsListed, cursor)
+        page = await self._page("prompts/list", ListPromptsResult, cursor)
         return Page(page.prompts, page.next_cursor)
 
     async def list_resources(self) -> list[Resource]:
-        """Every resource; none from a server that declares none."""
-        return await self._walk("resources", self.list_resources_page)
+        """All resources; empty if the server does not declare the capability."""
+        return await self._list_all("resources", self.list_resources_page)
 
     async def list_resources_page(self, cursor: str | None = None) -> Page[Resource]:
         """One page of resources."""
-        page = await self._page("resources/list", ResourcesListed, cursor)
+        page = await self._page("resources/list", ListResourcesResult, cursor)
         return Page(page.resources, page.next_cursor)
 
     async def list_templates(self) -> list[ResourceTemplate]:
-        """Every resource template; none from a server that declares no resources."""
-        return await self._walk("resources", self.list_templates_page)
+        """All resource templates; empty if the server does not declare resources."""
+        return await self._list_all("resources", self.list_templates_page)
 
     async def list_templates_page(self, cursor: str | None = None) -> Page[ResourceTemplate]:
         """One page of resource templates."""
-        page = await self._page("resources/templates/list", TemplatesListed, cursor)
+        page = await self._page("resources/templates/list", ListTemplatesResult, cursor)
         return Page(page.resource_templates, page.next_cursor)
 
     async def _page(self, method: str, type_: type[T], cursor: str | None) -> T:
@@ -193,11 +193,11 @@ class Client:
         params = None if cursor is None else {"cursor": cursor}
         return decode_result(type_, await self._era.request(method, params), method)
 
-    async def _walk(
+    async def _list_all(
         self, capability: str, read_page: Callable[[str | None], Awaitable[Page[T]]]
     ) -> list[T]:
-        # lifecycle.operation.capabilities (2025-11-25 basic/lifecycle): only what the server
-        # declared is asked for.
+        # lifecycle.operation.capabilities (2025-11-25 basic/lifecycle): a client uses
+        # only capabilities that the server declared.
         if not self._era.has_capability(capability):
             return []
         page = await read_page(None)
@@ -205,7 +205,7 @@ class Client:
         seen: set[str] = set()
         while page.next_cursor is not None:
             if page.next_cursor in seen or len(seen) >= _MAX_PAGES:
-                raise PeerError(f"The list never ends: cursor {page.next_cursor!r} came twice")
+                raise PeerError(f"The list never ends: cursor {page.next_cursor!r} was repeated")
             seen.add(page.next_cursor)
             page = await read_page(page.next_cursor)
             items.extend(page.items)
@@ -222,7 +222,7 @@ class Client:
         timeout: float | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Any request; its final result as plain JSON."""
+        """Send any request and return its final result as plain JSON values."""
         raw = await self._era.request(
             method,
             None if params is None else dict(params),
@@ -241,7 +241,7 @@ class Client:
         timeout: float | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> CallResult:
-        """Call a tool; a tool that failed is a result too, see `raise_for_error`."""
+        """Call a tool. A failed tool is returned, not raised: see `CallResult.raise_for_error`."""
         raw = await self._era.request(
             "tools/call",
             {"name": name, "arguments": dict(arguments or {})},
@@ -259,9 +259,10 @@ class Client:
         ttl: float | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> ClientTask:
-        """Call a tool and do not wait for its result, where the server and the tool can that.
+        """Call a tool as a task, without waiting for its result.
 
-        `ttl`: seconds that the server should keep the task; it has the last word.
+        If the server or the tool does not support tasks, this waits and returns a finished task.
+        `ttl` asks the server to keep the task for that many seconds; the server decides.
         """
         own_meta = None if meta is None else dict(meta)
         calls = self._era.tasks
@@ -269,24 +270,24 @@ class Client:
         return ClientTask(calls, state, name)
 
     async def task(self, id: str, tool: str = "") -> ClientTask:
-        """A task that was started earlier, by this client or another of the same user's."""
+        """A task that was started earlier, by this client or another client of the same user."""
         state: TaskState = await self._era.tasks.get(id)
         return ClientTask(self._era.tasks, state, tool)
 
     async def read(self, uri: str, *, timeout: float | None = None) -> ReadResult:
-        """What a resource holds."""
+        """Read a resource."""
         raw = await self._era.request("resources/read", {"uri": uri}, timeout=timeout)
         return ReadResult.read(raw)
 
     async def get_prompt(
         self, name: str, arguments: Mapping[str, str] | None = None, *, timeout: float | None = None
     ) -> GetPromptResult:
-        """A prompt, filled in."""
+        """Get a prompt with its arguments filled in."""
         params: dict[str, Any] = {"name": name}
         if arguments is not None:
             params["arguments"] = dict(arguments)
         raw = await self._era.request("prompts/get", params, timeout=timeout)
-        result = decode_result(PromptOnWire, raw, "prompts/get")
+        result = decode_result(WirePromptResult, raw, "prompts/get")
         messages = [
             PromptMessage(role=message.role, content=read_block(message.content))
             for message in result.messages
@@ -300,13 +301,13 @@ class Client:
         value: str = "",
         context: Mapping[str, str] | None = None,
     ) -> Completion:
-        """Suggestions for an argument, best first.
+        """Suggest values for an argument, best first.
 
-        A text is taken for a URI or a template if it holds `://` or `{`, else for the
-        name of a prompt; give the listed Prompt or ResourceTemplate where that is wrong.
+        A string that contains `://` or `{` refers to a resource or a template, any other string to
+        a prompt. Pass the listed Prompt or ResourceTemplate if that guess is wrong.
         """
         params: dict[str, Any] = {
-            "ref": _refer_to(ref),
+            "ref": _make_ref(ref),
             "argument": {"name": argument, "value": value},
         }
         if context is not None:
@@ -315,11 +316,11 @@ class Client:
         return decode_result(CompleteResult, raw, "completion/complete").completion
 
     async def ping(self) -> None:
-        """Ask for a sign of life; only the legacy era has it."""
+        """Ping the server. Only legacy revisions have this method."""
         await self._era.request("ping")
 
     async def set_log_level(self, level: str) -> None:
-        """From now on, log messages of this level and above are wanted."""
+        """Request log messages of this level and above."""
         await self._era.set_log_level(level)
 
     # -- changes ----------------------------------------------------------------------------
@@ -332,20 +333,20 @@ class Client:
         resources: bool = False,
         uris: Iterable[str] = (),
     ) -> Subscription:
-        """Be told of changes: enter it, look at what was acknowledged, iterate it."""
+        """Subscribe to changes: `async with` opens the subscription, `async for` reads it."""
         if isinstance(uris, str):
-            raise UsageError(f"uris must be several URIs, got the text {uris!r}")
+            raise UsageError(f"uris must be a collection of URIs, got the string {uris!r}")
         return Subscription(self._era, Interest(tools, prompts, resources, tuple(uris)))
 
 
 def _own_version() -> str:
-    # 18 ms that `import dovetail` must not cost.
+    # Importing this takes 18 ms, which `import dovetail` should not cost.
     from importlib import metadata  # noqa: PLC0415
 
     return metadata.version("dovetail")
 
 
-def _refer_to(ref: str | Prompt | ResourceTemplate) -> dict[str, str]:
+def _make_ref(ref: str | Prompt | ResourceTemplate) -> dict[str, str]:
     if isinstance(ref, Prompt):
         return {"type": "ref/prompt", "name": ref.name}
     if isinstance(ref, ResourceTemplate):

@@ -1,7 +1,7 @@
-"""Content as it is read from the wire, where the shapes of `spec.models` can only be written.
+"""Decoding of content that the structs of `spec.models` cannot decode.
 
-Text and bytes of a resource are told apart by the member they have, not by a tag, and
-the decoder wants a tag. So they are read as one shape and handed on as the two.
+Text and binary resource contents differ by which field they have, not by a tag, and msgspec needs
+a tag to decode a union. So both are decoded as one struct and then converted to the two models.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from dovetail.spec.models import (
 )
 
 __all__ = [
-    "CalledOnWire",
-    "PromptOnWire",
-    "ReadOnWire",
     "SampledBlock",
     "WireBlock",
+    "WireCallResult",
+    "WirePromptResult",
+    "WireReadResult",
     "WireSampledBlock",
     "read_block",
     "read_blocks",
@@ -42,8 +42,8 @@ __all__ = [
 ]
 
 
-class ContentsOnWire(Struct, rename="camel", kw_only=True):
-    """What a resource holds: text or bytes."""
+class WireContents(Struct, rename="camel", kw_only=True):
+    """The contents of a resource: text or a blob."""
 
     uri: str
     mime_type: str | None = None
@@ -52,7 +52,7 @@ class ContentsOnWire(Struct, rename="camel", kw_only=True):
     meta: Meta | None = field(default=None, name="_meta")
 
     def read(self) -> ResourceContents:
-        """As one of the two shapes; raises PeerError where it is neither."""
+        """Convert to text or blob contents; raises PeerError if it has neither field."""
         shared: dict[str, Any] = {"uri": self.uri, "mime_type": self.mime_type, "meta": self.meta}
         if self.text is not None:
             return TextContents(text=self.text, **shared)
@@ -61,19 +61,21 @@ class ContentsOnWire(Struct, rename="camel", kw_only=True):
         raise PeerError(f"The contents of {self.uri!r} have neither text nor blob")
 
 
-class EmbeddedOnWire(Struct, tag_field="type", tag="resource", kw_only=True):
-    """The contents of a resource inside an answer."""
+class WireEmbeddedResource(Struct, tag_field="type", tag="resource", kw_only=True):
+    """Resource contents inside a result."""
 
-    resource: ContentsOnWire
+    resource: WireContents
     annotations: Annotations | None = None
     meta: Meta | None = field(default=None, name="_meta")
 
 
-WireBlock: TypeAlias = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedOnWire
+WireBlock: TypeAlias = (
+    TextContent | ImageContent | AudioContent | ResourceLink | WireEmbeddedResource
+)
 
 
-class ToolResultOnWire(Struct, tag_field="type", tag="tool_result", rename="camel", kw_only=True):
-    """What came of a tool that a sampled model asked for."""
+class WireToolResult(Struct, tag_field="type", tag="tool_result", rename="camel", kw_only=True):
+    """The result of a tool that a sampled model called."""
 
     tool_use_id: str
     content: list[WireBlock]
@@ -83,15 +85,15 @@ class ToolResultOnWire(Struct, tag_field="type", tag="tool_result", rename="came
 
 
 WireSampledBlock: TypeAlias = (
-    TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultOnWire
+    TextContent | ImageContent | AudioContent | ToolUseContent | WireToolResult
 )
 SampledBlock: TypeAlias = (
     TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultContent
 )
 
 
-class CalledOnWire(Struct, rename="camel", kw_only=True):
-    """tools/call."""
+class WireCallResult(Struct, rename="camel", kw_only=True):
+    """The result of tools/call."""
 
     content: list[WireBlock]
     structured_content: Raw | UnsetType = UNSET
@@ -99,31 +101,31 @@ class CalledOnWire(Struct, rename="camel", kw_only=True):
     meta: Meta | None = field(default=None, name="_meta")
 
 
-class PromptMessageOnWire(Struct, kw_only=True):
+class WirePromptMessage(Struct, kw_only=True):
     """One message of a prompt."""
 
     role: Role
     content: WireBlock
 
 
-class PromptOnWire(Struct, kw_only=True):
-    """prompts/get."""
+class WirePromptResult(Struct, kw_only=True):
+    """The result of prompts/get."""
 
     description: str | None = None
-    messages: list[PromptMessageOnWire]
+    messages: list[WirePromptMessage]
     meta: Meta | None = field(default=None, name="_meta")
 
 
-class ReadOnWire(Struct, kw_only=True):
-    """resources/read."""
+class WireReadResult(Struct, kw_only=True):
+    """The result of resources/read."""
 
-    contents: list[ContentsOnWire]
+    contents: list[WireContents]
     meta: Meta | None = field(default=None, name="_meta")
 
 
 def read_block(block: WireBlock) -> ContentBlock:
-    """A block in the shape of `spec.models`."""
-    if isinstance(block, EmbeddedOnWire):
+    """Convert a content block to its model."""
+    if isinstance(block, WireEmbeddedResource):
         return EmbeddedResource(
             resource=block.resource.read(), annotations=block.annotations, meta=block.meta
         )
@@ -131,8 +133,8 @@ def read_block(block: WireBlock) -> ContentBlock:
 
 
 def read_sampled_block(block: WireSampledBlock) -> SampledBlock:
-    """A block of a sampling message in the shape of `spec.models`."""
-    if isinstance(block, ToolResultOnWire):
+    """Convert a content block of a sampling message to its model."""
+    if isinstance(block, WireToolResult):
         return ToolResultContent(
             tool_use_id=block.tool_use_id,
             content=read_blocks(block.content),
@@ -144,5 +146,5 @@ def read_sampled_block(block: WireSampledBlock) -> SampledBlock:
 
 
 def read_blocks(blocks: Iterable[WireBlock]) -> list[ContentBlock]:
-    """Several blocks in the shape of `spec.models`."""
+    """Convert content blocks to their models."""
     return [read_block(block) for block in blocks]

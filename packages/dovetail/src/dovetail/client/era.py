@@ -1,6 +1,6 @@
-"""What the two ways of talking to a server have in common, and the settings they share.
+"""The base class of the two client eras, and the settings they share.
 
-`negotiation.py` picks one when a client opens; nobody asks afterwards which it is.
+`negotiation.py` picks one when a client opens; the rest of the client does not need to know which.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import msgspec
 from msgspec import Raw
 
 from dovetail.client.background import resolve
-from dovetail.client.exchange import Exchange, ProgressCallback
-from dovetail.client.inputs import Inputs
+from dovetail.client.callbacks import ClientCallbacks
 from dovetail.client.results import ServerFacts
+from dovetail.client.rpc import ProgressCallback, RpcConnection
 from dovetail.client.subscriptions import Change, Interest, Subscription
 from dovetail.client.tasks import TaskCalls
 from dovetail.errors import TransportError, UsageError
@@ -39,31 +39,31 @@ _KNOWN_METHODS = frozenset(method.name for method in METHODS)
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a client was told when it was made."""
+    """The options of a client."""
 
     name: str
     version: str
-    inputs: Inputs
+    callbacks: ClientCallbacks
     on_log: LogCallback | None = None
     on_change: ChangeCallback | None = None
     timeout: float = 30.0
     log_level: str = "info"
-    # How often one request may be sent again because the server wants more input.
+    # How often a request is retried because the server wants more input.
     max_rounds: int = 10
 
 
 class ClientEra(ABC):
-    """One way of talking to a server that is open."""
+    """An open connection that speaks one era of the protocol."""
 
-    # What it asks about tasks.
+    # The task requests of this era.
     tasks: TaskCalls
 
-    def __init__(self, exchange: Exchange, settings: Settings, revision: Revision) -> None:
+    def __init__(self, rpc: RpcConnection, settings: Settings, revision: Revision) -> None:
         self.revision = revision
         self.facts = ServerFacts()
-        self.exchange = exchange
+        self.rpc = rpc
         self.settings = settings
-        exchange.listener = self
+        rpc.listener = self
 
     @abstractmethod
     async def request(
@@ -75,19 +75,19 @@ class ClientEra(ABC):
         progress: ProgressCallback | None = None,
         meta: dict[str, Any] | None = None,
     ) -> Raw:
-        """Ask, answer whatever the server asks back, and return the final result."""
+        """Send a request, provide the inputs the server asks for, and return the final result."""
 
     @abstractmethod
     async def set_log_level(self, level: str) -> None:
-        """From now on, log messages of this level and above are wanted."""
+        """Request log messages of this level and above."""
 
     @abstractmethod
     async def watch_lists(self) -> None:
-        """See to it that the change callback hears of every list that changes."""
+        """Make the change callback receive every list change."""
 
     @abstractmethod
     async def open_feed(self, subscription: Subscription) -> Interest:
-        """Start to push changes; what the server agreed to."""
+        """Start pushing changes; returns what the server agreed to send."""
 
     @abstractmethod
     async def close_feed(self, subscription: Subscription) -> None:
@@ -95,23 +95,23 @@ class ClientEra(ABC):
 
     @abstractmethod
     def on_notification(self, message: Notification) -> None:
-        """The server tells something."""
+        """Handle a notification."""
 
     @abstractmethod
     def on_request(self, message: Request) -> None:
-        """The server asks something."""
+        """Handle a request from the server."""
 
     @abstractmethod
     def on_closed(self, error: TransportError) -> None:
-        """The server is gone."""
+        """Handle the end of the connection."""
 
     def check_exists(self, method: str) -> None:
-        """Raises UsageError for a method of the protocol that this revision lacks."""
+        """Raise UsageError for a protocol method that this revision does not have."""
         if method in _KNOWN_METHODS and method not in methods_at(self.revision):
             raise UsageError(f"{method} does not exist at revision {self.revision}")
 
     def has_capability(self, name: str, option: str | None = None) -> bool:
-        """Whether the server declared it, and the option in it."""
+        """Whether the server declared a capability, and the option in it."""
         declared = self.facts.capabilities.get(name)
         if option is None or not isinstance(declared, dict):
             return declared is not None and option is None
@@ -119,30 +119,30 @@ class ClientEra(ABC):
 
     @abstractmethod
     def on_session_ended(self) -> None:
-        """The server has forgotten who we are, and nobody was asking."""
+        """Handle the end of the session while no request is pending."""
 
-    def tell_log(self, message: Notification) -> None:
-        """Pass a log message on to the callback."""
+    def deliver_log(self, message: Notification) -> None:
+        """Pass a log message to the callback."""
         if self.settings.on_log is not None:
             params = self.read_params(LogParams, message)
             if params is not None:
-                self.exchange.tellings.start(resolve(self.settings.on_log, params))
+                self.rpc.notification_tasks.start(resolve(self.settings.on_log, params))
 
-    def tell_change(self, change: Change) -> None:
-        """Pass a change of a list on to the callback."""
+    def deliver_change(self, change: Change) -> None:
+        """Pass a list change to the callback."""
         if self.settings.on_change is not None:
-            self.exchange.tellings.start(resolve(self.settings.on_change, change))
+            self.rpc.notification_tasks.start(resolve(self.settings.on_change, change))
 
     def read_params(self, type_: type[T], message: Notification) -> T | None:
-        """The params of a notification; a bad one is ignored, there is nobody to tell."""
+        """The params of a notification; None if they are invalid, as it cannot be answered."""
         try:
             return codec.decode_as(type_, message.params or b"{}")
         except msgspec.ValidationError:
-            self.exchange.stray(f"{message.method} with params that do not fit")
+            self.rpc.note_unexpected(f"{message.method} with invalid params")
             return None
 
 
 def check_log_level(level: str) -> None:
-    """Raises UsageError for a level that does not exist."""
+    """Raise UsageError for an unknown log level."""
     if level not in LOG_LEVELS:
         raise UsageError(f"Unknown log level {level!r}; allowed: {', '.join(LOG_LEVELS)}")

@@ -1,11 +1,11 @@
-"""A channel to a server behind a URL: Streamable HTTP, as both eras use it.
+"""A channel to a server at a URL: Streamable HTTP, for both eras.
 
-Every message is a POST of its own, and every request has its own response: plain JSON, or a
-stream of events that ends with the answer. `send` lasts as long as that response, so whoever
-stops waiting closes it, which is how a modern request is cancelled. What only legacy servers
-have (sessions, the GET stream, streams that can be picked up again) is in `http_session.py`.
-A server that refuses the handshake as those before Streamable HTTP do is tried as one of them,
-and then everything goes through `http_old_sse.py`.
+Every message is a separate POST, and every request has its own HTTP response: plain JSON, or an
+event stream that ends with the JSON-RPC response. `send` lasts as long as the HTTP response, so
+cancelling it closes the response; this is how a modern request is cancelled. Sessions, the GET
+stream and resumable streams, which only legacy servers have, are in `http_session.py`. If a server
+rejects `initialize` like a server older than Streamable HTTP, the channel falls back to HTTP+SSE
+(`http_sse.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import logging
 from collections.abc import Mapping
 
 from dovetail.client.channel import Channel, OnClosed, OnMessage, SessionEndedError
-from dovetail.client.http_connection import HttpResponse
+from dovetail.client.http_connection import ClientResponse
 from dovetail.client.http_endpoint import parse_url
 from dovetail.client.http_failure import HttpFailure, find_secrets
 from dovetail.client.http_headers import (
@@ -24,10 +24,10 @@ from dovetail.client.http_headers import (
     find_version,
     mirror_request,
 )
-from dovetail.client.http_old_sse import OldSse
 from dovetail.client.http_pool import HttpPool
-from dovetail.client.http_reading import Reading
+from dovetail.client.http_response import ResponseReader
 from dovetail.client.http_session import ClientHttpSession
+from dovetail.client.http_sse import HttpSse
 from dovetail.client.http_stream import EVENT_STREAM, Cursor, read_events
 from dovetail.errors import PeerError, TransportError
 from dovetail.wire import codec
@@ -37,9 +37,9 @@ __all__ = ["HttpChannel"]
 
 logger = logging.getLogger("dovetail")
 
-# The same as on stdio: a screenshot in base64 is a few MiB, this is a runaway.
+# The same as on stdio: a screenshot in base64 is a few MiB; more than this is an error.
 _MAX_MESSAGE = 64 * 1024 * 1024
-# Messages that nobody waits for have no timeout of their own.
+# Notifications and responses have no timeout set by the caller.
 _NOTICE_SECONDS = 30.0
 
 _ACCEPT = ("Accept", "application/json, text/event-stream")
@@ -55,7 +55,7 @@ class HttpChannel(Channel):
     ) -> None:
         self._endpoint = parse_url(url)
         self._own_headers = [
-            # Nothing here unpacks; some servers compress unless they are told not to.
+            # Compression is not supported; some servers compress unless told not to.
             ("Accept-Encoding", "identity"),
             *check_own_headers(headers or {}),
         ]
@@ -64,47 +64,47 @@ class HttpChannel(Channel):
         self._pool = HttpPool(self._endpoint)
         self._tools = ToolHeaders()
         self._session: ClientHttpSession | None = None
-        self._old: OldSse | None = None
+        self._sse: HttpSse | None = None
         self._on_message: OnMessage = _drop
         self._on_closed: OnClosed = _drop
         self._closed = False
 
     async def open(self, on_message: OnMessage, on_closed: OnClosed) -> None:
-        """Nothing to reach yet: the first message connects."""
+        """Store the callbacks; the first message connects."""
         self._on_message = on_message
         self._on_closed = on_closed
 
     async def send(self, data: bytes) -> None:
-        """Post one message, and deliver all that its response says."""
+        """Post one message and deliver the messages in its response."""
         if self._closed:
             raise TransportError("The connection to the server is closed")
         message = codec.decode(data)
         if isinstance(message, Request):
-            if self._old is not None:
-                await self._old.send(data, message.method)
+            if self._sse is not None:
+                await self._sse.send(data, message.method)
             else:
-                await self._ask(message, data)
+                await self._send_request(message, data)
         elif isinstance(message, Notification) and message.method != "notifications/cancelled":
-            await self._tell(message, data)
-        elif self._session is not None or self._old is not None:
-            await self._tell_if_possible(data)
-        # Else it takes back a modern request, whose response is closed by now, and no more than
-        # that is to be said (2026-07-28 basic/transports/streamable-http, cancellation).
+            await self._send_notice(message, data)
+        elif self._session is not None or self._sse is not None:
+            await self._try_send_notice(data)
+        # Otherwise it cancels a modern request. Its HTTP response is already closed, and no
+        # message is sent (2026-07-28 basic/transports/streamable-http, cancellation).
 
     async def close(self) -> None:
-        """End the session if there is one, and every connection."""
+        """End the session, if there is one, and close every connection."""
         if self._closed:
             return
         self._closed = True
         if self._session is not None:
             await self._session.close()
-        if self._old is not None:
-            await self._old.close()
+        if self._sse is not None:
+            await self._sse.close()
         await self._pool.close()
 
     # -- requests -----------------------------------------------------------------------------
 
-    async def _ask(self, request: Request, data: bytes) -> None:
+    async def _send_request(self, request: Request, data: bytes) -> None:
         version = find_version(request)
         if version is not None:
             session = None
@@ -114,83 +114,84 @@ class HttpChannel(Channel):
             headers = session.headers()
         headers = [_ACCEPT, _CONTENT, *self._own_headers, *headers]
         cursor = Cursor(self._limit)
-        reading = Reading(request, session, self._tools, self._on_message)
+        reader = ResponseReader(request, session, self._tools, self._on_message)
         try:
             async with self._pool.exchange("POST", headers, data) as response:
-                await self._read_answer(reading, response, cursor)
+                await self._read_response(reader, response, cursor)
         except SessionEndedError:
             raise
         except TransportError:
-            # Only what has an id can be asked for again, and only a session keeps it.
-            if reading.is_answered or session is None or not cursor.can_resume:
+            # A stream can be resumed only after an event id, and only in a session.
+            if reader.is_answered or session is None or not cursor.can_resume:
                 raise
-        if reading.refusal is not None:
-            await self._fall_back(reading, reading.refusal, data)
-        elif not reading.is_answered and session is not None:
-            await session.resume(cursor, reading.take, request.method)
+        if reader.refusal is not None:
+            await self._fall_back(reader, reader.refusal, data)
+        elif not reader.is_answered and session is not None:
+            await session.resume(cursor, reader.take, request.method)
         if request.method == "initialize" and session is not None:
-            await self._take_session(session)
+            await self._adopt_session(session)
 
-    async def _read_answer(self, reading: Reading, response: HttpResponse, cursor: Cursor) -> None:
-        method = reading.request.method
+    async def _read_response(
+        self, reader: ResponseReader, response: ClientResponse, cursor: Cursor
+    ) -> None:
+        method = reader.request.method
         if response.status != 200:
-            await self._refused(response, reading)
+            await self._handle_error_status(response, reader)
         elif response.coding:
-            text = f"{self._endpoint} packed its answer to {method} with {response.coding}"
-            raise PeerError(f"{text}; allowed: identity, as the request said")
+            text = f"{self._endpoint} compressed its response to {method} with {response.coding}"
+            raise PeerError(f"{text}; the request allowed only identity")
         elif response.content_type == EVENT_STREAM:
-            reading.note_head(response)
-            await read_events(response, cursor, reading.take)
-            is_over = reading.session is None or not cursor.can_resume
-            if not reading.is_answered and is_over:
+            reader.read_head(response)
+            await read_events(response, cursor, reader.take)
+            is_over = reader.session is None or not cursor.can_resume
+            if not reader.is_answered and is_over:
                 raise TransportError(
                     f"The stream from {self._endpoint} ended before {method} was answered"
                 )
         elif response.content_type == _JSON:
-            reading.note_head(response)
-            if not reading.take(await response.read(self._limit)):
-                text = f"{self._endpoint} answered {method} with JSON that is no answer to it"
+            reader.read_head(response)
+            if not reader.take(await response.read(self._limit)):
+                text = f"{self._endpoint} answered {method} with JSON that is not a response to it"
                 raise PeerError(text)
         else:
-            kind = response.content_type or "nothing"
-            raise PeerError(
-                f"{self._endpoint} answered {method} with {kind}; allowed: {_JSON}, {EVENT_STREAM}"
-            )
+            kind = response.content_type or "no Content-Type"
+            text = f"{self._endpoint} answered {method} with {kind}"
+            raise PeerError(f"{text}; expected {_JSON} or {EVENT_STREAM}")
 
-    async def _refused(self, response: HttpResponse, reading: Reading) -> None:
-        """A request that was not served: the error in the body, or the status, says why."""
-        request = reading.request
-        if response.status == 404 and reading.session is not None and reading.session.id:
+    async def _handle_error_status(self, response: ClientResponse, reader: ResponseReader) -> None:
+        """Deliver the JSON-RPC error in the body, or raise an error for the status."""
+        request = reader.request
+        if response.status == 404 and reader.session is not None and reader.session.id:
             raise SessionEndedError(f"{self._endpoint} has ended the session (404)")
         refusal = await HttpFailure.read(response, self._secrets)
-        is_first = reading.session is not None and self._session is None
-        if is_first and request.method == "initialize" and refusal.may_be_old_sse:
-            reading.refusal = refusal
-        elif refusal.is_denial or not reading.take_error(refusal.body):
+        is_first = reader.session is not None and self._session is None
+        if is_first and request.method == "initialize" and refusal.may_be_http_sse:
+            reader.refusal = refusal
+        elif refusal.is_denial or not reader.take_error(refusal.body):
             raise refusal.to_error(request.method)
 
-    async def _fall_back(self, reading: Reading, refusal: HttpFailure, data: bytes) -> None:
-        """Try the transport that was there before Streamable HTTP."""
-        old = OldSse(self._pool, self._own_headers, self._limit)
-        method = reading.request.method
-        if await old.open(self._on_message, self._on_closed):
-            self._old = old
-            await old.send(data, method)
-        elif not reading.take_error(refusal.body):
-            raise refusal.to_error(method, "; HTTP+SSE is not served there either")
+    async def _fall_back(self, reader: ResponseReader, refusal: HttpFailure, data: bytes) -> None:
+        """Try HTTP+SSE, the transport before Streamable HTTP."""
+        sse = HttpSse(self._pool, self._own_headers, self._limit)
+        method = reader.request.method
+        if await sse.open(self._on_message, self._on_closed):
+            self._sse = sse
+            await sse.send(data, method)
+        elif not reader.take_error(refusal.body):
+            raise refusal.to_error(method, "; it does not support HTTP+SSE either")
 
     # -- notifications and responses ----------------------------------------------------------
 
-    async def _tell(self, message: Notification | None, data: bytes) -> None:
+    async def _send_notice(self, message: Notification | None, data: bytes) -> None:
         what = "a response" if message is None else message.method
         try:
             async with asyncio.timeout(_NOTICE_SECONDS):
-                if self._old is not None:
-                    await self._old.send(data, what)
+                if self._sse is not None:
+                    await self._sse.send(data, what)
                 else:
                     await self._post_notice(what, data)
         except TimeoutError:
-            text = f"{self._endpoint} did not take {what} within {_NOTICE_SECONDS:g} s"
+            text = f"{self._endpoint} did not accept {what} within {_NOTICE_SECONDS:g} s"
             raise TransportError(text) from None
         is_ready = message is not None and message.method == "notifications/initialized"
         if is_ready and self._session is not None:
@@ -200,26 +201,26 @@ class HttpChannel(Channel):
         own = [] if self._session is None else self._session.headers()
         headers = [_ACCEPT, _CONTENT, *self._own_headers, *own]
         async with self._pool.exchange("POST", headers, data) as response:
-            # 202 by the book; others say 200 or 204 and mean the same.
+            # The specification says 202; some servers send 200 or 204.
             if not 200 <= response.status < 300:
                 raise (await HttpFailure.read(response, self._secrets)).to_error(what)
 
-    async def _tell_if_possible(self, data: bytes) -> None:
-        """Requests stand on their own here: one message that is lost does not end the rest."""
+    async def _try_send_notice(self, data: bytes) -> None:
+        """Send a message; a failure is logged, because it does not affect other requests."""
         try:
-            await self._tell(None, data)
+            await self._send_notice(None, data)
         except (TransportError, PeerError) as error:
-            logger.warning("a message to the server was lost: %s", error)
+            logger.warning("could not deliver a message to the server: %s", error)
 
     # -- the session of a legacy server -------------------------------------------------------
 
     def _find_session(self, request: Request) -> ClientHttpSession:
-        """The session of a request; the one of initialize counts once that is answered."""
+        """The session of a request; `initialize` gets a new one, used once it is answered."""
         if self._session is None or request.method == "initialize":
             return ClientHttpSession(self._pool, self._own_headers, self._limit)
         return self._session
 
-    async def _take_session(self, session: ClientHttpSession) -> None:
+    async def _adopt_session(self, session: ClientHttpSession) -> None:
         if session.is_agreed:
             previous, self._session = self._session, session
             if previous is not None:
@@ -227,4 +228,4 @@ class HttpChannel(Channel):
 
 
 def _drop(_: object) -> None:
-    """What comes before the channel is open has nobody to go to."""
+    """Ignore what arrives before the channel is open."""

@@ -1,8 +1,8 @@
-"""HTTP/1.1 as far as a client needs it: one exchange at a time on a connection.
+"""An HTTP/1.1 client connection: one request and response at a time.
 
-h11 knows the protocol, asyncio moves the bytes. Bodies are read piece by piece, because a
-stream of events may never end. A connection whose body was not read to its end is closed and
-not kept: closing is how a client says that it no longer listens. Knows nothing of MCP.
+h11 implements the protocol, asyncio the I/O. Bodies are read in chunks, because an event stream may
+never end. A connection whose body was not read to its end is closed, not reused: closing tells the
+server that the client stopped listening. This module does not know MCP.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ import h11
 from dovetail.client.http_endpoint import Endpoint
 from dovetail.errors import PeerError, TransportError
 
-__all__ = ["Headers", "HttpConnection", "HttpResponse", "explain_os_error"]
+__all__ = ["ClientResponse", "Headers", "HttpConnection", "explain_os_error"]
 
 Headers = Sequence[tuple[str, str]]
 
 _CHUNK = 65536
-# How long a connection may take to say goodbye.
+# How long a graceful close may take.
 _CLOSE_SECONDS = 1.0
 
 
-class HttpResponse:
-    """The head of a response, and its body as it comes."""
+class ClientResponse:
+    """The head of a response; the body is read on demand."""
 
     def __init__(self, connection: HttpConnection, head: h11.Response, endpoint: Endpoint) -> None:
-        # Where it came from, after redirects.
+        # The endpoint that answered, after redirects.
         self.endpoint = endpoint
         self.status = head.status_code
         self.headers = {
@@ -46,28 +46,28 @@ class HttpResponse:
 
     @property
     def coding(self) -> str:
-        """How the body is packed; nothing for one that is not."""
+        """The content coding of the body; empty for identity."""
         coding = self.headers.get("content-encoding", "").strip().lower()
         return "" if coding == "identity" else coding
 
     @property
     def reason(self) -> str:
-        """The status as people read it."""
+        """The status code with its phrase."""
         try:
             return f"{self.status} {HTTPStatus(self.status).phrase}"
         except ValueError:
             return str(self.status)
 
-    async def pieces(self) -> AsyncIterator[bytes]:
-        """The body piece by piece; raises TransportError where it breaks off."""
-        while piece := await self._connection.read():
-            yield piece
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body in chunks; raises TransportError if it is cut off."""
+        while chunk := await self._connection.read():
+            yield chunk
 
     async def read(self, limit: int) -> bytes:
-        """The whole body; raises PeerError for one beyond the limit."""
+        """The whole body; raises PeerError if it exceeds the limit."""
         body = bytearray()
-        while piece := await self._connection.read():
-            body += piece
+        while chunk := await self._connection.read():
+            body += chunk
             if len(body) > limit:
                 raise PeerError(
                     f"{self.endpoint} sent a body longer than the limit of {limit} bytes"
@@ -76,7 +76,7 @@ class HttpResponse:
 
 
 class HttpConnection:
-    """One TCP connection; one exchange at a time."""
+    """One TCP connection; one request at a time."""
 
     def __init__(
         self, endpoint: Endpoint, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -94,16 +94,16 @@ class HttpConnection:
         return self._http.their_state in (h11.DONE, h11.MUST_CLOSE, h11.CLOSED)
 
     def is_fresh(self, seconds: float) -> bool:
-        """Whether the server most likely has not closed it meanwhile."""
+        """Whether the connection was idle for less than `seconds` and still looks open."""
         idle = asyncio.get_running_loop().time() - self._idle_since
         return idle < seconds and not self._reader.at_eof() and not self._writer.is_closing()
 
     def recycle(self) -> bool:
-        """Get ready for another exchange; False if the server wants none."""
+        """Prepare for another request; False if the connection cannot be reused."""
         if self._http.states != {h11.CLIENT: h11.DONE, h11.SERVER: h11.DONE}:
             return False
         if self._http.trailing_data[0]:
-            # More than the answer: it would be taken for the answer to the next request.
+            # Extra bytes would be read as the response to the next request.
             return False
         self._http.start_next_cycle()
         self._has_head = False
@@ -111,14 +111,14 @@ class HttpConnection:
         return True
 
     def close(self) -> None:
-        """Let go of it, whatever is under way."""
+        """Close the connection, even if a response is incomplete."""
         if self._writer.transport.get_write_buffer_size():
-            # Nobody needs what was not sent yet; a graceful end would wait for it.
+            # A graceful close would wait for the unsent data, which is no longer needed.
             self._writer.transport.abort()
         self._writer.close()
 
     async def wait_closed(self) -> None:
-        """Wait a moment until it is gone."""
+        """Wait briefly until the connection is closed."""
         with contextlib.suppress(OSError, TimeoutError):
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await self._writer.wait_closed()
@@ -137,7 +137,7 @@ class HttpConnection:
             self._writer.write(data)
             await self._writer.drain()
         except OSError:
-            # A server that refuses a long body may answer before it has read it.
+            # A server that rejects a long body may answer before it has read it.
             pass
         while True:
             event = await self._next_event()
@@ -146,7 +146,7 @@ class HttpConnection:
                 return event
 
     async def read(self) -> bytes:
-        """The next piece of the body; nothing at its end."""
+        """The next chunk of the body; empty at its end."""
         while not self.is_done:
             event = await self._next_event()
             if isinstance(event, h11.Data):
@@ -159,21 +159,23 @@ class HttpConnection:
                 self._http.receive_data(await self._reader.read(_CHUNK))
         except h11.RemoteProtocolError as error:
             if self._http.trailing_data == (b"", True) and not self._has_head:
-                text = f"{self.endpoint} closed the connection without an answer"
+                text = f"{self.endpoint} closed the connection without a response"
                 raise TransportError(text) from None
-            raise TransportError(f"{self.endpoint} broke off or sent no HTTP: {error}") from None
+            raise TransportError(
+                f"{self.endpoint} sent an incomplete or invalid HTTP response: {error}"
+            ) from None
         except OSError as error:
-            text = f"The connection to {self.endpoint} broke: {explain_os_error(error)}"
+            text = f"The connection to {self.endpoint} failed: {explain_os_error(error)}"
             raise TransportError(text) from None
         return event
 
 
 def explain_os_error(error: OSError) -> str:
-    """What went wrong with a connection, as people read it."""
+    """A readable reason for a connection error."""
     if isinstance(error, ConnectionRefusedError):
-        return "nothing listens there (connection refused)"
+        return "connection refused; no server is listening there"
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not trusted: {error.verify_message}"
+        return f"the certificate is not trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError) and error.reason == "WRONG_VERSION_NUMBER":
-        return "what it says is no TLS; an http:// URL may be what is meant"
+        return "the server does not speak TLS; try an http:// URL"
     return error.strerror or str(error) or type(error).__name__

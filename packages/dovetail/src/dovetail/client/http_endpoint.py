@@ -1,4 +1,4 @@
-"""Where requests go: a URL taken apart, and what a server may refer to from there."""
+"""The parsed URL of a server, and safe resolution of URLs that the server sends."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["Endpoint", "parse_url"]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where requests go."""
+    """The URL that requests are sent to."""
 
     host: str
     port: int
-    # The path with its query, as it stands in the request line.
+    # The path with its query, as in the request line.
     resource: str
     # The value of the Host header.
     authority: str
@@ -24,17 +24,17 @@ class Endpoint:
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port, as people read them."""
+        """Scheme, host and port."""
         return f"{'https' if self.is_secure else 'http'}://{self.authority}"
 
     def __str__(self) -> str:
-        # Without the query: some people keep a key in it, and this ends up in messages.
+        # Without the query: it may contain a key, and this text appears in error messages.
         return self.origin + self.resource.partition("?")[0]
 
     def resolve(self, reference: str) -> Endpoint | None:
-        """Where a reference of the server's leads; None if that is another origin, or no URL.
+        """Resolve a URL reference from the server; None for another origin or an invalid URL.
 
-        Whoever follows it sends the user's headers there: they are meant for this origin alone.
+        Requests to the result carry the user's headers, which are meant for this origin only.
         """
         try:
             found = parse_url(urljoin(self.origin + self.resource, reference))
@@ -52,14 +52,16 @@ def parse_url(url: str) -> Endpoint:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise UsageError(f"{url!r} is no URL: {error}") from None
+        raise UsageError(f"{url!r} is not a valid URL: {error}") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"{url!r} is no http:// or https:// URL with a host")
+        raise UsageError(f"{url!r} is not an http:// or https:// URL with a host")
     if parts.username is not None or parts.password is not None:
-        raise UsageError("A URL with a user name is not taken; give headers={'Authorization': ...}")
+        raise UsageError(
+            "A URL with a user name is not supported; pass headers={'Authorization': ...}"
+        )
     resource = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if not url.isascii() or not url.isprintable() or " " in url:
-        raise UsageError(f"{url!r} holds characters that must be percent-encoded in a URL")
+        raise UsageError(f"{url!r} contains characters that must be percent-encoded")
     is_secure = parts.scheme == "https"
     default = 443 if is_secure else 80
     return Endpoint(parts.hostname, port or default, resource, _authority(parts), is_secure)

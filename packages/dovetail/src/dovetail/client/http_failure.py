@@ -1,7 +1,7 @@
-"""A response that does not do what was asked: what it means, and how to put it in words.
+"""HTTP error responses, and the exceptions they become.
 
-Bodies and headers of a server are quoted, because they explain most. What the user's own
-headers hold is cut out of the quotes: some servers repeat a token that they refuse.
+Error messages quote the body and headers of the response, because they explain the problem best.
+Values of the user's own headers are masked, because some servers repeat the token they reject.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from dovetail.client.channel import UnreachableError
-from dovetail.client.http_connection import Headers, HttpResponse
+from dovetail.client.http_connection import ClientResponse, Headers
 from dovetail.errors import (
     HeaderMismatchError,
     MethodNotFoundError,
@@ -28,18 +28,18 @@ from dovetail.wire.messages import Response
 
 __all__ = ["HttpFailure", "find_secrets"]
 
-# An explanation of a failure; longer ones explain nothing.
+# Longer error bodies are not read.
 _MAX_BODY = 64 * 1024
-# More cannot be read from a message on a terminal.
+# Characters of a body that are quoted in an error message.
 _SHOWN = 300
-# Shorter words are no secrets, and cutting out `Bearer` or `1` would make quotes unreadable.
+# Shorter words are not secrets; masking `Bearer` or `1` would make messages unreadable.
 _SHORTEST_SECRET = 8
 
 _MARKUP = re.compile(r"<(style|script)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 
-# How servers of the old transport refuse a POST to the URL of their stream.
-_OLD_STATUSES = (400, 404, 405)
-# What modern servers say with the same statuses.
+# How HTTP+SSE servers reject a POST to the URL of their stream.
+_SSE_STATUSES = (400, 404, 405)
+# JSON-RPC errors that modern servers send with the same statuses.
 _MODERN_CODES = (
     HeaderMismatchError.code,
     MissingCapabilityError.code,
@@ -54,7 +54,7 @@ class _Code(Struct):
 
 @dataclass(frozen=True, slots=True)
 class HttpFailure:
-    """A status that is no success, with what came along."""
+    """A response with an error status."""
 
     where: str
     status: int
@@ -64,25 +64,25 @@ class HttpFailure:
     secrets: tuple[str, ...] = ()
 
     @classmethod
-    async def read(cls, response: HttpResponse, secrets: tuple[str, ...]) -> HttpFailure:
-        """Read the rest of it."""
+    async def read(cls, response: ClientResponse, secrets: tuple[str, ...]) -> HttpFailure:
+        """Read the body of an error response."""
         where, reason = str(response.endpoint), response.reason
         body = await response.read(_MAX_BODY)
-        # Packed although the request said not to: the status has to do.
+        # A compressed body is ignored; the request did not allow it.
         body = b"" if response.coding else body
         return cls(where, response.status, reason, response.headers, body, secrets)
 
     @property
     def is_denial(self) -> bool:
-        """Whether it is about who asks, and not about what."""
+        """Whether the server denied access (401 or 403)."""
         return self.status in (401, 403)
 
     @property
-    def may_be_old_sse(self) -> bool:
-        """Whether a server that knows HTTP+SSE only may have said this."""
+    def may_be_http_sse(self) -> bool:
+        """Whether the server may support HTTP+SSE only."""
         # http.compat.old-sse (2026-07-28 basic/transports/streamable-http): three statuses,
-        # unless the body holds an error that only newer servers send.
-        return self.status in _OLD_STATUSES and self._read_code() not in _MODERN_CODES
+        # unless the body has an error code that only newer servers send.
+        return self.status in _SSE_STATUSES and self._read_code() not in _MODERN_CODES
 
     def _read_code(self) -> int | None:
         incoming = codec.decode(self.body)
@@ -94,19 +94,19 @@ class HttpFailure:
             return None
 
     def to_error(self, what: str, hint: str = "") -> TransportError | PeerError:
-        """The exception that tells the user, who asked for `what`."""
+        """The exception to raise for the message `what`."""
         if self.is_denial:
             challenge = self.headers.get("www-authenticate")
             quoted = f"; WWW-Authenticate: {self._hide(challenge)}" if challenge else ""
             return UnreachableError(
-                f"{self.where} refuses access: {self.reason}{quoted}{self._excerpt()}"
+                f"{self.where} denies access: {self.reason}{quoted}{self._excerpt()}"
             )
         text = f"{self.where} answered {what} with {self.reason}"
         location = self.headers.get("location")
         if location is not None and 300 <= self.status < 400:
-            # Without the query, which is likely the user's own, and may hold a key.
+            # Without the query, which is often copied from the user's URL and may contain a key.
             place = self._hide(location.partition("?")[0])
-            return PeerError(f"{text}; it has moved to {place}: use that URL")
+            return PeerError(f"{text}; it has moved: use {place}")
         text += self._excerpt() + hint
         return TransportError(text) if self.status >= 500 else PeerError(text)
 
@@ -126,6 +126,6 @@ class HttpFailure:
 
 
 def find_secrets(own_headers: Headers) -> tuple[str, ...]:
-    """The words in a user's headers that nobody else may read, the longest first."""
+    """The words in the user's headers that messages must not show, longest first."""
     words: Iterable[str] = {word for _, value in own_headers for word in value.split()}
     return tuple(sorted((w for w in words if len(w) >= _SHORTEST_SECRET), key=len, reverse=True))

@@ -1,7 +1,7 @@
-"""Headers that repeat what the body of a modern request says, for proxies that do not read bodies.
+"""Headers that mirror the body of a modern request, for proxies that do not parse bodies.
 
-Which arguments of a tool are repeated stands in its listed `inputSchema`, so the lists that
-pass by are remembered here. Pages: 2026-07-28 basic/transports/streamable-http, server/tools.
+The `inputSchema` of a tool says which arguments are mirrored, so this module remembers the tool
+lists it sees. Pages: 2026-07-28 basic/transports/streamable-http, server/tools.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SUFFIX = "?="
 _BLANKS = " \t"
 _KEYWORD = KEYWORD.encode()
 
-# What the client says itself; a second opinion would only break requests.
+# Headers that the client sets itself.
 _RESERVED = frozenset(
     {
         "accept",
@@ -52,7 +52,7 @@ _TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
 
 
 class _Params(Struct):
-    """What is repeated of any request."""
+    """The params that are mirrored."""
 
     name: str | None = None
     uri: str | None = None
@@ -66,20 +66,20 @@ class _Page(Struct):
 
 
 def check_own_headers(headers: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
-    """The headers a user adds to every request; raises UsageError for what no header can be."""
+    """Validate the user's headers; raises UsageError for an invalid or reserved one."""
     for name, value in headers.items():
         if not isinstance(name, str) or not name or not set(name.lower()) <= _TOKEN:
-            raise UsageError(f"{name!r} is no name of a header")
+            raise UsageError(f"{name!r} is not a valid header name")
         if name.lower() in _RESERVED or name.lower().startswith("mcp-param-"):
-            raise UsageError(f"The header {name} is the client's own; it cannot be given")
-        # The value stays out of the message: it is likely a secret.
+            raise UsageError(f"The header {name} is set by the client; remove it")
+        # The message does not show the value, which is likely a secret.
         if not isinstance(value, str) or not _is_plain(value):
-            raise UsageError(f"The value of the header {name} must be text in plain ASCII")
+            raise UsageError(f"The value of the header {name} must be printable ASCII text")
     return tuple(headers.items())
 
 
 def encode_value(text: str) -> str:
-    """A text as it stands in a header."""
+    """Encode a string as a header value, in base64 if it is not plain ASCII."""
     looks_encoded = text.startswith(_PREFIX) and text.endswith(_SUFFIX)
     if _is_plain(text) and not looks_encoded:
         return text
@@ -92,13 +92,13 @@ def _is_plain(text: str) -> bool:
 
 
 def find_version(message: Request) -> str | None:
-    """The version that a request names in its own metadata, which makes it a modern one."""
+    """The protocol version in the metadata of a request; only modern requests have one."""
     version = _read_params(message).meta.get(keys.PROTOCOL_VERSION)
     return version if isinstance(version, str) else None
 
 
 def mirror_request(message: Request, version: str, tools: ToolHeaders) -> list[tuple[str, str]]:
-    """The headers that go with a modern request."""
+    """The headers that mirror a modern request."""
     params = _read_params(message)
     headers = [("MCP-Protocol-Version", version), ("Mcp-Method", message.method)]
     spec = methods_at(find_revision(version) or MODERN[-1]).get(message.method)
@@ -117,18 +117,18 @@ def _read_params(message: Request) -> _Params:
     try:
         return codec.decode_as(_Params, message.params)
     except msgspec.ValidationError:
-        # The server will have its say about params like these.
+        # The server reports invalid params.
         return _Params()
 
 
 class ToolHeaders:
-    """The tools that were listed, as far as their arguments go into headers."""
+    """The listed tools that mirror arguments in headers."""
 
     def __init__(self) -> None:
         self._known: dict[str, HeaderParams] = {}
 
     def mirror(self, name: str, arguments: Raw) -> Iterator[tuple[str, str]]:
-        """The headers of one call."""
+        """The headers that mirror the arguments of one call."""
         known = self._known.get(name)
         if not known:
             return
@@ -139,13 +139,13 @@ class ToolHeaders:
                 yield f"Mcp-Param-{header}", encode_value(text)
 
     def learn(self, result: Raw) -> bytes | None:
-        """Read a page of tools; what to hand out in its place if it holds invalid tools."""
+        """Remember a page of tools; returns the page without invalid tools, if it has any."""
         if _KEYWORD not in bytes(result) and not self._known:
             return None
         try:
             tools = codec.decode_as(_Page, result).tools
         except msgspec.ValidationError:
-            # Whoever asked for it decodes it too, and says what is wrong.
+            # The caller decodes the page too, and reports the problem.
             return None
         valid = [tool for tool in tools if self._take(tool)]
         if len(valid) == len(tools):
@@ -161,8 +161,8 @@ class ToolHeaders:
             _check_shape(schema)
             found = find_headers(schema, name)
         except (UsageError, RecursionError) as error:
-            # One bad tool must not keep the others from being used.
-            logger.warning("left out the tool %r, its %s is invalid: %s", name, KEYWORD, error)
+            # One invalid tool must not make the others unusable.
+            logger.warning("ignored the tool %r, its %s is invalid: %s", name, KEYWORD, error)
             return False
         if found:
             self._known[name] = found
@@ -172,7 +172,7 @@ class ToolHeaders:
 def _check_shape(schema: dict[str, Any]) -> None:
     properties = schema.get("properties", {})
     if not isinstance(properties, dict):
-        raise UsageError("'properties' is no object")
+        raise UsageError("'properties' is not an object")
     for field in properties.values():
         if isinstance(field, dict):
             _check_shape(field)

@@ -1,4 +1,4 @@
-"""The connections of one client: kept for the next request, and redirects that may be followed."""
+"""A connection pool for one server, which follows safe redirects."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator
 from http import HTTPStatus
 from weakref import WeakSet
 
-from dovetail.client.background import Background
+from dovetail.client.background import BackgroundTasks
 from dovetail.client.channel import UnreachableError
 from dovetail.client.http_connection import (
+    ClientResponse,
     Headers,
     HttpConnection,
-    HttpResponse,
     explain_os_error,
 )
 from dovetail.client.http_endpoint import Endpoint
@@ -23,61 +23,61 @@ from dovetail.errors import PeerError, TransportError
 __all__ = ["HttpPool"]
 
 _CONNECT_SECONDS = 10.0
-# Connections that wait for their next request; more are closed when they are done.
-_MOST_IDLE = 8
-# uvicorn and node close idle connections after five seconds. A request must not meet that
-# moment: nobody could tell whether it was still carried out.
+# Idle connections that are kept.
+_MAX_IDLE = 8
+# uvicorn and node close idle connections after five seconds. A request that meets that
+# moment may or may not be processed, so connections are reused for less long.
 _IDLE_SECONDS = 3.0
-# How long a server may take to end a body that nobody needs any more.
-_REST_SECONDS = 1.0
-# A slash that is missing, or a version in the path; more is a circle.
-_MOST_REDIRECTS = 3
-# Those that keep the method and the body. The others turn a POST into a GET.
+# How long to wait for the end of a body after the last needed message.
+_DRAIN_SECONDS = 1.0
+# A missing slash, or a version in the path; more is likely a loop.
+_MAX_REDIRECTS = 3
+# Redirects that keep the method and the body. Others turn a POST into a GET.
 _REDIRECTS = (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT)
 
 
 class HttpPool:
-    """Connections to one endpoint, and to others of its origin."""
+    """Connections to one origin."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self._idle: list[HttpConnection] = []
-        # Also those that are closing: the last to leave waits for all of them.
+        # Includes connections that are closing: `close` waits for all of them.
         self._all: WeakSet[HttpConnection] = WeakSet()
-        self._rests = Background()
+        self._drain_tasks = BackgroundTasks()
         self._context: ssl.SSLContext | None = None
         self.is_closed = False
 
     @contextlib.asynccontextmanager
     async def exchange(
         self, method: str, headers: Headers, body: bytes = b"", at: Endpoint | None = None
-    ) -> AsyncIterator[HttpResponse]:
-        """Send a request and read its response inside the block; leaving it ends the exchange.
+    ) -> AsyncIterator[ClientResponse]:
+        """Send a request; the response can be read inside the block.
 
-        `at` is another place of the same origin. A redirect is followed where that is safe:
-        to the same origin, with the method and the body as they are (307, 308).
+        `at` is another URL of the same origin. A redirect is followed if it leads to the same
+        origin and keeps the method and the body (307, 308).
         """
-        place = at or self.endpoint
-        for _ in range(_MOST_REDIRECTS + 1):
-            async with self._exchange_once(method, place, headers, body) as response:
+        target = at or self.endpoint
+        for _ in range(_MAX_REDIRECTS + 1):
+            async with self._exchange_once(method, target, headers, body) as response:
                 moved = _find_redirect(response)
                 if moved is None:
                     yield response
                     return
-            if response.status == HTTPStatus.PERMANENT_REDIRECT and place == self.endpoint:
+            if response.status == HTTPStatus.PERMANENT_REDIRECT and target == self.endpoint:
                 self.endpoint = moved
-            place = moved
-        raise PeerError(f"{self.endpoint} redirects more than {_MOST_REDIRECTS} times in a row")
+            target = moved
+        raise PeerError(f"{self.endpoint} redirects more than {_MAX_REDIRECTS} times in a row")
 
     @contextlib.asynccontextmanager
     async def _exchange_once(
-        self, method: str, place: Endpoint, headers: Headers, body: bytes
-    ) -> AsyncIterator[HttpResponse]:
+        self, method: str, target: Endpoint, headers: Headers, body: bytes
+    ) -> AsyncIterator[ClientResponse]:
         connection = self._take_idle() or await self._connect()
         in_order = False
         try:
-            head = await connection.send(method, place.resource, headers, body)
-            yield HttpResponse(connection, head, place)
+            head = await connection.send(method, target.resource, headers, body)
+            yield ClientResponse(connection, head, target)
             in_order = True
         finally:
             if not in_order:
@@ -85,13 +85,13 @@ class HttpPool:
             elif connection.is_done:
                 self._keep(connection)
             else:
-                # What was wanted has come; the end of the body is likely on its way.
-                self._rests.start(self._read_rest(connection))
+                # The response has arrived; the end of the body likely follows soon.
+                self._drain_tasks.start(self._drain(connection))
 
     async def close(self) -> None:
-        """Close every connection; exchanges under way raise TransportError."""
+        """Close every connection; running requests raise TransportError."""
         self.is_closed = True
-        await self._rests.close()
+        await self._drain_tasks.close()
         connections = list(self._all)
         self._idle.clear()
         for connection in connections:
@@ -110,20 +110,20 @@ class HttpPool:
         return None
 
     def _keep(self, connection: HttpConnection) -> None:
-        if self.is_closed or len(self._idle) >= _MOST_IDLE or not connection.recycle():
+        if self.is_closed or len(self._idle) >= _MAX_IDLE or not connection.recycle():
             connection.close()
         else:
             self._idle.append(connection)
 
-    async def _read_rest(self, connection: HttpConnection) -> None:
+    async def _drain(self, connection: HttpConnection) -> None:
         in_order = False
         try:
-            async with asyncio.timeout(_REST_SECONDS):
+            async with asyncio.timeout(_DRAIN_SECONDS):
                 while await connection.read():
                     pass
             in_order = True
         except (TransportError, TimeoutError):
-            # The answer came before; how its connection ends changes nothing.
+            # The response is complete; errors of the connection do not matter.
             pass
         finally:
             if in_order:
@@ -155,10 +155,10 @@ class HttpPool:
         return connection
 
 
-def _find_redirect(response: HttpResponse) -> Endpoint | None:
+def _find_redirect(response: ClientResponse) -> Endpoint | None:
     location = response.headers.get("location")
     if location is None or response.status not in _REDIRECTS:
         return None
-    # Elsewhere, the user's headers would reach whom they are not meant for: that is for the
-    # user to decide, who reads in the error where it leads.
+    # Other origins must not get the user's headers. The error names the location, so the user
+    # can decide.
     return response.endpoint.resolve(location)

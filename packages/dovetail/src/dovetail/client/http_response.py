@@ -1,4 +1,4 @@
-"""The response to one request, message by message, and what in it concerns HTTP itself."""
+"""Reads the messages in the HTTP response to one request."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from dovetail.client.channel import OnMessage
-from dovetail.client.http_connection import HttpResponse
+from dovetail.client.http_connection import ClientResponse
 from dovetail.client.http_failure import HttpFailure
 from dovetail.client.http_headers import ToolHeaders
 from dovetail.client.http_session import ClientHttpSession
@@ -14,7 +14,7 @@ from dovetail.errors import PeerError, RpcError
 from dovetail.wire import codec
 from dovetail.wire.messages import Batch, Malformed, Request, Response
 
-__all__ = ["Reading"]
+__all__ = ["ResponseReader"]
 
 
 class _WireError(Struct):
@@ -23,8 +23,8 @@ class _WireError(Struct):
     data: object = None
 
 
-class Reading:
-    """What has come so far of the answer to a request."""
+class ResponseReader:
+    """Delivers the messages of a response and notes when the request is answered."""
 
     def __init__(
         self,
@@ -37,33 +37,33 @@ class Reading:
         # None for a modern request.
         self.session = session
         self.is_answered = False
-        # Set instead of an answer where another transport may be what the server speaks.
+        # Set when the server may support another transport.
         self.refusal: HttpFailure | None = None
         self._tools = tools
         self._deliver = deliver
 
-    def note_head(self, response: HttpResponse) -> None:
-        """The head of the answer to initialize names the session."""
+    def read_head(self, response: ClientResponse) -> None:
+        """Take the session id from the response to initialize."""
         if self.session is not None and self.request.method == "initialize":
             self.session.assign(response.headers.get("mcp-session-id"))
 
     def take(self, data: bytes) -> bool:
-        """Deliver one message; whether the request is answered now."""
+        """Deliver one message; returns whether the request is answered."""
         incoming = codec.decode(data)
         for item in incoming.items if isinstance(incoming, Batch) else (incoming,):
             if isinstance(item, Response) and item.id == self.request.id:
                 self.is_answered = True
-                data = self._note_answer(item, data)
+                data = self._inspect_result(item, data)
             elif isinstance(item, Response) and item.id is None and item.error is not None:
                 self.is_answered = True
-                data = self._address(item)
+                data = self._add_id(item)
             elif isinstance(item, Malformed) and item.id == self.request.id:
                 self.is_answered = True
         self._deliver(data)
         return self.is_answered
 
-    def _note_answer(self, answer: Response, data: bytes) -> bytes:
-        """Look at an answer that concerns HTTP itself; what to hand out of it."""
+    def _inspect_result(self, answer: Response, data: bytes) -> bytes:
+        """Take what HTTP needs from a result; returns the message to deliver."""
         if answer.result is None:
             return data
         if self.request.method == "initialize" and self.session is not None:
@@ -75,21 +75,21 @@ class Reading:
         return data
 
     def take_error(self, body: bytes) -> bool:
-        """Deliver the body of a refusal if it is a JSON-RPC error."""
+        """Deliver the body of an error response if it is a JSON-RPC error."""
         incoming = codec.decode(body)
         if not isinstance(incoming, Response) or incoming.error is None:
             return False
         self.is_answered = True
-        self._deliver(self._address(incoming))
+        self._deliver(self._add_id(incoming))
         return True
 
-    def _address(self, response: Response) -> bytes:
-        """An error that names no request, on the response to this one: it is about this one."""
+    def _add_id(self, response: Response) -> bytes:
+        """Add the request's id to an error without an id in its HTTP response."""
         assert response.error is not None
         try:
             error = codec.decode_as(_WireError, response.error)
         except msgspec.ValidationError as problem:
-            text = f"The error that answers {self.request.method} does not fit JSON-RPC: {problem}"
+            text = f"The error response to {self.request.method} is not valid JSON-RPC: {problem}"
             raise PeerError(text) from None
         known = RpcError.from_wire(error.code, error.message, error.data)
         return codec.encode_error(self.request.id, known)

@@ -1,8 +1,8 @@
-"""What only legacy servers have on HTTP: a session, and streams that outlive their connection.
+"""HTTP features that only legacy servers have: sessions and resumable streams.
 
-The session begins with the answer to initialize. Messages of the server's own come on the
-stream of a GET, if it offers one. A stream whose events have ids is picked up where it broke,
-with another GET that names the last id (2025-11-25 basic/transports).
+The session starts with the response to initialize. Messages that the server sends on its own
+initiative arrive on a GET stream, if the server offers one. A broken stream whose events have ids
+is resumed with another GET that names the last id (2025-11-25 basic/transports).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import Raw, Struct
 
-from dovetail.client.background import Background
+from dovetail.client.background import BackgroundTasks
 from dovetail.client.channel import OnClosed, OnMessage, SessionEndedError, UnreachableError
 from dovetail.client.http_connection import Headers
 from dovetail.client.http_pool import HttpPool
@@ -27,13 +27,13 @@ __all__ = ["ClientHttpSession"]
 
 logger = logging.getLogger("dovetail")
 
-# What the official SDK waits where the server does not say.
+# The delay of the official SDK if the server does not set one.
 _RETRY_MS = 1000
-# Attempts in a row that bring nothing new.
-_MOST_ATTEMPTS = 5
-# A server may hold the head of its stream back until it has something to say.
+# Attempts in a row without a new event.
+_MAX_ATTEMPTS = 5
+# A server may delay the head of its stream until the first event.
 _LISTEN_SECONDS = 1.0
-# Ending the session is a courtesy; nobody waits long for it.
+# Ending the session is optional, so the client does not wait long.
 _DELETE_SECONDS = 2.0
 
 
@@ -42,7 +42,7 @@ class _Agreed(Struct, rename="camel"):
 
 
 class ClientHttpSession:
-    """One handshake, and what goes with it."""
+    """The session that one initialize request creates."""
 
     def __init__(self, pool: HttpPool, own_headers: Headers, limit: int) -> None:
         self.id: str | None = None
@@ -50,18 +50,18 @@ class ClientHttpSession:
         self._pool = pool
         self._own_headers: Sequence[tuple[str, str]] = own_headers
         self._limit = limit
-        self._listening = Background()
+        self._listening = BackgroundTasks()
         self._has_stream = False
 
     def assign(self, id: str | None) -> None:
-        """Take the id that came with the answer to initialize."""
+        """Set the id from the response to initialize."""
         if id is not None and not all("!" <= character <= "~" for character in id):
-            raise PeerError("The server sent an Mcp-Session-Id that is no visible ASCII")
+            raise PeerError("The server sent an Mcp-Session-Id that is not visible ASCII")
         self.id = id or None
 
     def agree(self, result: Raw) -> None:
-        """Take the version that the answer to initialize names."""
-        # One that does not fit is refused by whoever asked for it.
+        """Set the version from the result of initialize."""
+        # The caller of initialize reports an invalid result.
         with contextlib.suppress(msgspec.ValidationError):
             version = codec.decode_as(_Agreed, result).protocol_version
             self._version = version if version.isascii() and version.isprintable() else None
@@ -72,7 +72,7 @@ class ClientHttpSession:
         return self._version is not None
 
     def headers(self) -> list[tuple[str, str]]:
-        """What every request says once this is known."""
+        """The session headers of a request."""
         headers = []
         if self._version is not None:
             headers.append(("MCP-Protocol-Version", self._version))
@@ -80,10 +80,10 @@ class ClientHttpSession:
             headers.append(("Mcp-Session-Id", self.id))
         return headers
 
-    # -- the stream of the server's own messages ----------------------------------------------
+    # -- the GET stream -----------------------------------------------------------------------
 
     async def listen(self, on_message: OnMessage, on_closed: OnClosed) -> None:
-        """Open the GET stream if the server has one, and wait a moment until it is there."""
+        """Open the GET stream, if the server has one, and wait briefly until it is open."""
         is_settled = asyncio.Event()
         self._listening.start(self._listen(on_message, on_closed, is_settled))
         with contextlib.suppress(TimeoutError):
@@ -103,10 +103,10 @@ class ClientHttpSession:
         except SessionEndedError as error:
             on_closed(error)
         except UnreachableError as error:
-            # Whoever waits for changes would wait forever.
+            # Subscriptions would wait forever.
             on_closed(TransportError(str(error)))
         except (TransportError, PeerError) as error:
-            logger.warning("the server's own messages are no longer heard: %s", error)
+            logger.warning("the GET stream of the server ended: %s", error)
         finally:
             is_settled.set()
 
@@ -114,19 +114,19 @@ class ClientHttpSession:
         self, cursor: Cursor, take: Callable[[bytes], bool], is_settled: asyncio.Event
     ) -> None:
         idle_rounds = 0
-        while idle_rounds < _MOST_ATTEMPTS:
+        while idle_rounds < _MAX_ATTEMPTS:
             seen = cursor.events
             try:
                 if not await self._get(cursor, take, is_settled):
                     if not cursor.can_resume:
                         return
-                    # It kept nothing to go on with; a new stream is better than none.
+                    # The server cannot resume the stream; open a new one.
                     cursor.last_event_id = b""
             except SessionEndedError:
                 raise
             except TransportError:
-                # Also the first attempt may meet a server that is just going away.
-                if idle_rounds == _MOST_ATTEMPTS - 1:
+                # Even the first attempt may meet a server that is shutting down.
+                if idle_rounds == _MAX_ATTEMPTS - 1:
                     raise
             idle_rounds = 0 if cursor.events > seen else idle_rounds + 1
             await _pause(cursor, idle_rounds)
@@ -142,7 +142,7 @@ class ClientHttpSession:
             if is_settled is not None:
                 is_settled.set()
             # http.session.ended-404 (2025-11-25 basic/transports): the end of the session, if
-            # there was a stream before; else such a server has none, and should have said 405.
+            # there was a stream before; otherwise the server has no stream, and 405 was meant.
             if response.status == 404 and self.id is not None and self._has_stream:
                 raise SessionEndedError(f"{self._pool.endpoint} has ended the session (404)")
             if response.status != 200 or response.content_type != EVENT_STREAM:
@@ -154,10 +154,10 @@ class ClientHttpSession:
             await read_events(response, cursor, take)
         return True
 
-    # -- streams that broke off ---------------------------------------------------------------
+    # -- resuming -----------------------------------------------------------------------------
 
     async def resume(self, cursor: Cursor, take: Callable[[bytes], bool], method: str) -> None:
-        """Go on with the response to a request until it is answered; raises TransportError."""
+        """Resume the response stream of a request until it is answered; raises TransportError."""
         is_answered = False
 
         def watch(data: bytes) -> bool:
@@ -170,32 +170,32 @@ class ClientHttpSession:
         while cursor.can_resume and not is_answered:
             await _pause(cursor, idle_rounds)
             seen = cursor.events
-            why = "the stream brings nothing new"
+            why = "the stream has no new events"
             try:
                 if not await self._get(cursor, watch, None):
-                    text = f"The response to {method} broke off, and {where} does not resume it"
+                    text = f"The response to {method} was cut off, and {where} does not resume it"
                     raise PeerError(text)
             except TransportError as error:
                 if self._pool.is_closed:
                     raise
                 why = str(error)
             idle_rounds = 0 if cursor.events > seen else idle_rounds + 1
-            if idle_rounds >= _MOST_ATTEMPTS:
-                raise TransportError(f"The response to {method} from {where} broke off: {why}")
+            if idle_rounds >= _MAX_ATTEMPTS:
+                raise TransportError(f"The response to {method} from {where} was cut off: {why}")
 
-    # -- the end ------------------------------------------------------------------------------
+    # -- shutdown -----------------------------------------------------------------------------
 
     async def stop_listening(self) -> None:
         """Close the GET stream."""
         await self._listening.close()
 
     async def close(self) -> None:
-        """Tell the server that the session is over."""
+        """End the session on the server."""
         await self.stop_listening()
         if self.id is None:
             return
         headers = [*self._own_headers, *self.headers()]
-        # A server that is gone, or wants to keep its sessions (405), is left alone.
+        # Errors do not matter: the server has ended, or does not let clients end sessions (405).
         with contextlib.suppress(TransportError, TimeoutError):
             async with (
                 asyncio.timeout(_DELETE_SECONDS),
@@ -205,6 +205,6 @@ class ClientHttpSession:
 
 
 async def _pause(cursor: Cursor, idle_rounds: int) -> None:
-    """The server's own wish, and longer each time nothing comes of it."""
+    """Wait for the delay that the server set, doubled after each attempt without events."""
     milliseconds = _RETRY_MS if cursor.retry_ms is None else cursor.retry_ms
     await asyncio.sleep(milliseconds / 1000 * 2**idle_rounds)

@@ -1,10 +1,10 @@
-"""Reading a response that is a stream of events, and where to go on when it breaks off."""
+"""Reading event streams, and the position from which a broken one is resumed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from dovetail.client.http_connection import HttpResponse
+from dovetail.client.http_connection import ClientResponse
 from dovetail.wire.framing import SseBuffer
 
 __all__ = ["EVENT_STREAM", "Cursor", "read_events"]
@@ -13,33 +13,32 @@ EVENT_STREAM = "text/event-stream"
 
 
 class Cursor:
-    """How far a stream has been read, across all the connections that carry it."""
+    """The position in an event stream, across reconnections."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.last_event_id = b""
         self.retry_ms: int | None = None
-        # Events so far, of whatever kind: a stream that moves on is alive.
+        # Events of any kind so far, to detect progress.
         self.events = 0
 
     @property
     def can_resume(self) -> bool:
-        """Whether the server said how to come back."""
+        """Whether the last event has an id that can be sent as Last-Event-ID."""
         id = self.last_event_id
-        # What cannot stand in a header cannot be named.
         return bool(id) and id.isascii() and id.decode().isprintable() and id == id.strip()
 
 
 async def read_events(
-    response: HttpResponse, cursor: Cursor, take: Callable[[bytes], bool]
+    response: ClientResponse, cursor: Cursor, take: Callable[[bytes], bool]
 ) -> None:
-    """Hand each message to `take` until it says that this was the last, or the stream ends."""
+    """Pass each message to `take` until it returns True or the stream ends."""
     buffer = SseBuffer(cursor.limit)
-    async for piece in response.pieces():
-        for event in buffer.feed(piece):
+    async for chunk in response.chunks():
+        for event in buffer.feed(chunk):
             cursor.events += 1
             cursor.last_event_id = event.id if event.id is not None else cursor.last_event_id
-            # An event without data says where the stream stands, and no more.
+            # An event without data only sets the position.
             if event.data and event.event == b"message" and take(event.data):
                 return
         if buffer.last_event_id:

@@ -1,7 +1,7 @@
-"""Talking to a server of the legacy era: a handshake, then requests in both directions.
+"""The legacy era of a client: an initialize handshake, then requests in both directions.
 
-initialize settles the revision and the capabilities; after it the server may ask this
-client (elicitation, sampling, roots, ping) at any time, and tells changes to everybody.
+`initialize` negotiates the revision and the capabilities. After it the server may send requests
+(elicitation, sampling, roots, ping) at any time, and sends list changes to every client.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from msgspec import Raw, Struct
 
 from dovetail.client.channel import SessionEndedError
 from dovetail.client.era import ClientEra, Settings, check_log_level
-from dovetail.client.exchange import Exchange, ProgressCallback
 from dovetail.client.legacy_tasks import LegacyTaskCalls
 from dovetail.client.results import ServerFacts, decode_result
+from dovetail.client.rpc import ProgressCallback, RpcConnection
 from dovetail.client.subscriptions import Interest, Subscription, change_from
 from dovetail.errors import (
     DovetailError,
@@ -41,43 +41,43 @@ class _UpdatedParams(Struct):
 
 
 class LegacyClientEra(ClientEra):
-    """A connection with a handshake."""
+    """A connection that starts with initialize."""
 
-    def __init__(self, exchange: Exchange, settings: Settings, revision: Revision) -> None:
-        super().__init__(exchange, settings, revision)
+    def __init__(self, rpc: RpcConnection, settings: Settings, revision: Revision) -> None:
+        super().__init__(rpc, settings, revision)
         self._offer = revision
         self._exact = False
         self._log_level: str | None = None
         self.tasks = LegacyTaskCalls(self)
         self._handshakes = 0
-        self._beginning = asyncio.Lock()
-        self._answering: dict[bytes, asyncio.Task[dict[str, Any]]] = {}
-        # Each subscription with the resources that are watched for it.
+        self._restart_lock = asyncio.Lock()
+        self._running_callbacks: dict[bytes, asyncio.Task[dict[str, Any]]] = {}
+        # The resource URIs of each subscription.
         self._feeds: dict[Subscription, list[str]] = {}
-        # How many subscriptions share a URI: the server is asked once.
+        # The number of subscriptions per URI; the server gets one subscribe request.
         self._watched: dict[str, int] = {}
 
     @classmethod
     async def open(
-        cls, exchange: Exchange, settings: Settings, offer: Revision, *, exact: bool
+        cls, rpc: RpcConnection, settings: Settings, offer: Revision, *, exact: bool
     ) -> LegacyClientEra:
-        """Shake hands, offering a revision; `exact` takes no other one."""
-        era = cls(exchange, settings, offer)
+        """Initialize, offering a revision; `exact` accepts no other."""
+        era = cls(rpc, settings, offer)
         era._offer, era._exact = offer, exact
-        await era._shake_hands()
+        await era._initialize()
         return era
 
-    async def _shake_hands(self) -> None:
+    async def _initialize(self) -> None:
         settings, offer = self.settings, self._offer
-        raw = await self.exchange.request(
+        raw = await self.rpc.request(
             "initialize",
             {
                 "protocolVersion": offer.date,
-                "capabilities": settings.inputs.capabilities(offer),
+                "capabilities": settings.callbacks.capabilities(offer),
                 "clientInfo": {"name": settings.name, "version": settings.version},
             },
             timeout=settings.timeout,
-            # The one request a client must not cancel (2025-11-25 basic/utilities/cancellation).
+            # A client must not cancel initialize (2025-11-25 basic/utilities/cancellation).
             cancellable=False,
         )
         result = decode_result(InitializeResult, raw, "initialize")
@@ -88,7 +88,7 @@ class LegacyClientEra(ClientEra):
             result.instructions,
             (result.protocol_version,),
         )
-        await self.exchange.notify("notifications/initialized")
+        await self.rpc.notify("notifications/initialized")
         if self._log_level is None and settings.on_log is not None:
             self._log_level = settings.log_level
         if self._log_level is not None and self.has_capability("logging"):
@@ -103,18 +103,18 @@ class LegacyClientEra(ClientEra):
         progress: ProgressCallback | None = None,
         meta: dict[str, Any] | None = None,
     ) -> Raw:
-        """Ask and return the result; what the server asks meanwhile is answered on the side."""
+        """Send a request and return its result; starts a new session if the old one ended."""
         self.check_exists(method)
         if meta:
             params = {**(params or {}), "_meta": dict(meta)}
-        if self._beginning.locked():
-            async with self._beginning:
+        if self._restart_lock.locked():
+            async with self._restart_lock:
                 pass
         handshakes = self._handshakes
         try:
             return await self._send(method, params, timeout, progress)
         except SessionEndedError:
-            await self._begin_again(handshakes)
+            await self._restart_session(handshakes)
         return await self._send(method, params, timeout, progress)
 
     async def _send(
@@ -125,51 +125,51 @@ class LegacyClientEra(ClientEra):
         progress: ProgressCallback | None = None,
     ) -> Raw:
         seconds = self.settings.timeout if timeout is None else timeout
-        return await self.exchange.request(method, params, timeout=seconds, progress=progress)
+        return await self.rpc.request(method, params, timeout=seconds, progress=progress)
 
-    async def _begin_again(self, handshakes: int) -> None:
-        """A new session in the place of one the server has ended (2025-11-25 basic/transports)."""
-        async with self._beginning:
-            # Of several requests that met the end, the first one shakes hands.
+    async def _restart_session(self, handshakes: int) -> None:
+        """Replace a session that the server has ended (2025-11-25 basic/transports)."""
+        async with self._restart_lock:
+            # If several requests failed, only the first one starts a new session.
             if handshakes != self._handshakes:
                 return
-            await self._shake_hands()
+            await self._initialize()
             self._handshakes += 1
             for uri in tuple(self._watched):
                 await self._send("resources/subscribe", {"uri": uri})
 
     def on_session_ended(self) -> None:
-        """Whoever listens for changes would hear none: begin again without being asked."""
-        self.exchange.callbacks.start(self._begin_again_or_end(self._handshakes))
+        """Start a new session, because subscriptions would get no changes."""
+        self.rpc.request_tasks.start(self._restart_session_or_close(self._handshakes))
 
-    async def _begin_again_or_end(self, handshakes: int) -> None:
+    async def _restart_session_or_close(self, handshakes: int) -> None:
         try:
-            await self._begin_again(handshakes)
+            await self._restart_session(handshakes)
         except (DovetailError, TimeoutError) as error:
-            text = f"The server has ended the session, and no other could be begun: {error}"
-            self.exchange.closed(TransportError(text))
+            text = f"The server has ended the session, and a new one could not be started: {error}"
+            self.rpc.closed(TransportError(text))
 
     async def set_log_level(self, level: str) -> None:
-        """Ask the server for this level and above."""
+        """Request log messages of this level and above."""
         check_log_level(level)
         self._log_level = level
         await self.request("logging/setLevel", {"level": level})
 
-    # -- what the server tells ------------------------------------------------------------
+    # -- notifications --------------------------------------------------------------------
 
     def on_notification(self, message: Notification) -> None:
-        """Log messages, changes, and questions that are withdrawn."""
+        """Handle log messages, changes, and cancelled requests of the server."""
         if message.method == "notifications/message":
-            self.tell_log(message)
+            self.deliver_log(message)
         elif message.method == "notifications/cancelled":
             params = self.read_params(CancelledParams, message)
-            task = None if params is None else self._answering.get(bytes(params.request_id))
+            task = None if params is None else self._running_callbacks.get(bytes(params.request_id))
             if task is not None:
                 task.cancel()
         else:
-            self._pass_on_change(message)
+            self._deliver_to_subscriptions(message)
 
-    def _pass_on_change(self, message: Notification) -> None:
+    def _deliver_to_subscriptions(self, message: Notification) -> None:
         uri = None
         if message.method == "notifications/resources/updated":
             params = self.read_params(_UpdatedParams, message)
@@ -181,59 +181,59 @@ class LegacyClientEra(ClientEra):
             if feed.interest.covers(change):
                 feed.push(change)
         if change.uri is None:
-            self.tell_change(change)
+            self.deliver_change(change)
 
     def on_closed(self, error: TransportError) -> None:
-        """Nobody is going to tell of changes any more."""
+        """End every subscription."""
         for feed in self._feeds:
             feed.end(TransportError(str(error)))
 
-    # -- what the server asks -------------------------------------------------------------
+    # -- requests from the server ---------------------------------------------------------
 
     def on_request(self, message: Request) -> None:
-        """Answer at once where possible, in a task where somebody has to be asked."""
+        """Answer at once if possible; run callbacks in a task."""
         if message.method == "ping":
-            self.exchange.respond(message.id, {})
+            self.rpc.respond(message.id, {})
         elif not self._is_declared(message.method):
             error = MethodNotFoundError(f"Method not found: {message.method}")
-            self.exchange.respond(message.id, error)
+            self.rpc.respond(message.id, error)
         else:
-            task = self.exchange.callbacks.start(self._ask(message))
-            self._answering[message.id] = task
-            task.add_done_callback(lambda done: self._answered(message.id, done))
+            task = self.rpc.request_tasks.start(self._run_callback(message))
+            self._running_callbacks[message.id] = task
+            task.add_done_callback(lambda done: self._respond(message.id, done))
 
     def _is_declared(self, method: str) -> bool:
         exists = method in methods_at(self.revision)
-        return exists and self.settings.inputs.can_answer(method)
+        return exists and self.settings.callbacks.can_answer(method)
 
-    async def _ask(self, message: Request) -> dict[str, Any]:
+    async def _run_callback(self, message: Request) -> dict[str, Any]:
         params = {} if message.params is None else codec.decode_json(message.params)
-        return await self.settings.inputs.answer(message.method, params)
+        return await self.settings.callbacks.answer(message.method, params)
 
-    def _answered(self, id: bytes, task: asyncio.Task[dict[str, Any]]) -> None:
-        del self._answering[id]
+    def _respond(self, id: bytes, task: asyncio.Task[dict[str, Any]]) -> None:
+        del self._running_callbacks[id]
         if task.cancelled():
-            # cancel.no-response (2025-11-25 basic/utilities/cancellation): a question that was
-            # withdrawn gets no answer.
+            # cancel.no-response (2025-11-25 basic/utilities/cancellation): a cancelled request
+            # gets no response.
             return
         error = task.exception()
         if error is None:
-            self.exchange.respond(id, task.result())
+            self.rpc.respond(id, task.result())
         elif isinstance(error, RpcError):
-            self.exchange.respond(id, error)
+            self.rpc.respond(id, error)
         elif isinstance(error, PeerError):
-            self.exchange.respond(id, InvalidParamsError(str(error)))
+            self.rpc.respond(id, InvalidParamsError(str(error)))
         else:
-            self.exchange.respond(id, InternalError(f"The client's callback failed: {error}"))
+            self.rpc.respond(id, InternalError(f"The client's callback failed: {error}"))
 
     # -- subscriptions --------------------------------------------------------------------
 
     async def watch_lists(self) -> None:
-        """Nothing to do: in this era everybody is told."""
+        """Nothing to do: the server sends list changes to every client."""
 
     async def open_feed(self, subscription: Subscription) -> Interest:
-        """Everybody is told of lists; resources have to be asked for one by one."""
-        self.exchange.check_open()
+        """Register the subscription; each resource needs a subscribe request."""
+        self.rpc.check_open()
         wanted = subscription.interest
         can_watch = self.has_capability("resources", "subscribe")
         agreed = Interest(
@@ -255,12 +255,12 @@ class LegacyClientEra(ClientEra):
         return agreed
 
     async def close_feed(self, subscription: Subscription) -> None:
-        """Unsubscribe from what nobody else in this client still watches."""
+        """Unsubscribe from resources that no other subscription of this client uses."""
         for uri in self._feeds.pop(subscription, ()):
             self._watched[uri] -= 1
             if self._watched[uri] == 0:
                 del self._watched[uri]
-                # Whoever leaves is not interested in why the server minds.
+                # The subscription is closed in any case; errors do not matter.
                 with contextlib.suppress(RpcError, TransportError):
                     await self.request("resources/unsubscribe", {"uri": uri})
 
@@ -272,10 +272,12 @@ class LegacyClientEra(ClientEra):
 
 def _agree(offer: Revision, given: str, *, exact: bool) -> Revision:
     revision = find_revision(given)
-    # lifecycle.version.counter-offer (2025-11-25 basic/lifecycle): the server may name another
-    # revision; a client that does not speak it disconnects.
+    # lifecycle.version.counter-offer (2025-11-25 basic/lifecycle): the server may offer another
+    # revision; a client that does not support it disconnects.
     if revision is None or revision.family is not Family.LEGACY:
-        raise PeerError(f"The server answered initialize with protocol version {given!r}")
+        raise PeerError(
+            f"The server answered initialize with unsupported protocol version {given!r}"
+        )
     if exact and revision is not offer:
-        raise PeerError(f"The server does not speak {offer}; it offers {given}")
+        raise PeerError(f"The server does not support {offer}; it offers {given}")
     return revision

@@ -1,4 +1,4 @@
-"""Tasks of a server that has them as 2025-11-25 does."""
+"""Task requests of revision 2025-11-25."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw, Struct
 
-from dovetail.client.results import ToolsListed, decode_result
+from dovetail.client.results import ListToolsResult, decode_result
 from dovetail.client.tasks import TaskCalls, TaskState
 
 if TYPE_CHECKING:
@@ -45,30 +45,30 @@ class _Created(Struct):
 
 
 class LegacyTaskCalls(TaskCalls):
-    """The client asks for a task where the server and the tool have said that they make some."""
+    """The client requests a task if the server and the tool declare support for tasks."""
 
     def __init__(self, era: LegacyClientEra) -> None:
         self._era = era
-        # Tools by what they say of tasks, as far as they were listed.
+        # The `taskSupport` of the tools that were listed.
         self._supports: dict[str, str] = {}
-        # Requests for results that wait, so that tasks can ask meanwhile.
+        # Pending tasks/result requests; a task can send requests while one is pending.
         self._waiting: dict[str, asyncio.Task[Raw]] = {}
 
     async def create(
         self, name: str, arguments: dict[str, Any], ttl: float | None, meta: dict[str, Any] | None
     ) -> TaskState:
-        """Call a tool, as a task if it makes one."""
+        """Call a tool, as a task if it supports tasks."""
         params: dict[str, Any] = {"name": name, "arguments": arguments}
-        if await self._makes_tasks(name):
+        if await self._supports_tasks(name):
             params["task"] = {} if ttl is None else {"ttl": round(ttl * 1000)}
         raw = await self._era.request("tools/call", params, meta=meta)
         if "task" not in params:
             return TaskState(id="", status="completed", result=raw)
         return decode_result(_Created, raw, "tools/call").task.read()
 
-    async def _makes_tasks(self, name: str) -> bool:
+    async def _supports_tasks(self, name: str) -> bool:
         # tasks.tool.no-request-capability (2025-11-25 basic/utilities/tasks): without the
-        # capability, what a tool says means nothing
+        # capability, the tool's declaration is ignored
         declared = self._era.facts.capabilities.get("tasks", {})
         if "call" not in declared.get("requests", {}).get("tools", {}):
             return False
@@ -81,7 +81,7 @@ class LegacyTaskCalls(TaskCalls):
         for _ in range(_MAX_PAGES):
             params = None if cursor is None else {"cursor": cursor}
             raw = await self._era.request("tools/list", params)
-            page = decode_result(ToolsListed, raw, "tools/list")
+            page = decode_result(ListToolsResult, raw, "tools/list")
             for tool in page.tools:
                 execution = tool.execution
                 support = None if execution is None else execution.task_support
@@ -91,21 +91,21 @@ class LegacyTaskCalls(TaskCalls):
                 return
 
     async def get(self, id: str) -> TaskState:
-        """The task."""
+        """The current state of a task."""
         raw = await self._era.request("tasks/get", {"taskId": id})
         return decode_result(_Task, raw, "tasks/get").read()
 
     async def answer(self, state: TaskState) -> None:
-        """The server asks while a request for the result waits: see to it that one does."""
+        """Keep a tasks/result request pending, during which the server sends its requests."""
         waiting = self._waiting.get(state.id)
         if waiting is None or waiting.done():
-            self._waiting[state.id] = self._era.exchange.callbacks.start(self._fetch(state.id))
+            self._waiting[state.id] = self._era.rpc.request_tasks.start(self._fetch(state.id))
 
     async def _fetch(self, id: str) -> Raw:
         return await self._era.request("tasks/result", {"taskId": id}, timeout=math.inf)
 
     async def result(self, state: TaskState) -> Raw:
-        """What the request that waits has brought, or one of its own."""
+        """The result, from the pending tasks/result request if there is one."""
         if state.result is not None:
             return state.result
         waiting = self._waiting.pop(state.id, None)
@@ -114,9 +114,9 @@ class LegacyTaskCalls(TaskCalls):
         return await self._fetch(state.id)
 
     async def cancel(self, id: str) -> None:
-        """End it."""
+        """Cancel a task."""
         waiting = self._waiting.pop(id, None)
         await self._era.request("tasks/cancel", {"taskId": id})
         if waiting is not None:
-            # The server says that there is no result; nobody wants to hear it.
+            # The pending request fails because the task is cancelled; the error is expected.
             await asyncio.gather(waiting, return_exceptions=True)

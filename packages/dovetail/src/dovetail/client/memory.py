@@ -1,6 +1,6 @@
-"""A channel to a server object in the same process: no bytes leave it.
+"""A channel to a server object in the same process.
 
-Messages are still encoded and decoded, so what a test sees is what the wire would see.
+Messages are still encoded and decoded, so tests see the same bytes as over a network.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ __all__ = ["MemoryChannel"]
 
 
 class MemoryChannel(Channel):
-    """Talks to `server.connect(...)`."""
+    """Uses `server.connect(...)`."""
 
     def __init__(self, server: Connectable) -> None:
         self._server = server
         self._connection: Connected | None = None
 
     async def open(self, on_message: OnMessage, on_closed: OnClosed) -> None:
-        """Connect; a server in the same process cannot go away on its own."""
+        """Connect. `on_closed` is not used: the server cannot disconnect."""
         self._connection = self._server.connect(on_message)
 
     async def send(self, data: bytes) -> None:
-        """Give the server one message."""
+        """Pass one message to the server."""
         if self._connection is None:
             raise TransportError("The connection to the server is closed")
         self._connection.receive(data)
 
     async def close(self) -> None:
-        """Close the server's end."""
+        """Close the server's connection."""
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()

@@ -1,4 +1,4 @@
-"""Tasks of a modern server: the extension io.modelcontextprotocol/tasks."""
+"""Task requests of the modern era: the extension io.modelcontextprotocol/tasks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Error(Struct):
 
 
 class _Task(Struct, rename="camel"):
-    """CreateTaskResult, or any result that is none, or what tasks/get answers."""
+    """CreateTaskResult, the result of tasks/get, or any other result."""
 
     result_type: str = "complete"
     task_id: str = ""
@@ -56,17 +56,17 @@ class _Task(Struct, rename="camel"):
 
 
 class ModernTaskCalls(TaskCalls):
-    """Every request says that this client knows tasks."""
+    """The client declares support for tasks in every request."""
 
     def __init__(self, era: ModernClientEra) -> None:
         self._era = era
-        # Keys that have been answered, by task: one is never asked twice.
+        # The keys of input requests that have been answered, by task.
         self._answered: dict[str, set[str]] = {}
 
     async def create(
         self, name: str, arguments: dict[str, Any], ttl: float | None, meta: dict[str, Any] | None
     ) -> TaskState:
-        """Call a tool; whether it becomes a task, and for how long, is the server's choice."""
+        """Call a tool; the server decides whether it becomes a task, and for how long."""
         params = {"name": name, "arguments": arguments}
         raw = await self._era.request("tools/call", params, meta=meta, tasks=True)
         head = decode_result(_Task, raw, "tools/call")
@@ -75,7 +75,7 @@ class ModernTaskCalls(TaskCalls):
         return TaskState(id="", status="completed", result=raw)
 
     async def get(self, id: str) -> TaskState:
-        """The task with all that belongs to its status."""
+        """The current state of a task."""
         raw = await self._era.request("tasks/get", {"taskId": id}, tasks=True)
         state = decode_result(_Task, raw, "tasks/get").read()
         if state.is_final:
@@ -83,7 +83,7 @@ class ModernTaskCalls(TaskCalls):
         return state
 
     async def answer(self, state: TaskState) -> None:
-        """Ask the callbacks, and send what they say."""
+        """Run the callbacks for new input requests and send their results."""
         answered = self._answered.setdefault(state.id, set())
         wanted = {key: ask for key, ask in state.asks.items() if key not in answered}
         if not wanted:
@@ -94,7 +94,7 @@ class ModernTaskCalls(TaskCalls):
         await self._era.request("tasks/update", params, tasks=True)
 
     async def result(self, state: TaskState) -> Raw:
-        """It came with the status."""
+        """The result in the final state."""
         if state.error is not None:
             raise state.error
         if state.result is None:
@@ -102,5 +102,5 @@ class ModernTaskCalls(TaskCalls):
         return state.result
 
     async def cancel(self, id: str) -> None:
-        """Ask for its end."""
+        """Cancel a task."""
         await self._era.request("tasks/cancel", {"taskId": id}, tasks=True)

@@ -1,8 +1,7 @@
-"""Finding out how a server wants to be talked to; the only file that knows both eras.
+"""Negotiation of the protocol era; the only client module that knows both eras.
 
-`auto` asks `server/discover` first. What comes back decides, and never one code alone:
-a discovery or an error that only a modern server can send means modern; any other
-error, silence, or a server that hangs up means legacy (2026-07-28
+`auto` sends `server/discover` first. A result, or an error that only a modern server can send,
+means modern. Any other error, no response, or a closed connection means legacy (2026-07-28
 basic/transports/stdio and streamable-http, backward compatibility).
 """
 
@@ -13,9 +12,9 @@ from dataclasses import dataclass
 
 from dovetail.client.channel import Channel, UnreachableError
 from dovetail.client.era import ClientEra, Settings
-from dovetail.client.exchange import Exchange
 from dovetail.client.legacy import LegacyClientEra
 from dovetail.client.modern import ModernClientEra
+from dovetail.client.rpc import RpcConnection
 from dovetail.errors import (
     HeaderMismatchError,
     MissingCapabilityError,
@@ -37,16 +36,16 @@ from dovetail.spec.revisions import (
 
 __all__ = ["Mode", "negotiate", "parse_mode"]
 
-# Long enough for an interpreter and a heavy framework to start on a busy machine.
+# Long enough for a large Python server to start on a busy machine.
 _PROBE_SECONDS = 10.0
 
-# Codes that no legacy server can mean by accident: they were allotted with the modern era.
+# Error codes that legacy servers do not use: they were introduced with the modern era.
 _MODERN_ERRORS = (UnsupportedVersionError, MissingCapabilityError, HeaderMismatchError)
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """Which eras to try, and the one revision to insist on if there is one."""
+    """The eras to try, and the required revision, if any."""
 
     modern: bool
     legacy: bool
@@ -71,95 +70,97 @@ def parse_mode(text: str) -> Mode:
 async def negotiate(
     make_channel: Callable[[], Channel], settings: Settings, mode: Mode
 ) -> ClientEra:
-    """Open a channel and agree on an era; closes what it opened where that fails."""
+    """Open a channel and negotiate an era; closes the channel if that fails."""
     if mode.modern and mode.legacy:
         try:
-            return await _open(make_channel, lambda exchange: _open_auto(exchange, settings))
-        except _HungUp:
-            # Some legacy servers end when the first message is no initialize; a fresh one
-            # gets what it expects.
-            return await _open(make_channel, lambda exchange: _open_legacy(exchange, settings))
+            return await _open(make_channel, lambda rpc: _open_auto(rpc, settings))
+        except _DisconnectedError:
+            # Some legacy servers exit if the first message is not initialize; start again
+            # with initialize.
+            return await _open(make_channel, lambda rpc: _open_legacy(rpc, settings))
     if mode.modern:
         wanted = mode.revision or MODERN[-1]
-        return await _open(make_channel, lambda ex: _open_modern(ex, settings, wanted))
+        return await _open(make_channel, lambda rpc: _open_modern(rpc, settings, wanted))
     revision = mode.revision
-    return await _open(make_channel, lambda ex: _open_legacy(ex, settings, revision))
+    return await _open(make_channel, lambda rpc: _open_legacy(rpc, settings, revision))
 
 
-class _HungUp(TransportError):
-    """The server went away during the probe."""
+class _DisconnectedError(TransportError):
+    """The server disconnected during the probe."""
 
 
 async def _open(
-    make_channel: Callable[[], Channel], agree: Callable[[Exchange], Awaitable[ClientEra]]
+    make_channel: Callable[[], Channel], agree: Callable[[RpcConnection], Awaitable[ClientEra]]
 ) -> ClientEra:
-    exchange = Exchange(make_channel())
+    rpc = RpcConnection(make_channel())
     agreed: ClientEra | None = None
     try:
-        await exchange.open()
-        agreed = await agree(exchange)
+        await rpc.open()
+        agreed = await agree(rpc)
     finally:
         if agreed is None:
-            await exchange.close()
+            await rpc.close()
     return agreed
 
 
-async def _open_auto(exchange: Exchange, settings: Settings) -> ClientEra:
-    era = ModernClientEra(exchange, settings, MODERN[-1])
+async def _open_auto(rpc: RpcConnection, settings: Settings) -> ClientEra:
+    era = ModernClientEra(rpc, settings, MODERN[-1])
     try:
         found = await era.discover(min(settings.timeout, _PROBE_SECONDS))
     except UnsupportedVersionError as error:
-        return await _take_named_version(exchange, settings, error)
+        return await _open_named_version(rpc, settings, error)
     except _MODERN_ERRORS as error:
-        raise PeerError(f"The server speaks the modern protocol but refuses: {error}") from error
+        raise PeerError(
+            f"The server supports the modern protocol but rejects the request: {error}"
+        ) from error
     except (RpcError, PeerError, TimeoutError):
-        return await _open_legacy_after_probe(exchange, settings)
+        return await _open_legacy_after_probe(rpc, settings)
     except UnreachableError:
         raise
     except TransportError as error:
-        raise _HungUp(str(error)) from error
+        raise _DisconnectedError(str(error)) from error
     revision = _newest_common(MODERN, found.supported_versions)
     if revision is None:
-        # It answers discover and names legacy revisions only: an invitation to shake hands.
-        return await _open_legacy(exchange, settings)
+        # It answers server/discover but names only legacy revisions.
+        return await _open_legacy(rpc, settings)
     era.adopt(found, revision)
     return era
 
 
-async def _open_legacy_after_probe(exchange: Exchange, settings: Settings) -> ClientEra:
+async def _open_legacy_after_probe(rpc: RpcConnection, settings: Settings) -> ClientEra:
     try:
-        return await _open_legacy(exchange, settings)
+        return await _open_legacy(rpc, settings)
     except UnsupportedVersionError as error:
-        # Silence on the probe was a slow start, not an old server: it names modern revisions.
+        # The server was slow to start, not old: its error names modern revisions.
         revision = _newest_common(MODERN, _supported_by(error))
         if revision is None:
             raise
-        return await _open_modern(exchange, settings, revision)
+        return await _open_modern(rpc, settings, revision)
 
 
-async def _take_named_version(
-    exchange: Exchange, settings: Settings, error: UnsupportedVersionError
+async def _open_named_version(
+    rpc: RpcConnection, settings: Settings, error: UnsupportedVersionError
 ) -> ClientEra:
     supported = _supported_by(error)
     if supported is None:
-        # The code without the list is nothing a modern server sends.
-        return await _open_legacy(exchange, settings)
+        # A modern server always sends the list of versions with this code.
+        return await _open_legacy(rpc, settings)
     revision = _newest_common(MODERN, supported)
     if revision is not None:
-        return await _open_modern(exchange, settings, revision)
+        return await _open_modern(rpc, settings, revision)
     if _newest_common(LEGACY, supported) is not None:
-        return await _open_legacy(exchange, settings)
+        return await _open_legacy(rpc, settings)
     raise _no_common_version(supported) from error
 
 
-async def _open_modern(exchange: Exchange, settings: Settings, revision: Revision) -> ClientEra:
-    era = ModernClientEra(exchange, settings, revision)
+async def _open_modern(rpc: RpcConnection, settings: Settings, revision: Revision) -> ClientEra:
+    era = ModernClientEra(rpc, settings, revision)
     try:
         found = await era.discover(settings.timeout)
     except UnsupportedVersionError as error:
         raise _no_common_version(_supported_by(error) or ()) from error
     except RpcError as error:
-        text = f"The server does not speak {revision}: server/discover was answered with"
+        text = f"The server does not support {revision}: server/discover was answered with"
         raise PeerError(f"{text} {error.code} {error.message}") from error
     if revision.date not in found.supported_versions:
         raise _no_common_version(found.supported_versions)
@@ -168,10 +169,10 @@ async def _open_modern(exchange: Exchange, settings: Settings, revision: Revisio
 
 
 async def _open_legacy(
-    exchange: Exchange, settings: Settings, revision: Revision | None = None
+    rpc: RpcConnection, settings: Settings, revision: Revision | None = None
 ) -> ClientEra:
     offer = revision or LATEST_LEGACY
-    return await LegacyClientEra.open(exchange, settings, offer, exact=revision is not None)
+    return await LegacyClientEra.open(rpc, settings, offer, exact=revision is not None)
 
 
 def _supported_by(error: RpcError) -> list[str] | None:
@@ -187,6 +188,6 @@ def _newest_common(ours: Iterable[Revision], theirs: list[str] | None) -> Revisi
 def _no_common_version(theirs: Iterable[str]) -> PeerError:
     ours = ", ".join(revision.date for revision in REVISIONS)
     return PeerError(
-        f"No protocol version in common: the server speaks {', '.join(theirs) or 'none'}, "
+        f"No common protocol version: the server supports {', '.join(theirs) or 'none'}, "
         f"this client {ours}"
     )

@@ -1,9 +1,9 @@
-"""Requests and their answers over one channel: ids, timeouts, cancellation, progress.
+"""JSON-RPC over one channel: request ids, timeouts, cancellation, progress.
 
-Knows JSON-RPC and the two notifications that speak of a request (progress, cancelled);
-what methods mean, and in which era, is the business of whoever listens. Incoming
-messages are handled in the order they arrive, so the progress of a call is told
-before the call returns. Nothing a server sends can raise in here.
+This module knows JSON-RPC and the two notifications about a request (progress, cancelled). The
+listener, one of the two eras, handles the other methods. Incoming messages are handled in the
+order they arrive, so progress callbacks run before the call returns. Nothing that a server sends
+raises here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 from msgspec import Raw, Struct
 
-from dovetail.client.background import Background, resolve
+from dovetail.client.background import BackgroundTasks, resolve
 from dovetail.client.channel import Channel, SessionEndedError
 from dovetail.errors import DovetailError, PeerError, RpcError, TransportError
 from dovetail.spec.keys import PROGRESS_TOKEN
@@ -27,30 +27,30 @@ from dovetail.spec.models import ProgressParams
 from dovetail.wire import codec
 from dovetail.wire.messages import Batch, Malformed, Message, Notification, Request, Response
 
-__all__ = ["Exchange", "Listener", "PendingRequest", "ProgressCallback", "time_limit"]
+__all__ = ["Listener", "PendingRequest", "ProgressCallback", "RpcConnection", "time_limit"]
 
 ProgressCallback: TypeAlias = Callable[[ProgressParams], Awaitable[None] | None]
 
-# How many unreadable things a server wrote are kept to explain a timeout with.
-_KEPT_STRAYS = 5
-# A moment for the last notifications, in both directions, before the channel closes.
+# How many unexpected messages are kept to explain a timeout.
+_KEPT_UNEXPECTED = 5
+# Time for the last notifications, in both directions, before the channel closes.
 _DRAIN_SECONDS = 0.5
 
 
 class Listener(Protocol):
-    """Who is told of what the server sends of its own accord."""
+    """Receives the messages that the server sends on its own initiative."""
 
     def on_notification(self, message: Notification) -> None:
-        """The server tells something; progress is handled before."""
+        """Handle a notification. Progress notifications are not passed on."""
 
     def on_request(self, message: Request) -> None:
-        """The server asks something."""
+        """Handle a request from the server."""
 
     def on_session_ended(self) -> None:
-        """The server has forgotten who we are, and nobody was asking."""
+        """Handle the end of the session while no request is pending."""
 
     def on_closed(self, error: TransportError) -> None:
-        """The server is gone; requests that wait have been told already."""
+        """Handle the end of the connection. Pending requests have failed already."""
 
 
 class _WireError(Struct):
@@ -61,49 +61,49 @@ class _WireError(Struct):
 
 @dataclass(eq=False, slots=True)
 class PendingRequest:
-    """A request that is waiting for its answer."""
+    """A request that is waiting for its response."""
 
     number: int
     method: str
-    answer: asyncio.Future[Raw]
+    response: asyncio.Future[Raw]
     progress: ProgressCallback | None = None
-    told: list[asyncio.Task[None]] = field(default_factory=list)
-    # Who sends it, if that is not whoever waits for the answer.
+    progress_tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    # The task that sends it, if it is not the task that waits for the response.
     sending: asyncio.Task[None] | None = None
 
     @property
     def id(self) -> bytes:
-        """The id as it stands on the wire."""
+        """The id as JSON."""
         return codec.encode_id(self.number)
 
 
-class Exchange:
-    """Sends requests, matches answers, and passes everything else to its listener."""
+class RpcConnection:
+    """Sends requests, matches responses, and passes everything else to its listener."""
 
     def __init__(self, channel: Channel) -> None:
         self.listener: Listener | None = None
-        # Questions of the server's that somebody is being asked.
-        self.callbacks = Background()
-        # Log messages and changes on their way to the callback that is told of them.
-        self.tellings = Background()
-        self._outbox = Background()
-        # Requests that are sent on the side: on HTTP, that lasts as long as their response.
-        self._apart = Background()
+        # Callbacks that handle requests from the server.
+        self.request_tasks = BackgroundTasks()
+        # Callbacks that handle log messages and list changes.
+        self.notification_tasks = BackgroundTasks()
+        self._send_tasks = BackgroundTasks()
+        # Long requests; over HTTP, sending one lasts as long as its response.
+        self._stream_tasks = BackgroundTasks()
         self._channel = channel
         self._numbers = count(1)
-        self._waiting: dict[bytes, PendingRequest] = {}
-        self._gone: TransportError | None = None
-        self._strays: deque[str] = deque(maxlen=_KEPT_STRAYS)
+        self._pending: dict[bytes, PendingRequest] = {}
+        self._close_error: TransportError | None = None
+        self._unexpected: deque[str] = deque(maxlen=_KEPT_UNEXPECTED)
 
     async def open(self) -> None:
         """Open the channel; raises TransportError."""
         await self._channel.open(self.receive, self.closed)
 
     async def close(self) -> None:
-        """Close the channel; whoever still waits gets a TransportError."""
-        await self.callbacks.close()
-        await self._apart.close()
-        for unfinished in (self.tellings, self._outbox):
+        """Close the channel; pending requests fail with TransportError."""
+        await self.request_tasks.close()
+        await self._stream_tasks.close()
+        for unfinished in (self.notification_tasks, self._send_tasks):
             await unfinished.drain(_DRAIN_SECONDS)
             await unfinished.close()
         self.closed(TransportError("The client is closed"))
@@ -112,20 +112,20 @@ class Exchange:
     # -- out ----------------------------------------------------------------------------
 
     def check_open(self) -> None:
-        """Raises TransportError if nothing is going to come any more."""
-        if self._gone is not None:
-            raise TransportError(str(self._gone))
+        """Raise TransportError if the connection is closed."""
+        if self._close_error is not None:
+            raise TransportError(str(self._close_error))
 
     def start(self, method: str, progress: ProgressCallback | None = None) -> PendingRequest:
-        """Take an id and wait for its answer; `transmit` sends it, `forget` gives up."""
+        """Create a pending request; `send` sends it, `forget` abandons it."""
         self.check_open()
-        answer: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
-        call = PendingRequest(next(self._numbers), method, answer, progress)
-        self._waiting[call.id] = call
+        response: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
+        call = PendingRequest(next(self._numbers), method, response, progress)
+        self._pending[call.id] = call
         return call
 
-    async def transmit(self, call: PendingRequest, params: dict[str, Any] | None) -> None:
-        """Send the request of a started call."""
+    async def send(self, call: PendingRequest, params: dict[str, Any] | None) -> None:
+        """Send a request that `start` created."""
         if call.progress is not None:
             # progress.token-type (2025-11-25 basic/utilities/progress): unique among the
             # active requests, which the request's own id is.
@@ -134,37 +134,37 @@ class Exchange:
         body = None if params is None else codec.encode(params)
         await self._channel.send(codec.encode_request(call.id, call.method, body))
 
-    def transmit_apart(self, call: PendingRequest, params: dict[str, Any] | None) -> None:
-        """Send it on the side, for a call whose answer comes long after other messages."""
-        call.sending = self._apart.start(self._transmit_or_fail(call, params))
+    def send_in_background(self, call: PendingRequest, params: dict[str, Any] | None) -> None:
+        """Send a request without waiting, for calls with a long-lived response."""
+        call.sending = self._stream_tasks.start(self._send_or_fail(call, params))
 
-    async def _transmit_or_fail(self, call: PendingRequest, params: dict[str, Any] | None) -> None:
+    async def _send_or_fail(self, call: PendingRequest, params: dict[str, Any] | None) -> None:
         try:
-            await self.transmit(call, params)
+            await self.send(call, params)
         except (TransportError, PeerError) as error:
-            # Whoever has answered already, or closed the client, knows more about why.
-            if not call.answer.done():
-                call.answer.set_exception(error)
+            # A response, or closing the client, gives a better reason than this error.
+            if not call.response.done():
+                call.response.set_exception(error)
 
     def forget(self, call: PendingRequest, reason: str | None = None) -> None:
-        """Stop waiting; with a reason, the server is told that nobody waits any more."""
-        self._waiting.pop(call.id, None)
-        for task in call.told:
+        """Stop waiting; with a reason, also send a cancellation to the server."""
+        self._pending.pop(call.id, None)
+        for task in call.progress_tasks:
             task.cancel()
-        # Whoever waits for a future and is cancelled cancels the future: that is no answer.
-        answered = call.answer.done() and not call.answer.cancelled()
+        # Cancelling a task that awaits a future cancels the future: that is not a response.
+        answered = call.response.done() and not call.response.cancelled()
         if answered:
-            # Whoever sent it may have failed first: an exception nobody reads is reported.
-            call.answer.exception()
-        call.answer.cancel()
+            # Retrieve the exception, or asyncio logs that it was never retrieved.
+            call.response.exception()
+        call.response.cancel()
         if call.sending is not None:
             call.sending.cancel()
         # cancel.race (2025-11-25 basic/utilities/cancellation): only a request believed to be
         # in progress is cancelled.
-        if reason is not None and not answered and self._gone is None:
+        if reason is not None and not answered and self._close_error is None:
             params = codec.encode({"requestId": call.number, "reason": reason})
             notice = codec.encode_notification("notifications/cancelled", params)
-            self._outbox.start(self._deliver(notice))
+            self._send_tasks.start(self._deliver(notice))
 
     async def request(
         self,
@@ -175,44 +175,47 @@ class Exchange:
         progress: ProgressCallback | None = None,
         cancellable: bool = True,
     ) -> Raw:
-        """Ask and wait; raises RpcError, PeerError, TransportError or TimeoutError."""
+        """Send a request and wait for its result.
+
+        Raises RpcError, PeerError, TransportError or TimeoutError.
+        """
         call = self.start(method, progress)
         reason: str | None = "The client no longer waits for the answer"
         try:
             # lifecycle.timeouts.set (2025-11-25 basic/lifecycle): every request has a timeout.
             async with time_limit(timeout):
-                await self._transmit_or_fail(call, params)
-                if call.answer.done():
-                    # What came before the answer is told before the call returns: let the
-                    # callbacks that were started meanwhile have their turn.
+                await self._send_or_fail(call, params)
+                if call.response.done():
+                    # Progress callbacks run before the call returns: let those that were
+                    # started meanwhile run.
                     await asyncio.sleep(0)
-                result = await call.answer
-                await asyncio.gather(*call.told)
+                result = await call.response
+                await asyncio.gather(*call.progress_tasks)
                 return result
         except TimeoutError:
             reason = f"No answer within {timeout:g} s"
             raise TimeoutError(self._describe_timeout(method, timeout)) from None
         except DovetailError:
-            # It was answered, or never arrived: there is nothing to take back.
+            # It was answered, or it never arrived: there is nothing to cancel.
             reason = None
             raise
         finally:
             # lifecycle.timeouts.cancel (2025-11-25 basic/lifecycle): a sender that gives up
-            # says so; `initialize` alone must not be cancelled.
+            # sends a cancellation, except for `initialize`.
             self.forget(call, reason if cancellable else None)
 
     async def notify(self, method: str, params: dict[str, Any] | None = None) -> None:
-        """Tell the server something."""
+        """Send a notification."""
         body = None if params is None else codec.encode(params)
         await self._channel.send(codec.encode_notification(method, body))
 
     def respond(self, id: bytes, outcome: dict[str, Any] | RpcError) -> None:
-        """Answer a request of the server's; a server that is gone needs no answer."""
+        """Answer a request from the server; does nothing if the connection is closed."""
         if isinstance(outcome, RpcError):
             data = codec.encode_error(id, outcome)
         else:
             data = codec.encode_result(id, codec.encode(outcome))
-        self._outbox.start(self._deliver(data))
+        self._send_tasks.start(self._deliver(data))
 
     async def _deliver(self, data: bytes) -> None:
         try:
@@ -222,14 +225,14 @@ class Exchange:
 
     def _describe_timeout(self, method: str, timeout: float) -> str:
         text = f"The server did not answer {method} within {timeout:g} s"
-        if self._strays:
-            text += f"; what it sent instead: {' | '.join(self._strays)}"
+        if self._unexpected:
+            text += f"; it sent instead: {' | '.join(self._unexpected)}"
         return text
 
     # -- in -----------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> None:
-        """One message from the channel."""
+        """Handle one message from the channel."""
         incoming = codec.decode(data)
         if isinstance(incoming, Batch):
             for item in incoming.items:
@@ -238,31 +241,31 @@ class Exchange:
             self._route(incoming, data)
 
     def closed(self, error: TransportError) -> None:
-        """The channel is gone: nobody waits in vain."""
-        if self._gone is not None:
+        """Handle the end of the channel: pending requests fail."""
+        if self._close_error is not None:
             return
         if isinstance(error, SessionEndedError):
             if self.listener is not None:
                 self.listener.on_session_ended()
             return
-        self._gone = error
-        for call in tuple(self._waiting.values()):
-            if not call.answer.done():
-                # One exception per waiter: a shared one would collect every traceback.
-                call.answer.set_exception(TransportError(str(error)))
+        self._close_error = error
+        for call in tuple(self._pending.values()):
+            if not call.response.done():
+                # One exception per request: a shared one would collect every traceback.
+                call.response.set_exception(TransportError(str(error)))
         if self.listener is not None:
             self.listener.on_closed(error)
 
-    def stray(self, text: str) -> None:
-        """Remember something the server sent that fits nowhere."""
-        self._strays.append(text[:200])
+    def note_unexpected(self, text: str) -> None:
+        """Keep an unexpected message for the text of a timeout error."""
+        self._unexpected.append(text[:200])
 
     def _route(self, message: Message | Malformed, data: bytes) -> None:
         match message:
             case Response():
-                self._answer(message, data)
+                self._handle_response(message, data)
             case Notification(method="notifications/progress"):
-                self._tell_progress(message, data)
+                self._handle_progress(message, data)
             case Notification():
                 if self.listener is not None:
                     self.listener.on_notification(message)
@@ -270,51 +273,52 @@ class Exchange:
                 if self.listener is not None:
                     self.listener.on_request(message)
             case Malformed(error=error, id=id):
-                call = None if id is None else self._waiting.get(id)
-                if call is None or call.answer.done():
-                    self.stray(data.decode(errors="replace"))
+                call = None if id is None else self._pending.get(id)
+                if call is None or call.response.done():
+                    self.note_unexpected(data.decode(errors="replace"))
                 else:
-                    text = f"The answer to {call.method} is no JSON-RPC: {error.message}"
-                    call.answer.set_exception(PeerError(text))
+                    text = f"The response to {call.method} is not valid JSON-RPC: {error.message}"
+                    call.response.set_exception(PeerError(text))
 
-    def _answer(self, response: Response, data: bytes) -> None:
+    def _handle_response(self, response: Response, data: bytes) -> None:
         call = self._find_call(response)
-        if call is None or call.answer.done():
-            # Late, or never asked for (2026-07-28 basic/patterns/cancellation): ignored.
-            self.stray(data.decode(errors="replace"))
+        if call is None or call.response.done():
+            # Late, or not requested (2026-07-28 basic/patterns/cancellation): ignored.
+            self.note_unexpected(data.decode(errors="replace"))
         elif response.result is not None:
-            call.answer.set_result(response.result)
+            call.response.set_result(response.result)
         else:
             assert response.error is not None
-            call.answer.set_exception(_read_error(call.method, response.error))
+            call.response.set_exception(_read_error(call.method, response.error))
 
     def _find_call(self, response: Response) -> PendingRequest | None:
         if response.id is not None:
-            return self._waiting.get(response.id)
+            return self._pending.get(response.id)
         # base.error.id-omitted-if-unreadable (2025-11-25 basic/index): an error without an
-        # id is about a request the server could not read; with one waiting, it is that one.
-        return next(iter(self._waiting.values())) if len(self._waiting) == 1 else None
+        # id is about a request that the server could not read. If one request is pending, it
+        # is that one.
+        return next(iter(self._pending.values())) if len(self._pending) == 1 else None
 
-    def _tell_progress(self, message: Notification, data: bytes) -> None:
+    def _handle_progress(self, message: Notification, data: bytes) -> None:
         try:
             params = codec.decode_as(ProgressParams, message.params or b"{}")
         except msgspec.ValidationError:
-            self.stray(data.decode(errors="replace"))
+            self.note_unexpected(data.decode(errors="replace"))
             return
-        call = self._waiting.get(codec.encode_id(params.progress_token))
+        call = self._pending.get(codec.encode_id(params.progress_token))
         if call is not None and call.progress is not None:
             task = asyncio.get_running_loop().create_task(resolve(call.progress, params))
-            call.told.append(task)
+            call.progress_tasks.append(task)
 
 
 def _read_error(method: str, raw: Raw) -> RpcError | PeerError:
     try:
         error = codec.decode_as(_WireError, raw)
     except msgspec.ValidationError as problem:
-        return PeerError(f"The error that answers {method} does not fit JSON-RPC: {problem}")
+        return PeerError(f"The error response to {method} is not valid JSON-RPC: {problem}")
     return RpcError.from_wire(error.code, error.message, error.data)
 
 
 def time_limit(seconds: float) -> asyncio.Timeout:
-    """`asyncio.timeout` that takes infinity for an answer."""
+    """`asyncio.timeout`, where infinity means no limit."""
     return asyncio.timeout(None if seconds == math.inf else seconds)

@@ -1,8 +1,8 @@
-"""A channel to a server that runs as a child process and talks over its standard streams.
+"""A channel to a server that runs as a child process and uses its standard streams.
 
-The child gets a process group of its own, so that launchers such as `npx` or `uv` go
-down together with what they launched, and so that Ctrl-C in a terminal reaches us
-first. Its stderr is kept in a short ring: the last lines explain why it died.
+The child gets its own process group, so that launchers such as `npx` or `uv` are stopped together
+with the processes they start, and Ctrl-C in a terminal reaches the client first. The last lines of
+stderr are kept, because they explain why a server exited.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ __all__ = ["Command", "StdioChannel"]
 
 _CHUNK = 65536
 _KEPT_LINES = 20
-# A screenshot in base64 is a few MiB; a line beyond this is no message but a runaway.
+# A screenshot in base64 is a few MiB; a longer line is an error.
 _MAX_LINE = 64 * 1024 * 1024
-# What the official SDKs wait after closing stdin and after SIGTERM.
+# The official SDKs wait this long after closing stdin and after SIGTERM.
 _GRACE_SECONDS = 2.0
-# How long a server that closed its output may take to exit, so that its code can be told.
+# How long to wait for the exit code of a server that closed its output.
 _EXIT_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """How to start a server."""
+    """The command that starts a server."""
 
     argv: Sequence[str]
     env: Mapping[str, str] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class StdioChannel(Channel):
         self._closing = False
 
     async def open(self, on_message: OnMessage, on_closed: OnClosed) -> None:
-        """Start the process and read what it writes."""
+        """Start the process and read its output."""
         command = self._command
         try:
             self._process = await asyncio.create_subprocess_exec(
@@ -90,7 +90,7 @@ class StdioChannel(Channel):
             process.stdin.write(data + b"\n")
             await process.stdin.drain()
         except ConnectionError:
-            # The reader sees the end too, and knows the exit code: let it tell the story.
+            # Wait for the reader, which knows the exit code.
             await asyncio.wait(self._readers, timeout=self._grace)
             raise TransportError(self._describe_end(process)) from None
 
@@ -100,7 +100,7 @@ class StdioChannel(Channel):
         self._closing = True
         if process is None:
             return
-        # lifecycle.shutdown.stdin-eof (2025-11-25 basic/lifecycle): first the input is closed.
+        # lifecycle.shutdown.stdin-eof (2026-07-28 basic/transports/stdio): servers exit on EOF.
         if process.stdin is not None:
             process.stdin.close()
         for signal_number in (signal.SIGTERM, signal.SIGKILL):
@@ -114,7 +114,7 @@ class StdioChannel(Channel):
         await asyncio.gather(*self._readers, return_exceptions=True)
 
     async def _has_ended(self, process: asyncio.subprocess.Process) -> bool:
-        """Whether the process is gone, and whoever inherited its pipes with it."""
+        """Whether the process, and every process that inherited its pipes, has ended."""
         exit = asyncio.create_task(process.wait())
         _, unfinished = await asyncio.wait([*self._readers, exit], timeout=self._grace)
         exit.cancel()
@@ -130,7 +130,7 @@ class StdioChannel(Channel):
         lines = LineBuffer(_MAX_LINE)
         while chunk := await stdout.read(_CHUNK):
             for line in lines.feed(chunk):
-                # A line beyond the limit is dropped; the request it answers times out.
+                # An oversized line is dropped; its request times out.
                 if not isinstance(line, Oversized):
                     on_message(line)
         process = self._process
@@ -160,10 +160,10 @@ class StdioChannel(Channel):
         elif code < 0:
             text = f"The server {str(self._command)!r} was killed by {_signal_name(-code)}"
         else:
-            text = f"The server {str(self._command)!r} ended with exit code {code}"
+            text = f"The server {str(self._command)!r} exited with code {code}"
         last_lines = [line for line in self._stderr if line]
         if last_lines:
-            text += "; the last lines of its stderr:\n" + "\n".join(last_lines)
+            text += "; last lines of stderr:\n" + "\n".join(last_lines)
         return text
 
 
@@ -171,7 +171,7 @@ def _why(error: OSError | ValueError) -> str:
     if isinstance(error, FileNotFoundError):
         return f"{error.filename!r} does not exist or is not on the PATH"
     if isinstance(error, PermissionError):
-        return f"{error.filename!r} may not be executed"
+        return f"{error.filename!r} is not executable"
     return str(error)
 
 

@@ -1,8 +1,7 @@
-"""Being told of changes, the same way in both eras.
+"""Subscriptions to changes, for both eras.
 
-A subscription is opened by entering it and read by iterating it. Changes that say the
-same and have not been read yet are told once: "the list changed" twice in a row
-means no more than once, and a reader that falls behind costs no memory.
+A subscription is opened with `async with` and read with `async for`. Equal changes that have not
+been read yet are delivered once, so a slow reader needs little memory.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _KINDS: dict[str, Literal["tools", "prompts", "resources"]] = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A list changed, or one resource did; only the latter has a URI."""
+    """A change of a list or of one resource; only the latter has a URI."""
 
     kind: Literal["tools", "prompts", "resources", "resource"]
     uri: str | None = None
@@ -34,7 +33,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Interest:
-    """Which changes are wanted, or which of them a server agreed to tell."""
+    """The requested changes, or those that a server agreed to send."""
 
     tools: bool = False
     prompts: bool = False
@@ -42,20 +41,20 @@ class Interest:
     uris: tuple[str, ...] = ()
 
     def covers(self, change: Change) -> bool:
-        """Whether this change is one of them."""
+        """Whether it includes a change."""
         if change.kind == "tools":
             return self.tools
         if change.kind == "prompts":
             return self.prompts
         if change.kind == "resources":
             return self.resources
-        # The URI may be of something below the one subscribed to (2025-11-25 schema,
+        # The URI may be below the URI of the subscription (2025-11-25 schema,
         # ResourceUpdatedNotification).
         uri = change.uri or ""
         return any(uri == own or uri.startswith(own.rstrip("/") + "/") for own in self.uris)
 
     def to_filter(self) -> SubscriptionFilter:
-        """As it stands in subscriptions/listen."""
+        """The filter for subscriptions/listen."""
         return SubscriptionFilter(
             tools_list_changed=self.tools,
             prompts_list_changed=self.prompts,
@@ -65,7 +64,7 @@ class Interest:
 
     @classmethod
     def from_filter(cls, filter: SubscriptionFilter) -> Interest:
-        """From what a server acknowledged."""
+        """The interest that a server acknowledged."""
         return cls(
             filter.tools_list_changed,
             filter.prompts_list_changed,
@@ -75,7 +74,7 @@ class Interest:
 
 
 def change_from(method: str, uri: str | None) -> Change | None:
-    """The change that a notification tells of, if it tells of one."""
+    """The change that a notification reports, if any."""
     if method == "notifications/resources/updated":
         return None if uri is None else Change("resource", uri)
     kind = _KINDS.get(method)
@@ -83,13 +82,13 @@ def change_from(method: str, uri: str | None) -> Change | None:
 
 
 class ChangeSource(Protocol):
-    """Who feeds a subscription: one of the two eras."""
+    """Delivers changes to a subscription; implemented by the eras."""
 
     async def open_feed(self, subscription: Subscription) -> Interest:
-        """Start to push changes; what the server agreed to."""
+        """Start pushing changes; returns what the server agreed to send."""
 
     async def close_feed(self, subscription: Subscription) -> None:
-        """Stop."""
+        """Stop pushing changes."""
 
 
 class Subscription:
@@ -99,20 +98,20 @@ class Subscription:
         self.interest = interest
         self._source = source
         self._acknowledged: Interest | None = None
-        # A dict keeps the order and lets equal changes fall together.
+        # A dict keeps the order and removes duplicates.
         self._unread: dict[Change, None] = {}
-        self._news = asyncio.Event()
+        self._wakeup = asyncio.Event()
         self._ended = False
         self._error: Exception | None = None
 
     @property
     def acknowledged(self) -> Interest:
-        """What the server agreed to tell; may be less than what was asked for."""
+        """The changes that the server agreed to send; may be fewer than requested."""
         return self._acknowledged or Interest()
 
     @property
     def refused(self) -> Sequence[str]:
-        """What was asked for and is not going to be told, by name or URI."""
+        """The requested changes that the server will not send, by name or URI."""
         got = self.acknowledged
         names = [
             name
@@ -122,15 +121,15 @@ class Subscription:
         return (*names, *(uri for uri in self.interest.uris if uri not in got.uris))
 
     def push(self, change: Change) -> None:
-        """A change arrived."""
+        """Add a change."""
         self._unread[change] = None
-        self._news.set()
+        self._wakeup.set()
 
     def end(self, error: Exception | None = None) -> None:
-        """No more changes will come; `error` says why if that is not in order."""
+        """End the subscription; iteration raises `error` if it is not None."""
         self._ended = True
         self._error = self._error or error
-        self._news.set()
+        self._wakeup.set()
 
     async def __aenter__(self) -> Subscription:
         self._acknowledged = await self._source.open_feed(self)
@@ -154,8 +153,8 @@ class Subscription:
                 if self._error is not None:
                     raise self._error
                 raise StopAsyncIteration
-            self._news.clear()
-            await self._news.wait()
+            self._wakeup.clear()
+            await self._wakeup.wait()
         change = next(iter(self._unread))
         del self._unread[change]
         return change

@@ -1,8 +1,8 @@
-"""Calls whose result is fetched later, as a client of either era uses them.
+"""Tasks: calls whose result is fetched later, for both eras.
 
-A `ClientTask` is polled as often as the server wants, answers what the task asks by the client's
-own callbacks, and gives the result. Where a server or a tool makes no task of a call, it is a task
-that has ended already, so that whoever uses it need not care.
+A `ClientTask` polls at the interval that the server sets, answers the task's input requests with
+the client's callbacks, and returns the result. If a server or a tool does not support tasks, the
+call returns a task that has already ended, so callers need no special case.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from dovetail.errors import RpcError, ToolError
 __all__ = ["ClientTask", "InputRequest", "TaskCalls", "TaskState"]
 
 _FINAL = ("completed", "failed", "cancelled")
-# Seconds between two looks where the server does not say.
-_USUAL_POLL = 1.0
-_SHORTEST_POLL = 0.01
+# Seconds between two polls if the server sets no interval.
+_DEFAULT_POLL = 1.0
+_MIN_POLL = 0.01
 
 
 class InputRequest(Struct):
-    """Something that a task asks."""
+    """A request for input from the client."""
 
     method: str
     params: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -37,92 +37,95 @@ class InputRequest(Struct):
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """A task at one moment."""
+    """The state of a task at one moment."""
 
     id: str
     status: str
     message: str | None = None
     created_at: str = ""
     updated_at: str = ""
-    # Milliseconds that the server keeps it, from its creation; None: forever.
+    # Milliseconds that the server keeps the task after its creation; None: forever.
     ttl_ms: float | None = None
     poll_ms: float | None = None
-    # What it asks and what it has come to, where the state itself says so.
+    # The input requests and the outcome, if the state includes them (modern).
     asks: dict[str, InputRequest] = field(default_factory=dict)
     result: Raw | None = None
     error: RpcError | None = None
 
     @property
     def is_final(self) -> bool:
-        """Whether it stays so."""
+        """Whether the task has ended."""
         return self.status in _FINAL
 
 
 class TaskCalls(ABC):
-    """What an era asks a server about tasks."""
+    """The task requests of an era."""
 
     @abstractmethod
     async def create(
         self, name: str, arguments: dict[str, Any], ttl: float | None, meta: dict[str, Any] | None
     ) -> TaskState:
-        """Call a tool; a result that came at once is a task that has ended."""
+        """Call a tool; an immediate result is returned as a task that has ended."""
 
     @abstractmethod
     async def get(self, id: str) -> TaskState:
-        """The task as it is now."""
+        """The current state of a task."""
 
     @abstractmethod
     async def answer(self, state: TaskState) -> None:
-        """See to it that what the task asks is answered, each question once."""
+        """Answer the input requests of the task, each one once."""
 
     @abstractmethod
     async def result(self, state: TaskState) -> Raw:
-        """What a task that has ended has come to; raises RpcError."""
+        """The result of a task that has ended; raises RpcError."""
 
     @abstractmethod
     async def cancel(self, id: str) -> None:
-        """Ask the server to end it."""
+        """Ask the server to cancel a task."""
 
 
 class ClientTask:
-    """A task of a server's: poll it, wait for its result, cancel it."""
+    """A task on the server: poll it, wait for its result, cancel it."""
 
     def __init__(self, calls: TaskCalls, state: TaskState, tool: str) -> None:
         self._calls = calls
         self.tool = tool
-        # What was last heard of it.
+        # The last known state.
         self.state = state
 
     @property
     def id(self) -> str:
-        """What finds it again, in another process too; empty for a call that made no task."""
+        """The task id, valid in other processes too; empty if the call created no task."""
         return self.state.id
 
     async def refresh(self) -> TaskState:
-        """Look at it once; nothing that it asks is answered."""
+        """Fetch the state once; does not answer input requests."""
         if not self.state.is_final:
             self.state = await self._calls.get(self.id)
         return self.state
 
     async def updates(self) -> AsyncGenerator[TaskState, None]:
-        """Its states as they change, until it has ended; what it asks is answered on the way."""
-        told: TaskState | None = None
+        """Yield each new state until the task ends, and answer its input requests."""
+        yielded: TaskState | None = None
         while True:
             state = self.state
-            if told is None or (state.status, state.message) != (told.status, told.message):
-                told = state
+            if yielded is None or (state.status, state.message) != (
+                yielded.status,
+                yielded.message,
+            ):
+                yielded = state
                 yield state
             if state.is_final:
                 return
             if state.status == "input_required":
                 await self._calls.answer(state)
-            # The server says how often it wants to be asked.
-            pause = _USUAL_POLL if state.poll_ms is None else state.poll_ms / 1000
-            await asyncio.sleep(max(pause, _SHORTEST_POLL))
+            # The server sets the poll interval.
+            pause = _DEFAULT_POLL if state.poll_ms is None else state.poll_ms / 1000
+            await asyncio.sleep(max(pause, _MIN_POLL))
             await self.refresh()
 
     async def result(self, *, timeout: float | None = None) -> CallResult:
-        """The result, when it is there; raises RpcError, or ToolError for a cancelled task."""
+        """Wait for the result; raises RpcError, or ToolError for a cancelled task."""
         async with asyncio.timeout(timeout), aclosing(self.updates()) as updates:
             async for _ in updates:
                 pass
@@ -131,7 +134,7 @@ class ClientTask:
             return CallResult.read(self.tool, await self._calls.result(self.state))
 
     async def cancel(self) -> None:
-        """Ask the server to end it; a task that has ended stays as it is."""
+        """Ask the server to cancel the task; a task that has ended does not change."""
         if not self.state.is_final:
             await self._calls.cancel(self.id)
             await self.refresh()

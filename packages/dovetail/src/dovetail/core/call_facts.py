@@ -1,4 +1,4 @@
-"""What anybody who has to do with a call may know of it: handlers and hooks alike."""
+"""`CallFacts`: the properties of a call that handlers and hooks can read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["CallFacts"]
 
 
 class CallFacts:
-    """Who asks, and what came with the request."""
+    """The caller and the request."""
 
     __slots__ = ("_call",)
 
@@ -21,7 +21,7 @@ class CallFacts:
 
     @property
     def principal(self) -> Principal | None:
-        """Who the caller is, as a guard or the transport has established it: id, scopes, claims."""
+        """The authenticated caller (id, scopes, claims), None if nothing authenticated it."""
         return self._call.principal
 
     @property
@@ -42,5 +42,5 @@ class CallFacts:
 
     @property
     def scope(self) -> Any:
-        """What came beside the message: ASGI's scope, or what `server.handle` was given."""
+        """The ASGI scope of the request, or the `scope` passed to `server.handle`."""
         return self._call.origin.scope

@@ -1,11 +1,10 @@
-"""Pagination cursors: a position in a list, made opaque and checked.
+"""Pagination cursors: an opaque position in a list, with a checksum.
 
-A cursor is base64url, without padding, of the position as a varint and of a short keyed check
-over position and list. The check catches what clients do by mistake, such as a cursor of another
-list, of another server or cut in half. It is no access control: a cursor grants nothing, and
-whoever holds the salt can make one. A list that its author pages has cursors of the author's own,
-any text: they travel the same way, behind the number of the list (`encode_text_cursor`). The module
-must not know lists, pages or sessions.
+A cursor is the unpadded base64url of the position (a varint) and a short keyed checksum over
+position and list. The checksum detects mistakes of clients, such as a cursor of another list, of
+another server, or a truncated one. It is not access control: a cursor grants nothing, and anyone
+who knows the salt can make one. Cursors of resource lists, which may be any string, are encoded
+the same way behind the number of the list (`encode_text_cursor`).
 """
 
 from __future__ import annotations
@@ -19,25 +18,25 @@ from dovetail.errors import InvalidParamsError, UsageError
 
 __all__ = ["decode_cursor", "decode_text_cursor", "encode_cursor", "encode_text_cursor"]
 
-# 48 bits: no guess hits in practice, and a whole cursor is still only ten characters long.
+# 48 bits are not guessed by accident, and a typical cursor has only ten characters.
 _CHECK_SIZE: Final = 6
 _PURPOSE: Final = b"dvcursor"
-# Nine varint bytes, the range of SQLite's rowid: any list a server could hold.
+# Nine varint bytes, the range of a rowid in SQLite.
 _POSITION_LIMIT: Final = 2**63
 _LONGEST_CURSOR: Final = 20
-# Of an author's own: the longest path that systems allow fits in, and a request stays small.
+# For cursors of resource lists: the longest file path fits, and requests stay small.
 _LONGEST_TEXT: Final = 8192
 
 
 def encode_cursor(kind: str, position: int, *, salt: str) -> str:
-    """The cursor for a position in the list `kind`.
+    """Return the cursor for a position in the list `kind`.
 
     Processes that serve the same list behind one address need the same salt.
     """
     if not 0 <= position < _POSITION_LIMIT:
-        raise UsageError(f"A cursor holds a position from 0 to 2**63 - 1, not {position}")
+        raise UsageError(f"a cursor position is from 0 to 2**63 - 1, got {position}")
     varint = _to_varint(position)
-    # The varint ends itself, so that varint and kind cannot be read as another pair.
+    # A varint marks its own end, so varint and kind cannot be read as another pair.
     check = blake2s(
         varint + kind.encode(), key=_key_from(salt), digest_size=_CHECK_SIZE, person=_PURPOSE
     )
@@ -45,14 +44,14 @@ def encode_cursor(kind: str, position: int, *, salt: str) -> str:
 
 
 def decode_cursor(text: str, kind: str, *, salt: str) -> int:
-    """The position in the cursor.
+    """Return the position in the cursor.
 
     Raises:
         InvalidParamsError: it was not made by `encode_cursor` for this kind and salt.
     """
     position = _claimed_position(text)
-    # Made again and compared as a whole: this refuses every second spelling of a position (unused
-    # base64 bits, foreign characters, a padded varint) without a rule for each.
+    # Encoding again and comparing rejects every non-canonical cursor (unused base64 bits, other
+    # characters, a padded varint).
     if position is None or not hmac.compare_digest(encode_cursor(kind, position, salt=salt), text):
         raise InvalidParamsError(
             f"The cursor is not one of the list of {kind}s; start again without a cursor to get "
@@ -62,15 +61,15 @@ def decode_cursor(text: str, kind: str, *, salt: str) -> int:
 
 
 def encode_text_cursor(kind: str, number: int, text: str, *, salt: str) -> str:
-    """The cursor for a place that `text` names in the part `number` of the list `kind`."""
+    """Return the cursor for `text` in resource list `number` of the list `kind`."""
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > _LONGEST_TEXT:
         raise UsageError(
-            f"A cursor holds up to {_LONGEST_TEXT:,} bytes of text, not {len(data):,}: "
-            f"{text[:50]!r}... Keep what it stands for and send a key"
+            f"a cursor has up to {_LONGEST_TEXT:,} bytes of text, got {len(data):,}: "
+            f"{text[:50]!r}...; store the state on the server and use a key as the cursor"
         )
     payload = _to_varint(number) + data
-    # The zero keeps it apart from the cursor of a position, whatever the text.
+    # The zero byte distinguishes it from the cursor of a position.
     check = blake2s(
         payload + b"\0" + kind.encode(),
         key=_key_from(salt),
@@ -81,7 +80,7 @@ def encode_text_cursor(kind: str, number: int, text: str, *, salt: str) -> str:
 
 
 def decode_text_cursor(cursor: str, kind: str, *, salt: str) -> tuple[int, str] | None:
-    """Number and text in the cursor; None where `encode_text_cursor` did not make it."""
+    """Return number and text of a cursor, None if `encode_text_cursor` did not make it."""
     if len(cursor) > 2 * _LONGEST_TEXT or not cursor.isascii():
         return None
     try:

@@ -1,4 +1,4 @@
-"""What the framework needs to know of an author's function to run it."""
+"""`Handler`: an author's function and how to run it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Style(Enum):
 
     ASYNC = "on the event loop, awaited"
     THREAD = "in a worker thread, because it may block"
-    INLINE = "on the event loop, at once: the author promises that it does not block"
+    INLINE = "on the event loop, directly: the author says that it does not block"
 
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """A function and how to run it. `None` for a limit means the server's own."""
+    """A function and how to run it. `None` as a timeout means that of the server."""
 
     function: Callable[..., Any]
     style: Style

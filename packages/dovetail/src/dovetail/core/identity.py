@@ -1,4 +1,4 @@
-"""Who the server is and what it can do, as every era needs to say it."""
+"""`Identity`: name, version, instructions and capabilities of the server."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dovetail.spec.revisions import Revision
 
 __all__ = ["Identity"]
 
-# Members of capabilities that promise notifications of changes.
+# Members of capabilities that announce notifications of changes.
 _CHANGES = ("listChanged", "subscribe")
 
 
 class Identity(NamedTuple):
-    """Name, version, instructions, and capabilities computed from what is registered."""
+    """Name, version and instructions; capabilities are computed from the handlers."""
 
     implementation: Implementation
     instructions: str | None
@@ -31,10 +31,10 @@ class Identity(NamedTuple):
         *,
         owner: str | None = None,
     ) -> dict[str, Any]:
-        """The capabilities in the words of one revision, for a client that can be reached so far.
+        """Return the capabilities for one revision and for the channels to one client.
 
-        lifecycle.capability.truthful (2025-11-25 basic/lifecycle): nothing is promised that this
-        client would never hear of.
+        lifecycle.capability.truthful (2025-11-25 basic/lifecycle): notifications that cannot
+        reach this client are not announced.
         """
         capabilities = dict(self.capabilities())
         if not channels.changes:
@@ -45,7 +45,7 @@ class Identity(NamedTuple):
             capabilities.pop("logging", None)
         if not revision.completions_capability:
             capabilities.pop("completions", None)
-        # tasks.capability, xtasks.result-removed: where they are an extension, only as such
+        # tasks.capability, xtasks.result-removed: an extension is not announced as a capability
         tasks = capabilities.pop("tasks", None)
         if tasks is not None and revision.tasks:
             # tasks.list-not-anonymous (2025-11-25 basic/utilities/tasks)

@@ -1,4 +1,4 @@
-"""What an operator can set, in one frozen place. What a limit does is an error the client reads."""
+"""`Options`: limits and settings of a server. A request over a limit gets an error."""
 
 from __future__ import annotations
 
@@ -25,63 +25,63 @@ _AT_LEAST_ONE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Limits and habits of a server; the defaults suit a server behind one assistant."""
+    """Limits and settings of a server; the defaults are for a local server with one client."""
 
     # -- limits -----------------------------------------------------------------------
-    # Handlers that run at the same time; more wait their turn, up to `queue`.
+    # Handlers that run at the same time; up to `queue` more calls wait.
     concurrency: int = 100
     queue: int = 10_000
-    # Seconds a handler may take in all, and without any sign of progress.
+    # Seconds a handler may take in total, and without reporting progress.
     timeout: float | None = 300.0
     idle_timeout: float | None = None
-    # Seconds the client has to answer when it is asked something (its user may be thinking).
+    # Seconds the client has to answer a question (its user may take a while).
     ask_timeout: float | None = 600.0
     # Threads for plain `def` handlers. asyncio's own default is min(32, cores + 4).
     worker_threads: int = 32
-    # Entries per page of a list; None sends each list whole.
+    # Entries per page of a list; None sends all entries in one page.
     page_size: int | None = None
-    # Bytes of one message in (4 MiB in the official SDK is too small for images in base64)
-    # and of one result out.
+    # Bytes of one received message (the 4 MiB of the official SDK are too few for images in
+    # base64) and of one result.
     max_message_bytes: int = 16 * 1024 * 1024
     max_result_bytes: int = 64 * 1024 * 1024
-    # Seconds that running calls get to finish when the client closes the stream.
+    # Seconds that running calls have to finish when the client closes the stream.
     grace: float = 2.0
 
     # -- tasks ------------------------------------------------------------------------
-    # Where tasks are kept: the path of an SQLite file, "memory", or None for a file of this
-    # server's in the folder for the state of programs (XDG_STATE_HOME).
+    # Where tasks are stored: the path of an SQLite file, "memory", or None for a file of this
+    # server in XDG_STATE_HOME.
     task_store: str | None = None
-    # Seconds a task is kept, finished or not: by default, and at most if a client wants longer.
+    # Seconds a task is stored, finished or not: the default, and the maximum for clients.
     task_ttl: float = 3600.0
     task_max_ttl: float = 86_400.0
-    # Seconds between two looks that clients are asked to leave.
+    # The polling interval, in seconds, that clients are asked to use.
     task_poll: float = 1.0
-    # Seconds after which a task that only waits for its client is put to sleep, where it may be
-    # run again: it costs little, survives the process, and begins again with the answers.
+    # Seconds after which a resumable task that waits for its client is suspended. It then uses
+    # little memory, survives the process, and runs again when the answers arrive.
     task_nap: float = 10.0
-    # Tasks that run at the same time (one that waits for its client does not count), tasks that
-    # are kept for one caller, and bytes of one result that are kept.
+    # Tasks that run at the same time (tasks that wait for their client do not count), tasks stored
+    # for one caller, and bytes of one stored result.
     task_concurrency: int = 100
     tasks_per_owner: int = 1000
     max_task_result_bytes: int = 4 * 1024 * 1024
 
-    # -- what clients are told ---------------------------------------------------------
+    # -- messages to clients -----------------------------------------------------------
     expose_tracebacks: bool = False
-    # The mildest log message sent to a legacy client that never called logging/setLevel.
+    # The lowest level sent to legacy clients that never called logging/setLevel.
     log_level: LogLevel = "info"
-    # How long clients may keep lists (modern era), and whether users may share them.
+    # How long clients may cache lists (modern era), and whether users may share the cache.
     list_ttl_ms: int = 0
     list_scope: Literal["public", "private"] = "public"
 
     # -- schemas ----------------------------------------------------------------------
-    # Put definitions in place of $ref, for clients that cannot follow references.
+    # Replace $ref by the definition, for clients that do not resolve references.
     inline_refs: bool = False
-    # Take arguments that arrive as JSON inside a string, for clients that send them so.
+    # Accept arguments that are JSON inside a string, for clients that send them that way.
     accept_json_strings: bool = False
 
     # -- asking the user in the modern era -----------------------------------------------
-    # Keys of 32 bytes or more that seal what travels through the client between the runs
-    # of a request: the first seals, all open. None given: a random one per process.
+    # Keys of at least 32 bytes that seal the state which clients hold between the runs of a
+    # request: the first one seals, all of them open. Empty: a random key per process.
     state_keys: Sequence[bytes] = ()
     state_lifetime: float = 900.0
 

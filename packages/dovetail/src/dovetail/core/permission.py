@@ -1,8 +1,9 @@
-"""What a caller may use, and what it gets to see.
+"""Permissions: what a caller may use and see.
 
-Something that a caller may not use does not exist for it: it is not listed, not suggested, and
-answers as unknown. The one exception is what the caller may get the scopes for by asking its
-authorization server again (`step_up`): that is listed, and using it says which scopes are missing.
+Entries that a caller may not use are hidden from it: they are not listed and not suggested, and
+using one gives the same error as an unknown name. The exception are entries whose scopes the
+caller can still request from its authorization server (`step_up`): those are listed, and using
+one gives an error that names the missing scopes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from dovetail.core.call import Call
 
 __all__ = [
-    "NOTHING",
+    "NO_REQUIREMENTS",
     "Permission",
     "Requirements",
     "Restricted",
@@ -30,23 +31,23 @@ __all__ = [
 
 
 class Requirements(NamedTuple):
-    """What using something takes."""
+    """What a caller needs to use an entry."""
 
     scopes: frozenset[str] = frozenset()
-    # It may change something, so it is not there where a server only reads.
+    # It may change something, so it is hidden if the guard is read-only.
     writes: bool = False
 
 
-NOTHING = Requirements()
+NO_REQUIREMENTS = Requirements()
 
 
 class Permission(NamedTuple):
-    """What a guard says of all its callers."""
+    """The settings of a guard that apply to all callers."""
 
     read_only: bool = False
-    # Scopes that a caller can get by asking for them.
+    # Scopes that a caller can still request.
     step_up: frozenset[str] = frozenset()
-    # How to word the challenge that asks for scopes, where the transport has such a thing.
+    # Makes the WWW-Authenticate challenge for scopes, if the transport has one.
     challenge: Callable[[Collection[str]], str] | None = None
 
 
@@ -54,23 +55,23 @@ _NO_GUARD = Permission()
 
 
 class Visibility(NamedTuple):
-    """What one caller can see of a registry."""
+    """The part of a registry that one caller can see."""
 
     read_only: bool
-    # None: every scope there is.
+    # None: all scopes.
     scopes: frozenset[str] | None
 
     def shows(self, requirements: Requirements) -> bool:
-        """Whether something with these needs exists for the caller."""
+        """Whether the caller can see an entry with these requirements."""
         if self.read_only and requirements.writes:
             return False
         return self.scopes is None or requirements.scopes <= self.scopes
 
 
 def may_use(call: Call, requirements: Requirements) -> bool:
-    """Whether the caller may use something; False where it does not exist for it.
+    """Whether the caller may use an entry; False if the entry is hidden from it.
 
-    Raises InsufficientScopeError where the caller could get what is missing.
+    Raises InsufficientScopeError if the caller can still request the missing scopes.
     """
     permission = call.services.permission or _NO_GUARD
     if permission.read_only and requirements.writes:
@@ -80,7 +81,7 @@ def may_use(call: Call, requirements: Requirements) -> bool:
     held = call.principal.scopes if call.principal is not None else frozenset()
     if not requirements.scopes - held <= permission.step_up:
         return False
-    # auth.scope.challenge-needed, auth.scope.single-challenge: all that the operation takes
+    # auth.scope.challenge-needed, auth.scope.single-challenge: all scopes of the operation
     challenge = (
         permission.challenge(requirements.scopes) if permission.challenge is not None else None
     )
@@ -88,9 +89,9 @@ def may_use(call: Call, requirements: Requirements) -> bool:
 
 
 def has_scopes(call: Call, requirements: Requirements) -> bool:
-    """Whether the caller has been given every scope that this takes; what it could get is not it.
+    """Whether the caller has every required scope; scopes it could still request do not count.
 
-    For what runs an author's function unasked: it must never run without its scopes.
+    For handlers that run without being named by the client, such as resource lists.
     """
     return _holds(call.principal, requirements.scopes)
 
@@ -102,43 +103,45 @@ def _holds(principal: Principal | None, scopes: frozenset[str]) -> bool:
 
 
 class Restricted(Protocol):
-    """Things of which some may not be for everybody."""
+    """A collection whose entries may have requirements."""
 
     @property
     def scopes(self) -> frozenset[str]:
-        """All scopes that any of them needs."""
+        """All scopes that any entry requires."""
 
     @property
     def writes(self) -> bool:
-        """Whether any of them may change something."""
+        """Whether any entry may change something."""
 
 
-def visibility_of(call: Call, things: Restricted) -> Visibility | None:
-    """What the caller sees of these things; None: everything.
+def visibility_of(call: Call, entries: Restricted) -> Visibility | None:
+    """Return what the caller can see of these entries, None for everything.
 
-    Only scopes that something needs are looked at, so callers that differ in others share what
-    has been encoded for one of them.
+    Only scopes that some entry requires are included, so that callers with other scopes share
+    cached pages.
     """
     permission = call.services.permission or _NO_GUARD
     principal = call.principal
-    read_only = permission.read_only and things.writes
-    if not things.scopes:
+    read_only = permission.read_only and entries.writes
+    if not entries.scopes:
         return Visibility(True, None) if read_only else None
     if principal is not None and principal.trusted:
         return Visibility(read_only, None)
     held = principal.scopes if principal is not None else frozenset()
-    return Visibility(read_only, things.scopes & (held | permission.step_up))
+    return Visibility(read_only, entries.scopes & (held | permission.step_up))
 
 
-def read_scopes(given: Iterable[str], what: str) -> frozenset[str]:
-    """The scopes an author names; raises UsageError for what can be none (RFC 6749 section 3.3)."""
+def read_scopes(given: Iterable[str], where: str) -> frozenset[str]:
+    """Return the scopes of a handler; raises UsageError for invalid ones (RFC 6749 section 3.3)."""
     if isinstance(given, str):
-        raise UsageError(f"{what}: scopes is a set of texts, {{{given!r}}} for one, got {given!r}")
+        raise UsageError(
+            f"{where}: scopes is a set of strings, {{{given!r}}} for one, got {given!r}"
+        )
     scopes = frozenset(given)
     for scope in scopes:
         if not scope or not _is_plain(scope):
             raise UsageError(
-                f"{what}: a scope is printable ASCII without blanks, quotes and backslashes, "
+                f"{where}: a scope is printable ASCII without spaces, quotes and backslashes, "
                 f"got {scope!r}"
             )
     return scopes

@@ -1,4 +1,4 @@
-"""Who calls, as far as somebody has verified it. What that allows is in `permission`."""
+"""`Principal`: the authenticated caller. `permission` decides what it may do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NO_CLAIMS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Principal:
-    """A caller: an id that no other caller has, the scopes it was given, what else is known."""
+    """An authenticated caller: a unique id, its scopes and the claims about it."""
 
     __slots__ = ("claims", "id", "scopes", "trusted")
 
@@ -26,18 +26,18 @@ class Principal:
         *,
         trusted: bool = False,
     ) -> None:
-        """`trusted`: may use everything, whatever its scopes; for whoever runs the server."""
+        """`trusted`: may use everything without scopes, for the operator of the server."""
         if not id:
-            raise UsageError(f"a principal needs an id, a text that is not empty, got {id!r}")
+            raise UsageError(f"a principal needs an id, a string that is not empty, got {id!r}")
         if isinstance(scopes, str):
-            raise UsageError(f"scopes are several texts, not one: {{{scopes!r}}}")
+            raise UsageError(f"scopes is a set of strings, {{{scopes!r}}} for one, got {scopes!r}")
         self.id = id
         self.scopes = frozenset(scopes)
         self.claims = _NO_CLAIMS if not claims else MappingProxyType(dict(claims))
         self.trusted = trusted
 
     def __repr__(self) -> str:
-        # Claims may hold what is nobody's business: names, addresses.
+        # Without the claims, which may contain names and addresses.
         return f"Principal({self.id!r}, scopes={sorted(self.scopes)})"
 
     def __eq__(self, other: object) -> bool:
@@ -53,10 +53,10 @@ class Principal:
 
 
 def owner_of(principal: Principal | None) -> str | None:
-    """What sessions, tasks and sealed states are bound to: not to scopes, which may grow."""
+    """Return the owner of sessions, tasks and sealed state: the id, since scopes may change."""
     return None if principal is None else principal.id
 
 
 def to_principal(given: Principal | str | None) -> Principal | None:
-    """A principal from what an embedder gives: an id alone has no scopes."""
+    """Return the principal that an embedder passed; an id alone has no scopes."""
     return Principal(given) if isinstance(given, str) else given

@@ -1,9 +1,9 @@
-"""One registry for tools, prompts, resources and templates: order, pages, change signal.
+"""The registry of tools, prompts, resources and templates: order, pages, change notification.
 
 Entries keep the order in which they were added, which is the order clients see
-(tools.list-order). Each entry has a position that never changes or repeats, so a
-cursor stays good while others come and go. Lists are encoded once per page and
-revision; any change drops them all.
+(tools.list-order). Each entry has a position that never changes and is not reused, so a cursor
+stays valid while entries are added and removed. Lists are encoded once per page and revision; any
+change clears that cache.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from dovetail.core.cursor import decode_cursor, encode_cursor
-from dovetail.core.permission import NOTHING, Requirements, Visibility
+from dovetail.core.permission import NO_REQUIREMENTS, Requirements, Visibility
 from dovetail.errors import DuplicateError, UsageError
 
 __all__ = ["Registry", "RegistryPage"]
@@ -34,16 +34,16 @@ class RegistryPage(Generic[T]):
 
 
 class Registry(Generic[T]):
-    """Entries by name, in order, with a signal on change."""
+    """Entries by name, in order; calls `on_change` after every change."""
 
     def __init__(
         self, kind: str, *, page_size: int | None = None, on_change: Callable[[], None]
     ) -> None:
         self.kind = kind
         self.page_size = page_size
-        # Encoded answers by (revision, cursor, ...): whoever encodes a page puts it here.
+        # Encoded pages by (revision, cursor, ...), filled by `answer_page`.
         self.encoded: dict[object, bytes] = {}
-        # All scopes that any entry needs, and whether any may change something.
+        # All scopes that any entry requires, and whether any may change something.
         self.scopes: frozenset[str] = frozenset()
         self.writes = False
         self._needs: dict[str, Requirements] = {}
@@ -52,8 +52,8 @@ class Registry(Generic[T]):
         self._next_position = 1
         self._on_change = on_change
 
-    def add(self, name: str, entry: T, requirements: Requirements = NOTHING) -> None:
-        """Put an entry under a name that is free; `needs` is what a caller must have to see it."""
+    def add(self, name: str, entry: T, requirements: Requirements = NO_REQUIREMENTS) -> None:
+        """Add an entry; raises DuplicateError. `requirements`: what a caller needs to see it."""
         if name in self._entries:
             raise DuplicateError(
                 f"{self.kind} {name!r} is registered already; remove it first or choose "
@@ -68,7 +68,7 @@ class Registry(Generic[T]):
         self._changed()
 
     def remove(self, name: str) -> T:
-        """Take an entry out and return it."""
+        """Remove an entry and return it; raises UsageError if there is none."""
         if name not in self._entries:
             raise UsageError(f"no {self.kind} {name!r} to remove{self.suggestion(name)}")
         entry = self._entries.pop(name)
@@ -81,16 +81,16 @@ class Registry(Generic[T]):
         return entry
 
     def get(self, name: str) -> T | None:
-        """The entry of this name, or None."""
+        """Return the entry of this name, or None."""
         return self._entries.get(name)
 
     def page(self, cursor: str | None, visibility: Visibility | None = None) -> RegistryPage[T]:
-        """The entries after `cursor`; raises InvalidParamsError for a cursor of no list of ours.
+        """Return the entries after `cursor`; raises InvalidParamsError for an unknown cursor.
 
-        A page is filled with what can be seen, so its size says nothing of the rest.
+        Hidden entries do not count, so the size of a page does not reveal them.
         """
         after = 0 if cursor is None else decode_cursor(cursor, self.kind, salt=self.kind)
-        names = [name for name in self._seen(visibility) if self._positions[name] > after]
+        names = [name for name in self._visible_names(visibility) if self._positions[name] > after]
         if self.page_size is None or len(names) <= self.page_size:
             return RegistryPage([self._entries[name] for name in names], None)
         names = names[: self.page_size]
@@ -101,9 +101,9 @@ class Registry(Generic[T]):
         )
 
     def suggestion(self, name: str, visibility: Visibility | None = None) -> str:
-        """`; did you mean 'x'?` or `; there is: 'x', 'y'` for an unknown name, else nothing."""
-        known = self._seen(visibility)
-        # The name is the peer's and difflib is quadratic: of a long one only the head counts.
+        """Return the end of an error about an unknown name, such as "; did you mean 'x'?"."""
+        known = self._visible_names(visibility)
+        # The client sent the name and difflib is quadratic, so only the start is compared.
         close = difflib.get_close_matches(name[:_LONGEST_COMPARED], known, n=3, cutoff=0.5)
         if close:
             return f"; did you mean {' or '.join(map(repr, close))}?"
@@ -113,7 +113,7 @@ class Registry(Generic[T]):
             return f"; there is: {', '.join(map(repr, known))}"
         return f"; there are {len(known)} {self.kind}s, see the list"
 
-    def _seen(self, visibility: Visibility | None) -> list[str]:
+    def _visible_names(self, visibility: Visibility | None) -> list[str]:
         if visibility is None:
             return list(self._entries)
         return [

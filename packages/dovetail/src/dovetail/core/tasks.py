@@ -1,7 +1,7 @@
-"""Tasks in words of no era: what is known of one, how an era says it, what keeps them.
+"""Tasks, independent of the era: their data, and the interfaces of eras and of the store.
 
-A task is a call whose result is fetched later. It belongs to whoever made it (the
-principal) and to the revision it was made at, and is nobody else's business.
+A task is a call whose result the client fetches later. It belongs to the principal that created
+it and to the revision of that request; other callers cannot see it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TaskSupport = Literal["optional", "required", "never"]
 
 
 class Status(Enum):
-    """Where a task is; the value is the protocol's word."""
+    """The status of a task; the value is the name in the protocol."""
 
     WORKING = "working"
     INPUT_REQUIRED = "input_required"
@@ -46,7 +46,7 @@ class Status(Enum):
 
     @property
     def is_final(self) -> bool:
-        """Whether it stays so."""
+        """Whether the status cannot change any more."""
         return self not in (Status.WORKING, Status.INPUT_REQUIRED)
 
 
@@ -58,16 +58,16 @@ class TaskView:
     status: Status
     created: float
     updated: float
-    # None: it is kept forever.
+    # None: the task does not expire.
     ttl_ms: int | None
     poll_ms: int
     message: str | None = None
-    # What the request has come to, as JSON: one of them where the status says so.
+    # The outcome of the request as JSON: one of them if the task has ended.
     result: bytes | None = None
     error: bytes | None = None
-    # What the client is asked and has not answered yet.
+    # Questions that the client has not answered yet.
     asks: Mapping[str, Ask] = field(default_factory=dict)
-    # How often it has changed, so that one can wait for the next time.
+    # The number of changes, to wait for the next one.
     version: int = 0
 
 
@@ -79,104 +79,104 @@ class TaskPage(NamedTuple):
 
 
 class TaskShape(ABC):
-    """How an era speaks of tasks."""
+    """The form of tasks in one era."""
 
-    # Whether what can be asked before there is a task is asked before.
+    # Whether `before_task` runs before the task is created.
     asks_first = False
 
     @abstractmethod
     def is_wanted(self, call: Call) -> bool:
-        """Whether this request may be answered with a task."""
+        """Whether the client accepts a task as the response."""
 
     @abstractmethod
     def needed(self, label: str) -> DovetailError:
-        """What to raise where only a task would do and none is wanted."""
+        """Return the error for a tool that requires a task and a client that accepts none."""
 
     @abstractmethod
     def unsupported(self, label: str) -> DovetailError | None:
-        """What to raise where a task is wanted of a tool that makes none; None: it just runs."""
+        """Return the error for a task request to a tool without tasks; None: run it directly."""
 
     @abstractmethod
     def require(self, call: Call) -> None:
-        """Raise unless the client may ask about tasks at all."""
+        """Raise unless the client has declared that it uses tasks."""
 
     @abstractmethod
     def wanted_ttl_ms(self, call: Call) -> float | None:
-        """How long the client wants the task to be kept."""
+        """Return the time to live that the client requests."""
 
     @abstractmethod
     def created(self, call: Call, task: TaskView) -> Encoded:
-        """The answer to a request that has become a task."""
+        """Return the response to a request that became a task."""
 
     @abstractmethod
     def shown(self, task: TaskView) -> Encoded:
-        """The answer to tasks/get."""
+        """Return the response to tasks/get."""
 
     @abstractmethod
     def cancelled(self, task: TaskView, *, was_final: bool) -> Encoded:
-        """The answer to tasks/cancel; raises where the era refuses it."""
+        """Return the response to tasks/cancel; raises if the era does not allow it."""
 
     @abstractmethod
     def status_of(self, result: bytes) -> tuple[Status, str | None]:
-        """The status of a task whose request has this result, and what to say of it."""
+        """Return the status and the message of a task whose request has this result."""
 
     @abstractmethod
     def related(self, id: str, params: bytes) -> bytes | None:
-        """The params of a notification that belongs to a task; None: there are none such."""
+        """Return the params of a notification of a task; None if the era has none."""
 
 
 class RunningTask(Protocol):
-    """A task, as the call that runs in it sees it."""
+    """The interface of a task for the call that runs in it."""
 
     @property
     def id(self) -> str:
-        """Its id."""
+        """The id of the task."""
 
     def ask(self, ask: Ask) -> Coroutine[Any, Any, Raw]:
-        """Park the task until the client has answered."""
+        """Suspend the task until the client has answered."""
 
     def tell(self, method: str, params: bytes) -> None:
-        """Send a notification that belongs to the task, where there are such; from any thread."""
+        """Send a notification of the task, if the era has them; safe from any thread."""
 
     def progressed(self, done: float, total: float | None, message: str | None) -> None:
-        """Say how far the work is; safe from any thread."""
+        """Report progress; safe from any thread."""
 
     async def recorded(self) -> None:
-        """Wait until what the record holds would survive the process."""
+        """Wait until the record is stored."""
 
 
 class KeptTasks(Protocol):
-    """The tasks of a server. Whoever may not see a task is told that there is none."""
+    """The tasks of a server. Tasks of other callers are reported as not found."""
 
     async def create(self, call: Call) -> TaskView:
-        """Make a task of a request, and run it; raises LimitError."""
+        """Create a task for a request and run it; raises LimitError."""
 
     async def get(self, call: Call, id: str) -> TaskView:
-        """A task of the caller's; raises InvalidParamsError."""
+        """Return a task of the caller; raises InvalidParamsError."""
 
     async def changed(self, call: Call, seen: TaskView) -> TaskView:
-        """The task when it is another than `seen`; raises InvalidParamsError once it is gone."""
+        """Wait until the task differs from `seen`; raises InvalidParamsError if it is gone."""
 
     async def answer(self, call: Call, id: str, answers: Mapping[str, Raw]) -> None:
-        """Give a task what it asked for; other keys are ignored."""
+        """Pass answers to a task; keys it did not ask for are ignored."""
 
     def refuse(self, id: str, key: str, error: Exception) -> None:
-        """The client will not answer; the function gets this error."""
+        """Raise this error in the handler in place of an answer."""
 
     def take(self, id: str, key: str) -> bool:
-        """Whether it is for the caller to put this question to the client."""
+        """Reserve a question for the caller to send; False if it is reserved already."""
 
     def give_back(self, id: str, key: str) -> None:
-        """Somebody else may put the question."""
+        """Release a reserved question."""
 
     async def cancel(self, call: Call, id: str) -> tuple[TaskView, bool]:
-        """End a task; also whether it had ended before."""
+        """Cancel a task; return it and whether it had ended before."""
 
     async def page(self, call: Call, cursor: str | None) -> TaskPage:
-        """Tasks of the caller's; raises InvalidParamsError for a cursor that is none."""
+        """Return tasks of the caller; raises InvalidParamsError for an invalid cursor."""
 
 
 def spell_time(seconds: float) -> str:
-    """A time as the protocol writes it: ISO 8601, UTC."""
+    """Return a time in the format of the protocol: ISO 8601, UTC."""
     moment = datetime.fromtimestamp(seconds, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"

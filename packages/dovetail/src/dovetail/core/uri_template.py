@@ -2,12 +2,12 @@
 
 `{id}` stands for one path segment, `{path*}` and `{+path}` run over slashes, `{?q,limit}` and
 `{&x}` are query parameters that may be absent, `?q={q}` is one that may not. Literal text is
-compared as written. This module knows strings; it must not know resources, files or handlers.
+compared as written. This module works on strings; it does not depend on resources or handlers.
 
-A URI of another shape does not match (`None`). A URI of the right shape with a dangerous value
-is refused (`UnsafeValue`): a handler that joins the value to a directory must stay inside it.
-Values are percent-decoded exactly once. `%252e%252e` is therefore the plain text `%2e%2e`, which
-climbs nowhere unless the handler decodes it a second time, and is let through.
+A URI of another shape does not match (`None`). A URI of the right shape with a dangerous value is
+rejected (`UnsafeValue`), so that a handler which joins the value to a directory stays inside it.
+Values are percent-decoded exactly once. `%252e%252e` therefore becomes the text `%2e%2e`, which is
+harmless unless the handler decodes it a second time, and is accepted.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20\x7f<>\"{}|\\^`]*"
 # Names become parameters of a Python function, so they are narrower than RFC 6570's varname.
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 _VARIABLE: Final = re.compile(rf"\{{(?:\+(?P<over>{_NAME})|(?P<name>{_NAME})(?P<star>\*)?)\}}")
-# RFC 3986 unreserved, reserved without "?", and percent-encoded bytes. Anything else is encoded
-# by some clients and not by others, and comparing it with literal text would be luck.
+# RFC 3986 unreserved, reserved without "?", and percent-encoded bytes. Some clients encode other
+# characters and some do not, so they cannot be compared with literal text.
 _LITERAL: Final = re.compile(r"(?:[A-Za-z0-9\-._~:/#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+")
 _QUERY_LIST: Final = re.compile(rf"\{{(?P<mark>[?&])(?P<names>{_NAME}(?:,{_NAME})*)\}}")
 _QUERY_PAIR: Final = re.compile(
@@ -39,14 +39,14 @@ _QUERY_PAIR: Final = re.compile(
 _SUPPORTED: Final = "{name}, {name*}, {+name}, {?a,b} at the end and {&c} behind a '?'"
 
 _BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
-# A drive letter counts too: on Windows it leaves the directory it is joined to.
+# A drive letter counts too: on Windows, joining it to a directory leaves the directory.
 _ABSOLUTE: Final = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
-# RFC 3986 pchar and "/": what may stand unencoded in a path, and stays readable there.
+# RFC 3986 pchar and "/": not encoded in a path.
 _PATH_SAFE: Final = "/:@!$&'()*+,;="
 
 
 class UnsafeValue(ValueError):
-    """The URI fits the template, but no handler should see this value."""
+    """The URI matches the template, but the value is dangerous for a handler."""
 
     def __init__(self, variable: str, reason: str) -> None:
         self.variable = variable
@@ -55,7 +55,7 @@ class UnsafeValue(ValueError):
 
 
 class UriTemplate:
-    """A parsed template: reads the values out of a URI and writes them into one."""
+    """A parsed template: `match` reads values from a URI, `expand` makes a URI from values."""
 
     __slots__ = ("_path", "_places", "_query", "optional", "text", "variables")
 
@@ -74,20 +74,20 @@ class UriTemplate:
         return f"UriTemplate({self.text!r})"
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """The decoded values, or None when the URI is not of this shape.
+        """Return the decoded values, None if the URI does not match.
 
-        Query parameters may come in any order; one that the template does not name makes it the
-        URI of something else. Where a segment holds two variables the first takes as little as
-        it can, and a variable over slashes takes as much as it can.
+        Query parameters may be in any order; a URI with one that the template does not have does
+        not match. If a segment has two variables, the first one is as short as possible; a
+        variable over slashes is as long as possible.
 
         Raises:
-            UnsafeValue: a value climbs out, is badly encoded or is given twice.
+            UnsafeValue: a value leaves its directory, is badly encoded or is given twice.
         """
         path, mark, query = uri.partition("?")
         in_path = self._path.match(path)
         if in_path is None:
             return None
-        # A bare "?" leaves one empty item, which no template names.
+        # A bare "?" gives one empty item, which no template has.
         in_query = self._query.match(query.split("&") if mark else [])
         if in_query is None:
             return None
@@ -95,20 +95,20 @@ class UriTemplate:
         return {n: _decode(n, raw[n], place) for n, place in self._places.items() if n in raw}
 
     def expand(self, values: Mapping[str, str]) -> str:
-        """The URI for these values; `match` reads exactly the same values out of it again.
+        """Return the URI for these values; `match` returns the same values for it.
 
         Raises:
-            UsageError: a name is missing or unknown, or the values could not be told apart again.
-            UnsafeValue: `match` would refuse a value.
+            UsageError: a name is missing or unknown, or `match` would return other values.
+            UnsafeValue: `match` would reject a value.
         """
         self._check_names(values)
         uri = "".join(self._path.expand(values))
         if items := list(self._query.expand(values)):
             uri += "?" + "&".join(items)
-        # Simpler than rules for which text may stand beside which variable.
+        # Simpler than rules for which text may be next to which variable.
         if self.match(uri) != dict(values):
             raise UsageError(
-                f"{self.text!r} cannot carry {dict(values)!r}: {uri!r} reads otherwise"
+                f"{self.text!r} cannot represent {dict(values)!r}: {uri!r} has other values"
             )
         return uri
 
@@ -123,17 +123,17 @@ class UriTemplate:
 
 
 def is_template(text: str) -> bool:
-    """Whether the text is meant as a template rather than as the URI of one resource."""
+    """Whether the text is a template and not the URI of one resource."""
     return "{" in text
 
 
 def is_uri(text: str) -> bool:
-    """Whether the text can be the URI of one resource."""
+    """Whether the text is a valid URI."""
     return _URI.fullmatch(text) is not None
 
 
 class _Place(enum.Enum):
-    """Where a variable stands, which decides what its value may hold."""
+    """The place of a variable, which decides what its value may contain."""
 
     SEGMENT = enum.auto()
     PATH = enum.auto()
@@ -146,7 +146,7 @@ class _Variable(NamedTuple):
 
 
 class _Field(NamedTuple):
-    """One `key=...` of the query: a variable, or text that has to be there as written."""
+    """One `key=...` of the query: a variable, or fixed text."""
 
     key: str
     variable: str | None
@@ -160,12 +160,12 @@ class _Field(NamedTuple):
 
 
 class _Path:
-    """Everything before the query, matched towards one variable, the pivot, from both ends.
+    """Everything before the query, matched from both ends towards one variable, the pivot.
 
-    The pivot is the variable over slashes, else the last one. What stands before it is anchored
-    at the start of the text, what stands after it at the end, and the pivot takes the rest. One
-    regular expression over everything would try all ways of sharing the text between the
-    variables: polynomial time on a hostile URI.
+    The pivot is the variable over slashes, or else the last one. The pieces before it are matched
+    from the start of the text, the pieces after it from the end, and the pivot gets the rest. A
+    single regular expression would try all ways to split the text between the variables, which
+    takes polynomial time for a malicious URI.
     """
 
     __slots__ = ("_after", "_before", "_pieces", "_pivot")
@@ -177,7 +177,7 @@ class _Path:
         self._pivot = next(iter(over_slashes or variables[-1:]), None)
         split = len(pieces) if self._pivot is None else pieces.index(self._pivot)
         self._before = _compile_run(pieces[:split])
-        # Read from the end: a run of lazy groups has to start where the text is anchored.
+        # Reversed, because lazy groups have to start where the text is anchored.
         self._after = _compile_run([_reversed(piece) for piece in pieces[:split:-1]])
 
     def match(self, path: str) -> dict[str, str] | None:
@@ -206,7 +206,7 @@ class _Path:
 
 
 class _Query:
-    """The parameters behind the `?`."""
+    """The parameters after the `?`."""
 
     __slots__ = ("_fields", "optional")
 
@@ -230,7 +230,7 @@ class _Query:
         if not all(field.accepts(raw.get(field.key)) for field in fields):
             return None
         if repeated is not None:
-            # Two readers of one URI (a proxy and a handler) could disagree on which one counts.
+            # A proxy and a handler could disagree on which of the two counts.
             raise UnsafeValue(repeated.variable or repeated.key, "is given more than once")
         return {f.variable: raw[f.key] for f in fields if f.variable and f.key in raw}
 
@@ -243,7 +243,7 @@ class _Query:
 
 
 class _Parser:
-    """Reads a template once from left to right; `places` fills in that order."""
+    """Parses a template from left to right; `places` is filled in that order."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -259,7 +259,7 @@ class _Parser:
                 pieces.append(found[0])
             elif found := _VARIABLE.match(self._text, self._position, self._path_end):
                 if pieces and isinstance(pieces[-1], _Variable):
-                    raise self._malformed("touches the variable before it")
+                    raise self._malformed("is a variable directly after another variable")
                 pieces.append(self._path_variable(found))
             else:
                 raise self._malformed(self._what_is_wrong())
@@ -267,7 +267,7 @@ class _Parser:
         return pieces
 
     def read_query(self) -> dict[str, _Field]:
-        """The fields by key."""
+        """Return the fields by key."""
         fields: dict[str, _Field] = {}
         while self._position < len(self._text):
             found = _QUERY_LIST.match(self._text, self._position) or _QUERY_PAIR.match(
@@ -276,7 +276,7 @@ class _Parser:
             if found is None:
                 raise self._malformed(self._what_is_wrong())
             if fields and found["mark"] == "?":
-                raise self._malformed("is a second '?'; go on with '&'")
+                raise self._malformed("is a second '?'; use '&'")
             for field in _fields_of(found.groupdict()):
                 if field.key in fields:
                     raise self._malformed(f"names {field.key!r} a second time")
@@ -289,7 +289,7 @@ class _Parser:
     def _path_variable(self, found: re.Match[str]) -> _Variable:
         place = _Place.PATH if found["over"] or found["star"] else _Place.SEGMENT
         if place is _Place.PATH and place in self.places.values():
-            raise self._malformed("is a second variable over slashes; one can be told apart")
+            raise self._malformed("is a second variable over slashes; only one is allowed")
         variable = _Variable(found["over"] or found["name"], place)
         self._declare(*variable)
         return variable
@@ -303,7 +303,7 @@ class _Parser:
         rest = self._text[self._position :]
         if rest.startswith("{"):
             if "}" in rest:
-                return f"is an unsupported expression; there are {_SUPPORTED}"
+                return f"is an unsupported expression; supported are {_SUPPORTED}"
             return "is a '{' that is never closed"
         if self._position < self._path_end:
             return f"is {rest[0]!r}, which does not belong in a URI; percent-encode it"
@@ -326,10 +326,10 @@ def _reversed(piece: str | _Variable) -> str | _Variable:
 
 
 def _compile_run(pieces: Sequence[str | _Variable]) -> re.Pattern[str]:
-    """Literals and segment variables, each variable as short as the literal behind it allows.
+    """Compile literals and segment variables, each variable as short as possible.
 
-    The first place that fits is always the right one: a later one only moves text from one
-    variable to the next. So each group is atomic, as in `fnmatch.translate`, and time is linear.
+    The first match of a literal is always right: a later one only moves text from one variable to
+    the next. So each group is atomic, as in `fnmatch.translate`, and matching takes linear time.
     """
     source = closing = ""
     for piece in pieces:
@@ -355,10 +355,10 @@ def _decode(name: str, raw: str, place: _Place) -> str:
 
 
 def _danger_of(value: str, place: _Place) -> str | None:
-    """Why a handler must not see the value.
+    """Return why the value is dangerous, None if it is not.
 
-    A backslash counts as a slash, because some file systems read it as one. `..` is refused in
-    queries too, where paths travel as well; other slashes are plain text there.
+    A backslash counts as a slash, because it is one on Windows. `..` is rejected in queries too,
+    since they may contain paths; other slashes are allowed there.
     """
     segments = value.replace("\\", "/").split("/")
     if "\0" in value:

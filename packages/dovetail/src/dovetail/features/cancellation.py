@@ -1,4 +1,4 @@
-"""Reading notifications/cancelled (basic/utilities/cancellation, basic/patterns/cancellation)."""
+"""Parse notifications/cancelled (basic/utilities/cancellation, basic/patterns/cancellation)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Cancellation", "read_cancellation"]
 
 
 class Cancellation(NamedTuple):
-    """Which request is not wanted any more, and why."""
+    """The request to cancel, and the reason."""
 
     id: bytes
     reason: str
 
 
 def read_cancellation(message: Notification) -> Cancellation | None:
-    """The cancellation, or None for a malformed one, which is ignored (cancel.invalid-ignored)."""
+    """Return the cancellation, None if malformed: those are ignored (cancel.invalid-ignored)."""
     if message.params is None:
         return None
     try:

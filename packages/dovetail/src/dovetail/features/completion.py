@@ -1,8 +1,7 @@
-"""Suggestions for arguments of prompts and templates (server/utilities/completion)."""
+"""Completion of arguments of prompts and templates (server/utilities/completion)."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
@@ -28,26 +27,41 @@ class _Completer:
     __slots__ = ("_names", "spec")
 
     def __init__(self, spec: HandlerSpec) -> None:
-        self._names = [
-            name for name in inspect.signature(spec.function).parameters if name != spec.context
-        ]
+        self._names = [each.name for each in spec.parameters]
         if not 1 <= len(self._names) <= 2:
             raise UsageError(
-                f"a completer takes the text typed so far and, if it wants, the arguments settled "
-                f"so far; {spec.name!r} takes {len(self._names)} parameters"
+                f"{spec.where}: a completer takes the text typed so far and optionally the "
+                f"arguments given so far; this one takes {len(self._names)} parameters"
             )
         self.spec = spec
 
     def arguments(self, call: Call, params: CompleteParams) -> dict[str, Any]:
-        """The keyword arguments for one run."""
-        settled = (params.context.arguments if params.context else None) or {}
-        # A function that takes one parameter is not told what is settled.
-        given = zip(self._names, (params.argument.value, settled), strict=False)
+        """Return the keyword arguments for one run."""
+        others = (params.context.arguments if params.context else None) or {}
+        # The second parameter is optional.
+        given = zip(self._names, (params.argument.value, others), strict=False)
         return self.spec.arguments(call, dict(given))
+
+    def shape(self, call: Call, found: Any) -> CompleteResult:
+        """Return the result from the value of the function."""
+        if isinstance(found, str):
+            found = [found]
+        try:
+            values = iter(found)
+        except TypeError:
+            error = UsageError(
+                f"a completer must return a list of texts, got {type(found).__name__}"
+            )
+            raise self.spec.reject(found, error) from None
+        texts = [str(value) for value in values]
+        shown = texts[:_MOST_VALUES]
+        return CompleteResult(
+            completion=Completion(values=shown, total=len(texts), has_more=len(texts) > len(shown))
+        )
 
 
 class Completions:
-    """Completers by what they complete."""
+    """The completers of a server, by prompt or template and argument."""
 
     def __init__(self, prompts: Prompts, resources: Resources) -> None:
         self._prompts = prompts
@@ -63,13 +77,15 @@ class Completions:
         return iter(tuple(self._completers.values()))
 
     def _forget_orphans(self) -> None:
-        """What completed a prompt or template goes with it."""
+        """Remove the completers of prompts and templates that were removed."""
         for kind, name, argument in tuple(self._completers):
             home = self._prompts.registry if kind == _PROMPT else self._resources.templates_registry
             if name not in home:
                 del self._completers[kind, name, argument]
 
-    def add(self, target: Any, argument: str, function: Callable[..., Any]) -> None:
+    def add(
+        self, target: Callable[..., Any] | str, argument: str, function: Callable[..., Any]
+    ) -> None:
         """Complete `argument` of a prompt (its function or name) or a template (its text)."""
         self._forget_orphans()
         kind, name, arguments = self._target(target)
@@ -83,7 +99,7 @@ class Completions:
             raise DuplicateError(f"{kind} {name!r} has a completer for {argument!r} already")
         self._completers[key] = _Completer(inspect_handler(function, kind="completer"))
 
-    def _target(self, target: Any) -> tuple[str, str, tuple[str, ...]]:
+    def _target(self, target: Callable[..., Any] | str) -> tuple[str, str, tuple[str, ...]]:
         for prompt in self._prompts.registry:
             if prompt.spec.function == target or prompt.listing.name == target:
                 return _PROMPT, prompt.listing.name, prompt.arguments.names
@@ -92,11 +108,11 @@ class Completions:
             if template.spec.function == target or text == target:
                 return "resource template", text, template.template.variables
         raise UsageError(
-            f"nothing to complete: {target!r} is no prompt and no resource template of this server"
+            f"nothing to complete: {target!r} is not a prompt or resource template of this server"
         )
 
     def methods(self) -> dict[str, MethodHandler]:
-        """The methods this feature serves."""
+        """Return the handlers of the methods of this feature."""
         return {"completion/complete": MethodHandler(self._complete, needs_task=True)}
 
     def _complete(self, call: Call) -> Coroutine[Any, Any, CompleteResult] | CompleteResult:
@@ -118,13 +134,4 @@ class Completions:
         if completer is None:
             return CompleteResult(completion=Completion(values=[], total=0, has_more=False))
         values = completer.arguments(call, params)
-        return call.services.runner.start(call, completer.spec.handler, values, _shape)
-
-
-def _shape(call: Call, found: Any) -> CompleteResult:
-    # One suggestion alone is no list of characters.
-    texts = [found] if isinstance(found, str) else [str(value) for value in found]
-    shown = texts[:_MOST_VALUES]
-    return CompleteResult(
-        completion=Completion(values=shown, total=len(texts), has_more=len(texts) > len(shown))
-    )
+        return call.services.runner.start(call, completer.spec.handler, values, completer.shape)

@@ -1,8 +1,8 @@
-"""What authors return, and the content blocks it becomes.
+"""Content: the values that handlers return, and the content blocks they become.
 
-Plain values come first: a `str` is one text block, sent once. `Image`, `Audio`,
-`Text` and `EmbeddedResource` say more where more is to be said. A block that an older
-revision does not know is sent as the nearest one it does know.
+A `str` becomes one text block. `Image`, `Audio`, `Text` and `EmbeddedResource` are for content
+with a MIME type, annotations or metadata. A block that an older revision does not have is
+replaced by the closest one that it has.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
     "to_json",
 ]
 
-# The first bytes of a file and what it is; enough for what tools return in practice.
+# The first bytes of common file formats: signature, offset, MIME type.
 _SIGNATURES: tuple[tuple[bytes, int, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", 0, "image/png"),
     (b"\xff\xd8\xff", 0, "image/jpeg"),
@@ -61,7 +61,7 @@ def _base64(data: bytes) -> str:
 
 
 class _Media:
-    """Bytes of a kind, with a MIME type given or read off their first bytes."""
+    """Bytes with a MIME type, given or detected from the first bytes."""
 
     family: str
 
@@ -91,12 +91,12 @@ class _Media:
 
 
 class Image(_Media):
-    """A picture."""
+    """An image."""
 
     family = "image/"
 
     def to_block(self) -> models.ImageContent:
-        """The block on the wire."""
+        """Return the content block of the protocol."""
         return models.ImageContent(
             data=_base64(self.data),
             mime_type=self.mime_type,
@@ -106,12 +106,12 @@ class Image(_Media):
 
 
 class Audio(_Media):
-    """Sound."""
+    """An audio recording."""
 
     family = "audio/"
 
     def to_block(self) -> models.AudioContent:
-        """The block on the wire."""
+        """Return the content block of the protocol."""
         return models.AudioContent(
             data=_base64(self.data),
             mime_type=self.mime_type,
@@ -121,7 +121,7 @@ class Audio(_Media):
 
 
 class Text:
-    """Text with annotations or metadata; without, return a plain `str`."""
+    """Text with annotations or metadata; for text alone return a `str`."""
 
     def __init__(
         self, text: str, *, annotations: Annotations | None = None, meta: Meta | None = None
@@ -131,12 +131,12 @@ class Text:
         self.meta = meta
 
     def to_block(self) -> models.TextContent:
-        """The block on the wire."""
+        """Return the content block of the protocol."""
         return models.TextContent(text=self.text, annotations=self.annotations, meta=self.meta)
 
 
 class EmbeddedResource:
-    """The contents of a resource, text or bytes, inside an answer."""
+    """The contents of a resource, text or bytes, inside a result."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class EmbeddedResource:
         self.meta = meta
 
     def to_block(self) -> models.EmbeddedResource:
-        """The block on the wire."""
+        """Return the content block of the protocol."""
         return models.EmbeddedResource(
             resource=to_contents(self.uri, self.data, self.mime_type),
             annotations=self.annotations,
@@ -173,12 +173,12 @@ _WIRE_BLOCKS = (
 )
 _BLOCKS = (Text, Image, Audio, EmbeddedResource)
 
-# Types that mean "content", never "structured data", in a return annotation.
+# Return annotations that mean content, never structured data.
 BLOCK_TYPES: tuple[type, ...] = (*_BLOCKS, *_WIRE_BLOCKS)
 
 
 class Message:
-    """One message of a prompt: what the user or the assistant says."""
+    """One message of a prompt, of the user or the assistant."""
 
     def __init__(self, content: str | Block, role: Role = "user") -> None:
         if role not in ("user", "assistant"):
@@ -187,12 +187,12 @@ class Message:
         self.role: Role = role
 
     def to_message(self) -> models.PromptMessage:
-        """The message on the wire."""
+        """Return the message of the protocol."""
         return models.PromptMessage(role=self.role, content=to_block(self.content))
 
 
 def to_contents(uri: str, data: str | bytes, mime_type: str | None) -> models.ResourceContents:
-    """Text or bytes as the contents of a resource."""
+    """Return text or bytes as the contents of a resource."""
     if isinstance(data, str):
         return models.TextContents(uri=uri, mime_type=mime_type or "text/plain", text=data)
     return models.BlobContents(
@@ -203,7 +203,7 @@ def to_contents(uri: str, data: str | bytes, mime_type: str | None) -> models.Re
 
 
 def to_block(value: Any) -> ContentBlock:
-    """One value as one block."""
+    """Return one value as one block; raises UsageError."""
     if isinstance(value, str):
         return models.TextContent(text=value)
     if isinstance(value, _BLOCKS):
@@ -231,7 +231,7 @@ def _is_block(value: Any) -> bool:
 
 
 def to_blocks(value: Any) -> list[ContentBlock]:
-    """Whatever a handler returned as blocks; plain data becomes its JSON."""
+    """Return the value of a handler as blocks; plain data becomes JSON text."""
     if isinstance(value, str):
         return [models.TextContent(text=value)]
     if value is None:
@@ -248,17 +248,17 @@ def to_blocks(value: Any) -> list[ContentBlock]:
 
 
 def to_json(value: Any) -> str:
-    """Plain data as JSON text; raises UsageError for what is no data."""
+    """Return plain data as JSON text; raises UsageError."""
     try:
         return codec.encode_with(value, _plain).decode()
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(
-            f"a handler returned {type(value).__name__}, which is no content and no JSON: {error}"
+            f"a value of type {type(value).__name__} is neither content nor JSON: {error}"
         ) from None
 
 
 def _plain(value: Any) -> Any:
-    # Anything with pydantic's way of saying what it holds; pydantic itself is never imported.
+    # Any object with pydantic's method; pydantic itself is not imported here.
     dump = getattr(value, "model_dump", None)
     if dump is None:
         raise TypeError(f"objects of type {type(value).__name__} are not JSON")
@@ -266,14 +266,14 @@ def _plain(value: Any) -> Any:
 
 
 def fit_blocks(blocks: Sequence[ContentBlock], revision: Revision) -> list[ContentBlock]:
-    """The blocks with what `revision` does not know replaced by what it does know."""
+    """Return the blocks with those that `revision` does not have replaced."""
     if len(revision.content_types) == len(_WIRE_BLOCKS) and has_all_content_fields(revision):
         return list(blocks)
     return [fit_block(block, revision) for block in blocks]
 
 
 def fit_block(block: ContentBlock, revision: Revision) -> ContentBlock:
-    """One block, as `revision` can say it."""
+    """Return one block in a form that `revision` has."""
     # lifecycle.operation.version (2025-11-25 basic/lifecycle): members of blocks differ as well
     block = trim(block, revision)
     if isinstance(block, models.AudioContent) and "audio" not in revision.content_types:

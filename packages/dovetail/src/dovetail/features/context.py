@@ -1,7 +1,7 @@
-"""`ctx: Context`, the face a running handler sees: who asks, and how to reach them.
+"""`Context`: the request and its client, as a running handler sees them.
 
-Nothing here depends on the era. A handler that asks the user works for a client with
-a back channel and for one that has to be answered and comes again.
+Nothing here depends on the era. A handler that asks the user works with clients that accept
+requests from the server and with clients that have to send the request again with the answer.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, overload
 
 import msgspec
 
@@ -26,13 +26,22 @@ from dovetail.features.sampling import ModelPreferences, Sampled, SamplingMessag
 from dovetail.spec.models import ResourceContents, Root, Tool
 from dovetail.wire import codec
 
-__all__ = ["Caller", "Context"]
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as DefaultTypeVar
+
+    # A bare `Context` means `Context[Any]`. Type checkers know typing_extensions without its
+    # being installed; Python itself has defaults of type variables from 3.13 on.
+    LifespanT = DefaultTypeVar("LifespanT", covariant=True, default=Any)
+else:
+    LifespanT = TypeVar("LifespanT", covariant=True)
+
+__all__ = ["Caller", "Context", "PlainContext"]
 
 T = TypeVar("T")
 
 
 class Caller:
-    """The client as it describes itself; nothing in here is verified."""
+    """The client as it describes itself; none of this is verified."""
 
     __slots__ = ("capabilities", "name", "title", "version")
 
@@ -41,12 +50,15 @@ class Caller:
         self.name = info.name if info is not None else None
         self.title = info.title if info is not None else None
         self.version = info.version if info is not None else None
-        # A copy: what a request declared is remembered and serves equal requests, of any client.
+        # A copy: decoded capabilities are cached and shared by requests that declare the same.
         self.capabilities = copy.deepcopy(call.peer.capabilities)
 
 
-class Context(CallFacts):
-    """What a handler can know and do while it runs. Ask for it with `ctx: Context`."""
+class Context(CallFacts, Generic[LifespanT]):
+    """The running request, for handlers with a parameter `ctx: Context`.
+
+    `Context[Database]` gives `ctx.lifespan` the type `Database`.
+    """
 
     __slots__ = ("_progress", "log")
 
@@ -55,7 +67,7 @@ class Context(CallFacts):
         self._progress = ProgressReporter(call)
         self.log = LogSender(call)
 
-    # -- who asks ---------------------------------------------------------------------
+    # -- the client and the server ------------------------------------------------------
 
     @property
     def client(self) -> Caller:
@@ -63,40 +75,41 @@ class Context(CallFacts):
         return Caller(self._call)
 
     @property
-    def lifespan(self) -> Any:
-        """What the server's lifespan yielded."""
-        return self._call.services.lifespan.state
+    def lifespan(self) -> LifespanT:
+        """The value that the server's lifespan yielded."""
+        state: LifespanT = self._call.services.lifespan.state
+        return state
 
     @property
     def cancelled(self) -> bool:
-        """Whether nobody waits for the answer any more; look at it in a long `def` handler."""
+        """Whether the request was cancelled; check it in `def` handlers that run long."""
         return self._call.cancelled
 
-    # -- telling ----------------------------------------------------------------------
+    # -- notifications ------------------------------------------------------------------
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> Sent:
-        """Tell the client how far the work is. Sent at once; await it to keep its pace."""
+        """Report progress to the client. Sent at once; await it to wait for a slow client."""
         self._progress.report(done, total, message)
         return Sent(self._call.outbox)
 
     def disconnect(self, retry_ms: int = 1000) -> None:
-        """Close the connection and let the client come back for the rest, after `retry_ms`.
+        """Close the connection; the client reconnects after `retry_ms` and gets the rest.
 
-        For long work over HTTP. Where a connection cannot be picked up again, nothing happens.
+        For long work over HTTP. Does nothing where the client cannot resume a connection.
         """
         outbox = self._call.outbox
         if isinstance(outbox, Detachable):
             outbox.disconnect(retry_ms)
 
     def resource_updated(self, uri: str) -> None:
-        """Tell every client that watches this resource that it has changed."""
+        """Notify every client subscribed to this resource that it has changed."""
         self._call.services.host.resource_updated(uri)
 
     async def read_resource(self, uri: str) -> list[ResourceContents]:
         """Read a resource of this server."""
         return await self._call.services.host.read_resource(self._call, uri)
 
-    # -- asking -----------------------------------------------------------------------
+    # -- requests to the client ---------------------------------------------------------
 
     @overload
     def elicit(
@@ -113,10 +126,10 @@ class Context(CallFacts):
     def elicit(
         self, message: str, form: Any = None, *, url: str | None = None, key: str | None = None
     ) -> Coroutine[Any, Any, Elicited[Any]]:
-        """Ask the user: a form made from a class with fields, or a page to visit.
+        """Ask the user to fill in a form, made from a class with fields, or to visit a URL.
 
-        `key` names the question across the runs of one request; give one when the order of
-        questions depends on anything but the answers to earlier ones.
+        `key` identifies the question when the handler runs again for the same request. Give one
+        if the order of questions depends on anything but the answers to earlier ones.
         """
         return elicit(self._call, message, form, url, key)
 
@@ -150,7 +163,7 @@ class Context(CallFacts):
         return await sample(self._call, messages, key, options)
 
     async def roots(self, *, key: str | None = None) -> list[Root]:
-        """The folders the client considers relevant."""
+        """Ask the client for its roots: the folders it considers relevant."""
         return await list_roots(self._call, key)
 
     @overload
@@ -164,8 +177,8 @@ class Context(CallFacts):
     ) -> Any:
         """Run `function` at most once for this request, however often the handler runs.
 
-        For effects that must not happen twice. The value is kept as JSON between runs, so
-        what you get is always what came through JSON; name `type` to get it typed.
+        For effects that must not happen twice. The value is stored as JSON between runs, so you
+        always get the value decoded from JSON; pass `type` to decode it to that type.
         """
         record = self._call.record
         raw = record.results.get(key)
@@ -182,10 +195,53 @@ class Context(CallFacts):
         return type_schema(type).decode(bytes(raw))
 
 
+class PlainContext(Context[Any]):
+    """The context of a `def` handler, which cannot await: calling a coroutine method raises.
+
+    Without this the coroutine would be dropped and the call would succeed without asking.
+    """
+
+    __slots__ = ()
+    # The handler in error messages. On a class of its own for each handler, so that contexts
+    # cost the same as those of async handlers.
+    where = "the handler"
+
+    @classmethod
+    def of(cls, where: str) -> type[PlainContext]:
+        """Return the class for one handler."""
+        return type(cls.__name__, (cls,), {"__slots__": (), "where": where})
+
+    def elicit(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise UsageError."""
+        self._refuse("elicit")
+
+    def sample(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise UsageError."""
+        self._refuse("sample")
+
+    def roots(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise UsageError."""
+        self._refuse("roots")
+
+    def once(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise UsageError."""
+        self._refuse("once")
+
+    def read_resource(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise UsageError."""
+        self._refuse("read_resource")
+
+    def _refuse(self, method: str) -> NoReturn:
+        raise UsageError(
+            f"{self.where} is a plain def and calls ctx.{method}(), which has to be awaited; make "
+            f"it async def and await ctx.{method}(...)"
+        )
+
+
 def _recordable(key: str, value: Any) -> bytes:
     try:
         return codec.encode(value)
     except TypeError as error:
         raise UsageError(
-            f"the value of once({key!r}) must be JSON so that it can be kept between runs: {error}"
+            f"the value of once({key!r}) is stored between runs, so it must be JSON: {error}"
         ) from None

@@ -1,8 +1,7 @@
-"""Asking the user (client/elicitation): forms made from a type, and pages to visit.
+"""Elicitation (client/elicitation): ask the user with a form made from a type, or with a URL.
 
-A form is flat: text, numbers, yes or no, and choices. Its schema comes from the same
-type that the answer is checked against, so what was asked for and what is accepted
-cannot differ.
+A form is flat: strings, numbers, booleans and choices. The schema of the form and the validation
+of the answer come from the same type.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ __all__ = ["Choices", "Elicited", "elicit"]
 T = TypeVar("T")
 
 _FORMATS = {"email", "uri", "date", "date-time"}
-# What the restricted schema of the specification knows, per type of field.
+# The keywords that the restricted schema of the specification allows, by type of field.
 _ALLOWED = {
     "string": {"type", "title", "description", "minLength", "maxLength", "format", "default",
                "enum", "enumNames", "oneOf"},
@@ -51,7 +50,7 @@ class Choices:
         self.legacy = legacy
 
     def schema(self, titled_enums: bool) -> dict[str, Any]:
-        """Members of the schema of one value."""
+        """Return the JSON Schema of one value."""
         if self.titles is None:
             return {"type": "string", "enum": self.values}
         if self.legacy or not titled_enums:
@@ -61,7 +60,7 @@ class Choices:
 
 
 class Elicited(Generic[T]):
-    """What the user did. `data` is a checked value of the type asked for, or None."""
+    """The answer of the user. `data` is a validated value of the type asked for, or None."""
 
     __slots__ = ("action", "data")
 
@@ -73,7 +72,7 @@ class Elicited(Generic[T]):
 
     @property
     def accepted(self) -> bool:
-        """Whether the user agreed."""
+        """Whether the user accepted."""
         return self.action == "accept"
 
     def __repr__(self) -> str:
@@ -83,9 +82,9 @@ class Elicited(Generic[T]):
 async def elicit(
     call: Call, message: str, form: Any, url: str | None, key: str | None
 ) -> Elicited[Any]:
-    """Ask, wait, check."""
+    """Send the question, wait for the answer and validate it."""
     if (form is None) == (url is None):
-        raise UsageError("elicit needs either a type for a form or a url, not both and not none")
+        raise UsageError("elicit needs either a type for a form or a url, got both or neither")
     mode = "form" if url is None else "url"
     _require_mode(call, mode)
     key = call.record.claim(key, "elicit")
@@ -112,7 +111,7 @@ def _require_mode(call: Call, mode: str) -> None:
     declared = call.peer.capabilities.get("elicitation")
     revision = call.era.revision
     known = revision.elicitation if mode == "form" else revision.url_elicitation
-    # A client that names no mode means forms: that is all there was at first.
+    # A client that names no mode supports forms: the first version had no other mode.
     modes = ("form",) if isinstance(declared, dict) and "url" not in declared else declared or ()
     if not known or not isinstance(declared, dict) or mode not in modes:
         raise call.era.undeclared(call, {"elicitation": {mode: {}}})
@@ -120,7 +119,7 @@ def _require_mode(call: Call, mode: str) -> None:
 
 def _url(call: Call, message: str, url: str) -> bytes:
     if "://" not in url:
-        raise UsageError(f"elicit needs a whole URL to send the user to, got {url!r}")
+        raise UsageError(f"elicit needs an absolute URL, got {url!r}")
     identified = call.era.revision.url_elicitation_id
     return codec.encode(
         ElicitUrlParams(
@@ -145,20 +144,20 @@ def _decode(call: Call, answer: msgspec.Raw, key: str) -> ElicitResult:
 
 
 class _Form:
-    """A schema to show and the check of what comes back."""
+    """The schema of a form and the validation of its answer."""
 
     def __init__(
         self, form: dict[str, Any], check: TypeSchema | None, shown: SchemaValidator | None
     ) -> None:
         self.form = form
         self._check = check
-        # Judges by the form itself, where that says more than the type does.
+        # Validates against the form itself, where that is stricter than the type.
         self._shown = shown
 
     def convert(self, content: dict[str, Any]) -> Any:
-        """The answer as a value of the type; raises InvalidValueError."""
+        """Return the answer as a value of the type; raises InvalidValueError."""
         if self._shown is not None:
-            # What was left empty may come as null, which a form has no way to say.
+            # Clients may send null for an empty field, but a form has no null.
             self._shown.check({k: v for k, v in content.items() if v is not None})
         return content if self._check is None else self._check.convert(content)
 
@@ -179,7 +178,7 @@ def _form_of_type(type_: Any) -> _Form:
     form: dict[str, Any] = {"type": "object", "properties": properties}
     if root.get("required"):
         form["required"] = list(root["required"])
-    # The type of a field with `Choices` is plain text: it does not know what was on offer.
+    # The type of a field with `Choices` is str, so only the form knows the allowed values.
     shown = SchemaValidator(form, asserts_formats=False) if choices else None
     return _Form(form, check, shown)
 
@@ -197,7 +196,7 @@ def _form_of(form: Any) -> _Form:
 def _choices_of(type_: Any) -> dict[str, Choices]:
     found = {}
     for name, hint in get_type_hints(type_, include_extras=True).items():
-        # The annotation itself, or the part of a union that says what there is to choose.
+        # The annotation itself, or the part of a union that has the choices.
         for part in (hint, *get_args(hint)):
             for extra in getattr(part, "__metadata__", ()):
                 if isinstance(extra, Choices):
@@ -237,7 +236,7 @@ def _titled_items(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """An optional field may be left out; a form has no way to say null."""
+    """Return the schema without null: a form has no null, an optional field is left out."""
     variants = schema.get("anyOf")
     if not variants:
         return schema
@@ -247,7 +246,7 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def fit_form(form: dict[str, Any], revision: Revision) -> dict[str, Any]:
-    """The form as `revision` can say it."""
+    """Return the form with the keywords that `revision` knows."""
     if revision.titled_enums and revision.elicitation_defaults:
         return form
     return {

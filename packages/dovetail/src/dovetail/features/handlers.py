@@ -1,19 +1,44 @@
-"""HandlerSpec's functions, looked at once when they are registered."""
+"""Inspect handlers when they are registered: name, style, context parameter, annotations.
+
+Everything that can be known of a function is found here once, so that a call only has to run it.
+Errors name the handler with the file and line of its definition: "tool 'search' (weather.py:12)".
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple, get_args, get_type_hints
+import re
+import types
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import is_dataclass
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
 from dovetail.core.call import Call
 from dovetail.core.handler import Handler, Style
-from dovetail.core.schema import Description, parse_docstring
-from dovetail.errors import UsageError
-from dovetail.features.context import Context
+from dovetail.core.schema import (
+    Description,
+    bound_keywords,
+    docstring_of,
+    parse_docstring,
+    plain_function,
+    read_hints,
+    without_partial,
+)
+from dovetail.errors import InvalidValueError, UsageError
+from dovetail.features.context import Context, PlainContext
 
 __all__ = ["HandlerSpec", "inspect_handler"]
+
+# How deep to look for a coroutine in a value that cannot be sent.
+_DEPTH = 4
+_FOLDER = re.compile(r".*[/\\]", re.DOTALL)
+# How an author adds a handler of each kind by hand.
+_ADD = {
+    "tool": "server.tools.add(obj.{})",
+    "prompt": "server.prompts.add(obj.{})",
+    "resource": "server.resources.add(uri, obj.{})",
+    "resource list": "server.resources.lists.add(obj.{})",
+}
 
 
 class HandlerSpec(NamedTuple):
@@ -22,27 +47,48 @@ class HandlerSpec(NamedTuple):
     function: Callable[..., Any]
     handler: Handler
     name: str
-    # The parameter that wants the Context, if any.
+    # The handler in error messages: "tool 'search' (weather.py:12)".
+    where: str
+    # The parameters that get values from outside: not the context, not those bound by a partial.
+    parameters: tuple[inspect.Parameter, ...]
+    # The parameter that gets the Context, if any, and what makes the Context for a call.
     context: str | None
+    make_context: Callable[[Call], Context]
     description: Description
-    # The annotations, resolved.
+    # The resolved annotations of the parameters and, under "return", of the result.
     hints: dict[str, Any]
+    # Parameters that are not arguments of the client.
+    skipped: tuple[str, ...]
 
     @property
     def returns(self) -> Any:
         """The return annotation."""
         return self.hints.get("return", inspect.Parameter.empty)
 
-    @property
-    def skipped(self) -> tuple[str, ...]:
-        """Parameters that are no arguments of the client."""
-        return (self.context,) if self.context is not None else ()
-
     def arguments(self, call: Call, values: dict[str, Any]) -> dict[str, Any]:
-        """The keyword arguments for one run."""
+        """Return the keyword arguments for one run."""
         if self.context is not None:
-            values[self.context] = Context(call)
+            values[self.context] = self.make_context(call)
         return values
+
+    def reject(self, value: Any, error: Exception) -> UsageError:
+        """Return the error for a returned value that cannot be sent.
+
+        Only failed calls get here, so this can afford to search the value for a coroutine that
+        was not awaited, the usual reason.
+        """
+        pending = list(_find_coroutines(value, _DEPTH))
+        for coroutine in pending:
+            coroutine.close()
+        if pending:
+            name = getattr(pending[0], "__qualname__", "a function").replace("Context.", "ctx.")
+            return UsageError(
+                f"{self.where} returned a coroutine because {name}() was not awaited; make the "
+                "function, and any decorator around it, async def and await the call"
+            )
+        if isinstance(error, InvalidValueError):
+            return UsageError(f"{self.where}: the result does not match its schema: {error}")
+        return UsageError(f"{self.where}: {error}")
 
 
 def inspect_handler(
@@ -54,43 +100,74 @@ def inspect_handler(
     timeout: float | None = None,
     idle_timeout: float | None = None,
 ) -> HandlerSpec:
-    """Find out how to run `function` and what it wants."""
+    """Find out how to run `function` and which parameters it has; raises UsageError."""
     if not callable(function):
         raise UsageError(f"a {kind} is a function, got {type(function).__name__}")
-    own_name = name or _name_of(function)
+    own_name = name or str(getattr(without_partial(function), "__name__", ""))
     if not own_name or own_name == "<lambda>":
-        raise UsageError(f"a {kind} without a name of its own needs name=")
-    _check_time(own_name, timeout, idle_timeout)
-    hints = _hints(function, own_name)
-    runnable = _by_keyword(function, own_name)
-    style = _style(function, blocking, own_name)
+        remedy = (
+            "whose function has no name needs name=" if kind in _ADD else "must be defined with def"
+        )
+        raise UsageError(f"a {kind} {remedy}{_location(function)}")
+    label = f"{kind} {own_name!r}"
+    where = f"{label}{_location(function)}"
+    _check_time(where, timeout, idle_timeout)
+    hints = read_hints(function, where)
+    bound = bound_keywords(function)
+    context = _find_context(hints, bound, where)
+    skipped = (*(() if context is None else (context,)), *sorted(bound))
+    parameters = tuple(
+        each for each in inspect.signature(function).parameters.values() if each.name not in skipped
+    )
+    _refuse_unbound(parameters, kind, own_name, where)
+    style = _style(function, blocking, where)
     return HandlerSpec(
         function=function,
-        handler=Handler(runnable, style, f"{kind} {own_name!r}", timeout, idle_timeout),
+        handler=Handler(_by_keyword(function), style, label, timeout, idle_timeout),
         name=own_name,
-        context=_context_parameter(hints),
-        description=parse_docstring(inspect.getdoc(function)),
+        where=where,
+        parameters=parameters,
+        context=context,
+        make_context=Context if style is Style.ASYNC or not context else PlainContext.of(where),
+        description=parse_docstring(docstring_of(function)),
         hints=hints,
+        skipped=skipped,
     )
 
 
-def _check_time(name: str, *limits: float | None) -> None:
+def _location(function: Callable[..., Any]) -> str:
+    """Return " (file.py:12)", or nothing for a function that was not written in Python."""
+    code = getattr(plain_function(function), "__code__", None)
+    if code is None:
+        return ""
+    file = _FOLDER.sub("", code.co_filename)
+    return f" ({file}:{code.co_firstlineno})"
+
+
+def _check_time(where: str, *limits: float | None) -> None:
     for limit in limits:
         if limit is not None and not limit > 0:
             raise UsageError(
-                f"{name!r}: a timeout is a number of seconds above 0 (math.inf for no limit), got "
+                f"{where}: a timeout is a number of seconds above 0 (math.inf for no limit), got "
                 f"{limit!r}"
             )
 
 
-def _by_keyword(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The function itself, unless it has parameters that cannot be given by keyword."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except ValueError:
+def _refuse_unbound(
+    parameters: tuple[inspect.Parameter, ...], kind: str, name: str, where: str
+) -> None:
+    first = parameters[0] if parameters else None
+    if first is not None and first.name == "self" and first.annotation is first.empty:
+        call = _ADD.get(kind, "obj.{}").format(name)
         raise UsageError(
-            f"Python knows no signature of {name!r}; wrap it in a function with named parameters"
-        ) from None
+            f"{where}: the first parameter is self, so this is a method without its object; pass "
+            f"the bound method: {call}"
+        )
+
+
+def _by_keyword(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that takes every parameter by keyword: usually `function` itself."""
+    parameters = inspect.signature(function).parameters.values()
     places = [each for each in parameters if each.kind is inspect.Parameter.POSITIONAL_ONLY]
     if not places:
         return function
@@ -102,52 +179,58 @@ def _by_keyword(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return call
 
 
-def _name_of(function: Callable[..., Any]) -> str:
-    while isinstance(function, partial):
-        function = function.func
-    return getattr(function, "__name__", "")
-
-
-def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
-    target: Any = function
-    while isinstance(target, partial):
-        target = target.func
-    if not inspect.isroutine(target):
-        target = type(target).__call__  # an object that can be called
-    # Names of a function's own closure are not in its module: classes defined in a test, say.
-    closure = inspect.getclosurevars(target).nonlocals if inspect.isfunction(target) else {}
-    try:
-        return get_type_hints(target, localns=closure or None, include_extras=True)
-    except NameError as error:
-        raise UsageError(
-            f"the annotations of {name!r} name something that cannot be found: {error}. Types "
-            "must be importable from the module, not local to a function that has returned"
-        ) from None
-
-
-def _style(function: Callable[..., Any], blocking: bool | None, name: str) -> Style:
-    target = function
-    while isinstance(target, partial):
-        target = target.func
+def _style(function: Callable[..., Any], blocking: bool | None, where: str) -> Style:
+    target = without_partial(function)
     if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
-        raise UsageError(f"{name!r} yields; return the whole result, and tell of progress by ctx")
+        raise UsageError(
+            f"{where} is a generator; return the whole result, and report progress with "
+            "ctx.progress()"
+        )
     is_async = inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(
         getattr(target, "__call__", None)  # noqa: B004 - its kind matters, not its presence
     )
     if is_async:
         if blocking:
-            raise UsageError(f"{name!r} is async; blocking= is for plain functions")
+            raise UsageError(f"{where} is async; blocking= is for plain functions")
         return Style.ASYNC
-    # A plain function may block, so it goes to a worker thread unless its author promises.
+    # A plain function may block, so it runs in a worker thread unless its author says otherwise.
     return Style.INLINE if blocking is False else Style.THREAD
 
 
-def _context_parameter(hints: dict[str, Any]) -> str | None:
-    wanting = [
+def _find_context(hints: dict[str, Any], bound: frozenset[str], where: str) -> str | None:
+    found = [
         name
         for name, hint in hints.items()
-        if name != "return" and (hint is Context or Context in get_args(hint))
+        if name != "return" and name not in bound and _is_context(hint)
     ]
-    if len(wanting) > 1:
-        raise UsageError(f"one Context is enough; {' and '.join(map(repr, wanting))} ask for it")
-    return wanting[0] if wanting else None
+    if len(found) > 1:
+        raise UsageError(
+            f"{where}: {' and '.join(map(repr, found))} are both a Context; keep one of them"
+        )
+    return found[0] if found else None
+
+
+def _is_context(hint: Any) -> bool:
+    """Whether an annotation is `Context` or `Context[T]`, also in a union or in `Annotated`."""
+    origin = get_origin(hint)
+    if origin in (Union, types.UnionType, Annotated):
+        return any(_is_context(part) for part in get_args(hint))
+    return hint is Context or origin is Context
+
+
+def _find_coroutines(value: Any, depth: int) -> Iterator[Coroutine[Any, Any, Any]]:
+    if isinstance(value, Coroutine):
+        yield value
+    elif depth:
+        if isinstance(value, dict):
+            parts = list(value.values())
+        elif isinstance(value, list | tuple | set):
+            parts = list(value)
+        else:
+            parts = list(vars(value).values()) if _has_fields(value) else []
+        for part in parts:
+            yield from _find_coroutines(part, depth - 1)
+
+
+def _has_fields(value: Any) -> bool:
+    return is_dataclass(value) and not isinstance(value, type) and hasattr(value, "__dict__")

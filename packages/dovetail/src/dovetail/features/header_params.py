@@ -1,8 +1,8 @@
 """Parameters that Streamable HTTP repeats in headers (2026-07-28 server/tools#x-mcp-header).
 
 `Annotated[str, Header("Region")]` lets proxies route by an argument without reading the body.
-What may carry the annotation is checked when the tool is registered: a client must drop a tool
-whose annotation is wrong, and its author would never learn why.
+Annotations are validated when the tool is registered: clients must ignore a tool with a wrong
+annotation, and its author would not see why.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["Header", "HeaderParams", "annotate", "find_headers", "value_at"]
 
 KEYWORD = "x-mcp-header"
 
-# property path and header, for each parameter that is repeated
+# Property path and header name of each parameter that is repeated.
 HeaderParams: TypeAlias = tuple[tuple[tuple[str, ...], str], ...]
 
 # tools.xheader.token: 1*tchar of RFC 9110
@@ -39,7 +39,7 @@ class Header:
 
 
 def annotate(hints: Mapping[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a function's arguments with the headers that its annotations name."""
+    """Return the schema of the arguments with the headers from the annotations."""
     named = {
         name: extra.name
         for name, hint in hints.items()
@@ -55,25 +55,28 @@ def annotate(hints: Mapping[str, Any], schema: dict[str, Any]) -> dict[str, Any]
     return {**schema, "properties": properties}
 
 
-def find_headers(schema: dict[str, Any], tool: str) -> HeaderParams:
-    """Every parameter with a header; raises UsageError for one that must not have any."""
-    found = tuple(_in_properties(schema, (), tool))
+def find_headers(schema: dict[str, Any], where: str) -> HeaderParams:
+    """Return the parameters with a header; raises UsageError for one that must not have any.
+
+    `where` names the tool in error messages.
+    """
+    found = tuple(_in_properties(schema, (), where))
     reachable = sum(1 for _ in _anywhere(schema))
     if reachable != len(found):
         # tools.xheader.reachable
         raise UsageError(
-            f"{tool}: {KEYWORD} may stand on properties of objects only, not inside arrays, "
+            f"{where}: {KEYWORD} is allowed on properties of objects only, not inside arrays, "
             "choices, conditions or definitions"
         )
     names = [name.lower() for _, name in found]
     if len(set(names)) != len(names):
         # tools.xheader.unique
-        raise UsageError(f"{tool}: two parameters name the same header; case does not matter")
+        raise UsageError(f"{where}: two parameters name the same header; case does not matter")
     return found
 
 
 def value_at(path: tuple[str, ...], arguments: Any) -> Any:
-    """What the arguments have for a parameter; None where they have nothing."""
+    """Return the value of a parameter in the arguments, None if it is missing."""
     for key in path:
         if not isinstance(arguments, dict):
             return None
@@ -82,21 +85,21 @@ def value_at(path: tuple[str, ...], arguments: Any) -> Any:
 
 
 def _in_properties(
-    schema: dict[str, Any], path: tuple[str, ...], tool: str
+    schema: dict[str, Any], path: tuple[str, ...], where: str
 ) -> Iterator[tuple[tuple[str, ...], str]]:
     for name, field in schema.get("properties", {}).items():
         if not isinstance(field, dict):
             continue
         here = (*path, name)
         if KEYWORD in field:
-            yield here, _checked(field, ".".join(here), tool)
-        yield from _in_properties(field, here, tool)
+            yield here, _checked(field, ".".join(here), where)
+        yield from _in_properties(field, here, where)
 
 
-def _checked(field: dict[str, Any], name: str, tool: str) -> str:
+def _checked(field: dict[str, Any], name: str, where: str) -> str:
     if field.get("type") not in _PRIMITIVE:
         raise UsageError(
-            f"{tool}: only a string, an integer or a boolean can be repeated in a header; "
+            f"{where}: only a string, an integer or a boolean can be repeated in a header; "
             f"{name!r} is {field.get('type', 'something else')}"
         )
     value = field[KEYWORD]
@@ -105,7 +108,7 @@ def _checked(field: dict[str, Any], name: str, tool: str) -> str:
 
 def _anywhere(part: Any) -> Iterator[None]:
     if isinstance(part, dict):
-        # A schema under this name is a property that happens to be called so.
+        # A schema under this key is a property with that name.
         if KEYWORD in part and not isinstance(part[KEYWORD], dict):
             yield None
         for inner in part.values():

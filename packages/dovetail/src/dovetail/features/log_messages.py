@@ -1,7 +1,7 @@
 """Log messages to the client (server/utilities/logging).
 
-The client says which severities it wants: once per session with logging/setLevel, or
-per request in `_meta`. What it does not want is not encoded.
+The client selects the severities, once per session with logging/setLevel or per request in
+`_meta`. Messages below that severity are not encoded.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ __all__ = ["LogSender", "rank_of"]
 
 
 def rank_of(level: Any) -> int:
-    """The rank of a level a client asked for."""
+    """Return the rank of a level that a client sent; raises InvalidParamsError."""
     rank = LOG_LEVELS.get(level) if isinstance(level, str) else None
     if rank is None:
         # logging.invalid-level-32602, logging2.invalid-level-32602
         raise InvalidParamsError(
-            f"Invalid params: {level!r:.60} is no log level; levels are {', '.join(LOG_LEVELS)}"
+            f"Invalid params: {level!r:.60} is not a log level; levels are {', '.join(LOG_LEVELS)}"
         )
     return rank
 
@@ -32,14 +32,14 @@ def _encode(level: str, logger: str | None, payload: Any) -> bytes:
     try:
         return codec.encode(LogParams(level=level, logger=logger, data=payload))
     except (TypeError, ValueError, RecursionError):
-        # A log line must not bring its handler down; what is no JSON, or text with half of a
-        # surrogate pair (file names have them), is shown as far as it can be.
+        # A log message must not fail its handler. Values that are not JSON, and text with lone
+        # surrogates (file names may have them), are sent as text.
         text = str(payload).encode(errors="backslashreplace").decode()
         return codec.encode(LogParams(level=level, logger=logger, data=text))
 
 
 class LogSender:
-    """`ctx.log`: one method per severity. Works in `def` and `async def` handlers alike."""
+    """`ctx.log`: one method per severity, for `def` and `async def` handlers."""
 
     __slots__ = ("_call",)
 
@@ -56,33 +56,33 @@ class LogSender:
         return Sent(call.outbox)
 
     def debug(self, message: Any, *, logger: str | None = None, **data: Any) -> Sent:
-        """Details for debugging."""
+        """Send a message of level debug."""
         return self.log("debug", message, logger=logger, **data)
 
     def info(self, message: Any, *, logger: str | None = None, **data: Any) -> Sent:
-        """What normally happens."""
+        """Send a message of level info."""
         return self.log("info", message, logger=logger, **data)
 
     def notice(self, message: Any, *, logger: str | None = None, **data: Any) -> Sent:
-        """Normal but worth noting."""
+        """Send a message of level notice: normal but significant."""
         return self.log("notice", message, logger=logger, **data)
 
     def warning(self, message: Any, *, logger: str | None = None, **data: Any) -> Sent:
-        """Something may go wrong."""
+        """Send a message of level warning."""
         return self.log("warning", message, logger=logger, **data)
 
     def error(self, message: Any, *, logger: str | None = None, **data: Any) -> Sent:
-        """Something went wrong."""
+        """Send a message of level error."""
         return self.log("error", message, logger=logger, **data)
 
     def critical(self, message: Any, *, logger: str | None = None, **data: Any) -> Sent:
-        """A part has failed."""
+        """Send a message of level critical: a component failed."""
         return self.log("critical", message, logger=logger, **data)
 
     def alert(self, message: Any, *, logger: str | None = None, **data: Any) -> Sent:
-        """Somebody must act now."""
+        """Send a message of level alert: action must be taken at once."""
         return self.log("alert", message, logger=logger, **data)
 
     def emergency(self, message: Any, *, logger: str | None = None, **data: Any) -> Sent:
-        """Nothing works."""
+        """Send a message of level emergency: the system is unusable."""
         return self.log("emergency", message, logger=logger, **data)

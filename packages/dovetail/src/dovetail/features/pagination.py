@@ -16,7 +16,7 @@ __all__ = ["answer_page"]
 
 T = TypeVar("T")
 
-# Cursors are checked, not secret: a client that forges many must not fill the memory.
+# Cursors are not secret: a client that makes up many of them must not fill the memory.
 _MOST_CACHED_PAGES = 1024
 
 
@@ -27,10 +27,10 @@ def answer_page(
     listed: Callable[[T, Revision], dict[str, Any]],
     hint: CacheHint,
 ) -> Encoded:
-    """One page of a list, from the registry's cache where it has been sent before."""
+    """Return one page of a list, from the registry's cache if possible."""
     params: ListParams = call.params  # type: ignore[assignment]
     revision = call.era.revision
-    # What callers see differs; those that see the same share what is encoded.
+    # Callers that see the same entries share the encoded page.
     is_guarded = call.services.permission is not None
     visibility = visibility_of(call, registry) if registry.scopes or is_guarded else None
     key = (revision.order, params.cursor, visibility, is_guarded)
@@ -41,7 +41,7 @@ def answer_page(
         if page.next_cursor is not None:
             result["nextCursor"] = page.next_cursor
         if visibility is not None or is_guarded:
-            # caching.public-aware (2026-07-28 server/utilities/caching): it is not for everybody
+            # caching.public-aware (2026-07-28 server/utilities/caching): callers differ
             hint = hint._replace(scope="private")
         body = call.era.complete(result, hint)
         if len(registry.encoded) >= _MOST_CACHED_PAGES:

@@ -1,12 +1,11 @@
-"""What a tool asks before there is a task: a function of its own, run in the client's request.
+"""`before_task`: a function that asks the client before a task is created.
 
-Its questions are answered like those of any call. The tool's function then finds the answers
-under the same keys, wherever it runs.
+It runs in the client's request, and its questions are answered as in any call. The function of
+the tool then finds the answers under the same keys.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -19,7 +18,7 @@ __all__ = ["PreTask", "inspect_pre_task"]
 
 
 class PreTask(NamedTuple):
-    """The function and the arguments of the tool that it wants."""
+    """The function and the names of the tool's arguments that it takes."""
 
     spec: HandlerSpec
     names: frozenset[str]
@@ -30,24 +29,24 @@ class PreTask(NamedTuple):
         return self.spec.handler
 
     def arguments(self, call: Call, values: dict[str, Any]) -> dict[str, Any]:
-        """The keyword arguments for one run, of those of the tool."""
+        """Return the keyword arguments for one run, taken from those of the tool."""
         wanted = {name: value for name, value in values.items() if name in self.names}
         return self.spec.arguments(call, wanted)
 
 
 def inspect_pre_task(function: Callable[..., Any], tool: HandlerSpec) -> PreTask:
-    """Find out what `function` wants; raises UsageError where it cannot stand before the tool."""
+    """Inspect a `before_task` function; raises UsageError if it does not match the tool."""
     spec = inspect_handler(function, kind="before_task")
     if spec.handler.style is not Style.ASYNC or spec.context is None:
         raise UsageError(
-            f"{tool.name!r}: before_task is an async function with a Context, to ask by; "
+            f"{tool.where}: before_task must be an async function with a Context parameter; "
             f"{spec.name!r} is not"
         )
-    names = frozenset(inspect.signature(function).parameters) - {spec.context}
-    foreign = names - inspect.signature(tool.function).parameters.keys()
-    if foreign:
+    names = frozenset(each.name for each in spec.parameters)
+    unknown = names - {each.name for each in tool.parameters}
+    if unknown:
         raise UsageError(
-            f"{tool.name!r}: before_task wants {', '.join(sorted(foreign))}, which is no "
+            f"{tool.where}: before_task takes {', '.join(sorted(unknown))}, which is not a "
             "parameter of the tool"
         )
     return PreTask(spec, names)

@@ -1,7 +1,7 @@
 """Progress of a running request (basic/utilities/progress, basic/patterns/progress).
 
-Values only ever rise, nothing follows the answer, and a flood is thinned out: the
-first fifty go at once, then fifty a second, and the last one (progress = total) always.
+Values only increase, and nothing is sent after the response. The rate is limited: fifty
+notifications at once, then fifty a second, and always the last one (progress = total).
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class ProgressReporter:
         self._seen = clock()
 
     def report(self, done: float, total: float | None, message: str | None) -> None:
-        """Tell the client, if it asked to be told."""
+        """Notify the client, if it sent a progress token."""
         call = self._call
         if call.on_activity is not None:
             call.on_activity()
         if call.task is not None:
             call.task.progressed(done, total, message)
         token = call.progress_token
-        # A share of nothing (0/0) is no number in JSON; the client would get null.
+        # JSON has no NaN or Infinity; the client would get null.
         if token is None or not math.isfinite(done):
             return
         if total is not None and not math.isfinite(total):

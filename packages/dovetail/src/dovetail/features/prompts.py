@@ -1,9 +1,9 @@
-"""Prompts (server/prompts): registered functions that write messages."""
+"""Prompts (server/prompts): registered functions that return messages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any
+from typing import Any, TypedDict
 
 from msgspec import UNSET
 
@@ -31,11 +31,24 @@ from dovetail.spec.models import (
 from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
 
-__all__ = ["Prompts"]
+__all__ = ["PromptOptions", "Prompts"]
+
+
+class PromptOptions(TypedDict, total=False):
+    """The keywords of `@server.prompt`; `Prompts.add` has the same ones, with their defaults."""
+
+    name: str | None
+    title: str | None
+    description: str | None
+    icons: list[Icon] | None
+    timeout: float | None
+    meta: Meta | None
+    blocking: bool | None
+    scopes: Iterable[str]
 
 
 class RegisteredPrompt:
-    """A prompt: the listing and the function behind it."""
+    """A prompt: its listing and its handler."""
 
     __slots__ = ("arguments", "listing", "requirements", "spec")
 
@@ -52,15 +65,18 @@ class RegisteredPrompt:
         self.requirements = requirements
 
     def shape(self, call: Call, value: Any) -> GetPromptResult:
-        """What the function returned, as the client of this call can be told."""
-        messages = _messages(value, self.listing.name)
+        """Return the result for the client of this call from the value of the function."""
+        try:
+            messages = _messages(value)
+        except UsageError as error:
+            raise self.spec.reject(value, error) from None
         for message in messages:
             message.content = fit_block(message.content, call.era.revision)
         return GetPromptResult(description=self.listing.description, messages=messages)
 
 
 class Prompts:
-    """`server.prompts`: add, remove and list at any time."""
+    """`server.prompts`: add, remove and list prompts at any time."""
 
     def __init__(self, options: Options, on_change: Callable[[], None]) -> None:
         self._options = options
@@ -81,15 +97,17 @@ class Prompts:
         blocking: bool | None = None,
         scopes: Iterable[str] = (),
     ) -> Prompt:
-        """Register a function as a prompt; clients that listen are told.
+        """Register a function as a prompt and notify clients that listen for changes.
 
-        `scopes`: what a caller must have been given; to others there is no such prompt.
+        `scopes`: the scopes a caller needs; callers without them do not see the prompt.
         """
         spec = inspect_handler(
             function, kind="prompt", name=name, blocking=blocking, timeout=timeout
         )
-        # A prompt's arguments are strings by protocol; typed parameters are read from them.
-        arguments = arguments_schema(function, skip=spec.skipped, accept_json_strings=True)
+        # In the protocol arguments of prompts are strings; other types are decoded from them.
+        arguments = arguments_schema(
+            function, skip=spec.skipped, accept_json_strings=True, where=spec.where
+        )
         listing = Prompt(
             name=spec.name,
             title=title,
@@ -99,29 +117,29 @@ class Prompts:
             or None,
             meta=meta,
         )
-        requirements = Requirements(read_scopes(scopes, spec.name))
+        requirements = Requirements(read_scopes(scopes, spec.where))
         self.registry.add(
             spec.name, RegisteredPrompt(spec, listing, arguments, requirements), requirements
         )
         return listing
 
     def remove(self, name: str) -> None:
-        """Take a prompt away; clients that listen are told."""
+        """Remove a prompt and notify clients that listen for changes."""
         self.registry.remove(name)
 
     def list(self) -> list[Prompt]:
-        """The prompts as clients see them, in order."""
+        """Return the listings of the prompts, in order."""
         return [prompt.listing for prompt in self.registry]
 
     def methods(self) -> dict[str, MethodHandler]:
-        """The methods this feature serves."""
+        """Return the handlers of the methods of this feature."""
         return {
             "prompts/list": MethodHandler(self._list),
             "prompts/get": MethodHandler(self._get, needs_task=True),
         }
 
     def find(self, call: Call, name: str) -> RegisteredPrompt:
-        """The prompt a client named."""
+        """Return the prompt that a client named; raises InvalidParamsError."""
         prompt = self.registry.get(name)
         if prompt is None or (
             prompt.requirements.scopes and not may_use(call, prompt.requirements)
@@ -162,7 +180,7 @@ def _listed(prompt: RegisteredPrompt, revision: Revision) -> dict[str, Any]:
     return project(prompt.listing, revision)
 
 
-def _messages(value: Any, name: str) -> list[PromptMessage]:
+def _messages(value: Any) -> list[PromptMessage]:
     items = value if isinstance(value, list | tuple) else [value]
     messages = []
     for item in items:
@@ -175,7 +193,7 @@ def _messages(value: Any, name: str) -> list[PromptMessage]:
                 messages.append(PromptMessage(role="user", content=to_block(item)))
             except UsageError:
                 raise UsageError(
-                    f"prompt {name!r} must return text, a Message or a list of them, got "
+                    "a prompt must return text, a Message or a list of them, got "
                     f"{type(item).__name__}"
                 ) from None
     return messages

@@ -1,16 +1,16 @@
-"""Lists of resources that their author pages, for what is too much to be registered one by one.
+"""Resource lists: author functions that list resources page by page.
 
-`resources/list` shows the registered resources first, then those of each list, in the order of
-registration. A list's own cursor is any text; it travels inside ours. Nothing of it is kept: what
-exists is the author's to know, and a template reads it.
+They are for sets too large to register one by one. `resources/list` returns the registered
+resources first, then those of each list in the order of registration. The cursor of a list is any
+string; the cursor that clients get contains it. The server stores nothing of a list; a template
+reads its resources.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from dovetail.core.call import Call
 from dovetail.core.cursor import decode_text_cursor, encode_text_cursor
@@ -23,34 +23,43 @@ from dovetail.features.handlers import HandlerSpec, inspect_handler
 from dovetail.spec.fields import project
 from dovetail.spec.models import Resource
 
-__all__ = ["RegisteredList", "ResourceLists", "ResourcePage"]
+__all__ = ["RegisteredList", "ResourceListOptions", "ResourceLists", "ResourcePage"]
 
-# As in the registry, whose cursors these continue; refused ones are told of alike.
+# The same as in the registry, so that errors about cursors read the same.
 _KIND = "resource"
-# How many a list is asked for where no page size is set: it must not be asked for everything.
+# The limit if no page size is set, so that a list is never asked for everything.
 _USUAL_PAGE = 100
 _CURSOR, _LIMIT = "cursor", "limit"
 
 
+class ResourceListOptions(TypedDict, total=False):
+    """The keywords of `@server.resource_list`; `ResourceLists.add` has the same ones."""
+
+    name: str | None
+    timeout: float | None
+    blocking: bool | None
+    scopes: Iterable[str]
+
+
 @dataclass(frozen=True, slots=True)
 class ResourcePage:
-    """Some resources in order, and the cursor of what follows them; None: nothing does."""
+    """Some resources in order and the cursor of the next page, None on the last page."""
 
     resources: Sequence[Resource]
     cursor: str | None = None
 
 
 class RegisteredList:
-    """An author's function that answers pages."""
+    """A resource list: its handler and its place among the lists."""
 
     __slots__ = ("number", "requirements", "spec", "takes_limit")
 
     def __init__(self, spec: HandlerSpec, requirements: Requirements, number: int) -> None:
-        names = set(inspect.signature(spec.function).parameters) - {spec.context}
+        names = {each.name for each in spec.parameters}
         if _CURSOR not in names or names - {_CURSOR, _LIMIT}:
             raise UsageError(
-                f"a resource list is a function of cursor (str, None for the first page) and, if "
-                f"it wants, limit (int) and a Context; {spec.name!r} takes "
+                f"{spec.where}: a resource list takes cursor (str, None for the first page) and "
+                "optionally limit (int) and a Context; this one takes "
                 f"{', '.join(sorted(names)) or 'nothing'}"
             )
         self.spec = spec
@@ -59,41 +68,22 @@ class RegisteredList:
         self.takes_limit = _LIMIT in names
 
     def arguments(self, call: Call, cursor: str | None, limit: int) -> dict[str, Any]:
-        """The keyword arguments for one page."""
+        """Return the keyword arguments for one page."""
         values: dict[str, Any] = {_CURSOR: cursor}
         if self.takes_limit:
             values[_LIMIT] = limit
         return self.spec.arguments(call, values)
 
     def check(self, found: Any, cursor: str | None) -> ResourcePage:
-        """What the function returned, if it is a page."""
-        what = f"resource list {self.spec.name!r}"
-        if not isinstance(found, ResourcePage):
-            raise UsageError(
-                f"{what} must return a ResourcePage(resources, cursor), got {type(found).__name__}"
-            )
-        for resource in found.resources:
-            if not isinstance(resource, Resource):
-                raise UsageError(f"{what} lists a {type(resource).__name__}, not a Resource")
-            if not is_uri(resource.uri):
-                raise UsageError(
-                    f"{what}: a resource needs a URI such as notes://today, got {resource.uri!r}"
-                )
-        following: Any = found.cursor
-        if following is not None and (not isinstance(following, str) or not following):
-            raise UsageError(
-                f"{what}: a cursor is a text, or None where nothing follows, got {following!r}"
-            )
-        if following is not None and following == cursor:
-            raise UsageError(
-                f"{what} answers the cursor that it was given, {cursor!r}: clients would ask for "
-                "that page for ever. Return None where nothing follows"
-            )
-        return found
+        """Return `found` if it is a valid page; raises UsageError."""
+        try:
+            return _check_page(found, cursor)
+        except UsageError as error:
+            raise self.spec.reject(found, error) from None
 
 
 class ResourceLists:
-    """The lists of a server, behind its registered resources."""
+    """`server.resources.lists`: the resource lists of a server."""
 
     def __init__(
         self, fixed: Registry[Any], page_size: int | None, on_change: Callable[[], None]
@@ -111,12 +101,12 @@ class ResourceLists:
         blocking: bool | None = None,
         scopes: Iterable[str] = (),
     ) -> None:
-        """Register a function of cursor and limit that returns a `ResourcePage`."""
+        """Register a function that takes a cursor and returns a `ResourcePage`."""
         spec = inspect_handler(
             function, kind="resource list", name=name, blocking=blocking, timeout=timeout
         )
-        requirements = Requirements(read_scopes(scopes, spec.name))
-        # Cursors name a list by its number, which is the same in every process of a server.
+        requirements = Requirements(read_scopes(scopes, spec.where))
+        # Cursors contain the number of the list, which is the same in every process of a server.
         number = len(self.registry) + 1
         self.registry.add(spec.name, RegisteredList(spec, requirements, number), requirements)
 
@@ -127,13 +117,13 @@ class ResourceLists:
         listed: Callable[[Call, str | None], tuple[list[dict[str, Any]], str | None]],
         hint: CacheHint,
     ) -> Encoded | Coroutine[Any, Any, Encoded]:
-        """One page of everything; `listed` gives the registered part and its next cursor."""
+        """Return one page; `listed` gives the registered resources and their next cursor."""
         if self._is_personal(call):
-            # caching.scope-same-pages (2026-07-28 server/utilities/caching): one for all pages
+            # caching.scope-same-pages (2026-07-28 server/utilities/caching): same on all pages
             hint = hint._replace(scope="private")
         start = None if cursor is None else decode_text_cursor(cursor, _KIND, salt=_KIND)
         entries, following = ([], None) if start is not None else listed(call, cursor)
-        # pagination.no-duplicates: what is left of the registered ones comes before any list
+        # pagination.no-duplicates: all registered resources come before the first list
         if following is not None:
             return _complete(call, entries, following, hint)
         number, own = start or (0, "")
@@ -169,8 +159,32 @@ class ResourceLists:
         )
 
 
+def _check_page(found: Any, cursor: str | None) -> ResourcePage:
+    if not isinstance(found, ResourcePage):
+        raise UsageError(
+            "a resource list must return a ResourcePage(resources, cursor), got "
+            f"{type(found).__name__}"
+        )
+    for resource in found.resources:
+        if not isinstance(resource, Resource):
+            raise UsageError(f"the page has a {type(resource).__name__} instead of a Resource")
+        if not is_uri(resource.uri):
+            raise UsageError(f"a resource needs a URI such as notes://today, got {resource.uri!r}")
+    following: Any = found.cursor
+    if following is not None and (not isinstance(following, str) or not following):
+        raise UsageError(
+            f"a cursor is a string that is not empty, or None on the last page, got {following!r}"
+        )
+    if following is not None and following == cursor:
+        raise UsageError(
+            f"the page has the cursor that it was called with, {cursor!r}, so clients would "
+            "request it forever; return None on the last page"
+        )
+    return found
+
+
 def _cursor_of(lists: Sequence[RegisteredList], own: str = "") -> str | None:
-    """Where the first of these lists goes on, or begins."""
+    """Return the cursor of the first of these lists: at its start or at its own cursor."""
     return encode_text_cursor(_KIND, lists[0].number, own, salt=_KIND) if lists else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Coroutine, Iterable
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Literal, TypedDict, Union, get_args, get_origin
 
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Shaped
@@ -23,6 +23,7 @@ from dovetail.errors import (
     RpcError,
     UsageError,
 )
+from dovetail.features.annotations import AnnotationsDict, read_annotations
 from dovetail.features.content import EmbeddedResource, Image, to_contents, to_json
 from dovetail.features.handlers import HandlerSpec, inspect_handler
 from dovetail.features.pagination import answer_page
@@ -44,13 +45,31 @@ from dovetail.spec.models import (
 from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
 
-__all__ = ["Resources"]
+__all__ = ["ResourceOptions", "Resources"]
 
 _MOST_SUGGESTED = 5
 
 
+class ResourceOptions(TypedDict, total=False):
+    """The keywords of `@server.resource`; `Resources.add` has the same, with their defaults."""
+
+    name: str | None
+    title: str | None
+    description: str | None
+    mime_type: str | None
+    annotations: Annotations | AnnotationsDict | None
+    icons: list[Icon] | None
+    size: int | None
+    timeout: float | None
+    meta: Meta | None
+    blocking: bool | None
+    ttl_ms: int
+    cache_scope: Literal["public", "private"]
+    scopes: Iterable[str]
+
+
 class RegisteredResource:
-    """A resource of a fixed URI."""
+    """A resource with a fixed URI."""
 
     __slots__ = ("hint", "listing", "requirements", "spec")
 
@@ -64,7 +83,7 @@ class RegisteredResource:
 
 
 class RegisteredTemplate:
-    """A family of resources."""
+    """A resource template: one handler for all URIs that match."""
 
     __slots__ = ("arguments", "hint", "listing", "requirements", "spec", "template")
 
@@ -86,7 +105,7 @@ class RegisteredTemplate:
 
 
 class Resources:
-    """`server.resources`: add, remove and list at any time, fixed URIs and templates alike."""
+    """`server.resources`: add, remove and list resources and templates at any time."""
 
     def __init__(self, options: Options, on_change: Callable[[], None]) -> None:
         self._options = options
@@ -107,19 +126,19 @@ class Resources:
         title: str | None = None,
         description: str | None = None,
         mime_type: str | None = None,
-        annotations: Annotations | None = None,
+        annotations: Annotations | AnnotationsDict | None = None,
         icons: list[Icon] | None = None,
         size: int | None = None,
         timeout: float | None = None,
         meta: Meta | None = None,
         blocking: bool | None = None,
         ttl_ms: int = 0,
-        cache_scope: str = "private",
+        cache_scope: Literal["public", "private"] = "private",
         scopes: Iterable[str] = (),
     ) -> Resource | ResourceTemplate:
-        """Register a function under a URI or a template; clients that listen are told.
+        """Register a function under a URI or a template and notify clients that listen.
 
-        `scopes`: what a caller must have been given; to others there is no such resource.
+        `scopes`: the scopes a caller needs; callers without them do not see the resource.
         """
         spec = inspect_handler(
             function, kind="resource", name=name, blocking=blocking, timeout=timeout
@@ -129,12 +148,12 @@ class Resources:
             "title": title,
             "description": description or spec.description.summary or None,
             "mime_type": mime_type or _mime_type_of(spec.returns),
-            "annotations": annotations,
+            "annotations": read_annotations(Annotations, annotations, spec.where),
             "icons": icons,
             "meta": meta,
         }
-        hint = _hint(ttl_ms, cache_scope)
-        requirements = Requirements(read_scopes(scopes, spec.name))
+        hint = _hint(ttl_ms, cache_scope, spec.where)
+        requirements = Requirements(read_scopes(scopes, spec.where))
         if is_template(uri):
             return self._add_template(uri, spec, common, hint, requirements)
         return self._add_fixed(uri, spec, {**common, "size": size}, hint, requirements)
@@ -148,16 +167,14 @@ class Resources:
         requirements: Requirements,
     ) -> Resource:
         if not is_uri(uri):
-            raise UsageError(f"a resource needs a URI such as notes://today, got {uri!r}")
-        unfilled = [
-            parameter
-            for parameter in inspect.signature(spec.function).parameters.values()
-            if parameter.name != spec.context and parameter.default is parameter.empty
-        ]
+            raise UsageError(
+                f"{spec.where}: a resource needs a URI such as notes://today, got {uri!r}"
+            )
+        unfilled = [each.name for each in spec.parameters if each.default is each.empty]
         if unfilled:
             raise UsageError(
-                f"the URI {uri!r} has no variable for parameter {unfilled[0].name!r}; write "
-                f"{{{unfilled[0].name}}} into it or give the parameter a default"
+                f"{spec.where}: the URI {uri!r} has no variable for parameter {unfilled[0]!r}; "
+                f"write {{{unfilled[0]}}} into it or give the parameter a default"
             )
         listing = Resource(uri=uri, **common)
         self.registry.add(uri, RegisteredResource(spec, listing, hint, requirements), requirements)
@@ -172,14 +189,16 @@ class Resources:
         requirements: Requirements,
     ) -> ResourceTemplate:
         template = UriTemplate(uri)
-        arguments = arguments_schema(spec.function, skip=spec.skipped, accept_json_strings=True)
+        arguments = arguments_schema(
+            spec.function, skip=spec.skipped, accept_json_strings=True, where=spec.where
+        )
         missing = set(template.variables) - set(arguments.names)
         unfilled = (arguments.required - set(template.variables)) | (
             arguments.required & template.optional
         )
         if missing or unfilled:
             raise UsageError(
-                f"template {uri!r} and function {spec.name!r} do not fit: "
+                f"{spec.where} does not match the template {uri!r}: "
                 + "; ".join(
                     [f"variable {name!r} has no parameter" for name in sorted(missing)]
                     + [f"parameter {name!r} is not always in the URI, give it a default"
@@ -195,11 +214,11 @@ class Resources:
         return listing
 
     def remove(self, uri: str) -> None:
-        """Take a resource or template away; clients that listen are told."""
+        """Remove a resource or template and notify clients that listen for changes."""
         (self.templates_registry if is_template(uri) else self.registry).remove(uri)
 
     def methods(self) -> dict[str, MethodHandler]:
-        """The methods this feature serves."""
+        """Return the handlers of the methods of this feature."""
         return {
             "resources/list": MethodHandler(self._list, needs_task=True),
             "resources/templates/list": MethodHandler(self._list_templates),
@@ -218,7 +237,7 @@ class Resources:
         return f"{known} (templates: {', '.join(texts)})" if texts else known
 
     def exists(self, call: Call, uri: str) -> bool:
-        """Whether reading this URI could give the caller anything."""
+        """Whether the caller can read this URI."""
         try:
             self._find(call, uri)
         except InsufficientScopeError:
@@ -228,7 +247,7 @@ class Resources:
         return True
 
     def is_hidden(self, call: Call, uri: str) -> bool:
-        """Whether there is such a resource, and not for this caller."""
+        """Whether the resource exists but the caller lacks the scopes for it."""
         if not (self.registry.scopes or self.templates_registry.scopes):
             return False
         try:
@@ -258,7 +277,7 @@ class Resources:
         return CacheHint(self._options.list_ttl_ms, self._options.list_scope)
 
     def find_template(self, call: Call, uri: str) -> RegisteredTemplate:
-        """The template a completion request names, by its text or by a URI it matches."""
+        """Return the template that a completion request names by its text."""
         found = self.templates_registry.get(uri)
         if found is not None and _is_for(call, found):
             return found
@@ -271,12 +290,15 @@ class Resources:
         return self.read(call, params.uri)
 
     def read(self, call: Call, uri: str) -> Shaped | Coroutine[Any, Any, Shaped]:
-        """Find the resource, run its function, shape what it returns."""
+        """Find the resource, run its handler and return the result."""
         resource, values = self._find(call, uri)
         spec = resource.spec
 
         def shape(call: Call, value: Any) -> Shaped:
-            contents = _contents(value, uri, resource.listing.mime_type)
+            try:
+                contents = _contents(value, uri, resource.listing.mime_type)
+            except UsageError as error:
+                raise spec.reject(value, error) from None
             return Shaped(ReadResourceResult(contents=contents), resource.hint)
 
         return call.services.runner.start(call, spec.handler, spec.arguments(call, values), shape)
@@ -306,11 +328,11 @@ class Resources:
         raise ResourceNotFoundError(uri[:2000], message)
 
     def templates(self) -> list[ResourceTemplate]:
-        """The templates as clients see them, in order."""
+        """Return the listings of the templates, in order."""
         return [template.listing for template in self.templates_registry]
 
     def list(self) -> list[Resource]:
-        """The fixed resources as clients see them, in order."""
+        """Return the listings of the resources with a fixed URI, in order."""
         return [resource.listing for resource in self.registry]
 
 
@@ -318,17 +340,17 @@ def _is_for(call: Call, entry: RegisteredResource | RegisteredTemplate) -> bool:
     return not entry.requirements.scopes or may_use(call, entry.requirements)
 
 
-def _hint(ttl_ms: int, scope: str) -> CacheHint:
+def _hint(ttl_ms: int, scope: Literal["public", "private"], where: str) -> CacheHint:
     if ttl_ms < 0 or scope not in ("public", "private"):
         raise UsageError(
-            f"ttl_ms must not be negative and cache_scope is 'public' or 'private', got "
+            f"{where}: ttl_ms must not be negative and cache_scope is 'public' or 'private', got "
             f"{ttl_ms} and {scope!r}"
         )
-    return CacheHint(ttl_ms, scope)  # type: ignore[arg-type]
+    return CacheHint(ttl_ms, scope)
 
 
 def _mime_type_of(returns: Any) -> str | None:
-    # None says that there is no such resource; it is no contents.
+    # None means "not found", so it says nothing about the contents.
     kinds = [kind for kind in get_args(returns) if kind is not NoneType]
     if isinstance(returns, UnionType) or get_origin(returns) is Union:
         returns = kinds[0] if len(kinds) == 1 else Any
@@ -355,7 +377,7 @@ def _contents(value: Any, uri: str, mime_type: str | None) -> list[ResourceConte
     if isinstance(value, EmbeddedResource):
         return [to_contents(value.uri, value.data, value.mime_type)]
     if value is None:
-        # resources.notfound.no-empty (2026-07-28 server/resources): nothing there is an error
+        # resources.notfound.no-empty (2026-07-28 server/resources): an error, not empty contents
         raise ResourceNotFoundError(uri)
     if (
         isinstance(value, list | tuple)

@@ -1,4 +1,4 @@
-"""The folders a client considers relevant (client/roots)."""
+"""Roots (client/roots): the folders that a client considers relevant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking the client's model (client/sampling), with or without tools."""
+"""Sampling (client/sampling): ask the client's model, with or without tools."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from dovetail.wire import codec
 
 __all__ = ["ModelPreferences", "Sampled", "SampledContent", "SamplingMessage", "sample"]
 
-# What a model says, and what may stand in the conversation it is given.
+# The content of a sampled message, and of a message in the conversation to continue.
 SampledContent: TypeAlias = TextContent | ImageContent | AudioContent | ToolUseContent
-_Said: TypeAlias = SampledContent | ToolResultContent
+_MessageContent: TypeAlias = SampledContent | ToolResultContent
 
 
 class ModelPreferences(Struct, kw_only=True, omit_defaults=True, rename="camel"):
-    """Which kind of model would do; each priority from 0 to 1, hints are name fragments."""
+    """The preferred kind of model; priorities from 0 to 1, hints are parts of model names."""
 
     hints: list[dict[str, str]] | None = None
     cost_priority: float | None = None
@@ -44,12 +44,12 @@ class SamplingMessage(Struct, kw_only=True, omit_defaults=True):
     """One message of the conversation to continue; `content` may be one block or several."""
 
     role: Role
-    content: _Said | list[_Said]
+    content: _MessageContent | list[_MessageContent]
     meta: Meta | None = msgspec.field(default=None, name="_meta")
 
 
 class Sampled(Struct, kw_only=True, rename="camel"):
-    """What the model said."""
+    """The message of the model."""
 
     role: Role
     content: SampledContent | list[SampledContent]
@@ -58,17 +58,17 @@ class Sampled(Struct, kw_only=True, rename="camel"):
 
     @property
     def blocks(self) -> list[SampledContent]:
-        """The content as a list, however many blocks came."""
+        """The content as a list, also for a single block."""
         return self.content if isinstance(self.content, list) else [self.content]
 
     @property
     def text(self) -> str:
-        """All text of the answer."""
+        """All text of the message."""
         return "".join(block.text for block in self.blocks if isinstance(block, TextContent))
 
     @property
     def tool_uses(self) -> list[ToolUseContent]:
-        """The tools the model wants called."""
+        """The tool calls that the model requests."""
         return [block for block in self.blocks if isinstance(block, ToolUseContent)]
 
 
@@ -91,7 +91,7 @@ async def sample(
     key: str | None,
     options: dict[str, Any],
 ) -> Sampled:
-    """Ask the client's model to go on with `messages`."""
+    """Ask the client's model to continue `messages`."""
     _require(call, options)
     conversation = _conversation(messages)
     _check_tool_balance(conversation)
@@ -115,11 +115,11 @@ def _require(call: Call, options: dict[str, Any]) -> None:
     # sampling.capability (2025-11-25 client/sampling): only if declared
     if not isinstance(declared, dict):
         raise call.era.undeclared(call, {"sampling": {}})
-    # sampling.tools-capability (2025-11-25 client/sampling): tools only where sampling.tools is
+    # sampling.tools-capability (2025-11-25 client/sampling): tools only with sampling.tools
     with_tools = options.get("tools") is not None or options.get("tool_choice") is not None
     if with_tools and not (call.era.revision.sampling_tools and "tools" in declared):
         raise call.era.undeclared(call, {"sampling": {"tools": {}}})
-    # sampling.include-context (2025-11-25 client/sampling); before, no capability was needed
+    # sampling.include-context (2025-11-25 client/sampling); earlier revisions need no capability
     wide = options.get("include_context") in ("thisServer", "allServers")
     if wide and call.era.revision.sampling_tools and "context" not in declared:
         raise call.era.undeclared(call, {"sampling": {"context": {}}})
@@ -138,7 +138,9 @@ def _conversation(
         role: Role = "user" if isinstance(message, str) else message.role
         block = to_block(message if isinstance(message, str) else message.content)
         if not isinstance(block, TextContent | ImageContent | AudioContent):
-            raise UsageError(f"a sampling message holds text, images or audio, got {block!r:.80}")
+            raise UsageError(
+                f"a sampling message contains text, images or audio, got {block!r:.80}"
+            )
         conversation.append(SamplingMessage(role=role, content=block))
     if not conversation:
         raise UsageError("sample needs at least one message")
@@ -146,7 +148,7 @@ def _conversation(
 
 
 def _fit(conversation: list[SamplingMessage], revision: Revision) -> list[SamplingMessage]:
-    """The conversation as `revision` can say it: one block a message at first."""
+    """Return the conversation in the form of `revision`: first versions have one block each."""
     fitted = conversation
     if not revision.sampling_tools:
         fitted = [
@@ -161,7 +163,7 @@ def _fit(conversation: list[SamplingMessage], revision: Revision) -> list[Sampli
     return fitted
 
 
-def _blocks(message: SamplingMessage) -> list[_Said]:
+def _blocks(message: SamplingMessage) -> list[_MessageContent]:
     return message.content if isinstance(message.content, list) else [message.content]
 
 
@@ -172,7 +174,7 @@ def _check_tool_balance(conversation: list[SamplingMessage]) -> None:
         blocks = _blocks(message)
         results = {b.tool_use_id for b in blocks if isinstance(b, ToolResultContent)}
         if results and len(results) != len(blocks):
-            raise UsageError("a message with tool results must hold nothing but tool results")
+            raise UsageError("a message with tool results must contain only tool results")
         if results != open_uses:
             raise UsageError(
                 f"tool uses {sorted(open_uses)} must be followed by their results, got "

@@ -1,7 +1,7 @@
-"""Changes that clients may want to hear of, in words of no era.
+"""Change events, independent of the era.
 
-A registry that changes, or `resource_updated(uri)`, makes one `ChangeEvent`. How it reaches
-a client is the business of the era that the client speaks.
+A change of a registry, or `resource_updated(uri)`, publishes one `ChangeEvent`. The era of a
+client decides how it becomes a notification.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ __all__ = ["ChangeEvent", "ChangeKind"]
 
 
 class ChangeKind(Enum):
-    """What changed; the value is the notification that says so."""
+    """What changed; the value is the method of the notification."""
 
     TOOLS = "notifications/tools/list_changed"
     PROMPTS = "notifications/prompts/list_changed"
     RESOURCES = "notifications/resources/list_changed"
     RESOURCE = "notifications/resources/updated"
-    # Not every era calls it so.
+    # The legacy era has another method for it.
     TASK = "notifications/tasks"
 
     @property
     def capability(self) -> str:
-        """The capability under which clients are told."""
+        """The capability that announces this notification."""
         return self.value.split("/")[1]
 
 

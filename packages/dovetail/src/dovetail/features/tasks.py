@@ -1,7 +1,7 @@
 """Tasks (2025-11-25 basic/utilities/tasks, the extension io.modelcontextprotocol/tasks).
 
-Whether a call becomes a task, and the two methods that both shapes of the protocol have. What
-only one of them has is with its era; what runs and keeps tasks is on the event loop's side.
+Decides whether a call becomes a task, and serves the two methods that both versions of the
+protocol have. Methods of one version only are in its era; `runtime` runs and stores tasks.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ __all__ = ["becomes_task", "check_support", "execution_of", "task_methods"]
 _SUPPORTS: tuple[str, ...] = get_args(TaskSupport)
 
 
-def check_support(name: str, support: str, *, resumable: bool, asks_first: bool) -> None:
-    """Raise UsageError for a declaration that cannot be."""
+def check_support(where: str, support: str, *, resumable: bool, asks_first: bool) -> None:
+    """Raise UsageError for task options that contradict each other."""
     if support not in _SUPPORTS:
-        raise UsageError(f"{name!r}: task is one of {', '.join(_SUPPORTS)}, got {support!r}")
+        raise UsageError(f"{where}: task is one of {', '.join(_SUPPORTS)}, got {support!r}")
     if support == "never" and (resumable or asks_first):
         what = "resumable" if resumable else "before_task"
-        raise UsageError(f'{name!r}: {what} is for tools that run as tasks; give task="optional"')
+        raise UsageError(f'{where}: {what} is for tools that run as tasks; pass task="optional"')
 
 
 def execution_of(support: TaskSupport) -> ToolExecution | None:
-    """How a listing says it; saying nothing means never."""
+    """Return the `execution` of a listing; leaving it out means never."""
     return None if support == "never" else ToolExecution(task_support=support)
 
 
 def becomes_task(call: Call, name: str, support: TaskSupport, *, offered: bool) -> bool:
-    """Whether a call is answered with a task; raises where it cannot be answered at all.
+    """Whether a call becomes a task; raises RpcError if the call is not possible at all.
 
-    `offered`: the server has tools that run as tasks, so that clients know of tasks.
+    `offered`: the server has tools that run as tasks, so it declares tasks to clients.
     """
     shape = call.era.tasks
     if not (offered and shape.is_wanted(call)):
@@ -56,7 +56,7 @@ def becomes_task(call: Call, name: str, support: TaskSupport, *, offered: bool) 
 
 
 def task_methods() -> dict[str, MethodHandler]:
-    """The methods that every revision with tasks has."""
+    """Return the handlers of the methods that every revision with tasks has."""
     return {
         "tasks/get": MethodHandler(_get, needs_task=True),
         "tasks/cancel": MethodHandler(_cancel, needs_task=True),
@@ -64,10 +64,10 @@ def task_methods() -> dict[str, MethodHandler]:
 
 
 async def _get(call: Call) -> Encoded:
-    # tasks.ignore-related-meta: only the parameter says which task is meant
+    # tasks.ignore-related-meta: only params.taskId identifies the task
     params: TaskParams = call.params  # type: ignore[assignment]
     shape = call.era.tasks
-    # xtasks.non-declaring: before anything is looked up
+    # xtasks.non-declaring: checked before the task is looked up
     shape.require(call)
     return shape.shown(await call.services.tasks.get(call, params.task_id))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any
+from typing import Any, TypedDict
 
 from msgspec import UNSET, Raw, UnsetType
 
@@ -12,7 +12,13 @@ from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Outcome
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.options import Options
-from dovetail.core.permission import NOTHING, Requirements, may_use, read_scopes, visibility_of
+from dovetail.core.permission import (
+    NO_REQUIREMENTS,
+    Requirements,
+    may_use,
+    read_scopes,
+    visibility_of,
+)
 from dovetail.core.registry import Registry
 from dovetail.core.schema import (
     ArgumentsSchema,
@@ -22,6 +28,7 @@ from dovetail.core.schema import (
 )
 from dovetail.core.tasks import TaskSupport
 from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError
+from dovetail.features.annotations import ToolAnnotationsDict, read_annotations
 from dovetail.features.content import BLOCK_TYPES, fit_blocks, to_blocks
 from dovetail.features.handlers import HandlerSpec, inspect_handler
 from dovetail.features.header_params import HeaderParams, annotate, find_headers
@@ -41,14 +48,34 @@ from dovetail.spec.models import (
 from dovetail.spec.revisions import Revision, StructuredOutput
 from dovetail.wire import codec
 
-__all__ = ["ToolResult", "Tools"]
+__all__ = ["ToolOptions", "ToolResult", "Tools"]
 
 # tools.name.charset, tools.name.length (2025-11-25 server/tools)
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
+class ToolOptions(TypedDict, total=False):
+    """The keywords of `@server.tool`; `Tools.add` has the same ones, with their defaults."""
+
+    name: str | None
+    title: str | None
+    description: str | None
+    annotations: ToolAnnotations | ToolAnnotationsDict | None
+    icons: list[Icon] | None
+    timeout: float | None
+    idle_timeout: float | None
+    meta: Meta | None
+    input_schema: dict[str, Any] | None
+    output_schema: dict[str, Any] | None
+    blocking: bool | None
+    task: TaskSupport
+    resumable: bool
+    before_task: Callable[..., Any] | None
+    scopes: Iterable[str]
+
+
 class ToolResult:
-    """Everything a tool can say at once: content, structured data, metadata, failure."""
+    """A complete tool result: content, structured data, metadata, error flag."""
 
     __slots__ = ("content", "is_error", "meta", "structured")
 
@@ -66,17 +93,17 @@ class ToolResult:
         self.meta = meta
 
 
-# The usual results, written straight: the same bytes as the struct gives, in a quarter of the
-# time. tools.call.structured-object (2025-11-25 schema): there the root must be an object.
+# The common results as byte templates: the same bytes as encoding the struct, in a quarter of the
+# time. tools.call.structured-object (2025-11-25 schema): the root must be an object (_WRAPPED).
 _TEXT = b'{"content":[{"type":"text","text":%b}]}'
 _BARE = b'{"content":[{"type":"text","text":%b}],"structuredContent":%b}'
 _WRAPPED = b'{"content":[{"type":"text","text":%b}],"structuredContent":{"result":%b}}'
-# Looked up once: an enum's members are found by a descriptor, each time they are named.
+# Looked up once: access to an enum member goes through a descriptor each time.
 _NO_DATA, _OBJECTS = StructuredOutput.NONE, StructuredOutput.OBJECT
 
 
 class RegisteredTool:
-    """A tool: the listing and the function behind it."""
+    """A tool: its listing and its handler."""
 
     __slots__ = (
         "arguments",
@@ -104,31 +131,37 @@ class RegisteredTool:
         self.arguments = arguments
         self.result = result
         self.headers = headers
-        self.requirements = NOTHING
+        self.requirements = NO_REQUIREMENTS
         self.task: TaskSupport = "never"
         self.may_be_task = False
-        # Whether a task that its process did not survive is run again, from its start.
+        # Whether a task that was interrupted by the end of its process runs again from the start.
         self.resumable = False
-        # What has to be asked before there is a task.
+        # Asks the client what the task needs to know before it is created.
         self.pre_task: PreTask | None = None
 
     def run_as_task(self, support: TaskSupport, resumable: bool, pre_task: PreTask | None) -> None:
-        """What its author says of tasks."""
+        """Set how the tool runs as a task."""
         self.task, self.resumable, self.pre_task = support, resumable, pre_task
         self.may_be_task = support != "never"
 
     def decode(self, params: Any) -> dict[str, Any]:
-        """The arguments of a call; raises InvalidValueError."""
+        """Return the arguments of a call; raises InvalidValueError."""
         raw = params.arguments
         return self.arguments.decode(None if raw is UNSET else raw)
 
     def shape(self, call: Call, value: Any) -> Outcome:
-        """What the function returned, as the client of this call can be told."""
-        return shape_result(value, self.result, call.era.revision)
+        """Return the result for the client of this call from the value of the function."""
+        try:
+            return shape_result(value, self.result, call.era.revision)
+        except (InvalidValueError, UsageError) as error:
+            parts = value
+            if isinstance(value, ToolResult):
+                parts = [value.content, value.structured]
+            raise self.spec.reject(parts, error) from None
 
 
 class Tools:
-    """`server.tools`: add, remove and list at any time, also from inside a handler."""
+    """`server.tools`: add, remove and list tools at any time, also from inside a handler."""
 
     def __init__(
         self,
@@ -149,7 +182,7 @@ class Tools:
         name: str | None = None,
         title: str | None = None,
         description: str | None = None,
-        annotations: ToolAnnotations | None = None,
+        annotations: ToolAnnotations | ToolAnnotationsDict | None = None,
         icons: list[Icon] | None = None,
         timeout: float | None = None,
         idle_timeout: float | None = None,
@@ -162,13 +195,14 @@ class Tools:
         before_task: Callable[..., Any] | None = None,
         scopes: Iterable[str] = (),
     ) -> Tool:
-        """Register a function as a tool; clients that listen are told.
+        """Register a function as a tool and notify clients that listen for changes.
 
-        `scopes`: what a caller must have been given; to others there is no such tool.
+        `scopes`: the scopes a caller needs; callers without them do not see the tool.
 
-        `task`: whether calls run as tasks, whose result is fetched later, where the client knows
-        tasks. `resumable`: a task that its process did not survive is run again. `before_task`:
-        what to ask before there is a task; the function finds the answers under the same keys.
+        `task`: whether calls run as tasks, whose result the client fetches later. Clients that do
+        not know tasks get the result as usual. `resumable`: run a task again if its process ended
+        before the task did. `before_task`: an async function that asks the client before the task
+        is created; the tool finds the answers under the same keys.
         """
         spec = inspect_handler(
             function,
@@ -180,21 +214,22 @@ class Tools:
         )
         if not _NAME.fullmatch(spec.name):
             raise UsageError(
-                f"a tool name has 1 to 128 characters of A-Z a-z 0-9 _ - . and no others, got "
-                f"{spec.name!r}"
+                f"{spec.where}: a tool name has 1 to 128 characters of A-Z a-z 0-9 _ - . and no "
+                "others; give another one with name="
             )
-        check_support(spec.name, task, resumable=resumable, asks_first=before_task is not None)
+        check_support(spec.where, task, resumable=resumable, asks_first=before_task is not None)
         pre_task = None
         if before_task is not None:
             pre_task = inspect_pre_task(before_task, spec)
         options = self._options
-        # tools.inputschema.root-object: a schema by hand with another root is refused in here
+        # tools.inputschema.root-object: raises for a hand-written schema with another root
         arguments = arguments_schema(
             function,
             skip=spec.skipped,
             json_schema=input_schema,
             inline_refs=options.inline_refs,
             accept_json_strings=options.accept_json_strings,
+            where=spec.where,
         )
         input_schema = annotate(spec.hints, arguments.json_schema)
         result = result_schema(
@@ -202,8 +237,9 @@ class Tools:
             json_schema=output_schema,
             unstructured=(*BLOCK_TYPES, ToolResult),
             inline_refs=options.inline_refs,
-            where=f"{spec.name}: the result",
+            where=f"{spec.where}: the result",
         )
+        hints = read_annotations(ToolAnnotations, annotations, spec.where)
         listing = Tool(
             name=spec.name,
             title=title,
@@ -211,15 +247,15 @@ class Tools:
             icons=icons,
             input_schema=input_schema,
             output_schema=result.json_schema,
-            annotations=annotations,
+            annotations=hints,
             execution=execution_of(task),
             meta=meta,
         )
-        headers = find_headers(input_schema, spec.name)
+        headers = find_headers(input_schema, spec.where)
         tool = RegisteredTool(spec, listing, arguments, result, headers)
         tool.run_as_task(task, resumable, pre_task)
-        reads = annotations is not None and annotations.read_only_hint is True
-        tool.requirements = Requirements(read_scopes(scopes, spec.name), writes=not reads)
+        reads = hints is not None and hints.read_only_hint is True
+        tool.requirements = Requirements(read_scopes(scopes, spec.where), writes=not reads)
         self.registry.add(spec.name, tool, tool.requirements)
         if tool.may_be_task:
             self._on_task_tool()
@@ -231,12 +267,12 @@ class Tools:
         return any(tool.may_be_task for tool in self.registry)
 
     def is_resumable(self, name: str) -> bool:
-        """Whether a task of this tool may be run again."""
+        """Whether an interrupted task of this tool may run again."""
         tool = self.registry.get(name)
         return tool is not None and tool.resumable
 
     def header_params(self, name: str, call: Call) -> HeaderParams:
-        """The parameters of a tool that HTTP repeats in headers; none of one that is hidden."""
+        """Return the parameters that HTTP repeats in headers; none if the caller sees no tool."""
         tool = self.registry.get(name)
         if tool is None or not tool.headers:
             return ()
@@ -244,15 +280,15 @@ class Tools:
         return tool.headers if visibility is None or visibility.shows(tool.requirements) else ()
 
     def remove(self, name: str) -> None:
-        """Take a tool away; clients that listen are told."""
+        """Remove a tool and notify clients that listen for changes."""
         self.registry.remove(name)
 
     def list(self) -> list[Tool]:
-        """The tools as clients see them, in order."""
+        """Return the listings of the tools, in order."""
         return [tool.listing for tool in self.registry]
 
     def methods(self) -> dict[str, MethodHandler]:
-        """The methods this feature serves."""
+        """Return the handlers of the methods of this feature."""
         return {
             "tools/list": MethodHandler(self._list),
             "tools/call": MethodHandler(self._call, fault=failed, needs_task=True),
@@ -266,7 +302,7 @@ class Tools:
         params: CallToolParams = call.params  # type: ignore[assignment]
         tool = self.registry.get(params.name)
         if tool is None or (
-            # A task was allowed when it was made.
+            # The permission of a task was checked when it was created.
             (tool.requirements.scopes or call.services.permission is not None)
             and call.task is None
             and not may_use(call, tool.requirements)
@@ -288,7 +324,7 @@ class Tools:
         return runner.start(call, spec.handler, spec.arguments(call, values), tool.shape)
 
     def _divert(self, call: Call, tool: RegisteredTool) -> Coroutine[Any, Any, Outcome] | None:
-        """Another way to answer a call than to run the function now."""
+        """Return a coroutine if the call becomes a task or has questions to ask first."""
         if call.task is None:
             offered = tool.may_be_task or self.offers_tasks
             if becomes_task(call, tool.listing.name, tool.task, offered=offered):
@@ -296,14 +332,14 @@ class Tools:
         return None if tool.pre_task is None else self._run_both(call, tool, tool.pre_task)
 
     async def _start_task(self, call: Call, tool: RegisteredTool) -> Outcome:
-        # A client that has to be asked by an answer of its own is asked before there is a task.
+        # In this era questions travel in the response, which is possible only before the task.
         if tool.pre_task is not None and call.era.tasks.asks_first:
             try:
                 values = tool.decode(call.params)
             except InvalidValueError as error:
                 return _misfit(tool, error)
             await _run_pre_task(call, tool.pre_task, values)
-        # xtasks.durable: the answer waits until the task can be found
+        # xtasks.durable: respond only when tasks/get can find the task
         return call.era.tasks.created(call, await call.services.tasks.create(call))
 
     async def _run_both(self, call: Call, tool: RegisteredTool, pre_task: PreTask) -> Outcome:
@@ -326,7 +362,7 @@ async def _run_pre_task(call: Call, pre_task: PreTask, values: dict[str, Any]) -
 
 
 def _misfit(tool: RegisteredTool, error: InvalidValueError) -> CallToolResult:
-    # tools.call.input-error-is-result (2025-11-25 server/tools): the model can repair it
+    # tools.call.input-error-is-result (2025-11-25 server/tools): the model can correct the call
     return failed(f"Invalid arguments for {tool.listing.name}:{_lines(error)}")
 
 
@@ -337,7 +373,7 @@ def _lines(error: InvalidValueError) -> str:
 
 
 def shape_result(value: Any, schema: ResultSchema, revision: Revision) -> CallToolResult | Raw:
-    """What a function returned as a result, as `revision` can say it."""
+    """Return the value of a function as a result in the form that `revision` has."""
     if isinstance(value, ToolResult):
         return _shape_explicit(value, schema, revision)
     if schema.json_schema is None:
@@ -389,7 +425,7 @@ def _structured(encoded: bytes, is_object: bool, revision: Revision) -> bytes | 
 
 
 def failed(text: str) -> CallToolResult:
-    """A failure that the model reads."""
+    """Return an error result with a text for the model."""
     return CallToolResult(content=[TextContent(text=text)], is_error=True)
 
 
@@ -406,7 +442,7 @@ def _listed(tool: RegisteredTool, revision: Revision) -> dict[str, Any]:
 
 
 def wrap_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """`{"result": <schema>}`, with definitions kept where references look for them."""
+    """Return the schema of `{"result": ...}`; definitions stay at the root, where refs point."""
     inner = {key: value for key, value in schema.items() if key not in ("$defs", "$schema")}
     outer = {key: value for key, value in schema.items() if key in ("$schema", "$defs")}
     return {

@@ -1,4 +1,4 @@
-"""Who may call, what they may use, how often, and what is written down."""
+"""Authentication, permissions, rate limits, and middleware (hooks) such as the audit log."""
 
 from dovetail.core.hooks import Hook, HookedCall
 from dovetail.core.principal import Principal
@@ -14,7 +14,7 @@ from dovetail.guard.metrics import Metrics
 from dovetail.guard.oauth import OAuth
 from dovetail.guard.rates import Rate
 from dovetail.guard.redaction import Redaction
-from dovetail.guard.retrying import retry
+from dovetail.guard.retries import retry
 from dovetail.guard.traces import Traces
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Callers known by API keys: `Authorization: Bearer dtk_...`, or in a header of its own."""
+"""Authentication by API key: `Authorization: Bearer dtk_...`, or a header of your choice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
-from dovetail.guard.credentials import LONGEST_TOKEN, Credentials, Found, Rejected
+from dovetail.guard.credentials import MAX_TOKEN, Credentials, Found, Rejected
 from dovetail.guard.key_file import PREFIX, KeyFile, KeyRecord, hash_of
 
 __all__ = ["ApiKeys"]
@@ -34,14 +34,14 @@ class _Known(NamedTuple):
     secrets: tuple[_Secret, ...]
 
 
-# Compared with where there is no such key, so that it takes as long as where there is one.
+# Compared with if the key does not exist, so that the response time is the same.
 _DECOY = (_Secret(secrets.token_bytes(16), secrets.token_bytes(32), None),)
 
 
 class ApiKeys:
-    """Knows callers by the keys of a file, which `dovetail keys` writes.
+    """Authenticates callers by the keys in a file, which `dovetail keys` writes.
 
-    A change of the file counts within `look_every` seconds, without a restart.
+    The server reads changes to the file within `look_every` seconds, without a restart.
     """
 
     def __init__(
@@ -57,58 +57,58 @@ class ApiKeys:
             (b"authorization",) if self._header is None else (b"authorization", self._header)
         )
         self._look_every = look_every
-        self._looked = time.monotonic()
-        self._state = self._state_of_file()
+        self._checked = time.monotonic()
+        self._state = self._file_state()
         if self._state is None:
             raise UsageError(
-                f"{self._file.path}: there is no such file; make it with: dovetail keys add "
+                f"{self._file.path}: no such file; create it with: dovetail keys add "
                 f"--file {self._file.path} LABEL"
             )
         self._known = self._load()
 
     def authenticate(self, credentials: Credentials) -> Found:
-        """Who has this key."""
+        """The principal of the key in a request."""
         given = credentials.token
         if given is None or not given.startswith(_PREFIX):
             if self._header is None or self._header not in credentials.headers:
                 return None
             given = credentials.headers[self._header].strip()
-            if len(given) > LONGEST_TOKEN:
+            if len(given) > MAX_TOKEN:
                 return Rejected("the key is too long")
         return self.check(given)
 
     def check(self, key: bytes) -> Principal | Rejected:
-        """Whose key this is."""
+        """The principal of a key."""
         monotonic = time.monotonic()
-        if monotonic - self._looked >= self._look_every:
-            self._looked = monotonic
-            self._look()
+        if monotonic - self._checked >= self._look_every:
+            self._checked = monotonic
+            self._reload_if_changed()
         id = key[len(_PREFIX) :].partition(b"_")[0]
         known = self._known.get(id)
         now = time.time()
         is_right = False
-        # All of them, whichever is right: the time must not tell.
+        # Compare with all of them, so that the response time does not tell which one matched.
         for salt, hash, until in _DECOY if known is None or not known.secrets else known.secrets:
             is_same = hmac.compare_digest(hash_of(salt, key), hash)
             is_right |= is_same and (until is None or now < until)
         if known is None or not is_right:
-            return Rejected("there is no such key")
-        if not known.record.is_good(now):
+            return Rejected("unknown key")
+        if not known.record.is_valid(now):
             return Rejected(f"key {known.record.id} is revoked or expired")
         return known.principal
 
-    def _look(self) -> None:
-        state = self._state_of_file()
+    def _reload_if_changed(self) -> None:
+        state = self._file_state()
         if state == self._state:
             return
         try:
             self._known = self._load() if state is not None else {}
         except UsageError as error:
-            # Better the keys of a moment ago than nobody, or anybody.
-            logger.error("the keys stay as they were: %s", error)
+            # Keep the previous keys rather than locking everyone out.
+            logger.error("the key file was not reloaded: %s", error)
         self._state = state
 
-    def _state_of_file(self) -> tuple[int, int, int] | None:
+    def _file_state(self) -> tuple[int, int, int] | None:
         try:
             found = os.stat(self._file.path)
         except OSError:

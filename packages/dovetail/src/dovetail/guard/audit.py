@@ -1,4 +1,4 @@
-"""What is written down: one JSON line per call, and one for whoever was not let in."""
+"""The audit log: one JSON line per call, and one per rejected request."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ logger = logging.getLogger("dovetail")
 
 ArgumentStyle = Literal["digest", "redacted", "none"]
 _STYLES = ("digest", "redacted", "none")
-# Lines about strangers in a second: they must not be able to fill the disk.
-_STRANGERS = Rate(10, burst=50)
-_LONGEST_NAME = 256
+# Lines per second about rejected requests, so that they cannot fill the disk.
+_REJECTION_RATE = Rate(10, burst=50)
+_MAX_NAME = 256
 
 
 class _Line(Struct, omit_defaults=True):
@@ -44,21 +44,21 @@ class _Line(Struct, omit_defaults=True):
     code: int | None = None
 
 
-class _Stranger(Struct, omit_defaults=True):
+class _Rejection(Struct, omit_defaults=True):
     time: str
     transport: str
     outcome: str
     status: int
     reason: str
-    # Others since the last such line, which got none.
+    # Rejected requests since the last line that were not logged.
     more: int = 0
 
 
 class AuditLog(Hook):
-    """Writes to a file that is rotated, or to stderr if there is none.
+    """Middleware that writes an audit log to a rotated file, or to stderr without a `path`.
 
-    `arguments`: a SHA-256 digest of them, themselves without secrets, or nothing. `strict`: calls
-    are refused while nothing can be written.
+    `arguments`: log a SHA-256 digest of the arguments, the arguments with secrets redacted, or
+    nothing. `strict`: reject calls while the log cannot be written.
     """
 
     def __init__(
@@ -72,31 +72,33 @@ class AuditLog(Hook):
         strict: bool = False,
     ) -> None:
         if arguments not in _STYLES:
-            raise UsageError(f"arguments is one of {', '.join(_STYLES)}, got {arguments!r}")
+            raise UsageError(f"arguments must be one of {', '.join(_STYLES)}, got {arguments!r}")
         if max_bytes < 1 or keep < 0:
-            raise UsageError(f"max_bytes is at least 1 and keep at least 0: {max_bytes}, {keep}")
+            raise UsageError(
+                f"max_bytes must be at least 1 and keep at least 0, got {max_bytes} and {keep}"
+            )
         self._arguments = arguments
         self._redaction = redaction or Redaction()
         self._strict = strict
         try:
             self._file = None if path is None else LineFile(path, max_bytes, keep)
         except OSError as error:
-            raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
+            raise UsageError(f"{path}: cannot write the audit log: {error.strerror}") from None
         self._is_broken = False
-        self._strangers = Bucket(_STRANGERS)
-        self._more = 0
+        self._rejections = Bucket(_REJECTION_RATE)
+        self._skipped = 0
         self._encode = msgspec.json.Encoder().encode
 
     def before(self, call: HookedCall) -> None:
-        """Refuse what cannot be written down, if that is wanted."""
+        """In strict mode, reject the call if the log cannot be written."""
         if self._is_broken and self._strict:
-            # Try whether there is room again.
-            self._write(_Stranger(_now(), call.transport, "resumed", 0, "the log was interrupted"))
+            # Check whether the log can be written again.
+            self._write(_Rejection(_now(), call.transport, "resumed", 0, "the log was interrupted"))
             if self._is_broken:
-                raise InternalError("The audit log cannot be written, and calls need one here")
+                raise InternalError("The audit log cannot be written, and this server requires it")
 
     def after(self, call: HookedCall) -> None:
-        """Write the line of a call."""
+        """Log a call."""
         principal = call.principal
         name = call.name
         self._write(
@@ -105,39 +107,39 @@ class AuditLog(Hook):
                 principal=None if principal is None else principal.id,
                 transport=call.transport,
                 revision=call.revision,
-                method=call.method[:_LONGEST_NAME],
+                method=call.method[:_MAX_NAME],
                 outcome=str(call.outcome),
                 ms=int(call.duration * 1_000_000) / 1000,
                 bytes=call.size,
                 name=None if name is None else self._clean_name(call, name),
-                arguments=self._spell(call),
+                arguments=self._format_arguments(call),
                 code=call.code,
             )
         )
 
     def stranger(self, transport: str, status: int, reason: str) -> None:
-        """Write down that somebody was not let in."""
-        if self._strangers.wait():
-            self._more += 1
+        """Log a rejected request."""
+        if self._rejections.wait():
+            self._skipped += 1
             return
-        self._strangers.take()
-        more, self._more = self._more, 0
-        self._write(_Stranger(_now(), transport, "not let in", status, reason, more))
+        self._rejections.take()
+        skipped, self._skipped = self._skipped, 0
+        self._write(_Rejection(_now(), transport, "rejected", status, reason, skipped))
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
 
     def _clean_name(self, call: HookedCall, name: str) -> str:
         if call.method == "tools/call" and call.outcome in ("ok", "tool_error"):
             return name
-        if len(name) > _LONGEST_NAME:
-            name = f"{name[:_LONGEST_NAME]}[cut]"
-        # Names of tools are ours; URIs, and names of tools that are not there, are the caller's.
+        if len(name) > _MAX_NAME:
+            name = f"{name[:_MAX_NAME]}[cut]"
+        # Tool names are the server's; URIs and unknown tool names come from the caller.
         return str(self._redaction.clean(name))
 
-    def _spell(self, call: HookedCall) -> Any:
+    def _format_arguments(self, call: HookedCall) -> Any:
         if self._arguments == "none":
             return None
         raw = call.raw_arguments
@@ -148,7 +150,7 @@ class AuditLog(Hook):
         try:
             return self._redaction.clean(msgspec.json.decode(raw))
         except msgspec.DecodeError:
-            return "[no JSON]"
+            return "[invalid JSON]"
 
     def _write(self, line: Struct) -> None:
         data = self._encode(line) + b"\n"
@@ -170,7 +172,7 @@ _second = (0, "")
 
 
 def _now() -> str:
-    """The time as RFC 3339 has it; all but the fraction is spelled once a second."""
+    """The time in RFC 3339 format; all but the fraction is formatted once a second."""
     global _second
     moment = time.time()
     whole = int(moment)

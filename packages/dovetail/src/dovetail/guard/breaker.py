@@ -1,4 +1,4 @@
-"""For handlers that call other services: stop asking one that fails, and see when it is back.
+"""A circuit breaker for handlers that call other services.
 
 closed ---- too many failures in a row ----> open
 open ------ after `rest` seconds ----------> half-open
@@ -21,7 +21,7 @@ BreakerState = Literal["closed", "open", "half-open"]
 
 
 class Breaker:
-    """`async with breaker.guarding():` around each call of a service."""
+    """A circuit breaker: use `async with breaker.guarding():` around each call of a service."""
 
     def __init__(
         self,
@@ -33,14 +33,15 @@ class Breaker:
         counts: tuple[type[BaseException], ...] = (Exception,),
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`counts`: what is a failure of the service; anything else says nothing of it.
+        """`failures`: failures in a row that open the breaker. `rest`: seconds until a trial.
 
-        `trials`: how many may try at a time, once it has rested.
+        `trials`: concurrent trials while half-open. `counts`: exceptions that count as failures of
+        the service.
         """
         if failures < 1 or trials < 1 or rest < 0:
-            raise UsageError("a breaker needs failures >= 1, trials >= 1 and rest >= 0")
+            raise UsageError("Breaker needs failures >= 1, trials >= 1 and rest >= 0")
         self.name = name
-        self._most = failures
+        self._max_failures = failures
         self._rest = rest
         self._trials = trials
         self._counts = counts
@@ -51,19 +52,19 @@ class Breaker:
 
     @property
     def state(self) -> BreakerState:
-        """Whether the service is asked."""
+        """The state of the circuit."""
         if self._opened is None:
             return "closed"
         return "half-open" if self._clock() - self._opened >= self._rest else "open"
 
     @asynccontextmanager
     async def guarding(self) -> AsyncIterator[None]:
-        """Around one call of the service; raises ToolError where it is not asked."""
+        """Wrap one call of the service; raises ToolError while the breaker is open."""
         state = self.state
         if state == "open" or (state == "half-open" and self._trying >= self._trials):
             assert self._opened is not None
             wait = max(0.0, self._rest - (self._clock() - self._opened))
-            raise ToolError(f"{self.name} does not answer; try again in {max(1, round(wait))} s")
+            raise ToolError(f"{self.name} is unavailable; try again in {max(1, round(wait))} s")
         is_trial = state == "half-open"
         self._trying += is_trial
         try:
@@ -78,11 +79,11 @@ class Breaker:
 
     def _failed(self, is_trial: bool) -> None:
         self._failures += 1
-        if is_trial or (self._opened is None and self._failures >= self._most):
+        if is_trial or (self._opened is None and self._failures >= self._max_failures):
             self._opened = self._clock()
 
     def _succeeded(self, is_trial: bool) -> None:
-        # One that began before the service broke says nothing of how it is now.
+        # A call that started before the service failed does not show that it works again.
         if is_trial or self._opened is None:
             self._failures = 0
             self._opened = None

@@ -1,7 +1,7 @@
-"""What a request carries to show who sends it, and how a refusal is worded.
+"""Credentials of a request, and the challenge for rejected ones.
 
-RFC 6750: `Authorization: Bearer <token>` and nothing else. A token in the query string or in the
-body is not looked at (auth.token.not-in-query).
+Only `Authorization: Bearer <token>` (RFC 6750) is supported. Tokens in the query string or in the
+body are ignored (auth.token.not-in-query).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ __all__ = ["Authenticator", "Credentials", "Found", "Rejected", "challenge", "re
 
 _AUTHORIZATION = b"authorization"
 _BEARER = b"Bearer "
-# Bytes of a token; those with many claims have about 4 KiB.
-LONGEST_TOKEN = 16 * 1024
-# Said of every token that is not good, whatever is wrong with it.
-NOT_GOOD = "The access token is expired, revoked, malformed or not for this server"
+# Bytes of a token; tokens with many claims have about 4 KiB.
+MAX_TOKEN = 16 * 1024
+# The message for every invalid token; it does not say what is wrong.
+INVALID_TOKEN = "The access token is expired, revoked, malformed or not for this server"
 
 
 class Credentials(NamedTuple):
@@ -30,28 +30,28 @@ class Credentials(NamedTuple):
 
 
 class Rejected(NamedTuple):
-    """Credentials that are no good; the reason is for the operator, never for the caller."""
+    """Invalid credentials; the reason is for the operator and is not sent to the caller."""
 
     reason: str
 
 
-# None: these credentials are somebody else's to judge. A AuthRejection has a status of its own.
+# None: these credentials are for another authenticator. An AuthRejection has its own status.
 Found: TypeAlias = Principal | Rejected | AuthRejection | None
 
 
 class Authenticator(Protocol):
-    """Knows callers by their credentials."""
+    """Identifies callers by their credentials."""
 
     @property
     def credential_headers(self) -> Collection[bytes]:
-        """The headers it looks at, in lower case."""
+        """The headers that it reads, in lower case."""
 
     def authenticate(self, credentials: Credentials) -> Found | Coroutine[Any, Any, Found]:
-        """Who it is: at once, or to be awaited where somebody has to be asked."""
+        """The principal, or a coroutine that returns it if another server must be asked."""
 
 
 def read_bearer(headers: Mapping[bytes, bytes]) -> Credentials | AuthRejection | Rejected:
-    """The credentials of a request, as far as they can be read."""
+    """The credentials of a request, or a rejection if they are malformed."""
     given = headers.get(_AUTHORIZATION)
     if given is None:
         return Credentials(None, headers)
@@ -61,9 +61,9 @@ def read_bearer(headers: Mapping[bytes, bytes]) -> Credentials | AuthRejection |
     if not token or b" " in token or b"," in token:
         # auth.status-codes (2025-11-25 basic/authorization): malformed is 400
         value = challenge(error="invalid_request")
-        text = "Authorization must be: Bearer, a blank, and one token"
+        text = "The Authorization header must be: Bearer, a space, and one token"
         return AuthRejection(400, text, ((b"www-authenticate", value.encode()),))
-    if len(token) > LONGEST_TOKEN:
+    if len(token) > MAX_TOKEN:
         return Rejected("the token is too long")
     return Credentials(token, headers)
 

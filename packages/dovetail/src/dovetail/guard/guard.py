@@ -1,7 +1,7 @@
-"""`Guard`: who may call, what they may use, how often, and what is written down.
+"""`Guard`: authentication, permissions, rate limits, and middleware (hooks) around calls.
 
-It is asked by transports at the door (`identify`), and stands around calls with hooks. Without a
-guard none of this exists for a call.
+Transports call `identify` for each request; hooks run around each call. A server without a guard
+skips all of this.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from dovetail.errors import UsageError
 from dovetail.guard.api_keys import ApiKeys
 from dovetail.guard.audit import AuditLog
 from dovetail.guard.credentials import (
-    NOT_GOOD,
+    INVALID_TOKEN,
     Authenticator,
     Found,
     Rejected,
     challenge,
     read_bearer,
 )
-from dovetail.guard.limits import LimitKeeper, Limits
+from dovetail.guard.limits import Limits, RateLimiter
 from dovetail.guard.metrics import Metrics
 from dovetail.guard.oauth import OAuth
 from dovetail.runtime.auth_backend import AuthRejection, AuthResult, PublicDocument
@@ -39,9 +39,9 @@ _KEY, _PRINCIPAL, _SCOPES = "DOVETAIL_API_KEY", "DOVETAIL_PRINCIPAL", "DOVETAIL_
 
 
 class Guard:
-    """Give it to `server.http_app(guard=...)`, `serve_http(...)` or `serve_stdio(...)`."""
+    """Pass it to `server.http_app(guard=...)`, `serve_http(...)` or `serve_stdio(...)`."""
 
-    def __init__(  # noqa: PLR0913 - its parts, all optional and by name
+    def __init__(  # noqa: PLR0913 - optional keyword parameters
         self,
         *authenticators: Authenticator,
         anonymous: bool | None = None,
@@ -54,15 +54,15 @@ class Guard:
         health: bool = False,
         local: Principal | None = None,
     ) -> None:
-        """`anonymous`: let in who shows nothing, without scopes; so where nobody can be known.
+        """`anonymous`: accept requests without credentials; the default without authenticators.
 
-        `implies`: scopes that come with a scope. `read_only`: only tools that say of themselves
-        that they change nothing. `health`: answer /healthz and /readyz. `local`: who is at the
-        other end of stdio.
+        `implies`: scopes that a scope includes. `read_only`: allow only tools annotated as
+        read-only. `hooks`: more middleware. `health`: serve /healthz and /readyz. `local`: the
+        principal of the stdio client.
         """
         self._authenticators = authenticators
         self._anonymous = not authenticators if anonymous is None else anonymous
-        self._implied = _close(implies or {})
+        self._implied = _expand(implies or {})
         self._audit = audit
         self._metrics = metrics
         self._health = health
@@ -73,50 +73,50 @@ class Guard:
             header for each in authenticators for header in each.credential_headers
         )
         step_up = frozenset() if self._oauth is None else self._oauth.step_up
-        self._permission = Permission(read_only, step_up, self._ask_for)
+        self._permission = Permission(read_only, step_up, self._scope_challenge)
         self._limits = limits or Limits()
-        own: list[Hook | None] = [metrics, audit, None if limits is None else LimitKeeper(limits)]
-        # What counts and writes stands outside, so that it hears of what the rest refuses.
+        own: list[Hook | None] = [metrics, audit, None if limits is None else RateLimiter(limits)]
+        # Metrics and audit are outermost, so that they also see rejected calls.
         self._hooks = (*(hook for hook in own if hook is not None), *hooks)
         self._no_credentials = self._unauthorized(None)
         self._bad_credentials = self._unauthorized("invalid_token")
 
-    # -- around calls ---------------------------------------------------------------------------
+    # -- calls ----------------------------------------------------------------------------------
 
     def protect(self, engine: Engine, transport: str) -> Engine:
-        """The engine, guarded."""
+        """A copy of the engine with the permissions, limits and hooks of this guard."""
         self._lifespan = engine.lifespan
         dispatcher = engine.dispatcher
-        most = self._limits.max_result_bytes
-        if self._hooks or most is not None:
-            dispatcher = dispatcher.hooked(self._hooks, transport, most)
+        max_bytes = self._limits.max_result_bytes
+        if self._hooks or max_bytes is not None:
+            dispatcher = dispatcher.hooked(self._hooks, transport, max_bytes)
         return engine._replace(dispatcher=dispatcher, permission=self._permission)
 
-    # -- at the door ----------------------------------------------------------------------------
+    # -- authentication -------------------------------------------------------------------------
 
     def identify(
         self, headers: Mapping[bytes, bytes]
     ) -> AuthResult | Coroutine[Any, Any, AuthResult]:
-        """Who sends a request with these headers."""
+        """The principal of a request with these headers, or a rejection."""
         credentials = read_bearer(headers)
         if isinstance(credentials, AuthRejection | Rejected):
-            return self._judge(credentials)
+            return self._decide(credentials)
         for authenticator in self._authenticators:
             found = authenticator.authenticate(credentials)
             if isinstance(found, Principal):
                 return self._admit(found)
             if isinstance(found, Rejected | AuthRejection):
-                return self._judge(found)
+                return self._decide(found)
             if found is not None:
                 return self._wait(found)
         if credentials.token is not None and self._authenticators:
-            return self._judge(Rejected("nobody knows such a token"))
-        return self._judge(None)
+            return self._decide(Rejected("no authenticator recognizes the token"))
+        return self._decide(None)
 
     async def _wait(self, finding: Coroutine[Any, Any, Found]) -> AuthResult:
-        return self._judge(await finding)
+        return self._decide(await finding)
 
-    def _judge(self, found: Found) -> AuthResult:
+    def _decide(self, found: Found) -> AuthResult:
         if isinstance(found, Principal):
             return self._admit(found)
         if found is None:
@@ -127,7 +127,7 @@ class Guard:
             refusal, reason = self._bad_credentials, found.reason
         else:
             refusal, reason = found, found.text
-        logger.debug("not let in (%d): %s", refusal.status, reason)
+        logger.debug("rejected (%d): %s", refusal.status, reason)
         if self._audit is not None:
             self._audit.stranger("http", refusal.status, reason)
         if self._metrics is not None:
@@ -137,7 +137,7 @@ class Guard:
     def _admit(self, principal: Principal) -> Principal:
         if not self._implied:
             return principal
-        # auth.scope.hierarchy (2026-07-28 basic/authorization): a broad scope brings narrow ones
+        # auth.scope.hierarchy (2026-07-28 basic/authorization): a broad scope includes narrow ones
         scopes = principal.scopes.union(
             *(self._implied.get(scope, ()) for scope in principal.scopes)
         )
@@ -145,25 +145,25 @@ class Guard:
 
     def _unauthorized(self, error: str | None) -> AuthRejection:
         # auth.401-when-needed, auth.token.error-format, auth.prm.www-authenticate,
-        # auth.challenge.scope, auth.challenge.scope-consistent (basic/authorization)
+        # auth.challenge.scope, auth.challenge.scope-consistent (2025-11-25 basic/authorization)
         value = challenge(
             error=error,
-            description=None if error is None else NOT_GOOD,
+            description=None if error is None else INVALID_TOKEN,
             metadata=None if self._oauth is None else self._oauth.metadata_url,
             scopes=() if self._oauth is None else self._oauth.scopes,
         )
-        text = "Authorization is needed" if error is None else NOT_GOOD
+        text = "Authorization is required" if error is None else INVALID_TOKEN
         return AuthRejection(401, text, ((b"www-authenticate", value.encode()),))
 
-    def _ask_for(self, scopes: Collection[str]) -> str:
+    def _scope_challenge(self, scopes: Collection[str]) -> str:
         metadata = None if self._oauth is None else self._oauth.metadata_url
         return challenge(error="insufficient_scope", scopes=scopes, metadata=metadata)
 
     def local(self, environment: Mapping[str, str]) -> Principal | None:
-        """Who is at the other end of the standard streams.
+        """The principal of the stdio client.
 
-        What the operator has set, whose API key is in the environment, who is named there, or
-        whoever has started the process, to whom it belongs.
+        In this order: the `local` option, the API key in DOVETAIL_API_KEY, the name in
+        DOVETAIL_PRINCIPAL, or the owner of the process, who is trusted.
         """
         if self._local is not None:
             return self._local
@@ -181,7 +181,7 @@ class Guard:
         return _OWNER
 
     def page(self, path: str, mcp_path: str) -> PublicDocument | None:
-        """What is to be read at a path that is not that of MCP."""
+        """The document at a path other than the MCP endpoint, if any."""
         page = None if self._oauth is None else self._oauth.page(path, mcp_path)
         if page is None and self._metrics is not None:
             page = self._metrics.page(path)
@@ -192,8 +192,8 @@ class Guard:
         return page
 
 
-def _close(implies: Mapping[str, Collection[str]]) -> dict[str, frozenset[str]]:
-    """What each scope brings, and what that brings."""
+def _expand(implies: Mapping[str, Collection[str]]) -> dict[str, frozenset[str]]:
+    """The scopes that each scope includes, directly and indirectly."""
     direct = {scope: read_scopes(inner, "implies") for scope, inner in implies.items()}
     closed = {}
     for scope in direct:

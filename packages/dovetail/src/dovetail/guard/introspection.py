@@ -1,4 +1,4 @@
-"""Access tokens that only the issuer can read (RFC 7662)."""
+"""Introspection of opaque access tokens (RFC 7662)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from dovetail.errors import RateLimitError, UsageError
-from dovetail.guard.fetching import check_url, fetch_json
+from dovetail.guard.http_fetch import check_url, fetch_json
 from dovetail.guard.issuer import find_endpoint
 from dovetail.guard.rates import Bucket, Rate
 
@@ -15,10 +15,10 @@ __all__ = ["Introspection"]
 
 
 class Introspection:
-    """How to ask the issuer about a token.
+    """Asks the issuer about opaque tokens.
 
-    `url` is found by discovery unless it is given. `rate` bounds how often strangers can make the
-    server ask.
+    `url` is discovered if it is not given. `rate` limits the requests to the issuer, because anyone
+    can send unknown tokens.
     """
 
     def __init__(
@@ -30,8 +30,10 @@ class Introspection:
         rate: Rate | None = None,
     ) -> None:
         if not client_id or not client_secret:
-            raise UsageError("introspection needs the id and the secret of a client of the issuer")
-        self.url = None if url is None else check_url(url, "url of introspection")
+            raise UsageError(
+                "Introspection needs the id and the secret of a client registered with the issuer"
+            )
+        self.url = None if url is None else check_url(url, "introspection url")
         pair = f"{quote(client_id, safe='')}:{quote(client_secret, safe='')}"
         self._headers = {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
         self._bucket = Bucket(rate or Rate(50))
@@ -40,13 +42,13 @@ class Introspection:
         return f"Introspection(url={self.url!r})"
 
     async def ask(self, token: str, issuer: str) -> dict[str, Any] | None:
-        """What the issuer says of a token; None: it is not good.
+        """The claims of a token, or None if it is not active.
 
-        Raises TransportError, and RateLimitError where it has been asked too often.
+        Raises TransportError, and RateLimitError if the rate is exceeded.
         """
         wait = self._bucket.wait()
         if wait:
-            raise RateLimitError("Too many tokens that are not known", wait)
+            raise RateLimitError("Too many unknown tokens", wait)
         self._bucket.take()
         if self.url is None:
             self.url = await find_endpoint(issuer, "introspection_endpoint")

@@ -1,4 +1,4 @@
-"""What an authorization server says of itself: OIDC discovery, or RFC 8414."""
+"""Metadata of an authorization server: OIDC discovery, or RFC 8414."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dovetail.errors import TransportError, UsageError
-from dovetail.guard.fetching import check_url, fetch_json
+from dovetail.guard.http_fetch import check_url, fetch_json
 
 __all__ = ["find_endpoint", "metadata_urls"]
 
 
 def metadata_urls(issuer: str) -> list[str]:
-    """Where the document may be, likeliest first."""
+    """The possible URLs of the metadata, most likely first."""
     parts = urlsplit(issuer)
     origin, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
     urls = [
@@ -24,9 +24,9 @@ def metadata_urls(issuer: str) -> list[str]:
 
 
 async def find_endpoint(issuer: str, member: str) -> str:
-    """The URL that a member of the issuer's metadata names; raises TransportError.
+    """The URL in a member of the issuer's metadata; raises TransportError.
 
-    The documents of OIDC and of RFC 8414 may name different things, so all are looked at.
+    The OIDC and RFC 8414 documents may have different members, so all of them are tried.
     """
     problems = []
     for url in metadata_urls(issuer):
@@ -35,20 +35,20 @@ async def find_endpoint(issuer: str, member: str) -> str:
         except TransportError as error:
             problems.append(str(error))
             continue
-        problem = _problem_of(found, issuer, member)
+        problem = _find_problem(found, issuer, member)
         if problem is None:
             return str(found[member])
         problems.append(f"{url} {problem}")
     raise TransportError("; ".join(problems))
 
 
-def _problem_of(found: dict[str, Any], issuer: str, member: str) -> str | None:
-    # auth.as.issuer-matches (2026-07-28 basic/authorization): or anybody could stand in for it
+def _find_problem(found: dict[str, Any], issuer: str, member: str) -> str | None:
+    # auth.as.issuer-matches (2026-07-28 basic/authorization): prevents impersonation
     if str(found.get("issuer", "")).rstrip("/") != issuer.rstrip("/"):
-        return f"is of another issuer: {found.get('issuer')!r}"
+        return f"names another issuer: {found.get('issuer')!r}"
     url = found.get(member)
     if not isinstance(url, str):
-        return f"names no {member}"
+        return f"has no {member}"
     try:
         check_url(url, member)
     except UsageError as error:

@@ -1,8 +1,8 @@
-"""API keys in a file: salted hashes, scopes, expiry, a label; never a key.
+"""The file of API keys: salted hashes, scopes, expiry and labels, but not the keys themselves.
 
-A key is `dtk_<id>_<secret>` with 256 random bits in the secret. Nobody can guess so many, so one
-round of BLAKE2 with a salt is as good as a slow hash, and a call can afford it. The file is
-replaced as a whole, under a lock, so whoever reads it sees one state or the next.
+A key is `dtk_<id>_<secret>` with 256 random bits in the secret. It cannot be guessed, so one round
+of salted BLAKE2 is as safe as a slow hash, and fast enough for every call. The file is replaced
+atomically, under a lock, so readers never see a partial file.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _VERSION = 1
 
 
 class StoredHash(Struct, omit_defaults=True):
-    """One secret of a key, as far as it is kept."""
+    """The stored hash of one secret of a key."""
 
     salt: str
     hash: str
-    # Seconds since 1970 after which it is not good any more: it has been replaced.
+    # Unix time at which a replaced secret expires.
     until: float | None = None
 
 
 class KeyRecord(Struct, omit_defaults=True):
-    """What is kept of a key. Times are seconds since 1970."""
+    """The stored data of a key. Times are Unix timestamps."""
 
     id: str
     label: str
@@ -52,8 +52,8 @@ class KeyRecord(Struct, omit_defaults=True):
     expires: float | None = None
     revoked: float | None = None
 
-    def is_good(self, now: float) -> bool:
-        """Whether the key may be used at all."""
+    def is_valid(self, now: float) -> bool:
+        """Whether the key is neither revoked nor expired."""
         return self.revoked is None and (self.expires is None or now < self.expires)
 
 
@@ -63,37 +63,37 @@ class _Contents(Struct):
 
 
 class KeyFile:
-    """The file, and what can be done with it."""
+    """A file of API keys, with methods to add, rotate and revoke them."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
 
     def read(self) -> list[KeyRecord]:
-        """All keys, oldest first; raises UsageError for a file that holds something else."""
+        """All keys, oldest first; raises UsageError if the file is invalid."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise UsageError(f"{self.path}: cannot be read: {error.strerror}") from None
+            raise UsageError(f"{self.path}: cannot read the key file: {error.strerror}") from None
         try:
             contents = msgspec.json.decode(data, type=_Contents)
         except msgspec.DecodeError as error:
-            raise UsageError(f"{self.path}: is no file of keys: {error}") from None
+            raise UsageError(f"{self.path}: not a valid key file: {error}") from None
         if contents.version != _VERSION:
             raise UsageError(
-                f"{self.path}: version {contents.version} is not known, only {_VERSION} is"
+                f"{self.path}: unknown version {contents.version}; supported: {_VERSION}"
             )
         return contents.keys
 
     def add(
         self, label: str, scopes: Collection[str] = (), expires: float | None = None
     ) -> tuple[KeyRecord, str]:
-        """Make a key; the text is shown this once and kept nowhere."""
+        """Add a key; returns its record and the key itself, which is not stored."""
         if not label.strip() or not label.isprintable():
-            raise UsageError(f"a key needs a label that says whose it is, got {label!r}")
+            raise UsageError(f"A key needs a printable label that names its owner, got {label!r}")
         names = sorted(read_scopes(scopes, "a key"))
-        with self._changing() as keys:
+        with self._locked() as keys:
             id = secrets.token_hex(_ID_BYTES)
             text, stored = _new_secret(id)
             record = KeyRecord(id, label, names, time.time(), [stored], expires)
@@ -101,12 +101,12 @@ class KeyFile:
         return record, text
 
     def rotate(self, id: str, grace: float = 0.0) -> tuple[KeyRecord, str]:
-        """Give a key a new secret; the old one is good for `grace` more seconds."""
+        """Give a key a new secret; the old one stays valid for `grace` more seconds."""
         now = time.time()
-        with self._changing() as keys:
+        with self._locked() as keys:
             record = _find(keys, id)
-            if not record.is_good(now):
-                raise UsageError(f"key {id} is revoked or expired; add a new one")
+            if not record.is_valid(now):
+                raise UsageError(f"Key {id} is revoked or expired; add a new one")
             text, stored = _new_secret(id)
             kept = [each for each in record.hashes if each.until is None or each.until > now]
             for each in kept:
@@ -115,15 +115,15 @@ class KeyFile:
         return record, text
 
     def revoke(self, id: str) -> KeyRecord:
-        """Make a key useless, at once and for good; what it was stays in the file."""
-        with self._changing() as keys:
+        """Revoke a key permanently; its record stays in the file."""
+        with self._locked() as keys:
             record = _find(keys, id)
             record.revoked = record.revoked or time.time()
             record.hashes = []
         return record
 
     @contextlib.contextmanager
-    def _changing(self) -> Iterator[list[KeyRecord]]:
+    def _locked(self) -> Iterator[list[KeyRecord]]:
         lock = os.open(f"{self.path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -145,17 +145,17 @@ class KeyFile:
 
 
 def hash_of(salt: bytes, key: bytes) -> bytes:
-    """What is kept of a key."""
+    """The hash of a key that is stored."""
     return hashlib.blake2b(key, salt=salt, digest_size=32).digest()
 
 
 def _new_secret(id: str) -> tuple[str, StoredHash]:
     text = f"{PREFIX}{id}_{secrets.token_urlsafe(_SECRET_BYTES)}"
     salt = secrets.token_bytes(_SALT_BYTES)
-    return text, StoredHash(_spell(salt), _spell(hash_of(salt, text.encode())))
+    return text, StoredHash(_to_base64(salt), _to_base64(hash_of(salt, text.encode())))
 
 
-def _spell(data: bytes) -> str:
+def _to_base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
@@ -164,4 +164,4 @@ def _find(keys: list[KeyRecord], id: str) -> KeyRecord:
         if record.id == id:
             return record
     known = ", ".join(record.id for record in keys) or "none"
-    raise UsageError(f"there is no key {id!r}; there are: {known}")
+    raise UsageError(f"There is no key {id!r}; existing keys: {known}")

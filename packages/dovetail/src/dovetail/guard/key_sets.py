@@ -1,9 +1,9 @@
-"""The public keys of an authorization server: fetched when needed, kept, fetched again in time.
+"""The public keys of an authorization server: fetched on demand, cached and refreshed.
 
-A key set is old after `lifetime` seconds: it is fetched again while the old one goes on serving. If
-that fails, what is there serves for `patience` seconds; then nobody can be told from anybody. A key
-id that is not known may be a new key, so it is worth a look, but not more than one in `cooldown`
-seconds: strangers choose what stands in their tokens.
+A key set is stale after `lifetime` seconds and is fetched again. If that fails, the stale set is
+used for `patience` seconds; after that no token can be verified. An unknown key id may be a new
+key, so it triggers a fetch, but at most one in `cooldown` seconds, because anyone can send tokens
+with unknown key ids.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = ["KeySet"]
 
 logger = logging.getLogger("dovetail")
 
-# Algorithms by the kind of key they work with; a secret shared with the issuer is none of them.
+# The key type for each family of algorithms; shared secrets are not supported.
 _KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
 
 
 class KeySet:
-    """The keys behind one address, which `fetch` reads."""
+    """The key set that `fetch` returns."""
 
     def __init__(
         self,
@@ -48,30 +48,28 @@ class KeySet:
         self._fetching: asyncio.Task[None] | None = None
 
     def find(self, kid: str | None, algorithm: str) -> Any | None:
-        """A key that is there and young enough, ready for use."""
+        """A key from the cache if the key set is not stale, else None."""
         if self._fetched is None or self._clock() - self._fetched > self._lifetime:
             return None
         return self._pick(kid, algorithm)
 
     async def get(self, kid: str | None, algorithm: str) -> Any | None:
-        """A key, fetched if need be; None: there is none. Raises TransportError."""
-        if self._is_worth_a_look(kid, algorithm):
+        """A key, fetched if needed; None if the issuer has no such key. Raises TransportError."""
+        if self._should_fetch(kid, algorithm):
             await self._refresh()
         key = self._pick(kid, algorithm)
         age = None if self._fetched is None else self._clock() - self._fetched
         if age is None or age > self._patience:
-            raise TransportError("the keys of the authorization server cannot be had")
+            raise TransportError("the keys of the authorization server cannot be fetched")
         if key is None and age > self._lifetime:
-            # It may be a new key: nobody can say while the issuer does not answer.
-            raise TransportError(
-                "the key of the token is not known, and the issuer does not answer"
-            )
+            # It may be a new key; that is unknown until the issuer answers.
+            raise TransportError("the key of the token is unknown, and the issuer does not answer")
         return key
 
-    def _is_worth_a_look(self, kid: str | None, algorithm: str) -> bool:
+    def _should_fetch(self, kid: str | None, algorithm: str) -> bool:
         now = self._clock()
-        is_young = self._fetched is not None and now - self._fetched <= self._lifetime
-        if is_young and self._pick(kid, algorithm) is not None:
+        is_fresh = self._fetched is not None and now - self._fetched <= self._lifetime
+        if is_fresh and self._pick(kid, algorithm) is not None:
             return False
         return self._tried is None or now - self._tried >= self._cooldown or self._is_fetching
 
@@ -80,23 +78,23 @@ class KeySet:
         return self._fetching is not None and not self._fetching.done()
 
     async def _refresh(self) -> None:
-        """Fetch once, however many wait for it."""
+        """Fetch the key set; concurrent callers share one fetch."""
         if not self._is_fetching:
             self._tried = self._clock()
             self._fetching = asyncio.get_running_loop().create_task(self._read())
         assert self._fetching is not None
-        # One that goes away must not take the answer from the others.
+        # Cancelling one caller must not cancel the fetch for the others.
         await asyncio.shield(self._fetching)
 
     async def _read(self) -> None:
         try:
             document = await self._fetch()
         except TransportError as error:
-            logger.warning("the keys of the authorization server stay as they were: %s", error)
+            logger.warning("could not refresh the keys of the authorization server: %s", error)
             return
         keys = document.get("keys")
         if not isinstance(keys, list):
-            logger.warning("the authorization server's keys are no JWK set; they stay as they were")
+            logger.warning("the authorization server did not return a JWK set; keys not refreshed")
             return
         self._keys = [key for key in keys if isinstance(key, dict) and _is_for_signatures(key)]
         self._prepared.clear()
@@ -106,17 +104,17 @@ class KeySet:
         known = self._prepared.get((kid, algorithm))
         if known is not None:
             return known
-        fitting = [
+        matching = [
             key
             for key in self._keys
             if key.get("kty") == _KINDS.get(algorithm[:2])
             and key.get("alg", algorithm) == algorithm
             and (kid is None or key.get("kid") == kid)
         ]
-        # Without an id only a key that is the only one can be meant.
-        if len(fitting) != 1:
+        # Without a key id, the key must be the only one of its type.
+        if len(matching) != 1:
             return None
-        key = _prepare(fitting[0], algorithm)
+        key = _prepare(matching[0], algorithm)
         if key is not None:
             self._prepared[kid, algorithm] = key
         return key
@@ -127,12 +125,14 @@ def _is_for_signatures(key: dict[str, Any]) -> bool:
 
 
 def _prepare(key: dict[str, Any], algorithm: str) -> Any | None:
-    from jwt import PyJWK, PyJWTError  # noqa: PLC0415 - only who takes tokens loads it
+    from jwt import PyJWK, PyJWTError  # noqa: PLC0415 - optional dependency
 
-    # A private key that somebody has published by mistake is used as the public one it holds.
+    # If a private key was published by mistake, use only its public part.
     public = {name: value for name, value in key.items() if name not in ("d", "p", "q", "k")}
     try:
         return PyJWK(public, algorithm)
     except (PyJWTError, ValueError, TypeError) as error:
-        logger.warning("a key of the authorization server cannot be used: %s", type(error).__name__)
+        logger.warning(
+            "ignored an invalid key of the authorization server: %s", type(error).__name__
+        )
         return None

@@ -1,4 +1,4 @@
-"""How much: rates for each caller, each tool and all together, calls in flight, size of results."""
+"""Limits on call rates, on calls in flight, and on the size of results."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from dovetail.core.hooks import Hook, HookedCall
 from dovetail.errors import RateLimitError, UsageError
 from dovetail.guard.rates import Bucket, Rate
 
-__all__ = ["LimitKeeper", "Limits"]
+__all__ = ["Limits", "RateLimiter"]
 
 K = TypeVar("K")
 
-# Callers whose buckets are kept; those of callers who have been quiet go first.
-_MOST_CALLERS = 10_000
-# When the next call in flight may be over, nobody knows.
-_SOON = 1.0
+# Callers whose buckets are kept; full buckets are dropped first.
+_MAX_CALLERS = 10_000
+# Seconds to suggest for a retry; when a running call will end is unknown.
+_RETRY_AFTER = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What callers may use up; None is no limit."""
+    """The limits of a guard; None means no limit."""
 
-    # For each caller; those that nobody knows share one.
+    # For each caller; anonymous callers share one.
     per_principal: Rate | None = None
-    # For each caller of a tool.
+    # For each caller and tool.
     per_tool: Mapping[str, Rate] = field(default_factory=dict)
     # For all callers together.
     total: Rate | None = None
-    # Calls that are not answered yet: of one caller, and of all.
+    # Concurrent calls: of one caller, and of all callers.
     in_flight: int | None = None
     in_flight_total: int | None = None
-    # Bytes of one result.
+    # Maximum size of one result in bytes.
     max_result_bytes: int | None = None
 
     def __post_init__(self) -> None:
@@ -44,8 +44,8 @@ class Limits:
                 raise UsageError(f"Limits.{name} must be at least 1 or None, got {value}")
 
 
-class LimitKeeper(Hook):
-    """Keeps the limits. One that is refused anything has taken nothing from the others."""
+class RateLimiter(Hook):
+    """Middleware that enforces limits. A rejected call does not count against any limit."""
 
     def __init__(self, limits: Limits, clock: Callable[[], float] = monotonic) -> None:
         self._limits = limits
@@ -53,17 +53,17 @@ class LimitKeeper(Hook):
         self._total = None if limits.total is None else Bucket(limits.total, clock)
         self._callers: dict[str, Bucket] = {}
         self._tools: dict[tuple[str, str], Bucket] = {}
-        self._flying: dict[str, int] = {}
-        self._all_flying = 0
-        self._counts_flying = not (limits.in_flight is None and limits.in_flight_total is None)
+        self._in_flight: dict[str, int] = {}
+        self._total_in_flight = 0
+        self._counts_in_flight = not (limits.in_flight is None and limits.in_flight_total is None)
 
     def before(self, call: HookedCall) -> None:
-        """Refuse what is too much."""
+        """Reject the call if it exceeds a limit."""
         principal = call.principal
         caller = "" if principal is None else principal.id
         limits = self._limits
-        if self._counts_flying:
-            self._check_flying(caller)
+        if self._counts_in_flight:
+            self._check_in_flight(caller)
         own = tool = None
         if limits.per_principal is not None:
             own = self._callers.get(caller)
@@ -77,7 +77,7 @@ class LimitKeeper(Hook):
                 key = (caller, name)
                 tool = self._tools.get(key) or self._new_bucket(self._tools, key, rate)
                 _check(tool, f"each caller of {name!r}")
-        # Last, and nothing is taken before: who is refused must not use up what others may have.
+        # Checked last, before any bucket is decremented: a rejected call must not use up limits.
         if self._total is not None:
             _check(self._total, "all callers together")
             self._total.take()
@@ -85,49 +85,49 @@ class LimitKeeper(Hook):
             own.take()
         if tool is not None:
             tool.take()
-        if self._counts_flying:
-            self._flying[caller] = self._flying.get(caller, 0) + 1
-            self._all_flying += 1
+        if self._counts_in_flight:
+            self._in_flight[caller] = self._in_flight.get(caller, 0) + 1
+            self._total_in_flight += 1
 
     def after(self, call: HookedCall) -> None:
-        """One call less in flight."""
-        if not self._counts_flying:
+        """Count the call as finished."""
+        if not self._counts_in_flight:
             return
         caller = "" if call.principal is None else call.principal.id
-        self._all_flying -= 1
-        left = self._flying[caller] - 1
+        self._total_in_flight -= 1
+        left = self._in_flight[caller] - 1
         if left:
-            self._flying[caller] = left
+            self._in_flight[caller] = left
         else:
-            del self._flying[caller]
+            del self._in_flight[caller]
 
-    def _check_flying(self, caller: str) -> None:
+    def _check_in_flight(self, caller: str) -> None:
         limits = self._limits
-        if limits.in_flight is not None and self._flying.get(caller, 0) >= limits.in_flight:
+        if limits.in_flight is not None and self._in_flight.get(caller, 0) >= limits.in_flight:
             raise RateLimitError(
-                f"Too many calls at a time: {limits.in_flight} of yours are not answered yet. Try "
-                "again when one is",
-                _SOON,
+                f"Too many concurrent calls: {limits.in_flight} of your calls are still running. "
+                "Try again when one has finished",
+                _RETRY_AFTER,
             )
-        if limits.in_flight_total is not None and self._all_flying >= limits.in_flight_total:
+        if limits.in_flight_total is not None and self._total_in_flight >= limits.in_flight_total:
             raise RateLimitError(
-                f"The server is busy: {limits.in_flight_total} calls are not answered yet. Try "
-                "again later",
-                _SOON,
+                f"The server is busy: {limits.in_flight_total} calls are still running. Try again "
+                "later",
+                _RETRY_AFTER,
             )
 
     def _new_bucket(self, buckets: dict[K, Bucket], key: K, rate: Rate) -> Bucket:
-        if len(buckets) >= _MOST_CALLERS:
-            _forget_the_quiet(buckets)
+        if len(buckets) >= _MAX_CALLERS:
+            _drop_buckets(buckets)
         bucket = buckets[key] = Bucket(rate, self._clock)
         return bucket
 
 
-def _forget_the_quiet(buckets: dict[K, Bucket]) -> None:
-    """Full buckets are as good as new ones; if there are none, those made first go."""
+def _drop_buckets(buckets: dict[K, Bucket]) -> None:
+    """Drop full buckets, which equal new ones, and then the oldest beyond half of the maximum."""
     for key in [key for key, bucket in buckets.items() if bucket.is_full]:
         del buckets[key]
-    surplus = max(0, len(buckets) - _MOST_CALLERS // 2)
+    surplus = max(0, len(buckets) - _MAX_CALLERS // 2)
     for key in list(buckets)[:surplus]:
         del buckets[key]
 

@@ -1,7 +1,7 @@
-"""A file of lines that outlives its process: each line is one write, and files are rotated.
+"""A rotated log file: each line is one write.
 
-What has been written is the operating system's: a process that dies loses at most the line it was
-writing. Several processes may write to one file; each sees when another has rotated it.
+A process that dies loses at most the line it was writing. Several processes may write to one file;
+each notices when another one has rotated it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from time import monotonic
 
 __all__ = ["LineFile"]
 
-_LOOK_EVERY = 1.0
+_CHECK_EVERY = 1.0
 
 
 class LineFile:
-    """Lines appended to a file of at most `max_bytes`, with `keep` older ones beside it."""
+    """Appends lines to a file of at most `max_bytes`, and keeps `keep` older files."""
 
     def __init__(self, path: str | os.PathLike[str], max_bytes: int, keep: int) -> None:
         self.path = Path(path)
@@ -25,26 +25,26 @@ class LineFile:
         self._keep = keep
         self._number = -1
         self._size = 0
-        self._looked = 0.0
+        self._checked = 0.0
         self._open()
 
     def write(self, line: bytes) -> None:
-        """Append a line, which ends with its newline; raises OSError."""
+        """Append a line, which must end with a newline; raises OSError."""
         now = monotonic()
-        if now - self._looked >= _LOOK_EVERY:
-            self._looked = now
-            self._follow()
+        if now - self._checked >= _CHECK_EVERY:
+            self._checked = now
+            self._reopen_if_rotated()
         if self._size and self._size + len(line) > self._max_bytes:
             self._rotate()
         written = os.write(self._number, line)
         self._size += written
         if written != len(line):
-            # A full disk: what is there of the line must not run into the next one.
+            # The disk is full: end the partial line, so that the next one starts correctly.
             os.write(self._number, b"\n")
             raise OSError(f"only {written} of {len(line)} bytes were written to {self.path}")
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         if self._number >= 0:
             os.close(self._number)
             self._number = -1
@@ -54,11 +54,11 @@ class LineFile:
         self._number = os.open(self.path, flags, 0o600)
         self._size = os.fstat(self._number).st_size
         if self._size and os.pread(self._number, 1, self._size - 1) != b"\n":
-            # Whoever wrote here last did not finish its line.
+            # The last writer did not finish its line.
             self._size += os.write(self._number, b"\n")
 
-    def _follow(self) -> None:
-        """Another process may have rotated the file, or somebody may have moved it away."""
+    def _reopen_if_rotated(self) -> None:
+        """Reopen the file if another process rotated or moved it."""
         try:
             there = os.stat(self.path)
         except FileNotFoundError:
@@ -74,7 +74,7 @@ class LineFile:
         lock = os.open(f"{self.path}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            self._follow()
+            self._reopen_if_rotated()
             if self._size:
                 self._shift()
                 self.close()

@@ -1,4 +1,4 @@
-"""Numbers for Prometheus, in its text format: calls, outcomes, durations, strangers."""
+"""Metrics in the Prometheus text format: calls, outcomes, durations, rejected requests."""
 
 from __future__ import annotations
 
@@ -10,31 +10,34 @@ from dovetail.runtime.auth_backend import PublicDocument
 
 __all__ = ["Metrics"]
 
-# Seconds; a call that does nothing takes less than the first.
+# Histogram bounds in seconds; an empty call takes less than the first.
 _BOUNDS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0)
 _TEXT = b"text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics(Hook):
-    """Counts calls. The page is at `path`; put it where strangers cannot read it."""
+    """Middleware that counts calls and serves the metrics at `path`.
+
+    The page needs no credentials, so make sure that only your monitoring can reach it.
+    """
 
     def __init__(self, path: str = "/metrics") -> None:
         self.path = path
         self._calls: Counter[tuple[str, str, str]] = Counter()
-        self._strangers: Counter[int] = Counter()
+        self._rejections: Counter[int] = Counter()
         self._buckets = [0] * (len(_BOUNDS) + 1)
         self._seconds = 0.0
         self._bytes = 0
         self._in_flight = 0
 
     def before(self, call: HookedCall) -> None:
-        """One more in flight."""
+        """Count a call that starts."""
         self._in_flight += 1
 
     def after(self, call: HookedCall) -> None:
-        """Count a call."""
+        """Count a call that has finished."""
         self._in_flight -= 1
-        # Callers choose the names of tools and methods that do not exist: those count as one.
+        # Callers choose unknown names of tools and methods, so all of those share one label.
         is_known = call.outcome in ("ok", "tool_error")
         name = (call.name or "") if is_known and call.method == "tools/call" else ""
         method = call.method if call.code != -32601 else "unknown"
@@ -44,15 +47,15 @@ class Metrics(Hook):
         self._bytes += call.size
 
     def stranger(self, status: int) -> None:
-        """Count somebody who was not let in."""
-        self._strangers[status] += 1
+        """Count a rejected request."""
+        self._rejections[status] += 1
 
     def page(self, path: str) -> PublicDocument | None:
-        """What Prometheus reads."""
+        """The metrics page, if the path matches."""
         return PublicDocument(200, self.render().encode(), _TEXT) if path == self.path else None
 
     def render(self) -> str:
-        """All numbers, as text."""
+        """All metrics as text."""
         lines = ["# TYPE dovetail_calls_total counter"]
         for (method, name, outcome), number in sorted(self._calls.items()):
             labels = f'method="{method}",name="{name}",outcome="{outcome}"'
@@ -71,6 +74,6 @@ class Metrics(Hook):
             f"dovetail_calls_in_flight {self._in_flight}",
             "# TYPE dovetail_refused_total counter",
         ]
-        for status, number in sorted(self._strangers.items()):
+        for status, number in sorted(self._rejections.items()):
             lines.append(f'dovetail_refused_total{{status="{status}"}} {number}')
         return "\n".join(lines) + "\n"

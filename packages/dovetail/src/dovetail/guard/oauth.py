@@ -1,6 +1,6 @@
-"""Callers known by access tokens: this server as a resource server of OAuth 2.1.
+"""Authentication by access token: this server as an OAuth 2.1 resource server.
 
-Tokens are judged and never passed on: a handler gets the claims, not the token
+Tokens are validated and never passed on: a handler gets the claims, not the token
 (auth.no-passthrough, auth.token.no-transit).
 """
 
@@ -16,13 +16,13 @@ from dovetail.core.permission import read_scopes
 from dovetail.core.principal import Principal
 from dovetail.errors import RateLimitError, TransportError, UsageError
 from dovetail.guard.credentials import Credentials, Found, Rejected
-from dovetail.guard.fetching import check_url, fetch_json
+from dovetail.guard.http_fetch import check_url, fetch_json
 from dovetail.guard.introspection import Introspection
 from dovetail.guard.issuer import find_endpoint
 from dovetail.guard.jwt_tokens import ALGORITHMS, JwtRules, TokenHead, read_claims, read_head
 from dovetail.guard.key_sets import KeySet
 from dovetail.guard.resource_metadata import document_of, is_metadata_path, metadata_url_of
-from dovetail.guard.token_memory import TokenMemory
+from dovetail.guard.token_cache import TokenCache
 from dovetail.runtime.auth_backend import AuthRejection, PublicDocument
 
 __all__ = ["OAuth"]
@@ -30,16 +30,16 @@ __all__ = ["OAuth"]
 logger = logging.getLogger("dovetail")
 
 ScopesOf = Callable[[Mapping[str, Any]], Iterable[str]]
-# What nobody should be asked for by a server (auth.no-offline-access).
-_CLIENTS_OWN = "offline_access"
+# A scope that servers must not request (auth.no-offline-access).
+_OFFLINE_ACCESS = "offline_access"
 
 
 class OAuth:
-    """Takes access tokens of one issuer that are made out to this server."""
+    """Accepts access tokens of one issuer whose audience is this server."""
 
     credential_headers = (b"authorization",)
 
-    def __init__(  # noqa: PLR0913 - what differs between issuers, all but two optional
+    def __init__(  # noqa: PLR0913 - issuers differ; all but two are optional
         self,
         issuer: str,
         resource: str,
@@ -59,24 +59,28 @@ class OAuth:
         key_patience: float = 86_400.0,
         key_cooldown: float = 10.0,
     ) -> None:
-        """`resource` is the URL of this server, as clients know it.
+        """`resource` is the public URL of this server.
 
-        `scopes`: what clients should ask for at first. `step_up`: what they may ask for later;
-        what needs only these is listed to everybody. `audiences`: names of this server beside its
-        URL, for issuers that know no resource indicators. `remember`: seconds for which a token
-        that was found good is taken as such. `key_lifetime`, `key_patience`: seconds after which
-        keys are fetched again, and for which they serve where that fails. `key_cooldown`: seconds
-        between two looks for a key that is not known.
+        `scopes`: scopes that clients should request first. `step_up`: scopes that they may request
+        later; tools that need only these are listed to every caller. `audiences`: accepted
+        audiences besides the URL, for issuers without resource indicators. `remember`: seconds for
+        which a validated token is cached. `key_lifetime`: seconds after which keys are fetched
+        again. `key_patience`: seconds for which old keys are used if that fails. `key_cooldown`:
+        minimum seconds between two fetches for an unknown key.
         """
         self.issuer = check_url(issuer, "issuer")
         self.resource = check_url(resource, "resource")
         self.scopes = read_scopes(scopes, "scopes")
         self.step_up = read_scopes(step_up, "step_up")
-        if _CLIENTS_OWN in self.scopes | self.step_up:
-            raise UsageError(f"{_CLIENTS_OWN} is for clients to ask for, not for servers")
+        if _OFFLINE_ACCESS in self.scopes | self.step_up:
+            raise UsageError(
+                f"{_OFFLINE_ACCESS} must not be requested by a server; clients request it"
+            )
         unsafe = [name for name in algorithms if name not in ALGORITHMS]
         if unsafe or not algorithms:
-            raise UsageError(f"algorithms may be {', '.join(ALGORITHMS)}, got {algorithms!r}")
+            raise UsageError(
+                f"algorithms must be some of {', '.join(ALGORITHMS)}, got {algorithms!r}"
+            )
         self.metadata_url = metadata_url or metadata_url_of(self.resource)
         self._rules = JwtRules(
             self.issuer,
@@ -93,45 +97,45 @@ class OAuth:
             patience=key_patience,
             cooldown=key_cooldown,
         )
-        self._memory = TokenMemory(remember)
+        self._cache = TokenCache(remember)
         self._document = document_of(
             self.resource, [self.issuer], self.scopes | self.step_up, resource_name
         )
 
     @classmethod
     def keycloak(cls, realm: str, resource: str, **options: Any) -> OAuth:
-        """For a realm of Keycloak: `https://host/realms/NAME`.
+        """For a Keycloak realm: `https://host/realms/NAME`.
 
-        Roles of the realm count as scopes, as `role:NAME`. Keycloak puts the audience of a token
-        there by a mapper; give it the URL of this server, or name it in `audiences`.
+        Realm roles become scopes of the form `role:NAME`. Keycloak sets the audience of a token
+        with a mapper: configure it with the URL of this server, or list its value in `audiences`.
         """
         return cls(realm, resource, **{"scopes_of": keycloak_scopes, **options})
 
     # -- for the guard ------------------------------------------------------------------------
 
     def page(self, path: str, mcp_path: str) -> PublicDocument | None:
-        """The document about this resource."""
+        """The protected resource metadata, if the path matches."""
         # auth.prm.exists, auth.prm.discovery (2025-11-25 basic/authorization)
         if is_metadata_path(path, mcp_path, self.resource):
             return PublicDocument(200, self._document)
         return None
 
     def authenticate(self, credentials: Credentials) -> Found | Coroutine[Any, Any, Found]:
-        """Whose token this is."""
+        """The principal of the token in a request."""
         token = credentials.token
         if token is None:
             return None
-        known = self._memory.find(token)
+        known = self._cache.find(token)
         if known is not None:
             return known
         try:
             text = token.decode("ascii")
         except UnicodeDecodeError:
-            return Rejected("the token is no text")
+            return Rejected("the token is not ASCII text")
         if text.count(".") != 2:
             if self._introspection is None:
-                return Rejected("the token is no JWT, and there is nobody to ask about it")
-            return self._ask(token, text, self._introspection)
+                return Rejected("the token is not a JWT, and introspection is not configured")
+            return self._introspect(token, text, self._introspection)
         head = read_head(text, self._rules)
         if isinstance(head, Rejected):
             return head
@@ -140,7 +144,7 @@ class OAuth:
             return self._fetch_and_check(token, text, head)
         return self._check(token, text, head, key)
 
-    # -- tokens that can be read ----------------------------------------------------------------
+    # -- JWTs -----------------------------------------------------------------------------------
 
     async def _fetch_and_check(self, token: bytes, text: str, head: TokenHead) -> Found:
         try:
@@ -148,7 +152,7 @@ class OAuth:
         except TransportError as error:
             return _unavailable(str(error))
         if key is None:
-            return Rejected("the key of the token is not known")
+            return Rejected("the key of the token is unknown")
         return self._check(token, text, head, key)
 
     def _check(self, token: bytes, text: str, head: TokenHead, key: Any) -> Found:
@@ -162,30 +166,30 @@ class OAuth:
         if not isinstance(subject, str) or not subject:
             subject = claims.get("client_id") or claims.get("azp")
             if not isinstance(subject, str) or not subject:
-                return Rejected("the token names nobody")
+                return Rejected("the token has no subject")
             subject = f"client:{subject}"
-        # Subjects are unique for one issuer only.
+        # Subjects are unique per issuer.
         principal = Principal(f"{self.issuer}#{subject}", self._scopes_of(claims), claims)
         expires = claims.get("exp")
         until = float(expires) if isinstance(expires, int | float) else time.time() + 60
-        self._memory.keep(token, principal, until + self._rules.leeway)
+        self._cache.keep(token, principal, until + self._rules.leeway)
         return principal
 
-    # -- tokens that only the issuer can read -----------------------------------------------------
+    # -- opaque tokens ----------------------------------------------------------------------------
 
-    async def _ask(self, token: bytes, text: str, introspection: Introspection) -> Found:
+    async def _introspect(self, token: bytes, text: str, introspection: Introspection) -> Found:
         try:
             claims = await introspection.ask(text, self.issuer)
         except (TransportError, RateLimitError) as error:
             return _unavailable(str(error))
         if claims is None:
-            return Rejected("the issuer says that the token is not good")
+            return Rejected("the issuer says that the token is not active")
         given = claims.get("aud")
         audiences = [given] if isinstance(given, str) else given
         if not isinstance(audiences, list) or not set(self._rules.audiences) & set(audiences):
-            return Rejected("the token is for somebody else")
+            return Rejected("the token has another audience")
         if str(claims.get("iss", self.issuer)).rstrip("/") != self.issuer:
-            return Rejected("the token is of another issuer")
+            return Rejected("the token has another issuer")
         expires = claims.get("exp")
         if isinstance(expires, int | float) and time.time() > expires + self._rules.leeway:
             return Rejected("the token is expired")
@@ -199,13 +203,13 @@ class OAuth:
         if self._jwks_url is None:
             self._jwks_url = await find_endpoint(self.issuer, "jwks_uri")
         keys = await fetch_json(self._jwks_url)
-        # A key that is gone may have been stolen: what it has signed is looked at again.
-        self._memory.clear()
+        # A removed key may have been stolen, so cached tokens are validated again.
+        self._cache.clear()
         return keys
 
 
 def standard_scopes(claims: Mapping[str, Any]) -> list[str]:
-    """The scopes of a token: `scope` as OAuth has it, or `scp` as some issuers write it."""
+    """The scopes of a token, from `scope` or, as some issuers name it, `scp`."""
     found: list[str] = []
     for name in ("scope", "scp"):
         value = claims.get(name)
@@ -217,7 +221,7 @@ def standard_scopes(claims: Mapping[str, Any]) -> list[str]:
 
 
 def keycloak_scopes(claims: Mapping[str, Any]) -> list[str]:
-    """The scopes of a token, and the roles of its realm as `role:NAME`."""
+    """The scopes of a token, and its realm roles as `role:NAME`."""
     access = claims.get("realm_access")
     roles = access.get("roles") if isinstance(access, dict) else None
     named = [f"role:{role}" for role in roles or () if isinstance(role, str)]
@@ -225,13 +229,13 @@ def keycloak_scopes(claims: Mapping[str, Any]) -> list[str]:
 
 
 def _spellings(resource: str) -> list[str]:
-    """A URL with and without a slash at its end, its host also in lower case (auth.uri.case)."""
+    """A URL with and without a trailing slash, also with a lower-case host (auth.uri.case)."""
     parts = urlsplit(resource)
     plain = parts._replace(scheme=parts.scheme.lower(), netloc=parts.netloc.lower()).geturl()
     return list(dict.fromkeys((resource, plain, f"{resource}/", f"{plain}/")))
 
 
 def _unavailable(reason: str) -> AuthRejection:
-    logger.warning("a token cannot be judged: %s", reason)
-    text = "The authorization server cannot be asked at the moment; try again later"
+    logger.warning("a token cannot be validated: %s", reason)
+    text = "The authorization server is not available; try again later"
     return AuthRejection(503, text, ((b"retry-after", b"10"),))

@@ -1,4 +1,4 @@
-"""What must not be written down: secrets, known by the name of their member or by how they look."""
+"""Redaction of secrets in logged values, by member name or by pattern."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _PATTERNS = (
     # A password in a URL
     r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)",
 )
-# Of nested values, and of one text: what lies beyond is left out rather than looked at.
-_DEEPEST = 20
-_LONGEST = 10_000
+# Deeper values and longer strings are cut off rather than scanned.
+_MAX_DEPTH = 20
+_MAX_LENGTH = 10_000
 
 
 class Redaction:
-    """Takes secrets out of values. `names` and `patterns` are added to those built in."""
+    """Removes secrets from values. `names` and `patterns` are added to the built-in ones."""
 
     def __init__(self, names: Iterable[str] = (), patterns: Iterable[str] = ()) -> None:
         self._names = tuple(_plain(name) for name in (*_NAMES, *names))
@@ -41,10 +41,10 @@ class Redaction:
     def clean(self, value: Any, depth: int = 0) -> Any:
         """The value without secrets."""
         if isinstance(value, str):
-            if len(value) > _LONGEST:
-                value = f"{value[:_LONGEST]}[cut]"
+            if len(value) > _MAX_LENGTH:
+                value = f"{value[:_MAX_LENGTH]}[cut]"
             return self._pattern.sub(REDACTED, value)
-        if depth >= _DEEPEST:
+        if depth >= _MAX_DEPTH:
             return "[too deep]"
         if isinstance(value, dict):
             return {
@@ -58,7 +58,7 @@ class Redaction:
         return value
 
     def is_secret(self, name: str) -> bool:
-        """Whether a member of this name holds a secret."""
+        """Whether a member of this name is redacted."""
         plain = _plain(name)
         return any(each in plain for each in self._names)
 

@@ -1,4 +1,4 @@
-"""RFC 9728: the document that tells clients where to get a token for this server."""
+"""Protected resource metadata (RFC 9728), which tells clients where to get a token."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 
 def metadata_url_of(resource: str) -> str:
-    """Where the document of a resource is: between its host and its path (section 3.1)."""
+    """The URL of the metadata: the well-known path is inserted before the path (section 3.1)."""
     parts = urlsplit(resource)
     return f"{parts.scheme}://{parts.netloc}{_WELL_KNOWN}{parts.path.rstrip('/')}"
 
 
 def is_metadata_path(path: str, mcp_path: str, resource: str) -> bool:
-    """Whether the document is to be read here: with the path of the resource, or without.
+    """Whether the metadata is served at this path, with or without the path of the resource.
 
-    An application that is mounted below a prefix does not see it, hence its own path as well.
+    An application mounted below a prefix does not see the prefix, so its own path also counts.
     """
     paths = (urlsplit(resource).path.rstrip("/"), mcp_path, "")
     return path in [f"{_WELL_KNOWN}{each}" for each in paths]
@@ -31,7 +31,7 @@ def is_metadata_path(path: str, mcp_path: str, resource: str) -> bool:
 def document_of(
     resource: str, issuers: Collection[str], scopes: Collection[str], name: str | None
 ) -> bytes:
-    """The document."""
+    """The metadata as JSON."""
     document: dict[str, Any] = {
         # auth.uri.trailing-slash, auth.prm.resource-matches
         "resource": resource,

@@ -1,4 +1,4 @@
-"""For handlers that call other services: try again, a few times, with growing pauses."""
+"""Retries with exponential backoff, for handlers that call other services."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ async def retry(
     on: tuple[type[Exception], ...] = (OSError, TimeoutError),
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> T:
-    """What `function` returns, tried again where it raises one of `on`; the last error is raised.
+    """Call `function`, and retry if it raises one of `on`; the last error is raised.
 
-    Only for what may be done twice. Pauses double, and are shortened at random so that many who
-    failed together do not come back together.
+    Use it only for calls that are safe to repeat. Pauses double each time, with random jitter, so
+    that many clients do not retry at the same moment.
     """
     if attempts < 1 or pause < 0 or longest_pause < 0:
-        raise UsageError("retry needs attempts >= 1 and pauses that are not negative")
+        raise UsageError("retry needs attempts >= 1 and non-negative pauses")
     for attempt in range(1, attempts):
         try:
             return await function()

@@ -1,4 +1,4 @@
-"""Tokens that have been found good, under their digest: none of them is kept itself."""
+"""A cache of validated tokens, stored by digest: the tokens themselves are not kept."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ import time
 
 from dovetail.core.principal import Principal
 
-__all__ = ["TokenMemory"]
+__all__ = ["TokenCache"]
 
-_MOST_TOKENS = 10_000
+_MAX_TOKENS = 10_000
 
 
-class TokenMemory:
-    """Who has which token, for a short while and no longer than the token is good."""
+class TokenCache:
+    """Principals by token, for `lifetime` seconds or until the token expires."""
 
     def __init__(self, lifetime: float) -> None:
         self._lifetime = lifetime
         self._known: dict[bytes, tuple[Principal, float]] = {}
 
     def find(self, token: bytes) -> Principal | None:
-        """Whose it is, if it has been found good not long ago."""
+        """The principal of a token, if it is cached."""
         known = self._known.get(hashlib.sha256(token).digest())
         if known is None or time.time() >= known[1]:
             return None
         return known[0]
 
     def keep(self, token: bytes, principal: Principal, expires: float) -> None:
-        """It is good until `expires` at most."""
-        if len(self._known) >= _MOST_TOKENS:
+        """Cache a token that is valid until `expires`."""
+        if len(self._known) >= _MAX_TOKENS:
             self._known.clear()
         until = min(expires, time.time() + self._lifetime)
         self._known[hashlib.sha256(token).digest()] = principal, until
 
     def clear(self) -> None:
-        """Ask for all of them again."""
+        """Drop all tokens, so that they are validated again."""
         self._known.clear()

@@ -1,4 +1,4 @@
-"""Spans for OpenTelemetry, where it is installed; the context comes from `_meta` of the request."""
+"""OpenTelemetry spans, with the trace context from `_meta` of the request."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ _NAMES = ("traceparent", "tracestate", "baggage")
 
 
 class Traces(Hook):
-    """A span per call, of the tracer provider that the program has set."""
+    """Middleware that creates a span per call, with the configured tracer provider."""
 
     def __init__(self, provider: Any = None) -> None:
         try:
             from opentelemetry import propagate, trace  # noqa: PLC0415 - optional
         except ImportError:
-            raise UsageError("traces need OpenTelemetry: install opentelemetry-api") from None
+            raise UsageError("Traces needs OpenTelemetry: pip install opentelemetry-api") from None
         self._extract = propagate.extract
         self._tracer = trace.get_tracer("dovetail", tracer_provider=provider)
         self._server = trace.SpanKind.SERVER
         self._failed = trace.StatusCode.ERROR
 
     def before(self, call: HookedCall) -> None:
-        """Begin a span, as a part of the caller's."""
-        # base.meta.trace-context (2026-07-28 basic/index): in the form of the W3C
+        """Start a span as a child of the caller's span."""
+        # base.meta.trace-context (2026-07-28 basic/index): W3C trace context
         carrier = {name: call.meta[name] for name in _NAMES if isinstance(call.meta.get(name), str)}
         name = call.name
         known = {"mcp.method.name": call.method, "mcp.protocol.version": call.revision}
@@ -39,7 +39,7 @@ class Traces(Hook):
         )
 
     def after(self, call: HookedCall) -> None:
-        """End it."""
+        """End the span."""
         span = call.notes.pop(self)
         span.set_attribute("mcp.outcome", str(call.outcome))
         if call.code is not None:

@@ -1,8 +1,7 @@
-"""Members that not every revision has, as tables, and the projection that drops them.
+"""Tables of members that not every revision has, and functions that remove them.
 
-lifecycle.operation.version (2025-06-18 basic/lifecycle): messages fit the negotiated
-revision. Extra members would be tolerated by most clients; a client that validates
-strictly, and a reader of transcripts, should not have to.
+lifecycle.operation.version (2025-06-18 basic/lifecycle): messages follow the negotiated revision.
+Most clients ignore extra members, but clients that validate strictly may reject them.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ ENDED_FIELDS: dict[type[Struct], dict[str, Revision]] = {
 }
 
 
-# Likewise for the blocks of an answer, which stay structs: see `trim`.
+# The same for content blocks, which stay structs: see `trim`.
 NEWER_CONTENT_FIELDS: dict[type[Struct], dict[str, Revision]] = {
     models.TextContent: {"_meta": V2025_06_18},
     models.ImageContent: {"_meta": V2025_06_18},
@@ -80,7 +79,7 @@ NEWER_CONTENT_FIELDS: dict[type[Struct], dict[str, Revision]] = {
 
 
 def project(model: Struct, revision: Revision) -> dict[str, Any]:
-    """The struct as builtins with only the members that `revision` knows."""
+    """The struct as builtins, with only the members that `revision` has."""
     value: dict[str, Any] = msgspec.to_builtins(model)
     for name, since in NEWER_FIELDS[type(model)].items():
         if since.order > revision.order:
@@ -97,12 +96,12 @@ def project(model: Struct, revision: Revision) -> dict[str, Any]:
 
 @cache
 def has_all_content_fields(revision: Revision) -> bool:
-    """Whether `trim` has nothing to do for `revision`."""
+    """Whether `revision` has all content members, so that `trim` can be skipped."""
     return not any(_unknown_members(kind, revision) for kind in NEWER_CONTENT_FIELDS)
 
 
 def trim(block: M, revision: Revision) -> M:
-    """The block without the members that `revision` does not know; itself if it has none."""
+    """The block without the members that `revision` lacks; unchanged if it uses none."""
     unknown = _unknown_members(type(block), revision)
     changes: dict[str, Any] = {name: None for name in unknown if getattr(block, name) is not None}
     annotations = getattr(block, "annotations", None)

@@ -1,4 +1,4 @@
-"""Names that the protocol reserves: `_meta` keys, levels, and the like."""
+"""Names that the protocol reserves: `_meta` keys and log levels."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ LOG_LEVEL = PREFIX + "logLevel"
 SERVER_INFO = PREFIX + "serverInfo"
 SUBSCRIPTION_ID = PREFIX + "subscriptionId"
 PROGRESS_TOKEN = "progressToken"
-# Which task a message belongs to, in revisions whose messages may belong to one.
+# The task that a message belongs to (revisions with built-in tasks).
 RELATED_TASK = PREFIX + "related-task"
-# The extension by which tasks are agreed on, where they are one.
+# The tasks extension.
 TASKS = PREFIX + "tasks"
 
 # base.meta.trace-context (2026-07-28 basic/index): OpenTelemetry context, passed through.
@@ -40,7 +40,7 @@ LogLevel: TypeAlias = Literal[
     "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"
 ]
 
-# RFC 5424 severities, mildest first: a place in this table is a rank.
+# RFC 5424 severities with their rank, least severe first.
 LOG_LEVELS: dict[str, int] = {
     level: rank
     for rank, level in enumerate(

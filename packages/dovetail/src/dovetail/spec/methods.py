@@ -1,7 +1,7 @@
-"""THE table: every method, who sends it, from which revision to which, what it carries.
+"""The table of methods: sender, first and last revision, and params of each.
 
-A method that is absent at a revision does not exist there: that is the gate. The
-capability is what the *receiver* of a request must have declared to be asked.
+A method that the table does not have for a revision does not exist there. The capability is the one
+that the *receiver* of the request must have declared.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = ["METHODS", "Kind", "MethodSpec", "Sender", "methods_at"]
 
 
 class Kind(Enum):
-    """Whether an answer is due."""
+    """Whether the method has a response."""
 
     REQUEST = "request"
     NOTIFICATION = "notification"
 
 
 class Sender(Enum):
-    """Who may send it."""
+    """Which side may send the method."""
 
     CLIENT = "client"
     SERVER = "server"
@@ -51,7 +51,7 @@ class MethodSpec:
     capability: str | None = None
     # May be answered with input_required (2026-07-28 basic/patterns/mrtr#supported-requests).
     asks_back: bool = False
-    # The param that Streamable HTTP repeats in the header Mcp-Name, and the member that holds it.
+    # The param that Streamable HTTP mirrors in the header Mcp-Name, and its struct member.
     mirrored: str | None = None
     member: str | None = None
 
@@ -144,7 +144,7 @@ METHODS: tuple[MethodSpec, ...] = (
     # subscriptions
     _request("subscriptions/listen", V2026_07_28, params=models.ListenParams),
     _notification("notifications/subscriptions/acknowledged", V2026_07_28),
-    # tasks: experimental in one revision, an extension of another shape in the next
+    # tasks: experimental in one revision, an extension with other types in the next
     _request("tasks/get", V2025_11_25, _LAST_LEGACY, params=models.TaskParams, capability="tasks"),
     _request(
         "tasks/result", V2025_11_25, _LAST_LEGACY, params=models.TaskParams, capability="tasks"
@@ -182,7 +182,7 @@ METHODS: tuple[MethodSpec, ...] = (
     ),
     _notification("notifications/progress", V2026_07_28, params=models.ProgressParams),
     _notification("notifications/cancelled", sender=Sender.BOTH, params=models.CancelledParams),
-    # what a server asks of a client: requests in the legacy era, inputs in the modern one
+    # requests from server to client: JSON-RPC requests in the legacy era, inputs in the modern one
     _request("sampling/createMessage", sender=Sender.SERVER, capability="sampling"),
     _request("roots/list", sender=Sender.SERVER, capability="roots"),
     _request(

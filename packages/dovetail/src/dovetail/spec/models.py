@@ -1,8 +1,8 @@
-"""The shapes of the protocol as structs: snake_case here, camelCase on the wire.
+"""The types of the protocol as structs: snake_case here, camelCase on the wire.
 
-Facts only, no behaviour. One struct serves every revision that has the thing;
-`spec/fields.py` says which members are too new for an older one. A member that is
-None is left out: the protocol knows absent, it does not know null.
+The structs have no behaviour. One struct is used for all revisions; `spec/fields.py` lists the
+members that older revisions lack. A member that is None is omitted: the protocol has absent
+members, but not null.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ Role: TypeAlias = Literal["user", "assistant"]
 
 
 class Model(Struct, omit_defaults=True, rename="camel"):
-    """What every struct here agrees on."""
+    """The base class of the structs: omits defaults, uses camelCase on the wire."""
 
 
-# -- who and what ---------------------------------------------------------------------
+# -- common ---------------------------------------------------------------------------
 
 
 class Icon(Model, kw_only=True):
-    """A picture for user interfaces: an http(s) or data URI."""
+    """An icon for user interfaces: an http(s) or data URI."""
 
     src: str
     mime_type: str | None = None
@@ -101,7 +101,7 @@ class Implementation(Model, kw_only=True):
 
 
 class ClientInfo(Model, kw_only=True):
-    """A client as it describes itself; nothing in here is verified."""
+    """The description that a client sends of itself; not verified."""
 
     name: str
     version: str = ""
@@ -112,7 +112,7 @@ class ClientInfo(Model, kw_only=True):
 
 
 class Annotations(Model, kw_only=True):
-    """Hints on who a piece of content is for and how much it matters."""
+    """Hints about the audience and importance of content."""
 
     audience: list[Role] | None = None
     priority: float | None = None
@@ -120,7 +120,7 @@ class Annotations(Model, kw_only=True):
 
 
 class ToolAnnotations(Model, kw_only=True):
-    """Hints on what a tool does; clients must not trust them blindly."""
+    """Hints about what a tool does; clients must not trust them blindly."""
 
     title: str | None = None
     read_only_hint: bool | None = None
@@ -135,11 +135,11 @@ class ToolExecution(Model, kw_only=True):
     task_support: Literal["forbidden", "optional", "required"] | None = None
 
 
-# -- what a server offers ---------------------------------------------------------------
+# -- tools, prompts, resources ----------------------------------------------------------
 
 
 class Tool(Model, kw_only=True):
-    """A tool as it is listed."""
+    """A tool, as in tools/list."""
 
     name: str
     title: str | None = None
@@ -162,7 +162,7 @@ class PromptArgument(Model, kw_only=True):
 
 
 class Prompt(Model, kw_only=True):
-    """A prompt as it is listed."""
+    """A prompt, as in prompts/list."""
 
     name: str
     title: str | None = None
@@ -173,7 +173,7 @@ class Prompt(Model, kw_only=True):
 
 
 class Resource(Model, kw_only=True):
-    """A resource as it is listed."""
+    """A resource, as in resources/list."""
 
     uri: str
     name: str
@@ -187,7 +187,7 @@ class Resource(Model, kw_only=True):
 
 
 class ResourceTemplate(Model, kw_only=True):
-    """A family of resources as it is listed."""
+    """A resource template, as in resources/templates/list."""
 
     uri_template: str
     name: str
@@ -203,7 +203,7 @@ class ResourceTemplate(Model, kw_only=True):
 
 
 class TextContents(Model, kw_only=True):
-    """Text that a resource holds."""
+    """Text contents of a resource."""
 
     uri: str
     mime_type: str | None = None
@@ -212,7 +212,7 @@ class TextContents(Model, kw_only=True):
 
 
 class BlobContents(Model, kw_only=True):
-    """Bytes that a resource holds, in base64."""
+    """Binary contents of a resource, in base64."""
 
     uri: str
     mime_type: str | None = None
@@ -224,7 +224,7 @@ ResourceContents: TypeAlias = TextContents | BlobContents
 
 
 class TextContent(Model, tag_field="type", tag="text", kw_only=True):
-    """Text in an answer."""
+    """Text content."""
 
     text: str
     annotations: Annotations | None = None
@@ -232,7 +232,7 @@ class TextContent(Model, tag_field="type", tag="text", kw_only=True):
 
 
 class ImageContent(Model, tag_field="type", tag="image", kw_only=True):
-    """A picture in an answer, in base64."""
+    """Image content, in base64."""
 
     data: str
     mime_type: str
@@ -241,7 +241,7 @@ class ImageContent(Model, tag_field="type", tag="image", kw_only=True):
 
 
 class AudioContent(Model, tag_field="type", tag="audio", kw_only=True):
-    """Sound in an answer, in base64."""
+    """Audio content, in base64."""
 
     data: str
     mime_type: str
@@ -250,7 +250,7 @@ class AudioContent(Model, tag_field="type", tag="audio", kw_only=True):
 
 
 class ResourceLink(Model, tag_field="type", tag="resource_link", kw_only=True):
-    """A pointer to something the client can read with resources/read."""
+    """A link to a resource that the client can read with resources/read."""
 
     uri: str
     name: str
@@ -264,7 +264,7 @@ class ResourceLink(Model, tag_field="type", tag="resource_link", kw_only=True):
 
 
 class EmbeddedResource(Model, tag_field="type", tag="resource", kw_only=True):
-    """The contents of a resource inside an answer."""
+    """Resource contents embedded in a result."""
 
     resource: ResourceContents
     annotations: Annotations | None = None
@@ -277,7 +277,7 @@ ContentBlock: TypeAlias = (
 
 
 class ToolUseContent(Model, tag_field="type", tag="tool_use", kw_only=True):
-    """A sampled model wants a tool called."""
+    """A tool call by a sampled model."""
 
     id: str
     name: str
@@ -286,7 +286,7 @@ class ToolUseContent(Model, tag_field="type", tag="tool_use", kw_only=True):
 
 
 class ToolResultContent(Model, tag_field="type", tag="tool_result", kw_only=True):
-    """What came of a tool that a sampled model asked for."""
+    """The result of a tool that a sampled model called."""
 
     tool_use_id: str
     content: list[ContentBlock]
@@ -306,7 +306,7 @@ class PromptMessage(Model, kw_only=True):
 
 
 class Params(Model, kw_only=True):
-    """What the params of any request may hold. `_meta` stays raw until the era reads it."""
+    """The params of any request. `_meta` stays raw JSON until the era decodes it."""
 
     meta: Raw | UnsetType = field(default=UNSET, name="_meta")
 
@@ -320,20 +320,20 @@ class InitializeParams(Params, kw_only=True):
 
 
 class ListParams(Params, kw_only=True):
-    """Every list method."""
+    """The params of every list method."""
 
     cursor: str | None = None
 
 
 class InputParams(Params, kw_only=True):
-    """A request that may be asked again with the inputs the server wanted."""
+    """The params of a request that can be retried with the inputs the server requested."""
 
     input_responses: Raw | UnsetType = UNSET
     request_state: str | UnsetType = UNSET
 
 
 class CallToolParams(InputParams, kw_only=True):
-    """tools/call. `task` stays raw: to most revisions it means nothing, whatever it is."""
+    """tools/call. `task` stays raw JSON, because most revisions ignore it."""
 
     name: str
     arguments: Raw | UnsetType = UNSET
@@ -341,7 +341,7 @@ class CallToolParams(InputParams, kw_only=True):
 
 
 class TaskRequest(Model, kw_only=True):
-    """What a client wants of the task that it asks for: how long to keep it, in milliseconds."""
+    """The task options of a request: how long to keep the task, in milliseconds."""
 
     ttl: float | None = None
 
@@ -378,26 +378,26 @@ class ResourceParams(Params, kw_only=True):
 
 
 class PromptReference(Model, tag_field="type", tag="ref/prompt", kw_only=True):
-    """Names a prompt."""
+    """A reference to a prompt."""
 
     name: str
 
 
 class TemplateReference(Model, tag_field="type", tag="ref/resource", kw_only=True):
-    """Names a resource template by its text, or a resource by its URI."""
+    """A reference to a resource template or a resource by its URI."""
 
     uri: str
 
 
 class CompleteArgument(Model, kw_only=True):
-    """What the user has typed so far."""
+    """The argument to complete, as typed so far."""
 
     name: str
     value: str
 
 
 class CompleteContext(Model, kw_only=True):
-    """What the user has already settled."""
+    """The values of other arguments."""
 
     arguments: dict[str, str] | None = None
 
@@ -417,7 +417,7 @@ class SetLevelParams(Params, kw_only=True):
 
 
 class SubscriptionFilter(Model, kw_only=True):
-    """Which changes a listen stream wants to hear of."""
+    """The changes that a listen stream requests."""
 
     tools_list_changed: bool = False
     prompts_list_changed: bool = False
@@ -484,7 +484,7 @@ class DiscoverResult(Model, kw_only=True):
 
 
 class CallToolResult(Model, kw_only=True):
-    """tools/call. `structured_content` is raw JSON that has been checked already."""
+    """tools/call. `structured_content` is raw JSON that has been validated."""
 
     content: list[ContentBlock]
     structured_content: Raw | UnsetType = UNSET
@@ -522,7 +522,7 @@ class CompleteResult(Model, kw_only=True):
 
 
 class Root(Model, kw_only=True):
-    """A folder the client considers relevant."""
+    """A root directory of the client."""
 
     uri: str
     name: str | None = None
@@ -530,7 +530,7 @@ class Root(Model, kw_only=True):
 
 
 class ElicitFormParams(Model, kw_only=True):
-    """elicitation/create in form mode; `mode` may be left out and older clients expect that."""
+    """elicitation/create in form mode; `mode` is optional, and older clients do not know it."""
 
     message: str
     requested_schema: dict[str, Any]
@@ -546,7 +546,7 @@ class ElicitUrlParams(Model, kw_only=True):
 
 
 class ElicitResult(Model, kw_only=True):
-    """What the user did: accept, decline or cancel."""
+    """The user's action: accept, decline or cancel."""
 
     action: Literal["accept", "decline", "cancel"]
     content: dict[str, Any] | None = None

@@ -1,8 +1,7 @@
-"""The five revisions of the protocol and what sets them apart, as data.
+"""The five protocol revisions and their differences, as data.
 
-Nobody outside `spec/` and `eras/` compares revisions or spells their dates: a
-revision is asked for the property that matters (`revision.batching`), or the
-method table is asked whether a method exists (`spec.methods.methods_at`).
+Only `spec/` and `eras/` compare revisions or use their dates. Other code checks a property
+(`revision.batching`) or looks up the method table (`spec.methods.methods_at`).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ __all__ = [
 
 
 class Family(Enum):
-    """The specification's own words: legacy has a handshake, modern has per-request metadata."""
+    """The terms of the specification: legacy has a handshake, modern has per-request metadata."""
 
     LEGACY = "legacy"
     MODERN = "modern"
@@ -45,18 +44,18 @@ class StructuredOutput(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Revision:
-    """One revision; `order` is its place in history, for tables that say since and until."""
+    """One revision; `order` is its position, for tables with a first and a last revision."""
 
     date: str
     order: int
     family: Family
     batching: bool = False
     structured_output: StructuredOutput = StructuredOutput.NONE
-    # The code for a resource that does not exist.
+    # The error code for a resource that does not exist.
     resource_not_found: int = -32002
-    # What stands for an id that could not be read: JSON-RPC says null, later schemas say nothing.
+    # The id in an error for an unreadable request: null in JSON-RPC, omitted in later schemas.
     unreadable_id: bytes | None = b"null"
-    # The `type` of content blocks that exist.
+    # The types of content blocks.
     content_types: frozenset[str] = frozenset({"text", "image", "resource"})
     url_elicitation: bool = False
     url_elicitation_id: bool = False
@@ -64,23 +63,23 @@ class Revision:
     elicitation_defaults: bool = False
     titled_enums: bool = False
     sampling_tools: bool = False
-    # Tools say whether they are read-only or destructive.
+    # Tools have annotations, such as read-only or destructive.
     tool_annotations: bool = False
     progress_message: bool = False
     completions_capability: bool = False
-    # A stream of events begins with an id and no data, to come back with (HTTP).
+    # An event stream begins with an id without data, for resuming (HTTP).
     priming_events: bool = False
-    # Capabilities have a map of extensions.
+    # Capabilities have an `extensions` map.
     extensions: bool = False
-    # Tasks are part of the revision: a client asks for one in the params of its request.
+    # Tasks are part of the revision: a client requests one in the params of its request.
     tasks: bool = False
-    # HTTP requests name the revision in a header.
+    # HTTP requests have a header with the revision.
     version_header: bool = False
-    # A prefix of `_meta` keys is the protocol's by its second label; before, by any but the last.
+    # A `_meta` key prefix is reserved by its second label; before, by any label but the last.
     second_label_reserves: bool = False
-    # HTTP is a stream for all that the server says, and another URL to post to (HTTP+SSE).
+    # The HTTP transport is HTTP+SSE: one event stream, and another URL to post to.
     old_sse: bool = False
-    # Authorization servers may be described by OpenID Connect instead of RFC 8414.
+    # Authorization servers may use OpenID Connect discovery instead of RFC 8414.
     openid_discovery: bool = False
 
     def __str__(self) -> str:
@@ -168,12 +167,12 @@ REVISIONS = (V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28)
 LEGACY = tuple(r for r in REVISIONS if r.family is Family.LEGACY)
 MODERN = tuple(r for r in REVISIONS if r.family is Family.MODERN)
 LATEST_LEGACY = LEGACY[-1]
-# What an HTTP request without a version header is taken for (2025-11-25 basic/transports).
+# The revision of an HTTP request without a version header (2025-11-25 basic/transports).
 HEADERLESS = V2025_03_26
 
 _BY_DATE = {r.date: r for r in REVISIONS}
 
 
 def find_revision(date: str) -> Revision | None:
-    """The revision of this date, or None for a date that was never released."""
+    """The revision with this date, or None if there is none."""
     return _BY_DATE.get(date)

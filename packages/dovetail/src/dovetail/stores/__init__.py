@@ -1,1 +1,1 @@
-"""What is kept or carried outside a request: interfaces and embedded defaults."""
+"""Stores for state outside a request: interfaces and in-process implementations."""

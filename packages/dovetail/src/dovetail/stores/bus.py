@@ -1,7 +1,7 @@
-"""The bus that carries changes to whoever listens: an interface and the embedded default.
+"""An event bus for changes: the interface and an in-memory implementation.
 
-One process needs no more than a set of callbacks. Several processes need something
-between them, on this same interface.
+One process needs only a set of callbacks. Several processes need a broker behind the same
+interface.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ T = TypeVar("T")
 
 
 class Bus(Protocol[T]):
-    """Carries events from whoever publishes to whoever subscribed."""
+    """Delivers events from publishers to subscribers."""
 
     def publish(self, event: T) -> None:
-        """Tell all subscribers; safe from any thread."""
+        """Call all subscribers; safe from any thread."""
 
     def subscribe(self, listener: Callable[[T], None]) -> Callable[[], None]:
         """Call `listener` for every event until the returned function is called."""
 
 
 class MemoryBus(Generic[T]):
-    """The bus of a single process."""
+    """An event bus within one process."""
 
     def __init__(self) -> None:
         self._listeners: dict[int, Callable[[T], None]] = {}
         self._next = 0
 
     def publish(self, event: T) -> None:
-        """Tell all subscribers; each decides on which thread it deals with the event."""
-        # A copy: others may subscribe or leave meanwhile, also from other threads.
+        """Call all subscribers in this thread."""
+        # A copy: other threads may subscribe or unsubscribe meanwhile.
         for listener in tuple(self._listeners.values()):
             listener(event)
 

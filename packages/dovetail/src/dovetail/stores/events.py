@@ -1,7 +1,7 @@
-"""Events of streams, kept for clients that lost their connection and come back.
+"""Stream events, kept for clients that reconnect.
 
-The embedded default keeps a bounded number of bytes per stream in memory. An event id is
-`<stream>_<number>`, so that it tells which stream it belongs to and where in it.
+The default implementation keeps a limited number of bytes per stream in memory. An event id is
+`<stream>_<number>`: the stream and the position in it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ class EventLog(Protocol):
     """The events of one stream, oldest first."""
 
     def append(self, message: bytes) -> bytes:
-        """Keep an event; returns its id."""
+        """Store an event; returns its id."""
 
     def after(self, id: bytes) -> list[tuple[bytes, bytes]] | None:
-        """The events that came later than `id`, or None if that is not known any more."""
+        """The events after `id`, or None if some of them are no longer stored."""
 
 
 class MemoryEventLog:
-    """Keeps the newest events of one stream in memory."""
+    """Stores the newest events of one stream in memory."""
 
     __slots__ = ("_bytes", "_events", "_last", "_limit", "_stream")
 
@@ -35,7 +35,7 @@ class MemoryEventLog:
         self._bytes = 0
 
     def append(self, message: bytes) -> bytes:
-        """Keep an event, and forget the oldest ones when there are too many bytes."""
+        """Store an event; drops the oldest ones beyond the limit."""
         self._last += 1
         self._events.append((self._last, message))
         self._bytes += len(message)
@@ -44,7 +44,7 @@ class MemoryEventLog:
         return self._id(self._last)
 
     def after(self, id: bytes) -> list[tuple[bytes, bytes]] | None:
-        """The events later than `id`; None if some of them are gone."""
+        """The events after `id`, or None if some of them were dropped."""
         stream, _, number = id.decode("latin-1").rpartition("_")
         if stream != self._stream or not number.isdigit():
             return None

@@ -1,7 +1,7 @@
-"""Sessions by id: bounded in number, forgotten when nobody has used them for a while.
+"""Sessions by id: limited in number, and removed when unused.
 
-An interface of four verbs and the embedded default. Ids are 256 random bits in base64url,
-which is visible ASCII (http.session.ascii, http.session.random).
+The interface and an in-memory implementation. Ids are 256 random bits in base64url, which is
+visible ASCII (http.session.ascii, http.session.random).
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ __all__ = ["MemorySessions", "Sessions"]
 
 T = TypeVar("T")
 
-# Seconds of rest after which a session may have to make room for another one.
-_RESTED = 60.0
+# Seconds without use after which a session may be removed if the store is full.
+_MIN_IDLE = 60.0
 
 
 class Sessions(Protocol[T]):
-    """Where sessions are kept."""
+    """A session store."""
 
     def add(self, session: T) -> str:
-        """Keep a session; returns its new id. Raises LimitError when there are too many."""
+        """Add a session; returns its new id. Raises LimitError if the store is full."""
 
     def get(self, id: str) -> T | None:
-        """The session of this id, which counts as used; None if there is none."""
+        """The session with this id, now marked as used; None if there is none."""
 
     def remove(self, id: str) -> T | None:
-        """Forget a session."""
+        """Remove a session."""
 
     def expire(self) -> list[T]:
-        """Forget sessions that nobody has used for long; returns them."""
+        """Remove and return the sessions that have expired."""
 
 
 class MemorySessions(Generic[T]):
@@ -54,19 +54,21 @@ class MemorySessions(Generic[T]):
         self._is_busy = is_busy
         self._clock = clock
         self._sessions: OrderedDict[str, tuple[T, float]] = OrderedDict()
-        # Before this nothing can expire: what is used meanwhile lives longer, not shorter.
+        # No session can expire before this time.
         self._due = clock() + lifetime
 
     def add(self, session: T) -> str:
-        """Keep a session under a new id."""
+        """Add a session under a new id."""
         if len(self._sessions) >= self._limit:
-            raise LimitError(f"The server has {self._limit} sessions at work and takes no more.")
+            raise LimitError(
+                f"The server has reached its limit of {self._limit} sessions. Try again later."
+            )
         id = secrets.token_urlsafe(32)
         self._sessions[id] = (session, self._clock())
         return id
 
     def get(self, id: str) -> T | None:
-        """The session, now the most recently used one."""
+        """The session with this id, now the most recently used one."""
         kept = self._sessions.get(id)
         if kept is None:
             return None
@@ -75,15 +77,15 @@ class MemorySessions(Generic[T]):
         return kept[0]
 
     def remove(self, id: str) -> T | None:
-        """Forget a session."""
+        """Remove a session."""
         kept = self._sessions.pop(id, None)
         return kept[0] if kept is not None else None
 
     def expire(self) -> list[T]:
-        """Forget the sessions whose time is up; a busy one is given another life.
+        """Remove and return the sessions that have expired; busy sessions are kept.
 
-        Where there is no room for another one, the longest unused has to go, if it has rested
-        for a while: its client can begin again, and a newcomer could not begin at all.
+        If the store is full, the least recently used session is also removed if it has been idle
+        for a minute: its client can start a new session, while a new client could not connect.
         """
         now = self._clock()
         ended: list[T] = []
@@ -93,7 +95,7 @@ class MemorySessions(Generic[T]):
         self._due = now + self._lifetime
         for _ in range(len(self._sessions)):
             id, (session, used) = next(iter(self._sessions.items()))
-            lifetime = min(self._lifetime, _RESTED) if is_full and not ended else self._lifetime
+            lifetime = min(self._lifetime, _MIN_IDLE) if is_full and not ended else self._lifetime
             if now - used < lifetime:
                 self._due = used + self._lifetime
                 break

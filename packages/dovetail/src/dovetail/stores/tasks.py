@@ -1,8 +1,8 @@
-"""Where tasks are kept: what is known of one, and the interface of a store.
+"""The task store: its rows and its interface.
 
-A store keeps rows and knows neither the protocol nor an event loop: its methods are plain, and
-one that `blocks` is called from a thread. A row in a final status never changes again, whoever
-tries; that is the store's promise, because several processes may share it.
+A store knows neither the protocol nor an event loop: its methods are synchronous, and a store that
+`blocks` is called from a thread. A row in a final status never changes again; the store guarantees
+it, because several processes may share it.
 """
 
 from __future__ import annotations
@@ -13,79 +13,79 @@ from typing import Protocol
 
 __all__ = ["ASLEEP", "FINAL", "TaskRow", "TaskStore"]
 
-# The statuses that stay.
+# Statuses that do not change any more.
 FINAL = frozenset({"completed", "failed", "cancelled"})
 
-# In the place of a process: nobody runs it, and nobody should until its client has answered.
+# The worker of a task that waits for input: no process runs it until its client has answered.
 ASLEEP = ""
 
 
 @dataclass(slots=True, kw_only=True)
 class TaskRow:
-    """One task. Times are seconds since 1970; what is bytes is nobody's business here."""
+    """One task. Times are Unix timestamps; the store does not read the bytes fields."""
 
     id: str
-    # Who made it; None for somebody who cannot be told from others.
+    # The principal that created it; None if callers are anonymous.
     owner: str | None
     revision: str
     status: str = "working"
     message: str | None = None
     created: float
     updated: float
-    # When it is to be forgotten; None: never.
+    # When it is deleted; None: never.
     expires: float | None
-    # The process that runs it; None: nobody does.
+    # The process that runs it; None: no process.
     worker: str | None = None
-    # What it takes to run it again: the request, and what has been done and answered so far.
+    # What is needed to run it again: the request, and the record of steps done and answers.
     request: bytes
     record: bytes | None = None
-    # The questions that are open.
+    # The pending input requests.
     asks: bytes | None = None
     result: bytes | None = None
     error: bytes | None = None
-    # Its place among all tasks, given by the store.
+    # The sequence number, assigned by the store.
     number: int = 0
 
 
 class TaskStore(Protocol):
-    """Keeps tasks."""
+    """A task store."""
 
-    # Whether a call may take long enough to be made from a thread.
+    # Whether methods block and must be called from a thread.
     blocks: bool
-    # Whether other processes may change it.
+    # Whether other processes may change the store.
     is_shared: bool
-    # The name of this process in it.
+    # The name of this process in the store.
     worker: str
 
     def add(self, row: TaskRow, most: int) -> None:
-        """Keep a new task; raises LimitError if its owner has `most` already."""
+        """Add a task; raises LimitError if its owner already has `most` tasks."""
 
     def get(self, id: str) -> TaskRow | None:
-        """The task of this id."""
+        """The task with this id."""
 
     def save(self, row: TaskRow) -> bool:
-        """Keep everything that may change of a task; False if it has ended or is gone."""
+        """Update a task; False if it has ended or does not exist."""
 
     def page(self, owner: str | None, revision: str | None, after: int, size: int) -> list[TaskRow]:
-        """Tasks by number, from after one; of this owner and revision, unless that is None."""
+        """Tasks with a number above `after`, filtered by owner and revision unless None."""
 
     def adopt(self, running: Sequence[str]) -> list[TaskRow]:
-        """Tasks that nobody runs, now this process's; `running` are those it runs already."""
+        """Take over tasks that no process runs; `running` are those this process runs already."""
 
     def wake(self, id: str) -> bool:
-        """Take a task that sleeps; False if somebody else has."""
+        """Claim a waiting task; False if another process has claimed it."""
 
     def expire(self, now: float) -> list[str]:
-        """Forget the tasks whose time is up; returns their ids."""
+        """Delete expired tasks; returns their ids."""
 
     def leave(self, id: str, answers: bytes) -> None:
-        """Answers for the process that runs the task."""
+        """Store answers for the process that runs the task."""
 
     def collect(self) -> list[tuple[str, bytes]]:
-        """The answers that were left for tasks of this process, each handed out once."""
+        """Take the stored answers for tasks of this process; each is returned once."""
 
     def has_changed(self) -> bool:
-        """Whether another process has changed anything since this was asked last."""
+        """Whether another process has changed the store since the last call."""
 
     def close(self) -> None:
-        """Let go of everything; what this process ran is nobody's now."""
+        """Close the store; other processes can then take over the tasks of this one."""

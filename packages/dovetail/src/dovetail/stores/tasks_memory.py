@@ -1,4 +1,4 @@
-"""Tasks of a single process, forgotten with it."""
+"""An in-memory task store for one process."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["MemoryTaskStore", "too_many"]
 
 
 def too_many(most: int) -> LimitError:
-    """The refusal of one more task."""
+    """The error for an owner that has too many tasks."""
     return LimitError(
-        f"The caller has too many tasks: {most:,}, finished ones included, are kept until their "
-        "time is up. Try again later."
+        f"Too many tasks: the limit is {most:,} per caller, including finished tasks that have not "
+        "expired. Try again later."
     )
 
 
 class MemoryTaskStore:
-    """Keeps tasks in a dictionary, and the very rows that it was given."""
+    """Stores tasks in a dictionary, without copying the rows."""
 
     blocks = False
     is_shared = False
@@ -32,7 +32,7 @@ class MemoryTaskStore:
         self._last = 0
 
     def add(self, row: TaskRow, most: int) -> None:
-        """Keep a new task."""
+        """Add a task."""
         count = self._counts.get(row.owner, 0)
         if count >= most:
             raise too_many(most)
@@ -42,11 +42,11 @@ class MemoryTaskStore:
         self._rows[row.id] = row
 
     def get(self, id: str) -> TaskRow | None:
-        """The task of this id."""
+        """The task with this id."""
         return self._rows.get(id)
 
     def save(self, row: TaskRow) -> bool:
-        """Keep what has changed, unless it has ended."""
+        """Update a task unless it has ended."""
         kept = self._rows.get(row.id)
         if kept is None or kept.status in FINAL:
             return False
@@ -54,7 +54,7 @@ class MemoryTaskStore:
         return True
 
     def page(self, owner: str | None, revision: str | None, after: int, size: int) -> list[TaskRow]:
-        """Tasks by number; a dictionary keeps the order in which they came."""
+        """Tasks in the order of their numbers, which is the order of the dictionary."""
         found = [
             row
             for row in self._rows.values()
@@ -73,7 +73,7 @@ class MemoryTaskStore:
         ]
 
     def wake(self, id: str) -> bool:
-        """Take a task that sleeps."""
+        """Claim a waiting task."""
         row = self._rows.get(id)
         if row is None or row.worker != ASLEEP:
             return False
@@ -81,7 +81,7 @@ class MemoryTaskStore:
         return True
 
     def expire(self, now: float) -> list[str]:
-        """Forget the tasks whose time is up."""
+        """Delete expired tasks."""
         over = [
             row for row in self._rows.values() if row.expires is not None and row.expires <= now
         ]
@@ -93,15 +93,15 @@ class MemoryTaskStore:
         return [row.id for row in over]
 
     def leave(self, id: str, answers: bytes) -> None:
-        """Nobody else could collect them."""
+        """Does nothing: there are no other processes."""
 
     def collect(self) -> list[tuple[str, bytes]]:
-        """Nobody else could have left any."""
+        """Empty: there are no other processes."""
         return []
 
     def has_changed(self) -> bool:
-        """Nobody else can change anything."""
+        """False: there are no other processes."""
         return False
 
     def close(self) -> None:
-        """There is nothing to let go of; whoever opens the server again finds the tasks."""
+        """Does nothing: the tasks are still there if the server starts again in this process."""

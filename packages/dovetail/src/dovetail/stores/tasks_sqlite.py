@@ -1,10 +1,9 @@
-"""Tasks in an SQLite file that outlives its processes, and that several may share.
+"""A persistent task store in an SQLite file, which several processes may share.
 
-The write-ahead log lets readers read while somebody writes, and a process that is killed in the
-middle leaves a file that opens. That log needs memory shared by its processes, so they are on one
-machine; there a lock on a file tells who is alive: the system lets go of it with the process,
-however that ends. Whoever finds tasks of a process that is gone takes them over, in one
-transaction, so that only one does.
+The write-ahead log (WAL) allows reads during a write, and survives a killed process. WAL needs
+shared memory, so all processes are on one machine. There, a file lock shows which processes are
+alive: the operating system releases it when a process ends, however it ends. A process that finds
+tasks of a dead process takes them over in one transaction, so only one process gets them.
 """
 
 from __future__ import annotations
@@ -69,13 +68,13 @@ _BUSY_SECONDS = 30.0
 
 
 class SqliteTaskStore:
-    """Keeps tasks in a file. Any thread may call it, one at a time."""
+    """Stores tasks in a file. Thread-safe: a lock serializes the calls."""
 
     blocks = True
     is_shared = True
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Raises TransportError for a file that cannot be used."""
+        """Open or create the file; raises TransportError if that fails."""
         self._path = Path(path)
         self._lock = threading.Lock()
         self.worker = secrets.token_hex(8)
@@ -84,7 +83,7 @@ class SqliteTaskStore:
         try:
             self._workers.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._alive = self._hold(self.worker)
-            # Results are nobody's business but the owner's: the file is made before SQLite does.
+            # Created before SQLite does it, so that only the owner can read it.
             os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
             self._db = sqlite3.connect(
                 self._path,
@@ -95,19 +94,19 @@ class SqliteTaskStore:
             self._prepare()
         except (OSError, sqlite3.Error) as error:
             self._release()
-            raise TransportError(f"Tasks cannot be kept in {str(path)!r}: {error}") from None
+            raise TransportError(f"Cannot use {str(path)!r} as a task store: {error}") from None
         self._seen = self._version()
 
     def _prepare(self) -> None:
         self._db.execute("PRAGMA journal_mode = WAL")
-        # Whatever was committed survives the process, not a loss of power; waiting for the disk
-        # with each change would cost milliseconds.
+        # Commits survive the process but not a power loss; syncing each change to the disk would
+        # cost milliseconds.
         self._db.execute("PRAGMA synchronous = NORMAL")
         with self._transaction():
             [version] = self._db.execute("PRAGMA user_version").fetchone()
             if version > _SCHEMA_VERSION:
                 raise sqlite3.Error(
-                    f"it was made by a newer version (format {version}, this one reads "
+                    f"it was created by a newer version (format {version}, supported: "
                     f"{_SCHEMA_VERSION})"
                 )
             for statement in re.split(r";\n(?=CREATE|$)", _SCHEMA):
@@ -124,21 +123,21 @@ class SqliteTaskStore:
             raise
         self._db.execute("COMMIT")
 
-    # -- who is alive -----------------------------------------------------------------------
+    # -- live processes ---------------------------------------------------------------------
 
     def _hold(self, worker: str) -> int:
         path = self._workers / worker
         while True:
             held = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
             fcntl.flock(held, fcntl.LOCK_EX)
-            # Somebody may have taken it for one that is gone before it was locked.
+            # Another process may have deleted the file before it was locked.
             with contextlib.suppress(FileNotFoundError):
                 if path.stat().st_ino == os.fstat(held).st_ino:
                     return held
             os.close(held)
 
     def _is_gone(self, worker: str) -> bool:
-        """Whether nobody holds the lock of this name; its file goes with it."""
+        """Whether no process holds the lock of this worker; its file is deleted then."""
         path = self._workers / worker
         try:
             found = os.open(path, os.O_RDWR)
@@ -163,7 +162,7 @@ class SqliteTaskStore:
     # -- rows -------------------------------------------------------------------------------
 
     def add(self, row: TaskRow, most: int) -> None:
-        """Keep a new task."""
+        """Add a task."""
         row.worker = self.worker
         with self._lock, self._transaction():
             found = self._db.execute(
@@ -178,13 +177,13 @@ class SqliteTaskStore:
             row.number = added.lastrowid or 0
 
     def get(self, id: str) -> TaskRow | None:
-        """The task of this id."""
+        """The task with this id."""
         with self._lock:
             found = self._db.execute(f"SELECT {_COLUMNS} FROM tasks WHERE id = ?", (id,)).fetchone()
         return None if found is None else _row(found)
 
     def save(self, row: TaskRow) -> bool:
-        """Keep what has changed, unless it has ended."""
+        """Update a task unless it has ended."""
         with self._lock:
             changed = self._db.execute(
                 "UPDATE tasks SET status = :status, message = :message, updated = :updated, "
@@ -195,7 +194,7 @@ class SqliteTaskStore:
             return changed.rowcount == 1
 
     def page(self, owner: str | None, revision: str | None, after: int, size: int) -> list[TaskRow]:
-        """Tasks by number."""
+        """Tasks in the order of their numbers."""
         with self._lock:
             found = self._db.execute(
                 f"SELECT {_COLUMNS} FROM tasks WHERE number > :after "
@@ -206,7 +205,7 @@ class SqliteTaskStore:
         return [_row(values) for values in found]
 
     def adopt(self, running: Sequence[str]) -> list[TaskRow]:
-        """Tasks of processes that are gone, and of an event loop of this one that has ended."""
+        """Take over tasks of dead processes, and of ended event loops of this process."""
         with self._lock:
             workers = self._db.execute(
                 f"SELECT DISTINCT worker FROM tasks WHERE {_AT_WORK} AND worker IS NOT ?",
@@ -232,7 +231,7 @@ class SqliteTaskStore:
         return rows
 
     def wake(self, id: str) -> bool:
-        """Take a task that sleeps."""
+        """Claim a waiting task."""
         with self._lock:
             taken = self._db.execute(
                 f"UPDATE tasks SET worker = ? WHERE id = ? AND worker = ? AND {_AT_WORK}",
@@ -241,7 +240,7 @@ class SqliteTaskStore:
             return taken.rowcount == 1
 
     def expire(self, now: float) -> list[str]:
-        """Forget the tasks whose time is up, and what nobody collected for them."""
+        """Delete expired tasks and their uncollected answers."""
         with self._lock:
             over = [
                 id for [id] in self._db.execute("SELECT id FROM tasks WHERE expires <= ?", (now,))
@@ -255,12 +254,12 @@ class SqliteTaskStore:
     # -- between processes --------------------------------------------------------------------
 
     def leave(self, id: str, answers: bytes) -> None:
-        """Answers for the process that runs the task."""
+        """Store answers for the process that runs the task."""
         with self._lock:
             self._db.execute("INSERT INTO answers VALUES (?, ?)", (id, answers))
 
     def collect(self) -> list[tuple[str, bytes]]:
-        """The answers that were left for tasks of this process."""
+        """Take the stored answers for tasks of this process."""
         with self._lock, self._transaction():
             found = self._db.execute(
                 "SELECT answers.rowid, task, answers FROM answers JOIN tasks ON id = task "
@@ -273,7 +272,7 @@ class SqliteTaskStore:
         return [(task, answers) for _, task, answers in found]
 
     def has_changed(self) -> bool:
-        """SQLite counts the changes of others."""
+        """Whether another process has changed the file since the last call."""
         with self._lock:
             seen, self._seen = self._seen, self._version()
             return seen != self._seen
@@ -283,7 +282,7 @@ class SqliteTaskStore:
         return int(version)
 
     def close(self) -> None:
-        """Let go of the file; what this process ran is taken over by whoever looks next."""
+        """Close the file; another process takes over the tasks of this one."""
         with self._lock, contextlib.suppress(sqlite3.ProgrammingError):
             self._release()
             self._db.close()

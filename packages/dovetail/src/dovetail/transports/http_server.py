@@ -15,12 +15,13 @@ import socket
 from collections.abc import Awaitable, Callable, Sequence
 from importlib.util import find_spec
 from types import FrameType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, Unpack
 
 import uvicorn
 
 from dovetail.errors import TransportError
-from dovetail.server import Server
+from dovetail.runtime.auth_backend import AuthBackend
+from dovetail.server import HttpAppOptions, Server
 from dovetail.transports.path_router import PathRouter
 from dovetail.transports.streamable_http.app import HttpApp
 from dovetail.transports.streamable_http.asgi import JSON, Receive, Scope, Transmit, respond
@@ -45,7 +46,9 @@ async def serve_http(
     listener: socket.socket | None = None,
     parser: HttpParser = "auto",
     on_ready: Callable[[int], None] | None = None,
-    **options: Any,
+    path: str = "/mcp",
+    guard: AuthBackend | None = None,
+    **options: Unpack[HttpAppOptions],
 ) -> None:
     """Serve over HTTP until a signal comes or the task is cancelled.
 
@@ -54,7 +57,7 @@ async def serve_http(
     A `listener` that is bound already is used instead of host and port. Raises TransportError
     where the address cannot be had.
     """
-    app = server.http_app(**options)
+    app = server.http_app(path, guard=guard, **options)
     own = bind(host, port) if listener is None else listener
     await serve_app(app, [server], own, parser=parser, on_ready=on_ready)
 

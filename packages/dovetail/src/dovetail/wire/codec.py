@@ -1,8 +1,7 @@
-"""Bytes to messages and back; the only importer of a JSON library's coders.
+"""Encodes and decodes JSON-RPC messages; the only module that creates JSON encoders and decoders.
 
-Bad input is a value (`Malformed`), never an exception: a peer that sends rubbish
-must not be able to end a stream. Answers are put together from parts that are
-already encoded, because a result is encoded exactly once, by whoever knows it.
+Invalid input becomes a `Malformed` value, not an exception, so that a peer cannot end a stream with
+it. Responses are built from parts that are already encoded, so a result is encoded only once.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ class _Envelope(Struct, gc=False):
 
 
 class _Readable(Struct, gc=False):
-    """What can still be told of an envelope whose members have wrong types."""
+    """The readable members of an envelope with members of the wrong type."""
 
     jsonrpc: Raw = _ABSENT
     id: Raw = _ABSENT
@@ -77,13 +76,13 @@ _encode_canonical = msgspec.json.Encoder(order="deterministic").encode
 _OPENING_BRACE = ord("{")
 _QUOTE = ord('"')
 
-# A lone surrogate escape is legal JSON text that no UTF-8 string can hold; the decoder
-# reports it, and deep nesting, in ways that need words of our own.
+# Errors of the decoder. `reason` replaces the text of two of them: for deep nesting, and for a lone
+# surrogate escape, which is legal JSON but not valid in UTF-8.
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def decode(data: bytes) -> Incoming:
-    """One message, a batch of them, or the error to answer with."""
+    """Decode a message or a batch; invalid input gives the error to answer with."""
     try:
         if not data.isascii():
             # stdio.utf8 (2025-11-25 basic/transports): messages are UTF-8. Raw members are
@@ -91,7 +90,7 @@ def decode(data: bytes) -> Incoming:
             data.decode()
         return _classify(_decode_envelope(data))
     except msgspec.ValidationError:
-        # Decoding stopped at the first member that did not fit: the rest has not been seen yet.
+        # Decoding stopped at the first invalid member; the rest has not been read.
         try:
             return _decode_unusual(data)
         except UNREADABLE as error:
@@ -102,7 +101,7 @@ def decode(data: bytes) -> Incoming:
 
 def _classify(envelope: _Envelope) -> Message | Malformed:
     raw_id = bytes(envelope.id)
-    # Most ids are plain numbers, and there is one way to write those.
+    # Most ids are digits only, which have one representation.
     id = raw_id if raw_id.isdigit() else canonical_id(raw_id) if raw_id else None
     if envelope.jsonrpc != "2.0":
         given = _clip(_encode(envelope.jsonrpc))
@@ -115,7 +114,7 @@ def _classify(envelope: _Envelope) -> Message | Malformed:
     params = None if envelope.params is _ABSENT else envelope.params
     if params is not None and memoryview(params)[0] != _OPENING_BRACE:
         if id is None:
-            # A notification is never answered, not even a bad one; what it said is lost.
+            # A notification is never answered, so its invalid params are dropped.
             return Notification(envelope.method)
         text = f"Invalid params: params must be an object, got {_clip(bytes(params))}"
         return Malformed(InvalidParamsError(text), id)
@@ -133,13 +132,13 @@ def _classify_response(envelope: _Envelope, id: bytes | None) -> Message | Malfo
 
 
 def _decode_unusual(data: bytes) -> Incoming:
-    """An array, or an envelope with a member of a wrong type: say which, keep the id."""
+    """Decode a batch, or describe the invalid member of an envelope and keep the id."""
     if data.lstrip()[:1] == b"[":
         return _decode_batch(data)
     try:
         readable = _decode_readable(data)
     except msgspec.ValidationError:
-        _decode_raw(data)  # raises where it is no JSON at all
+        _decode_raw(data)  # raises if it is not JSON
         return _invalid(f"a message is a JSON object, got {_clip(data)}", None)
     id = canonical_id(bytes(readable.id))
     if readable.jsonrpc is _ABSENT:
@@ -159,7 +158,7 @@ def _decode_batch(data: bytes) -> Incoming:
 
 def _decode_item(data: bytes) -> Message | Malformed:
     if data[:1] == b"[":
-        # Not looked into: arrays in arrays would be read once for each level.
+        # Not decoded, because nested arrays would be read once for each level.
         return _invalid("a batch cannot hold another batch", None)
     item = decode(data)
     assert not isinstance(item, Batch)
@@ -167,7 +166,7 @@ def _decode_item(data: bytes) -> Message | Malformed:
 
 
 def canonical_id(raw: bytes) -> bytes | None:
-    """The id's JSON text in one spelling, or None where it is neither string nor integer."""
+    """The normalized JSON of an id, or None if it is neither a string nor an integer."""
     if raw[:1] == b'"':
         return _encode(_decode_any(raw)) if b"\\" in raw else raw
     if raw.isdigit() or (raw[:1] == b"-" and raw[1:].isdigit()):
@@ -189,7 +188,7 @@ def _clip(raw: bytes, limit: int = 60) -> str:
 
 
 def reason(error: Exception) -> str:
-    """Why something could not be read, in words of ours where the decoder's mislead."""
+    """The reason for a decoding error, clearer than the decoder's text in some cases."""
     if isinstance(error, RecursionError):
         return "the JSON is nested too deeply"
     if isinstance(error, UnicodeDecodeError):
@@ -201,12 +200,12 @@ def reason(error: Exception) -> str:
 
 
 def decoder(type_: type[T]) -> Callable[[bytes | Raw], T]:
-    """Like `decode_as`, looked up once; raises one of UNREADABLE."""
+    """A decoder function for `type_`; it raises one of UNREADABLE."""
     return msgspec.json.Decoder(type_).decode
 
 
 def decode_as(type_: type[T], raw: bytes | Raw) -> T:
-    """Raw JSON as `type_`; raises `msgspec.ValidationError` where it does not fit."""
+    """Decode JSON as `type_`; raises `msgspec.ValidationError` if it is invalid."""
     decoder = _decoders.get(type_)
     if decoder is None:
         decoder = _decoders[type_] = msgspec.json.Decoder(type_)
@@ -215,43 +214,43 @@ def decode_as(type_: type[T], raw: bytes | Raw) -> T:
     except UNREADABLE as error:
         if isinstance(error, msgspec.ValidationError):
             raise
-        # Params were skipped, not read, when the envelope was decoded.
+        # The envelope decoder skips params, so a syntax error is found only here.
         raise msgspec.ValidationError(reason(error)) from None
     return value
 
 
 def decode_json(raw: bytes | Raw) -> Any:
-    """Raw JSON as dicts, lists and scalars."""
+    """Decode JSON as dicts, lists and scalars."""
     return decode_as(object, raw)
 
 
 def encode(value: Any) -> bytes:
-    """Any JSON-able value or struct as compact JSON."""
+    """Encode a value or struct as compact JSON."""
     return _encode(value)
 
 
 def encode_with(value: Any, hook: Callable[[Any], Any]) -> bytes:
-    """Like `encode`; `hook` turns objects of foreign types into plain ones."""
+    """Like `encode`; `hook` converts objects of unsupported types."""
     return msgspec.json.encode(value, enc_hook=hook)
 
 
 def encode_canonical(value: Any) -> bytes:
-    """Equal values as equal bytes, whatever the order of their members."""
+    """Encode with sorted members, so that equal values give equal bytes."""
     return _encode_canonical(value)
 
 
 def encode_id(value: str | int) -> bytes:
-    """A request id of our own as JSON text."""
+    """Encode a request id."""
     return _encode(value)
 
 
 def encode_result(id: bytes, result: bytes) -> bytes:
-    """A success response around a result that is already JSON."""
+    """A success response; `result` is encoded JSON."""
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (id, result)
 
 
 def encode_error(id: bytes | None, error: RpcError) -> bytes:
-    """An error response; `id=None` leaves the member out."""
+    """An error response; `id=None` omits the id."""
     body: dict[str, Any] = {"code": error.code, "message": error.message}
     if error.data is not None:
         body["data"] = error.data
@@ -260,19 +259,19 @@ def encode_error(id: bytes | None, error: RpcError) -> bytes:
 
 
 def encode_notification(method: str, params: bytes | None = None) -> bytes:
-    """A notification around params that are already JSON."""
+    """A notification; `params` is encoded JSON."""
     if params is None:
         return b'{"jsonrpc":"2.0","method":%b}' % _encode(method)
     return b'{"jsonrpc":"2.0","method":%b,"params":%b}' % (_encode(method), params)
 
 
 def encode_request(id: bytes, method: str, params: bytes | None = None) -> bytes:
-    """A request around params that are already JSON."""
+    """A request; `params` is encoded JSON."""
     if params is None:
         return b'{"jsonrpc":"2.0","id":%b,"method":%b}' % (id, _encode(method))
     return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (id, _encode(method), params)
 
 
 def encode_batch(messages: list[bytes]) -> bytes:
-    """Several encoded messages as one array."""
+    """A batch of encoded messages."""
     return b"[%b]" % b",".join(messages)

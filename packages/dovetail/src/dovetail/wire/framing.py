@@ -1,9 +1,8 @@
-"""Framing: pieces of a byte stream in, whole lines or server-sent events out.
+"""Incremental parsers for lines and server-sent events.
 
-The buffers are incremental, because a peer and a network cut the stream wherever they like; what
-comes out never depends on the cuts. Each has a limit, because a peer that never ends its line
-must not fill the memory. Lines follow the stdio transport, events the WHATWG HTML standard
-(9.2.6, interpreting an event stream). The module must not know JSON, MCP or where bytes come from.
+The input may be split at any byte; the output does not depend on it. Each buffer has a limit, so
+that a line without an end cannot fill the memory. Lines follow the stdio transport, events the
+WHATWG HTML standard (9.2.6, interpreting an event stream). The module knows neither JSON nor MCP.
 """
 
 from __future__ import annotations
@@ -23,33 +22,33 @@ __all__ = [
 
 _BOM: Final = b"\xef\xbb\xbf"
 _DEFAULT_EVENT: Final = b"message"
-# Thirty thousand years in milliseconds. Python itself refuses to read numbers of 4300 digits.
+# 30,000 years in milliseconds. Python itself rejects numbers with 4300 digits.
 _MAX_RETRY_DIGITS: Final = 15
 
 
 class Oversized(NamedTuple):
-    """Stands in the place of a line that was longer than the limit and was thrown away."""
+    """Replaces a line that exceeded the limit and was dropped."""
 
     limit: int
     length_seen: int
 
 
 class LineBuffer:
-    """Cuts a stream into lines. The limit counts every byte in front of the newline."""
+    """Splits a stream into lines. The limit counts the bytes before the newline."""
 
     __slots__ = ("_held", "_length", "_limit")
 
     def __init__(self, limit: int) -> None:
         self._limit = _checked_limit(limit)
-        # Grows in place, and is copied once when the line ends. A list of chunks would do so too,
-        # but costs forty bytes for each chunk: a peer that sends single bytes decides how many.
+        # Grows in place, and is copied once when the line ends. A list of chunks would cost forty
+        # bytes per chunk, and a peer may send single bytes.
         self._held = bytearray()
         self._length = 0
 
     def feed(self, data: bytes) -> list[bytes | Oversized]:
-        """The lines that are complete now, without their line ends; blank ones are left out.
+        """The complete lines, without line ends and without blank lines.
 
-        A line beyond the limit comes out as one `Oversized`, when it ends.
+        A line that exceeds the limit is returned as `Oversized` when it ends.
         """
         lines = data.split(b"\n")
         tail = lines.pop()
@@ -68,7 +67,7 @@ class LineBuffer:
         return found
 
     def finish(self) -> bytes | Oversized | None:
-        """The last line, when the stream ends without a newline; the buffer is empty again."""
+        """The last line, if the stream ended without a newline; empties the buffer."""
         line, length = bytes(self._held), self._length
         self._held, self._length = bytearray(), 0
         if length > self._limit:
@@ -84,9 +83,9 @@ class LineBuffer:
 
 
 class SseEvent(NamedTuple):
-    """One event, its bytes as they came: whether the data is UTF-8 is for its reader to say.
+    """One event, as bytes: the data is not checked to be UTF-8.
 
-    `id` and `retry` are what this event itself said, None when it said nothing.
+    `id` and `retry` are the fields of this event, None if it has none.
     """
 
     event: bytes
@@ -96,10 +95,10 @@ class SseEvent(NamedTuple):
 
 
 class SseBuffer:
-    """Cuts a stream into server-sent events.
+    """Splits a stream into server-sent events.
 
-    `last_event_id` is what a client sends to resume, `retry` the milliseconds it waits before;
-    both also change through events without data, which are not handed out.
+    `last_event_id` is the id that a client sends to resume, `retry` the delay in milliseconds.
+    Events without data also set them, but are not returned.
     """
 
     __slots__ = (
@@ -122,17 +121,16 @@ class SseBuffer:
         self.retry: int | None = None
 
     def feed(self, data: bytes) -> list[SseEvent]:
-        """The events that are complete now.
+        """The complete events.
 
-        Raises:
-            PeerError: an event is longer than the limit. The stream is of no further use, and
-                whole events in the same piece of data are lost with it.
+        Raises PeerError if an event exceeds the limit. The stream cannot be used any more, and
+        other events in `data` are lost.
         """
         if not data:
             return []
         if self._is_after_cr and data.startswith(b"\n"):
-            # The second half of a CRLF. Its first half has ended the line already: waiting for
-            # the second would hold an event back until the next one comes.
+            # The second half of a CRLF. The first half has already ended the line; waiting for
+            # the second would delay the event.
             data = data[1:]
         self._is_after_cr = data.endswith(b"\r")
         lines = data.splitlines()
@@ -155,7 +153,7 @@ class SseBuffer:
             return self._end_event()
         name, _, value = line.partition(b":")
         if name:
-            # Comments are not kept, so an idle stream may send as many as it likes.
+            # Comments are not stored and do not count towards the limit.
             self._draft.size += len(line)
             self._take_field(name, value.removeprefix(b" "))
         return None
@@ -185,7 +183,7 @@ class SseBuffer:
 
 
 class _Draft:
-    """The event whose lines are still coming in."""
+    """An event that is not complete yet."""
 
     __slots__ = ("data", "event", "id", "retry", "size")
 
@@ -200,17 +198,17 @@ class _Draft:
 def encode_sse(
     data: bytes, *, event: bytes | None = None, id: bytes | None = None, retry: int | None = None
 ) -> bytes:
-    """One event, ready to send. Line ends inside the data arrive as newlines."""
+    """Encode an event. Line ends in the data arrive as newlines."""
     head = b""
     if event is not None:
         head += b"event: " + _checked_line("event", event) + b"\n"
     if id is not None:
         if b"\0" in id:
-            raise UsageError("The id of an event cannot hold a NUL: a reader would ignore it")
+            raise UsageError("The id of an event cannot contain NUL: a reader would ignore it")
         head += b"id: " + _checked_line("id", id) + b"\n"
     if retry is not None:
         if retry < 0:
-            raise UsageError(f"retry is a number of milliseconds, not {retry}")
+            raise UsageError(f"retry must be a number of milliseconds, got {retry}")
         head += b"retry: %d\n" % retry
     if b"\n" in data or b"\r" in data:
         lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -219,18 +217,18 @@ def encode_sse(
 
 
 def encode_sse_comment(text: bytes = b"") -> bytes:
-    """A comment, which readers skip: it keeps an idle stream open."""
+    """Encode a comment, which keeps an idle stream open."""
     return b": " + _checked_line("comment", text) + b"\n\n"
 
 
 def _checked_line(what: str, value: bytes) -> bytes:
-    # A line end in it would start a field of the sender's choice.
+    # A line end would start another field.
     if b"\n" in value or b"\r" in value:
-        raise UsageError(f"The {what} of an event is one line, not {value!r}")
+        raise UsageError(f"The {what} of an event must be one line, got {value!r}")
     return value
 
 
 def _checked_limit(limit: int) -> int:
     if limit < 1:
-        raise UsageError(f"The limit of a buffer is a number of bytes, not {limit}")
+        raise UsageError(f"The limit of a buffer must be at least 1 byte, got {limit}")
     return limit

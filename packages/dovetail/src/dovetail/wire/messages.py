@@ -1,8 +1,7 @@
-"""The closed set of things that can stand on the wire: JSON-RPC 2.0, nothing of MCP.
+"""JSON-RPC 2.0 messages, without MCP.
 
-Ids stay the JSON text they arrived as, so an answer echoes them unchanged in type
-and value, and `1` never meets `"1"`. Params and results stay raw JSON until
-somebody who knows their type decodes them.
+Ids are kept as JSON text, so a response has the same type and value, and `1` differs from `"1"`.
+Params and results stay raw JSON until code that knows their type decodes them.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ __all__ = ["Batch", "Incoming", "Malformed", "Message", "Notification", "Request
 
 
 class Request(Struct, frozen=True, gc=False):
-    """Somebody asks and waits for an answer with the same id."""
+    """A request, which gets a response with the same id."""
 
     id: bytes
     method: str
@@ -25,14 +24,14 @@ class Request(Struct, frozen=True, gc=False):
 
 
 class Notification(Struct, frozen=True, gc=False):
-    """Somebody tells and waits for nothing."""
+    """A notification, which gets no response."""
 
     method: str
     params: Raw | None = None
 
 
 class Response(Struct, frozen=True, gc=False):
-    """The answer to a request: a result or an error, never both."""
+    """The response to a request: a result or an error, never both."""
 
     id: bytes | None
     result: Raw | None = None
@@ -40,7 +39,7 @@ class Response(Struct, frozen=True, gc=False):
 
 
 class Malformed(Struct, frozen=True):
-    """Bytes that are no message: answer with this error, under the id where it could be read."""
+    """Invalid input: the error to answer with, and the id if it could be read."""
 
     error: RpcError
     id: bytes | None = None
@@ -50,7 +49,7 @@ Message: TypeAlias = Request | Notification | Response
 
 
 class Batch(Struct, frozen=True):
-    """An array of messages; each one is good or bad on its own."""
+    """An array of messages; each one is valid or malformed."""
 
     items: tuple[Message | Malformed, ...]
 

@@ -1,4 +1,4 @@
-"""The commands, as a user types them: what they print and how they end."""
+"""The commands: their output and exit codes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from dovetail.cli import main
 from dovetail.cli.app import app
 from dovetail.wire import codec
+from tests.patience import CAP
 
 FILE = str(Path(__file__).parents[2] / "peers" / "own_server.py")
 SDK = [sys.executable, str(Path(__file__).parents[2] / "peers" / "sdk_server.py")]
@@ -40,7 +41,7 @@ def json_of(result: Result) -> Any:
     return codec.decode_json(result.stdout.encode())
 
 
-def test_list_shows_what_there_is() -> None:
+def test_list_shows_all_kinds() -> None:
     result = dovetail("list", FILE)
     assert result.exit_code == 0
     for text in (
@@ -59,7 +60,7 @@ def test_list_shows_what_there_is() -> None:
     assert listed["templates"][0]["uriTemplate"] == "memo://days/{day}"
 
 
-def test_call_shows_text_as_it_is_and_structure_once() -> None:
+def test_call_prints_text_and_structured_content_once() -> None:
     assert dovetail("call", FILE, "add", "a=2", "b=40").stdout == "42\n"
     result = dovetail("call", FILE, "profile", "name=Ann", "tags=a", "tags=b", "age=7")
     assert codec.decode_json(result.stdout.encode()) == {
@@ -72,7 +73,7 @@ def test_call_shows_text_as_it_is_and_structure_once() -> None:
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2024-11-05", "modern"])
-def test_call_speaks_any_revision(mode: str) -> None:
+def test_call_supports_every_revision(mode: str) -> None:
     assert dovetail("call", FILE, "add", "a=1", "--mode", mode).stdout == "2\n"
 
 
@@ -81,7 +82,7 @@ def test_call_prints_the_raw_result_as_json() -> None:
     assert result["content"] == [{"type": "text", "text": "2"}]
 
 
-def test_a_tool_that_fails_ends_with_one() -> None:
+def test_a_failed_tool_sets_exit_code_1() -> None:
     result = dovetail("call", FILE, "fail", "why=because")
     assert (result.exit_code, result.stdout) == (1, "because\n")
     assert dovetail("call", FILE, "fail", "why=because", "--json").exit_code == 1
@@ -93,14 +94,14 @@ def test_progress_goes_to_stderr() -> None:
     assert result.stderr == "[1/2] step 1\n[2/2] step 2\n"
 
 
-def test_what_the_server_prints_does_not_mix_with_the_answer() -> None:
+def test_server_output_goes_to_stderr() -> None:
     result = dovetail("call", FILE, "chatter")
     assert result.stdout == f"calm in {Path.cwd()}\n"
     assert "a stray line" in result.stderr
 
 
 @pytest.mark.parametrize("stdio", [[], ["--stdio"]])
-def test_environment_and_folder_reach_the_server(tmp_path: Path, stdio: list[str]) -> None:
+def test_the_server_gets_environment_and_directory(tmp_path: Path, stdio: list[str]) -> None:
     options = ["--env", "CHATTER=loud", "--cwd", str(tmp_path), *stdio]
     result = dovetail("call", FILE, "chatter", *options)
     assert result.stdout == f"loud in {tmp_path.resolve()}\n"
@@ -123,7 +124,7 @@ def test_inspect_shows_the_server_and_its_revisions() -> None:
 
 
 @pytest.mark.slow
-def test_a_command_behind_two_dashes_is_a_target() -> None:
+def test_a_command_after_two_dashes_is_a_target() -> None:
     assert dovetail("call", "add", "a=1", command=SDK).stdout == "2\n"
     assert dovetail("call", " ".join(SDK), "add", "a=1").stdout == "2\n"
 
@@ -131,33 +132,31 @@ def test_a_command_behind_two_dashes_is_a_target() -> None:
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (["list"], 2, "No server named; give FILE.py or -- command"),
+        (["list"], 2, "Missing target; expected FILE.py"),
         (["list", "nope.py"], 2, "There is no file 'nope.py'"),
-        (["list", f"{FILE}:nope"], 2, "has nothing under the name 'nope'"),
+        (["list", f"{FILE}:nope"], 2, "has no Server named 'nope'"),
         (["list", "http://127.0.0.1:9/mcp"], 4, "Could not connect"),
         (["list", "no-such-command-anywhere"], 4, "Could not start"),
         (["list", FILE, "--mode", "old"], 2, "Unknown mode 'old'; allowed: auto"),
         (["list", FILE, "--timeout", "0"], 2, "--timeout"),
         (["list", FILE, "--env", "X"], 2, "expected NAME=VALUE"),
-        (["call", FILE], 2, "No tool named"),
+        (["call", FILE], 2, "Missing tool name"),
         (["call", FILE, "ad"], 2, "no tool 'ad'; did you mean 'add'?"),
-        (["call", FILE, "zzz"], 2, "no tool 'zzz'. It has: add,"),
+        (["call", FILE, "zzz"], 2, "no tool 'zzz'. Available tools: add,"),
         (["call", FILE, "add", "a=x"], 2, "a: expected integer, got 'x'"),
         (["call", FILE, "add", "--args", "["], 2, "--args"),
         (["run"], 2, "FILE[:NAME]"),
         (["frobnicate"], 2, "No such command"),
     ],
 )
-def test_a_mistake_is_told_in_a_line_and_not_in_a_traceback(
-    words: list[str], code: int, told: str
-) -> None:
+def test_errors_are_one_line_without_a_traceback(words: list[str], code: int, told: str) -> None:
     result = dovetail(*words)
     assert result.exit_code == code
     assert told in result.stderr
     assert "Traceback" not in result.output
 
 
-def test_a_file_that_cannot_be_run_ends_with_four(tmp_path: Path) -> None:
+def test_a_file_that_fails_to_load_sets_exit_code_4(tmp_path: Path) -> None:
     file = tmp_path / "broken.py"
     file.write_text("raise LookupError('lost')\n")
     assert dovetail("list", str(file)).exit_code == 4
@@ -172,7 +171,7 @@ def test_two_dashes_are_cut_off_before_click_sees_them(capsys: pytest.CaptureFix
     assert "'no-such-command-anywhere --mode x'" in capsys.readouterr().err
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert ended.value.code == 0
@@ -184,7 +183,7 @@ RUN = [sys.executable, "-X", "importtime", "-m", "dovetail", "run", FILE]
 
 def test_run_serves_without_importing_what_it_does_not_need() -> None:
     ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
-    done = subprocess.run(RUN, input=ping, capture_output=True, text=True, timeout=15, check=True)
+    done = subprocess.run(RUN, input=ping, capture_output=True, text=True, timeout=CAP, check=True)
     assert codec.decode_json(done.stdout.encode())["id"] == 1
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "dovetail.transports.stdio" in imported

@@ -1,4 +1,4 @@
-"""`key=value` becomes what the tool's schema wants."""
+"""`key=value` arguments, converted according to the tool's schema."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ SCHEMA: dict[str, Any] = {
         ("place:=null", None),
     ],
 )
-def test_a_value_is_read_by_its_schema(pair: str, value: Any) -> None:
+def test_a_value_is_converted_according_to_its_schema(pair: str, value: Any) -> None:
     arguments = parse_arguments([pair], SCHEMA)
     (given,) = arguments.values()
     assert (given, type(given)) == (value, type(value))
 
 
-def test_a_key_that_comes_again_makes_a_list() -> None:
+def test_a_repeated_key_makes_a_list() -> None:
     pairs = ["tags=a", "tags=b", 'tags=["c"]', "counts=1", "counts=2", "tags:=[]"]
     assert parse_arguments(pairs, SCHEMA) == {"tags": ["a", "b", "c"], "counts": [1, 2]}
 
@@ -94,21 +94,21 @@ def test_a_file_is_read(tmp_path: Path) -> None:
         (["maybe=x"], "maybe: expected integer or null"),
         (["place=Rome"], "place: expected object"),
         (["counts=x"], "counts: expected integer"),
-        (["txt=x"], r"no argument 'txt'; did you mean 'text'\? It has: text, count"),
-        (["zzz=x"], r"no argument 'zzz'\. It has"),
-        (["text"], "'text' is no argument; expected key=value"),
-        (["=x"], "is no argument"),
-        (["text:={"], "text: '{' is no JSON"),
+        (["txt=x"], r"no argument 'txt'; did you mean 'text'\? Its arguments: text, count"),
+        (["zzz=x"], r"no argument 'zzz'\. Its arguments"),
+        (["text"], "'text' is not an argument; expected KEY=VALUE"),
+        (["=x"], "is not an argument"),
+        (["text:={"], "text: '{' is not valid JSON"),
         (["text=@/no/such/file"], "text: cannot read '/no/such/file'"),
         (["text=a", "text=b"], "text: given twice"),
     ],
 )
-def test_what_cannot_be_read_says_where_and_what_is_wanted(pairs: list[str], problem: str) -> None:
+def test_invalid_values_are_explained(pairs: list[str], problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         parse_arguments(pairs, SCHEMA)
 
 
-def test_an_open_schema_takes_any_key_as_text() -> None:
+def test_an_open_schema_accepts_any_key_as_string() -> None:
     assert parse_arguments(["free=5"], {"type": "object"}) == {"free": "5"}
 
 
@@ -116,5 +116,5 @@ def test_all_arguments_may_be_one_object() -> None:
     assert parse_object('{"a": 1}') == {"a": 1}
     with pytest.raises(UsageError, match="must be a JSON object, got"):
         parse_object("[1]")
-    with pytest.raises(UsageError, match=r"--args: '{' is no JSON"):
+    with pytest.raises(UsageError, match=r"--args: '{' is not valid JSON"):
         parse_object("{")

@@ -8,7 +8,7 @@ from dovetail.cli.failures import COULD_NOT_START, WRONG_USAGE, Failure, or_fail
 from dovetail.errors import UsageError
 
 
-def test_a_failure_ends_the_command_with_its_words_and_its_code() -> None:
+def test_a_failure_ends_the_command_with_its_message_and_exit_code() -> None:
     @click.command()
     def command() -> None:
         raise Failure("the port is taken", COULD_NOT_START)

@@ -1,4 +1,4 @@
-"""The guard that the options of `dovetail run` describe."""
+"""The guard options of `dovetail run`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.cli.guarding import GuardChoice
+from dovetail.cli.guard_options import GuardOptions
 from dovetail.errors import UsageError
 from dovetail.guard import Guard
 from dovetail.guard.key_file import KeyFile
@@ -36,16 +36,16 @@ META = {
 }
 
 
-def test_without_a_choice_there_is_no_guard() -> None:
-    assert GuardChoice().make() is None
-    assert GuardChoice().words() == []
-    assert not GuardChoice().asks_who
+def test_without_options_there_is_no_guard() -> None:
+    assert GuardOptions().build() is None
+    assert GuardOptions().to_arguments() == []
+    assert not GuardOptions().requires_auth
 
 
-def test_a_choice_is_a_guard_and_the_same_words_again(tmp_path: Path) -> None:
+def test_options_build_a_guard_and_convert_to_arguments(tmp_path: Path) -> None:
     file = KeyFile(tmp_path / "keys.json")
     file.add("anna")
-    choice = GuardChoice(
+    choice = GuardOptions(
         keys=str(file.path),
         key_header="X-Key",
         issuer="https://id.example",
@@ -54,11 +54,11 @@ def test_a_choice_is_a_guard_and_the_same_words_again(tmp_path: Path) -> None:
         rate="10/s",
         audit=str(tmp_path / "audit"),
     )
-    guard = choice.make()
+    guard = choice.build()
     assert isinstance(guard, Guard)
     assert guard.credential_headers == {b"authorization", b"x-key"}
-    assert choice.asks_who
-    assert choice.words() == [
+    assert choice.requires_auth
+    assert choice.to_arguments() == [
         f"--keys={file.path}",
         "--key-header=X-Key",
         "--issuer=https://id.example",
@@ -73,9 +73,9 @@ def test_a_choice_is_a_guard_and_the_same_words_again(tmp_path: Path) -> None:
     "given",
     [{"key_header": "X"}, {"issuer": "https://a"}, {"resource": "https://a"}, {"rate": "often"}],
 )
-def test_what_does_not_go_together_is_refused(given: dict[str, Any]) -> None:
+def test_conflicting_options_are_rejected(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        GuardChoice(**given).make()
+        GuardOptions(**given).build()
 
 
 def serve(
@@ -104,13 +104,13 @@ def answers(ended: subprocess.CompletedProcess[str]) -> tuple[Any, list[str]]:
     return said[1], [tool["name"] for tool in said[2]["result"]["tools"]]
 
 
-def test_on_stdio_the_process_belongs_to_whoever_started_it(tmp_path: Path) -> None:
+def test_on_stdio_the_owner_of_the_process_is_trusted(tmp_path: Path) -> None:
     called, listed = answers(serve(tmp_path))
     assert called["result"]["content"][0]["text"] == "local [] True"
     assert listed == ["who", "write"]
 
 
-def test_on_stdio_the_environment_says_who_it_is(tmp_path: Path) -> None:
+def test_on_stdio_the_environment_sets_the_principal(tmp_path: Path) -> None:
     named = {"DOVETAIL_PRINCIPAL": "bert", "DOVETAIL_SCOPES": "x"}
     audit = tmp_path / "audit.jsonl"
     called, listed = answers(serve(tmp_path, f"--audit={audit}", **named))
@@ -128,18 +128,18 @@ def test_on_stdio_a_key_in_the_environment_is_checked(tmp_path: Path) -> None:
     assert called["result"]["content"][0]["text"] == f"key:{record.id} ['write'] False"
     ended = serve(tmp_path, option, DOVETAIL_API_KEY="dtk_wrong")
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr == "dovetail: DOVETAIL_API_KEY: there is no such key\n"
+    assert ended.stderr == "dovetail: DOVETAIL_API_KEY: unknown key\n"
 
 
-def test_a_server_may_only_read(tmp_path: Path) -> None:
+def test_a_server_may_be_read_only(tmp_path: Path) -> None:
     called, listed = answers(serve(tmp_path, "--read-only", call="write"))
     assert called["error"]["message"] == "Unknown tool: 'write'; there is: 'who'"
     assert listed == ["who"]
 
 
-def test_a_file_of_keys_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+def test_a_missing_key_file_is_one_line(tmp_path: Path) -> None:
     ended = serve(tmp_path, "--keys=nowhere.json")
     assert ended.returncode == 2
-    assert "there is no such file" in ended.stderr
+    assert "no such file" in ended.stderr
     ended = serve(tmp_path, "--key-header=X")
-    assert "only together with --keys" in ended.stderr
+    assert "requires --keys" in ended.stderr

@@ -1,4 +1,4 @@
-"""`dovetail keys`, as a user types it."""
+"""The `dovetail keys` commands."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def test_a_key_is_printed_alone_and_works(file: Path) -> None:
     made = keys(file, "add", "anna", "--scope", "a", "--scope", "b", "--expires", "90d")
     assert made.exit_code == 0
     [key] = made.stdout.splitlines()
-    assert "shown this once" in made.stderr
+    assert "Copy it now" in made.stderr
     found = ApiKeys(file).check(key.encode())
     assert isinstance(found, Principal)
     assert found.scopes == {"a", "b"}
 
 
-def test_keys_are_listed_without_themselves(file: Path) -> None:
-    assert keys(file, "list").stdout == "There are no keys.\n"
+def test_keys_are_listed_without_secrets(file: Path) -> None:
+    assert keys(file, "list").stdout == "No keys.\n"
     key = keys(file, "add", "anna", "--scope", "a").stdout.strip()
     [listed] = facts(keys(file, "list", "--json"))
-    assert (listed["label"], listed["scopes"], listed["state"]) == ("anna", ["a"], "good")
+    assert (listed["label"], listed["scopes"], listed["state"]) == ("anna", ["a"], "active")
     assert listed["expires"] is None
     text = keys(file, "list").stdout
-    assert text.split() == [listed["id"], "good", "a", "expires", "never", "anna"]
+    assert text.split() == [listed["id"], "active", "a", "expires", "never", "anna"]
     assert key not in text
 
 
@@ -60,7 +60,7 @@ def test_a_key_is_rotated_and_revoked(file: Path) -> None:
     assert not isinstance(ApiKeys(file).check(again["key"].encode()), Principal)
 
 
-def test_a_key_whose_time_is_up_is_said_to_be(file: Path) -> None:
+def test_an_expired_key_is_listed_as_expired(file: Path) -> None:
     keys(file, "add", "anna", "--expires", "0s")
     assert facts(keys(file, "list", "--json"))[0]["state"] == "expired"
 
@@ -68,22 +68,20 @@ def test_a_key_whose_time_is_up_is_said_to_be(file: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["add", ""], "needs a label"),
+        (["add", ""], "needs a printable label"),
         (["add", "a", "--scope", "x y"], "a scope is printable"),
         (["add", "a", "--expires", "soon"], "90d"),
-        (["revoke", "nobody"], "there is no key 'nobody'"),
-        (["rotate", "nobody"], "there is no key 'nobody'"),
+        (["revoke", "nobody"], "There is no key 'nobody'"),
+        (["rotate", "nobody"], "There is no key 'nobody'"),
     ],
 )
-def test_a_mistake_is_one_line_and_exit_code_2(
-    file: Path, words: list[str], complaint: str
-) -> None:
+def test_errors_are_one_line_and_exit_code_2(file: Path, words: list[str], complaint: str) -> None:
     result = keys(file, *words)
     assert result.exit_code == 2
     assert complaint in result.output
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_an_unwritable_path_is_reported(tmp_path: Path) -> None:
     result = keys(tmp_path / "no" / "keys.json", "add", "anna")
     assert result.exit_code == 2
     assert "No such file or directory" in result.output

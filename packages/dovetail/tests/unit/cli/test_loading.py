@@ -1,4 +1,4 @@
-"""Finding the server in a file."""
+"""Loading the server from a file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_file_finds_its_neighbours_and_may_be_named_like_a_module(tmp_path: Pa
     assert load_server(file).name == "next door"
 
 
-def test_several_servers_want_a_choice(tmp_path: Path) -> None:
+def test_several_servers_need_a_name(tmp_path: Path) -> None:
     file = write(tmp_path, "one = Server('1')\ntwo = Server('2')\n")
     with pytest.raises(
         UsageError, match=r"has 2 servers; choose one: .*app\.py:one, .*app\.py:two"
@@ -54,13 +54,13 @@ def test_several_servers_want_a_choice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "name", "problem"),
     [
-        ("", "", "no Server at its top level; put `server = dovetail.Server"),
+        ("", "", "no Server at its top level; add `server = dovetail.Server"),
         ("_s = Server('s')", "", "no Server at its top level; its servers: _s"),
-        ("s = Server('s')", ":x", "has nothing under the name 'x'; its servers: s"),
-        ("s = Server('s')\nx = 5", ":x", "has int under the name 'x'; its servers: s"),
+        ("s = Server('s')", ":x", "has no Server named 'x', but nothing; its servers: s"),
+        ("s = Server('s')\nx = 5", ":x", "has no Server named 'x', but a int; its servers: s"),
     ],
 )
-def test_no_server_is_told_with_what_there_is(
+def test_a_missing_server_is_reported_with_the_alternatives(
     tmp_path: Path, text: str, name: str, problem: str
 ) -> None:
     with pytest.raises(UsageError, match=problem):
@@ -68,13 +68,13 @@ def test_no_server_is_told_with_what_there_is(
 
 
 @pytest.mark.parametrize("text", ["nope.py", "/no/such/folder/x.py:app"])
-def test_a_missing_file_is_told(text: str) -> None:
+def test_a_missing_file_is_reported(text: str) -> None:
     with pytest.raises(UsageError, match="There is no file"):
         load_server(text)
 
 
-def test_something_else_is_no_file() -> None:
-    with pytest.raises(UsageError, match=r"'README\.md' is no Python file"):
+def test_other_file_types_are_rejected() -> None:
+    with pytest.raises(UsageError, match=r"'README\.md' is not a Python file"):
         load_server("README.md")
 
 
@@ -87,10 +87,10 @@ def test_something_else_is_no_file() -> None:
         ("raise SystemExit(3)", "SystemExit: 3"),
     ],
 )
-def test_a_file_that_cannot_be_run_shows_its_own_lines_only(
+def test_the_traceback_of_a_broken_file_shows_only_its_frames(
     tmp_path: Path, text: str, told: str
 ) -> None:
-    with pytest.raises(TransportError, match="cannot be run") as caught:
+    with pytest.raises(TransportError, match="failed to load") as caught:
         load_server(write(tmp_path, text))
     assert told in str(caught.value)
     assert "importlib" not in str(caught.value)

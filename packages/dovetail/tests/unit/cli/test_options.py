@@ -5,7 +5,7 @@ from typing import Any
 import click
 from click.testing import CliRunner
 
-from dovetail.cli.guarding import GuardChoice
+from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.options import GUARD_OPTIONS, HTTP_OPTIONS, REACH_OPTIONS, with_options
 
 
@@ -28,13 +28,13 @@ def test_options_keep_their_order_and_may_be_given_to_several_commands() -> None
     assert [option.name for option in second.params][: len(names)] == names
 
 
-def test_the_options_of_a_guard_are_the_fields_of_the_choice() -> None:
+def test_guard_options_match_the_dataclass_fields() -> None:
     command, seen = made_of(GUARD_OPTIONS)
     assert CliRunner().invoke(command, ["--rate", "10/s"]).exit_code == 0
-    assert GuardChoice(**seen) == GuardChoice(rate="10/s")
+    assert GuardOptions(**seen) == GuardOptions(rate="10/s")
 
 
-def test_what_is_set_in_the_environment_needs_a_name_and_a_sign() -> None:
+def test_env_needs_a_name_and_an_equals_sign() -> None:
     command, seen = made_of(REACH_OPTIONS)
     assert CliRunner().invoke(command, ["--env", "A=b=c", "--env", "D="]).exit_code == 0
     assert seen["env"] == {"A": "b=c", "D": ""}

@@ -1,4 +1,4 @@
-"""Answers for people."""
+"""Readable output."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_content_is_text_or_a_summary(block: Any, text: str) -> None:
     assert describe_block(block) == text
 
 
-def test_capabilities_show_what_is_on() -> None:
+def test_capabilities_show_enabled_options() -> None:
     declared = {"tools": {"listChanged": True}, "prompts": {"listChanged": False}, "logging": {}}
     assert describe_capabilities(declared) == "tools (listChanged), prompts, logging"
     assert describe_capabilities({}) == "none"
@@ -53,7 +53,7 @@ def test_capabilities_show_what_is_on() -> None:
         (["null"], None, "null\n"),
     ],
 )
-def test_what_is_structured_is_shown_once(
+def test_structured_content_is_shown_once(
     texts: list[str], structured: Any, shown: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     content = [TextContent(text=text) for text in texts]
@@ -61,7 +61,7 @@ def test_what_is_structured_is_shown_once(
     assert capsys.readouterr().out == shown
 
 
-def test_a_terminal_is_not_repainted(
+def test_control_characters_are_escaped_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     result = CallResult("t", [TextContent(text="\x1b[2Jgone\n\ttab \x9b1m")])

@@ -83,26 +83,26 @@ def test_a_server_that_is_not_installed_says_how_to_install_it(
     assert "vault is not installed: pip install dovetail-vault" in said.output
 
 
-def test_an_unknown_server_is_refused(servers: list[Any]) -> None:
+def test_an_unknown_server_is_rejected(servers: list[Any]) -> None:
     assert CliRunner().invoke(serve_command.serve, ["nothing"]).exit_code == 2
 
 
-def test_all_serves_what_is_installed_and_says_what_is_missing(servers: list[Any]) -> None:
+def test_all_serves_installed_servers_and_names_the_others(servers: list[Any]) -> None:
     said = CliRunner().invoke(serve_command.serve, ["all"])
     assert said.exit_code == 0, said.output
     assert servers == ["garden"]
-    assert "not served: vault is not installed: pip install dovetail-vault" in said.output
-    assert "not served: shed needs --shed" in said.output
+    assert "skipped: vault is not installed: pip install dovetail-vault" in said.output
+    assert "skipped: shed requires --shed" in said.output
 
 
-def test_one_server_without_the_option_it_needs_is_refused(servers: list[Any]) -> None:
+def test_a_server_without_its_required_option_is_rejected(servers: list[Any]) -> None:
     said = CliRunner().invoke(serve_command.serve, ["shed"])
     assert said.exit_code == 2 and "dovetail serve shed PATH" in said.output
 
 
-def test_http_options_are_refused_without_http(servers: list[Any]) -> None:
+def test_http_options_require_http(servers: list[Any]) -> None:
     said = CliRunner().invoke(serve_command.serve, ["garden", "--stateless"])
-    assert said.exit_code == 2 and "only together with --http" in said.output
+    assert said.exit_code == 2 and "requires --http" in said.output
 
 
 def test_help_of_the_command_line_works_without_any_plugin(

@@ -7,22 +7,23 @@ from pathlib import Path
 import httpx
 
 from dovetail.client import Client
-from tests.driving import PATIENCE, serving_http
+from tests.driving import serving_http
+from tests.patience import CAP
 
 PROGRAM = """
 from dovetail import Server
-from dovetail.cli.serving import HttpRun
-from dovetail.cli.serving_several import run_several
+from dovetail.cli.run_http import HttpSettings
+from dovetail.cli.serve_many import run_many
 
 servers = {}
 for name in ("oak", "pine"):
     server = servers[name] = Server(name)
     server.tools.add(lambda name=name: f"I am {name}", name="who")
-run_several(servers, HttpRun())
+run_many(servers, HttpSettings())
 """
 
 
-def test_servers_side_by_side_are_told_apart_by_their_paths(tmp_path: Path) -> None:
+def test_several_servers_have_their_own_paths(tmp_path: Path) -> None:
     program = tmp_path / "several.py"
     program.write_text(PROGRAM)
 
@@ -34,9 +35,9 @@ def test_servers_side_by_side_are_told_apart_by_their_paths(tmp_path: Path) -> N
             ]
             for name, url in zip(("oak", "pine"), urls, strict=True):
                 for mode in ("2025-11-25", "2026-07-28"):
-                    async with Client(url, mode=mode, timeout=PATIENCE) as client:
+                    async with Client(url, mode=mode, timeout=CAP) as client:
                         assert (await client.call("who")).text == f"I am {name}"
-            async with httpx.AsyncClient() as plain:
+            async with httpx.AsyncClient(timeout=CAP) as plain:
                 missing = await plain.post(urls[0].replace("oak", "elm"))
                 assert missing.status_code == 404
 

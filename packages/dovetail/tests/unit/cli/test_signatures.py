@@ -1,4 +1,4 @@
-"""Tools and prompts as one line a person can read."""
+"""Tools and prompts as one-line signatures."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def test_a_tool_shows_its_arguments_and_result() -> None:
     )
 
 
-def test_a_tool_without_anything_is_a_name() -> None:
+def test_a_tool_without_arguments_is_a_name_with_parentheses() -> None:
     assert describe_tool(Tool(name="go", input_schema={"type": "object"})) == "go()"
 
 
-def test_a_prompt_marks_what_may_be_left_out() -> None:
+def test_a_prompt_marks_optional_arguments() -> None:
     arguments = [PromptArgument(name="a", required=True), PromptArgument(name="b")]
     assert describe_prompt(Prompt(name="p", arguments=arguments)) == "p(a, b?)"
 
@@ -67,5 +67,5 @@ ROOT: dict[str, Any] = {
         ({"$ref": "#/$defs/Node"}, "{next?: {next?: Node, n: int}, n: int}"),
     ],
 )
-def test_schemas_are_told_in_the_words_of_python(schema: Any, text: str) -> None:
+def test_schemas_are_shown_as_python_types(schema: Any, text: str) -> None:
     assert describe_schema(schema, ROOT) == text

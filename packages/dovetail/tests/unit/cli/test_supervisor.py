@@ -1,10 +1,10 @@
-"""Which files a reload looks at; the rest of the supervisor is tested by running it."""
+"""The files that --reload watches; test_run_http.py runs the supervisor itself."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from dovetail.cli.supervising import take_snapshot
+from dovetail.cli.supervisor import take_snapshot
 
 
 def write(path: Path) -> str:
@@ -13,7 +13,7 @@ def write(path: Path) -> str:
     return str(path)
 
 
-def test_a_snapshot_has_the_python_files_that_somebody_edits(tmp_path: Path) -> None:
+def test_a_snapshot_has_python_files_outside_environments(tmp_path: Path) -> None:
     wanted = {write(tmp_path / "server.py"), write(tmp_path / "parts" / "tools.py")}
     for name in (
         "notes.md",

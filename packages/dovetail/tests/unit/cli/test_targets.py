@@ -1,4 +1,4 @@
-"""Which server a command line means, and what is sent along to one behind a URL."""
+"""The target of a command line, and the headers for a URL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dovetail.cli.app import app
-from dovetail.cli.talking import TargetOptions, find_target, make_client
+from dovetail.cli.targets import TargetOptions, find_target, make_client
 from dovetail.errors import UsageError
 from tests.peers.scripted import run
 from tests.unit.client.fake_http import Heard, Wire, fake_http, modern
@@ -31,7 +31,7 @@ async def _no_tools(heard: Heard, wire: Wire) -> None:
     await wire.result(heard, {"tools": [], "resultType": "complete"})
 
 
-def test_headers_go_with_every_request_to_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_headers_are_sent_with_every_request_to_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_TOKEN", "abc")
     lines = ("X-Team: a: b ", "X-Empty:")
     options = TargetOptions(header_lines=lines, token_env="MY_TOKEN")
@@ -53,16 +53,14 @@ def test_headers_go_with_every_request_to_a_url(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        (["hidden"], r"header 1 has no colon in its 6 characters; expected 'Name: value'"),
-        (["A: b", "A=hidden"], r"header 2 has no colon in its 8 characters"),
-        (["Name=hidden: x"], r"header 1 has no valid header name.*it begins with 'Name'; expected"),
-        ([": hidden"], r"header 1 has no valid header name.*there is none"),
+        (["hidden"], r"Header 1 \(6 characters\) has no colon; expected 'Name: value'"),
+        (["A: b", "A=hidden"], r"Header 2 \(8 characters\) has no colon"),
+        (["Name=hidden: x"], r"Header 1 has an invalid name.*it begins with 'Name'; expected"),
+        ([": hidden"], r"Header 1 has an invalid name.*the name is missing"),
         (["A: b", "a: hidden"], r"The header a is given twice"),
     ],
 )
-def test_a_line_that_is_no_header_is_refused_and_not_repeated(
-    lines: list[str], problem: str
-) -> None:
+def test_invalid_headers_are_rejected_and_not_shown(lines: list[str], problem: str) -> None:
     with pytest.raises(UsageError, match=problem) as caught:
         TargetOptions(header_lines=lines).read_headers()
     assert "hidden" not in str(caught.value)
@@ -71,16 +69,16 @@ def test_a_line_that_is_no_header_is_refused_and_not_repeated(
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["-H", "Authorization: Bearer h\u00efdden"], "must be text in plain ASCII"),
-        (["--header", "Mcp-Session-Id: hidden"], "client's own"),
+        (["-H", "Authorization: Bearer h\u00efdden"], "must be printable ASCII text"),
+        (["--header", "Mcp-Session-Id: hidden"], "set by the client"),
         (["-H", "hidden"], "has no colon"),
-        (["--token-env", "NO_SUCH_TOKEN"], "the variable 'NO_SUCH_TOKEN' is not set"),
-        (["--token-env", "EMPTY_TOKEN"], "the variable 'EMPTY_TOKEN' is empty"),
+        (["--token-env", "NO_SUCH_TOKEN"], "the environment variable 'NO_SUCH_TOKEN' is not set"),
+        (["--token-env", "EMPTY_TOKEN"], "the environment variable 'EMPTY_TOKEN' is empty"),
         (["--token-env", "TOKEN", "-H", "authorization: hidden"], "Authorization is given twice"),
     ],
 )
 @pytest.mark.parametrize("verb", [["list"], ["call"], ["inspect"]])
-def test_the_command_line_is_wrong(
+def test_wrong_options_are_rejected(
     words: list[str], problem: str, verb: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EMPTY_TOKEN", "")
@@ -102,16 +100,16 @@ def test_the_command_line_is_wrong(
         (["http://host"], ["some", "command"], "the command 'some'"),
     ],
 )
-def test_headers_are_for_urls(
+def test_headers_need_a_url(
     option: list[str], target: list[str], command: list[str], given: str
 ) -> None:
     result = dovetail("list", *target, *option, command=command)
     assert result.exit_code == 2
-    assert "--header and --token-env are for a URL" in result.stderr
+    assert "--header and --token-env need a URL" in result.stderr
     assert given in result.stderr
     assert "hidden" not in result.output
 
 
-def test_what_was_given_does_not_show_in_tracebacks() -> None:
+def test_headers_are_not_in_tracebacks() -> None:
     options: Any = TargetOptions(header_lines=["Authorization: hidden"])
     assert "hidden" not in repr(options)

@@ -1,4 +1,4 @@
-"""`dovetail tasks`: what is shown, and that a task is ended from outside of its process."""
+"""`dovetail tasks`: its output, and cancelling a task of another process."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def status_of(server: Any, id: str) -> str:
     return str((await request(server, "tasks/get", {"taskId": id}))["status"])
 
 
-def test_tasks_are_shown_and_ended_while_their_server_runs(file: str) -> None:
+def test_tasks_are_listed_and_cancelled_while_the_server_runs(file: str) -> None:
     async def scenario() -> None:
         server = load_server(f"{file}:server")
         await server.start()
@@ -88,7 +88,7 @@ def test_tasks_are_shown_and_ended_while_their_server_runs(file: str) -> None:
             await asyncio.sleep(0.01)
         assert await status_of(server, id) == "cancelled"
         again = await asyncio.to_thread(dovetail, "tasks", f"{file}:server", "--cancel", id)
-        assert (again.exit_code, "has ended already" in again.stderr) == (1, True)
+        assert (again.exit_code, "has already ended" in again.stderr) == (1, True)
         await server.close()
         none = await asyncio.to_thread(dovetail, "tasks", f"{file}:server")
         assert none.stdout == "No tasks.\n"
@@ -100,26 +100,26 @@ def test_tasks_are_shown_and_ended_while_their_server_runs(file: str) -> None:
     ("words", "code", "text"),
     [
         (["nowhere.py"], 2, "There is no file"),
-        ([":brief"], 2, "in the memory of the process"),
+        ([":brief"], 2, "keeps its tasks in memory"),
         ([":server"], 1, "has no tasks yet"),
     ],
 )
-def test_what_cannot_be_shown_is_said(file: str, words: list[str], code: int, text: str) -> None:
+def test_errors_are_explained(file: str, words: list[str], code: int, text: str) -> None:
     target = f"{file}{words[0]}" if words[0].startswith(":") else words[0]
     result = dovetail("tasks", target)
     assert (result.exit_code, text in result.stderr) == (code, True)
 
 
-def test_a_file_that_cannot_run_or_is_no_database_is_said(file: str) -> None:
+def test_broken_files_and_databases_are_reported(file: str) -> None:
     Path(file).with_name("t.sqlite3").write_text("no database at all", "utf-8")
     result = dovetail("tasks", f"{file}:server")
-    assert (result.exit_code, "cannot be kept" in result.stderr) == (4, True)
+    assert (result.exit_code, "Cannot use" in result.stderr) == (4, True)
     Path(file).write_text("1 / 0", "utf-8")
     result = dovetail("tasks", file)
     assert (result.exit_code, "ZeroDivisionError" in result.stderr) == (4, True)
 
 
-def test_an_id_must_mean_one_task(file: str) -> None:
+def test_an_id_must_match_one_task(file: str) -> None:
     async def scenario() -> None:
         server = load_server(f"{file}:server")
         await make(server, "little")

@@ -1,4 +1,4 @@
-"""An HTTP server that says what a test tells it to say, byte for byte, on the test's own loop."""
+"""An HTTP server with scripted responses, on the test's event loop."""
 
 from __future__ import annotations
 

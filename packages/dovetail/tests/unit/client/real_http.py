@@ -1,9 +1,8 @@
-"""Servers on real sockets: ours on a thread, other people's in processes of their own."""
+"""Servers on real sockets: ours in a thread, others in separate processes."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 import subprocess
 import sys
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+
+from tests.patience import CAP
 
 ROOT = Path(__file__).parents[5]
 
@@ -38,7 +39,7 @@ def serving(app: Any, path: str = "/mcp") -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}{path}"
     finally:
         runner.should_exit = True
-        thread.join(5)
+        thread.join(CAP)
         listener.close()
 
 
@@ -55,8 +56,6 @@ def serving_peer(module: str, app: str, path: str = "/mcp") -> Iterator[str]:
             [sys.executable, "-c", _RUN.format(module=module, app=app), str(listener.fileno())],
             cwd=ROOT,
             pass_fds=[listener.fileno()],
-            # Not our code: measuring it makes the peers slow, and some of them break.
-            env={name: text for name, text in os.environ.items() if not name.startswith("COV")},
             stderr=subprocess.DEVNULL,
         )
     try:
@@ -64,7 +63,7 @@ def serving_peer(module: str, app: str, path: str = "/mcp") -> Iterator[str]:
     finally:
         process.terminate()
         try:
-            process.wait(5)
+            process.wait(CAP)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -1,4 +1,4 @@
-"""The client against servers that other people's frameworks run, over stdio, in both eras."""
+"""The client against servers of other frameworks, over stdio, in both eras."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ import pytest
 
 from dovetail.client import Change, Client, ElicitRequest
 from dovetail.errors import MethodNotFoundError, MissingCapabilityError, TransportError
+from tests.patience import CAP
 from tests.peers.scripted import run
 
 pytestmark = pytest.mark.slow
 
 PEERS = Path(__file__).parents[2] / "peers"
 ERAS = pytest.mark.parametrize("mode", ["modern", "2025-11-25", "2024-11-05"])
-# A heavy framework on a busy machine takes its time to start.
-SECONDS = 18.0
 
 
 def sdk(mode: str, **options: Any) -> Client:
-    return Client([sys.executable, str(PEERS / "sdk_server.py")], mode=mode, **options)
+    return Client([sys.executable, str(PEERS / "sdk_server.py")], mode=mode, timeout=CAP, **options)
 
 
 def fastmcp(mode: str, **options: Any) -> Client:
-    return Client([sys.executable, str(PEERS / "fastmcp_server.py")], mode=mode, **options)
+    return Client(
+        [sys.executable, str(PEERS / "fastmcp_server.py")], mode=mode, timeout=CAP, **options
+    )
 
 
 @ERAS
-def test_the_sdk_is_read_and_called(mode: str) -> None:
+def test_the_sdk_works(mode: str) -> None:
     async def use() -> None:
         progress: list[tuple[float, str | None]] = []
         logged: list[str] = []
@@ -67,11 +68,11 @@ def test_the_sdk_is_read_and_called(mode: str) -> None:
                 await client.call("wait_forever", timeout=0.05)
             assert (await client.call("add", {"a": 1})).text == "2"
 
-    run(use(), SECONDS)
+    run(use())
 
 
 @pytest.mark.parametrize("mode", ["modern", "legacy"])
-def test_the_sdk_asks_back(mode: str) -> None:
+def test_the_sdk_requests_input(mode: str) -> None:
     async def use() -> None:
         async def elicit(request: ElicitRequest) -> dict[str, str]:
             assert request.schema is not None
@@ -83,19 +84,19 @@ def test_the_sdk_asks_back(mode: str) -> None:
             assert (await client.call("capital")).text == "Paris says dovetail"
             assert (await client.call("folders")).text == "file:///srv"
 
-    run(use(), SECONDS)
+    run(use())
 
 
-def test_the_sdk_refuses_to_ask_what_was_not_declared() -> None:
+def test_the_sdk_does_not_request_undeclared_input() -> None:
     async def use() -> None:
         async with sdk("modern") as client:
             with pytest.raises(MissingCapabilityError):
                 await client.call("deploy")
 
-    run(use(), SECONDS)
+    run(use())
 
 
-def test_the_sdk_tells_of_changes_on_listen_streams() -> None:
+def test_the_sdk_sends_changes_on_listen_streams() -> None:
     async def use() -> None:
         heard: list[Change] = []
         async with sdk("auto", on_change=heard.append) as client:
@@ -107,21 +108,21 @@ def test_the_sdk_tells_of_changes_on_listen_streams() -> None:
                 assert await anext(changes) == Change("tools")
             assert heard == [Change("tools")]
 
-    run(use(), SECONDS)
+    run(use())
 
 
 @pytest.mark.parametrize("mode", ["modern", "legacy"])
-def test_the_sdk_dies(mode: str) -> None:
+def test_the_sdk_server_exits(mode: str) -> None:
     async def use() -> None:
         async with sdk(mode) as client:
             await client.call("leave", {"code": 3})
 
-    with pytest.raises(TransportError, match=r"exit code 3(?s:.*)going down"):
-        run(use(), SECONDS)
+    with pytest.raises(TransportError, match=r"exited with code 3(?s:.*)going down"):
+        run(use())
 
 
 @ERAS
-def test_fastmcp_is_read_and_called(mode: str) -> None:
+def test_fastmcp_works(mode: str) -> None:
     async def use() -> None:
         logged: list[Any] = []
         progress: list[float] = []
@@ -142,10 +143,10 @@ def test_fastmcp_is_read_and_called(mode: str) -> None:
             with pytest.raises(MethodNotFoundError):
                 await client.complete("review", "code", "x")
 
-    run(use(), SECONDS)
+    run(use())
 
 
-def test_fastmcp_asks_back_in_the_legacy_era_only() -> None:
+def test_fastmcp_requests_input_in_the_legacy_era_only() -> None:
     async def use() -> tuple[str, str]:
         async def confirm(mode: str) -> str:
             async with fastmcp(mode, elicit=lambda _: {"value": "yes"}) as client:
@@ -154,14 +155,14 @@ def test_fastmcp_asks_back_in_the_legacy_era_only() -> None:
         legacy, modern = await asyncio.gather(confirm("legacy"), confirm("modern"))
         return legacy, modern
 
-    legacy, modern = run(use(), SECONDS)
+    legacy, modern = run(use())
     assert legacy == "accept yes"
     assert "unavailable on 2026-07-28" in modern
 
 
-def test_fastmcp_asks_a_client_whose_revision_has_no_such_question_and_is_refused() -> None:
+def test_a_request_that_the_revision_lacks_is_rejected_by_the_client() -> None:
     async def use() -> bool:
         async with fastmcp("2024-11-05", elicit=lambda _: {"value": "yes"}) as client:
             return (await client.call("confirm")).is_error
 
-    assert run(use(), SECONDS)
+    assert run(use())

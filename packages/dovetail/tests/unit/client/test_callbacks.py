@@ -1,4 +1,4 @@
-"""Callbacks: what they get, and what may come back from them."""
+"""Client callbacks: their parameters and their accepted return values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dovetail.client import ElicitResponse, SamplingRequest, SamplingResponse
-from dovetail.client.inputs import Inputs
+from dovetail.client.callbacks import ClientCallbacks
 from dovetail.errors import MethodNotFoundError, PeerError
 from dovetail.spec.models import Root, TextContent, ToolResultContent, ToolUseContent
 from tests.peers.scripted import run
@@ -38,7 +38,7 @@ def test_elicitation(params: dict[str, Any], answer: Any, sent: dict[str, Any]) 
         asked.append(request)
         return answer
 
-    assert run(Inputs(elicit=elicit).answer("elicitation/create", params)) == sent
+    assert run(ClientCallbacks(elicit=elicit).answer("elicitation/create", params)) == sent
     assert asked[0].mode == params.get("mode", "form")
     assert asked[0].url == params.get("url")
     assert asked[0].schema == params.get("requestedSchema")
@@ -72,7 +72,7 @@ def test_a_sampling_callback_sees_the_conversation() -> None:
         seen.append(request)
         return SamplingResponse(ToolUseContent(id="2", name="t", input={}), "m", "toolUse")
 
-    answer = run(Inputs(sample=sample).answer("sampling/createMessage", params))
+    answer = run(ClientCallbacks(sample=sample).answer("sampling/createMessage", params))
     assert answer == {
         "role": "assistant",
         "content": {"type": "tool_use", "id": "2", "name": "t", "input": {}},
@@ -97,8 +97,8 @@ def test_a_sampling_callback_sees_the_conversation() -> None:
         ({"role": "assistant", "model": "raw"}, {"role": "assistant", "model": "raw"}),
     ],
 )
-def test_a_sampling_callback_may_answer_in_full(answer: Any, sent: dict[str, Any]) -> None:
-    inputs = Inputs(sample=lambda _: answer)
+def test_a_sampling_callback_may_return_a_full_response(answer: Any, sent: dict[str, Any]) -> None:
+    inputs = ClientCallbacks(sample=lambda _: answer)
     params = {"messages": [], "maxTokens": 1}
     assert run(inputs.answer("sampling/createMessage", params)) == sent
 
@@ -107,7 +107,7 @@ def test_roots_may_be_paths_uris_or_roots(tmp_path: Path) -> None:
     async def roots() -> list[Any]:
         return [tmp_path, "file:///srv", Root(uri="file:///x", name="X"), "/"]
 
-    assert run(Inputs(roots=roots).answer("roots/list", {}))["roots"] == [
+    assert run(ClientCallbacks(roots=roots).answer("roots/list", {}))["roots"] == [
         {"uri": tmp_path.as_uri(), "name": tmp_path.name},
         {"uri": "file:///srv"},
         {"uri": "file:///x", "name": "X"},
@@ -115,8 +115,8 @@ def test_roots_may_be_paths_uris_or_roots(tmp_path: Path) -> None:
     ]
 
 
-def test_a_bad_question_and_a_question_for_nobody_are_told_apart() -> None:
-    with pytest.raises(PeerError, match=r"sampling/createMessage do not fit: .*maxTokens"):
-        run(Inputs(sample=lambda _: "").answer("sampling/createMessage", {"messages": []}))
+def test_invalid_params_and_missing_callbacks_are_different_errors() -> None:
+    with pytest.raises(PeerError, match=r"Invalid params for sampling/createMessage: .*maxTokens"):
+        run(ClientCallbacks(sample=lambda _: "").answer("sampling/createMessage", {"messages": []}))
     with pytest.raises(MethodNotFoundError):
-        run(Inputs().answer("roots/list", {}))
+        run(ClientCallbacks().answer("roots/list", {}))

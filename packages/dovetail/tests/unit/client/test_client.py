@@ -1,4 +1,4 @@
-"""The face of the client: lists, results, and being open or not."""
+"""The public methods of the client: lists, results, opening and closing."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ def test_a_list_is_followed_to_its_end_even_through_an_empty_cursor() -> None:
     assert run(list_tools()) == (["a", "b", "c"], "x")
 
 
-def test_a_list_that_goes_in_circles_is_the_servers_fault() -> None:
+def test_a_repeated_cursor_raises_peer_error() -> None:
     async def list_tools() -> None:
         server = modern({"tools/list": {"tools": [], "nextCursor": "again"}})
         async with Client(server) as client:
             await client.list_tools()
 
-    with pytest.raises(PeerError, match="cursor 'again' came twice"):
+    with pytest.raises(PeerError, match="cursor 'again' was repeated"):
         run(list_tools())
 
 
-def test_what_a_server_does_not_declare_is_not_asked_for() -> None:
+def test_undeclared_lists_are_not_requested() -> None:
     server = ScriptedServer(
         {
             "initialize": {**INITIALIZED, "capabilities": {}},
@@ -72,7 +72,7 @@ def test_what_a_server_does_not_declare_is_not_asked_for() -> None:
     assert server.methods()[2:] == ["prompts/list"]
 
 
-def test_a_result_is_text_blocks_and_structure() -> None:
+def test_a_result_has_text_blocks_and_structured_content() -> None:
     content = [
         {"type": "text", "text": "one"},
         {"type": "image", "data": "AAAA", "mimeType": "image/png"},
@@ -106,7 +106,7 @@ def test_a_result_is_text_blocks_and_structure() -> None:
             assert failed.is_error
             with pytest.raises(ToolError, match="one"):
                 failed.raise_for_error()
-            with pytest.raises(ToolError, match="'t' failed without saying why"):
+            with pytest.raises(ToolError, match="'t' failed without a message"):
                 (await client.call("t")).raise_for_error()
 
     run(call())
@@ -136,7 +136,7 @@ def test_resources_are_text_or_bytes() -> None:
         ),
     ],
 )
-def test_completion_tells_prompts_from_resources(ref: Any, sent: dict[str, str]) -> None:
+def test_completion_distinguishes_prompts_and_resources(ref: Any, sent: dict[str, str]) -> None:
     server = modern({"completion/complete": {"completion": {"values": ["v"], "total": 1}}})
 
     async def complete() -> list[str]:
@@ -171,7 +171,7 @@ def test_a_client_must_be_open_and_is_opened_once_at_a_time() -> None:
         with pytest.raises(UsageError, match="not open"):
             await client.call("t")
         async with client:
-            with pytest.raises(UsageError, match="open already"):
+            with pytest.raises(UsageError, match="already open"):
                 await client.__aenter__()
         async with client:
             assert client.revision

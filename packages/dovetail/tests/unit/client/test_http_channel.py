@@ -1,4 +1,4 @@
-"""The client against scripted HTTP servers: what may go wrong, and what else must not."""
+"""The client against scripted HTTP servers: an error ends its request and nothing else."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from dovetail.errors import (
     TransportError,
 )
 from dovetail.wire import codec
+from tests.patience import CAP
 from tests.peers.scripted import run
 from tests.unit.client.fake_http import Heard, Serve, Wire, answer, fake_http, legacy, modern
 
@@ -32,7 +33,7 @@ async def done(heard: Heard, wire: Wire) -> None:
 def call_once(serve: Serve, mode: str = "modern", **options: Any) -> tuple[Any, list[Heard]]:
     async def use() -> tuple[Any, list[Heard]]:
         async with fake_http(serve) as fake:
-            async with Client(fake.url, mode=mode, timeout=4, **options) as client:
+            async with Client(fake.url, mode=mode, timeout=CAP, **options) as client:
                 text = (await client.call("work")).text
             return text, fake.heard
 
@@ -43,7 +44,7 @@ def call_once(serve: Serve, mode: str = "modern", **options: Any) -> tuple[Any, 
 # -- what is sent ---------------------------------------------------------------------------
 
 
-def test_a_modern_request_says_what_it_is_in_its_headers() -> None:
+def test_a_modern_request_has_mirrored_headers() -> None:
     headers = {"Authorization": "Bearer x"}
     text, heard = call_once(modern({"tools/call": done}), headers=headers)
     assert text == "done"
@@ -102,7 +103,7 @@ def test_the_query_of_a_url_is_sent_and_not_shown() -> None:
     run(use())
 
 
-def test_an_answer_may_come_in_chunks() -> None:
+def test_a_response_may_be_chunked() -> None:
     async def work(heard: Heard, wire: Wire) -> None:
         assert heard.headers["accept-encoding"] == "identity"
         await wire.raw(
@@ -177,27 +178,31 @@ async def _bad_error(heard: Heard, wire: Wire) -> None:
 @pytest.mark.parametrize(
     ("serve", "error", "text"),
     [
-        (_cut_json, TransportError, "broke off"),
-        (_no_http, TransportError, "sent no HTTP"),
-        (_other_id, PeerError, "JSON that is no answer to it"),
-        (_html, PeerError, "answered tools/call with text/html; allowed"),
+        (_cut_json, TransportError, "incomplete or invalid HTTP"),
+        (_no_http, TransportError, "invalid HTTP"),
+        (_other_id, PeerError, "JSON that is not a response to it"),
+        (_html, PeerError, "answered tools/call with text/html; expected"),
         (_accepted, PeerError, "202 Accepted"),
-        (_moved, PeerError, "moved to http://elsewhere/mcp/"),
+        (_moved, PeerError, "moved: use http://elsewhere/mcp/"),
         (_gateway, TransportError, "502 Bad Gateway: Bad gateway$"),
-        (_packed, PeerError, "packed its answer to tools/call with gzip; allowed: identity"),
+        (
+            _packed,
+            PeerError,
+            "compressed its response to tools/call with gzip; the request allowed only identity",
+        ),
         (_packed_refusal, TransportError, "503 Service Unavailable$"),
         (_short_stream, TransportError, "ended before tools/call was answered"),
-        (_torn_stream, TransportError, "broke off"),
-        (_bad_error, PeerError, "does not fit JSON-RPC"),
+        (_torn_stream, TransportError, "incomplete or invalid HTTP"),
+        (_bad_error, PeerError, "is not valid JSON-RPC"),
     ],
 )
-def test_a_broken_answer_ends_its_request_and_nothing_else(
+def test_a_broken_response_fails_only_its_request(
     serve: Serve, error: type[Exception], text: str
 ) -> None:
     async def use() -> None:
         async with (
             fake_http(modern({"tools/call": serve, "tools/list": _no_tools})) as fake,
-            Client(fake.url, mode="modern", timeout=4) as client,
+            Client(fake.url, mode="modern", timeout=CAP) as client,
         ):
             with pytest.raises(error, match=text) as caught:
                 await client.call("work")
@@ -212,7 +217,7 @@ async def _no_tools(heard: Heard, wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("is_stream", [False, True])
-def test_an_answer_beyond_the_limit_is_refused(is_stream: bool) -> None:
+def test_a_response_beyond_the_limit_is_rejected(is_stream: bool) -> None:
     async def serve(heard: Heard, wire: Wire) -> None:
         if is_stream:
             await wire.start_events()
@@ -233,7 +238,7 @@ def test_an_answer_beyond_the_limit_is_refused(is_stream: bool) -> None:
         run(use())
 
 
-def test_an_error_without_an_id_is_about_the_request_it_answers() -> None:
+def test_an_error_without_an_id_answers_its_request() -> None:
     async def serve(heard: Heard, wire: Wire) -> None:
         name = heard.message["params"]["name"]
         code = -32602 if name == "a" else -32603
@@ -269,7 +274,7 @@ def test_a_closed_channel_sends_nothing() -> None:
 # -- modern streams -------------------------------------------------------------------------
 
 
-def test_cancelling_closes_the_response_and_says_no_more() -> None:
+def test_cancelling_closes_the_response_without_a_message() -> None:
     async def use() -> list[str]:
         started, closed = asyncio.Event(), asyncio.Event()
 
@@ -294,7 +299,7 @@ def test_cancelling_closes_the_response_and_says_no_more() -> None:
     assert run(use()) == ["server/discover", "tools/call"]
 
 
-def test_a_stream_that_is_not_ended_after_the_answer_holds_nobody_up() -> None:
+def test_an_open_stream_after_the_response_does_not_block() -> None:
     async def serve(heard: Heard, wire: Wire) -> None:
         await wire.start_events()
         await wire.event(answer(heard, TOOL))
@@ -303,7 +308,7 @@ def test_a_stream_that_is_not_ended_after_the_answer_holds_nobody_up() -> None:
     assert call_once(modern({"tools/call": serve}))[0] == "done"
 
 
-def test_a_listen_stream_is_closed_by_leaving_the_subscription() -> None:
+def test_leaving_the_subscription_closes_the_listen_stream() -> None:
     async def use() -> list[str]:
         closed = asyncio.Event()
 
@@ -332,7 +337,7 @@ def test_a_listen_stream_is_closed_by_leaving_the_subscription() -> None:
     assert run(use()) == ["server/discover", "subscriptions/listen"]
 
 
-def test_a_listen_stream_that_breaks_says_so() -> None:
+def test_a_broken_listen_stream_raises() -> None:
     async def use() -> None:
         async def listen(heard: Heard, wire: Wire) -> None:
             meta = {"io.modelcontextprotocol/subscriptionId": heard.message["id"]}
@@ -352,11 +357,11 @@ def test_a_listen_stream_that_breaks_says_so() -> None:
         ):
             await anext(changes)
 
-    with pytest.raises(TransportError, match="broke off"):
+    with pytest.raises(TransportError, match="incomplete or invalid HTTP"):
         run(use())
 
 
-def test_a_listen_request_that_is_refused_is_an_error() -> None:
+def test_a_rejected_listen_request_raises() -> None:
     async def use() -> None:
         async with (
             fake_http(modern({})) as fake,
@@ -394,7 +399,7 @@ def test_tools_with_an_invalid_header_are_not_listed(caplog: pytest.LogCaptureFi
 
 
 @pytest.mark.parametrize("is_fixed", [True, False])
-def test_a_header_mismatch_is_met_with_a_fresh_list_once(is_fixed: bool) -> None:
+def test_a_header_mismatch_refreshes_the_tool_list_once(is_fixed: bool) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "A"}}}
 
     async def listed(heard: Heard, wire: Wire) -> None:
@@ -424,7 +429,7 @@ def test_a_header_mismatch_is_met_with_a_fresh_list_once(is_fixed: bool) -> None
     assert run(use()) == ["tools/call", "tools/list", "tools/list", "tools/call"]
 
 
-def test_a_batch_of_messages_may_hold_the_answer() -> None:
+def test_a_batch_may_contain_the_response() -> None:
     async def work(heard: Heard, wire: Wire) -> None:
         log = {"jsonrpc": "2.0", "method": "notifications/message", "params": {}}
         await wire.respond(200, codec.encode_batch([codec.encode(log), answer(heard, TOOL)]))
@@ -432,15 +437,15 @@ def test_a_batch_of_messages_may_hold_the_answer() -> None:
     assert call_once(legacy({"tools/call": work}), "legacy")[0] == "done"
 
 
-def test_an_answer_that_is_no_json_rpc_is_told_to_whoever_waits() -> None:
+def test_an_invalid_json_rpc_response_fails_its_request() -> None:
     async def work(heard: Heard, wire: Wire) -> None:
         await wire.respond(200, codec.encode({"jsonrpc": "2.0", "id": heard.message["id"]}))
 
-    with pytest.raises(PeerError, match="is no JSON-RPC"):
+    with pytest.raises(PeerError, match="is not valid JSON-RPC"):
         call_once(modern({"tools/call": work}))
 
 
-def test_an_error_without_an_id_on_a_stream_is_the_answer() -> None:
+def test_an_error_without_an_id_on_a_stream_is_the_response() -> None:
     async def work(heard: Heard, wire: Wire) -> None:
         await wire.start_events()
         await wire.event(b'{"jsonrpc":"2.0","error":{"code":-32603,"message":"broken"}}')

@@ -1,4 +1,4 @@
-"""HTTP/1.1 on the wire: URLs, connections that are kept or not, TLS."""
+"""HTTP/1.1 connections: URLs, connection reuse, TLS."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def run_with(serve: Serve, times: int = 2) -> tuple[list[bytes], int]:
     return said
 
 
-def test_a_connection_serves_many_requests() -> None:
+def test_a_connection_is_reused() -> None:
     assert run_with(ok, 3) == ([b"ok", b"ok", b"ok"], 1)
 
 
-def test_a_server_may_want_a_connection_for_each() -> None:
+def test_a_server_may_close_the_connection_after_each_request() -> None:
     async def close(heard: Heard, wire: Wire) -> None:
         await wire.respond(200, b"ok", "text/plain", Connection="close")
         wire.hang_up()
@@ -66,7 +66,7 @@ def test_a_body_may_end_with_its_connection() -> None:
     assert run_with(old) == ([b"ok", b"ok"], 2)
 
 
-def test_news_before_the_response_are_skipped() -> None:
+def test_informational_responses_are_skipped() -> None:
     async def early(heard: Heard, wire: Wire) -> None:
         await wire.raw(b"HTTP/1.1 103 Early Hints\r\n\r\n")
         await ok(heard, wire)
@@ -74,21 +74,21 @@ def test_news_before_the_response_are_skipped() -> None:
     assert run_with(early) == ([b"ok", b"ok"], 1)
 
 
-def test_a_connection_that_was_idle_for_long_is_not_trusted(
+def test_a_connection_that_was_idle_for_long_is_not_reused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(http_pool, "_IDLE_SECONDS", 0.0)
     assert run_with(ok) == ([b"ok", b"ok"], 2)
 
 
-def test_more_than_the_answer_is_no_reason_to_keep_a_connection() -> None:
+def test_a_connection_with_extra_data_is_not_reused() -> None:
     async def twice(heard: Heard, wire: Wire) -> None:
         await wire.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n")
 
     assert run_with(twice) == ([b"ok", b"ok"], 2)
 
 
-def test_a_server_that_hangs_up_is_told() -> None:
+def test_a_closed_connection_is_reported() -> None:
     async def hang_up(heard: Heard, wire: Wire) -> None:
         wire.hang_up()
 
@@ -96,7 +96,7 @@ def test_a_server_that_hangs_up_is_told() -> None:
         run_with(hang_up)
 
 
-def test_a_body_beyond_the_limit_is_refused() -> None:
+def test_a_body_beyond_the_limit_is_rejected() -> None:
     async def long(heard: Heard, wire: Wire) -> None:
         await wire.respond(200, b"x" * 101)
 
@@ -104,7 +104,7 @@ def test_a_body_beyond_the_limit_is_refused() -> None:
         run_with(long)
 
 
-def test_closing_the_pool_ends_what_is_under_way() -> None:
+def test_closing_the_pool_ends_running_requests() -> None:
     async def use() -> None:
         asked = asyncio.Event()
 
@@ -117,7 +117,7 @@ def test_closing_the_pool_ends_what_is_under_way() -> None:
             waiting = asyncio.create_task(fetch(pool))
             await asked.wait()
             await pool.close()
-            with pytest.raises(TransportError, match="closed the connection without an answer"):
+            with pytest.raises(TransportError, match="closed the connection without a response"):
                 await waiting
             with pytest.raises(TransportError, match="closed"):
                 await fetch(pool)
@@ -125,7 +125,7 @@ def test_closing_the_pool_ends_what_is_under_way() -> None:
     run(use())
 
 
-def test_a_host_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connecting_to_a_silent_host_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     async def never(*_: object, **__: object) -> None:
         await asyncio.Event().wait()
 
@@ -164,7 +164,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("is_trusted", [True, False])
-def test_https_asks_for_a_certificate_it_can_trust(
+def test_https_requires_a_trusted_certificate(
     certificate: Path, is_trusted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if is_trusted:
@@ -188,9 +188,9 @@ def test_https_asks_for_a_certificate_it_can_trust(
 
 
 @pytest.mark.parametrize(
-    ("said", "why"), [(b"HTTP/1.1 400 Bad Request\r\n\r\n", "is no TLS"), (b"", "")]
+    ("said", "why"), [(b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not speak TLS"), (b"", "")]
 )
-def test_https_that_is_none_is_told(said: bytes, why: str) -> None:
+def test_https_to_a_plain_server_is_explained(said: bytes, why: str) -> None:
     async def use() -> None:
         is_over = asyncio.Event()
 

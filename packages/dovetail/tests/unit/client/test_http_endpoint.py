@@ -1,4 +1,4 @@
-"""URLs taken apart, and where a server's references may lead."""
+"""URL parsing, and resolution of references from a server."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ BASE = parse_url("http://host:8000/a/mcp?key=x")
         ("http://[::1]:8000/mcp", "::1", 8000, "/mcp", "[::1]:8000"),
     ],
 )
-def test_a_url_is_taken_apart(
-    url: str, host: str, port: int, resource: str, authority: str
-) -> None:
+def test_a_url_is_parsed(url: str, host: str, port: int, resource: str, authority: str) -> None:
     endpoint = parse_url(url)
     assert (endpoint.host, endpoint.port) == (host, port)
     assert (endpoint.resource, endpoint.authority) == (resource, authority)
@@ -38,14 +36,14 @@ def test_a_url_is_taken_apart(
         ("//HOST:8000/x", "/x"),
     ],
 )
-def test_a_reference_of_the_same_origin_leads_somewhere(reference: str, resource: str) -> None:
+def test_a_reference_within_the_origin_is_resolved(reference: str, resource: str) -> None:
     found = BASE.resolve(reference)
     assert found is not None
     assert found.resource == resource
     assert found.origin == BASE.origin == "http://host:8000"
 
 
-def test_a_port_that_goes_without_saying_is_the_same_origin() -> None:
+def test_the_default_port_is_the_same_origin() -> None:
     found = parse_url("https://host/mcp").resolve("https://host:443/x")
     assert found is not None
     assert (found.resource, found.authority) == ("/x", "host")
@@ -68,5 +66,5 @@ def test_a_port_that_goes_without_saying_is_the_same_origin() -> None:
         "/x\r\nHost: other",
     ],
 )
-def test_any_other_reference_leads_nowhere(reference: str) -> None:
+def test_other_references_are_rejected(reference: str) -> None:
     assert BASE.resolve(reference) is None

@@ -1,4 +1,4 @@
-"""Which era a server over HTTP is of: what it says to the first question decides."""
+"""Negotiation of the era over HTTP."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from dovetail.client import Client
 from dovetail.errors import PeerError, TransportError
+from tests.patience import CAP
 from tests.peers.scripted import DISCOVERED, run
 from tests.unit.client.fake_http import Heard, Serve, Wire, fake_http, legacy, modern
 from tests.unit.client.real_http import serving_peer
@@ -24,7 +25,7 @@ async def done(heard: Heard, wire: Wire) -> None:
 def call_once(serve: Serve, mode: str = "auto") -> tuple[str, list[Heard]]:
     async def use() -> tuple[str, list[Heard]]:
         async with fake_http(serve) as fake:
-            async with Client(fake.url, mode=mode, timeout=4) as client:
+            async with Client(fake.url, mode=mode, timeout=CAP) as client:
                 text = (await client.call("work")).text
             return text, fake.heard
 
@@ -40,7 +41,7 @@ async def _unsupported(heard: Heard, wire: Wire) -> None:
     await wire.error(heard, 400, -32022, data={"supported": ["2026-07-28"], "requested": "x"})
 
 
-def test_a_modern_error_in_a_refusal_keeps_the_client_modern() -> None:
+def test_a_modern_error_in_an_error_response_keeps_the_client_modern() -> None:
     tries: list[str] = []
 
     async def discover(heard: Heard, wire: Wire) -> None:
@@ -76,7 +77,7 @@ def test_a_modern_error_in_a_refusal_keeps_the_client_modern() -> None:
         (200, b"{", JSON),
     ],
 )  # fmt: skip
-def test_any_other_answer_means_legacy(status: int, body: bytes, kind: str) -> None:
+def test_any_other_response_means_legacy(status: int, body: bytes, kind: str) -> None:
     async def discover(heard: Heard, wire: Wire) -> None:
         await wire.respond(status, body, kind)
 
@@ -85,7 +86,7 @@ def test_any_other_answer_means_legacy(status: int, body: bytes, kind: str) -> N
     assert [one.method for one in heard[:2]] == ["server/discover", "initialize"]
 
 
-def test_a_server_that_hangs_up_on_the_probe_is_met_as_legacy() -> None:
+def test_a_server_that_disconnects_on_the_probe_is_treated_as_legacy() -> None:
     async def discover(heard: Heard, wire: Wire) -> None:
         wire.hang_up()
 
@@ -94,13 +95,13 @@ def test_a_server_that_hangs_up_on_the_probe_is_met_as_legacy() -> None:
 
 @pytest.mark.parametrize("mode", ["auto", "modern", "legacy"])
 @pytest.mark.parametrize("status", [401, 403])
-def test_who_is_not_let_in_reads_why(mode: str, status: int) -> None:
+def test_denied_access_is_explained(mode: str, status: int) -> None:
     async def serve(heard: Heard, wire: Wire) -> None:
         await wire.respond(status, b"Token expired", "text/plain", WWW_Authenticate="Bearer x=1")
 
     async def use() -> int:
         async with fake_http(serve) as fake:
-            with pytest.raises(TransportError, match=rf"refuses access: {status}.*Bearer x=1") as e:
+            with pytest.raises(TransportError, match=rf"denies access: {status}.*Bearer x=1") as e:
                 async with Client(fake.url, mode=mode):
                     pass
             assert "Token expired" in str(e.value)
@@ -110,7 +111,7 @@ def test_who_is_not_let_in_reads_why(mode: str, status: int) -> None:
 
 
 @pytest.mark.parametrize("mode", ["auto", "modern", "legacy"])
-def test_nobody_listens(mode: str) -> None:
+def test_a_refused_connection_is_reported(mode: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
 
@@ -118,18 +119,18 @@ def test_nobody_listens(mode: str) -> None:
         async with Client(f"http://127.0.0.1:{port}/mcp", mode=mode):
             pass
 
-    with pytest.raises(TransportError, match=rf"127.0.0.1:{port}/mcp: nothing listens there"):
+    with pytest.raises(TransportError, match=rf"127.0.0.1:{port}/mcp: connection refused"):
         run(use())
 
 
 @pytest.mark.parametrize("code", [-32020, -32021])
-def test_a_modern_server_that_refuses_the_probe_is_not_taken_for_a_legacy_one(code: int) -> None:
+def test_a_modern_server_that_rejects_the_probe_is_not_treated_as_legacy(code: int) -> None:
     async def discover(heard: Heard, wire: Wire) -> None:
         await wire.error(heard, 400, code)
 
     async def use() -> list[str]:
         async with fake_http(legacy({"server/discover": discover})) as fake:
-            with pytest.raises(PeerError, match="speaks the modern protocol but refuses"):
+            with pytest.raises(PeerError, match="supports the modern protocol but rejects"):
                 async with Client(fake.url):
                     pass
             return fake.methods()
@@ -137,15 +138,15 @@ def test_a_modern_server_that_refuses_the_probe_is_not_taken_for_a_legacy_one(co
     assert run(use()) == ["server/discover"]
 
 
-def test_versions_that_nobody_here_speaks_are_named() -> None:
+def test_unsupported_versions_are_named() -> None:
     async def discover(heard: Heard, wire: Wire) -> None:
         await wire.error(heard, 400, -32022, data={"supported": ["2031-01-01"]})
 
-    with pytest.raises(PeerError, match="the server speaks 2031-01-01, this client 2024-11-05"):
+    with pytest.raises(PeerError, match="the server supports 2031-01-01, this client 2024-11-05"):
         call_once(legacy({"server/discover": discover}))
 
 
-def test_a_list_of_versions_with_legacy_ones_only_leads_to_the_handshake() -> None:
+def test_a_list_with_only_legacy_versions_leads_to_initialize() -> None:
     async def discover(heard: Heard, wire: Wire) -> None:
         await wire.error(heard, 400, -32022, data={"supported": ["2025-11-25"]})
 
@@ -155,7 +156,7 @@ def test_a_list_of_versions_with_legacy_ones_only_leads_to_the_handshake() -> No
 
 
 @pytest.mark.parametrize("mode", ["auto", "modern", "legacy"])
-def test_a_gateway_whose_server_is_down_is_told(mode: str) -> None:
+def test_a_gateway_error_is_reported(mode: str) -> None:
     async def serve(heard: Heard, wire: Wire) -> None:
         page = b"<html><head><title>502 Bad Gateway</title></head><h1>nginx</h1></html>"
         await wire.respond(502, page, "text/html")
@@ -180,10 +181,10 @@ def test_a_gateway_whose_server_is_down_is_told(mode: str) -> None:
         ("fastmcp_server", _before("server.http_app(stateless_http=True)"), "2025-11-25"),
     ],
 )
-def test_the_servers_of_others_are_met_in_their_era(module: str, app: str, revision: str) -> None:
+def test_servers_of_other_frameworks_are_negotiated(module: str, app: str, revision: str) -> None:
     async def use(url: str) -> None:
         steps: list[float] = []
-        async with Client(url, timeout=15) as client:
+        async with Client(url, timeout=CAP) as client:
             assert client.revision == revision
             await client.call("climb", {"steps": 2}, progress=lambda s: steps.append(s.progress))
             assert (await client.read("memo://days/monday")).text == "sun on monday"
@@ -191,4 +192,4 @@ def test_the_servers_of_others_are_met_in_their_era(module: str, app: str, revis
         assert steps or "json_response" in app
 
     with serving_peer(module, app) as url:
-        run(use(url), 18)
+        run(use(url))

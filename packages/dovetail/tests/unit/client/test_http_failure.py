@@ -1,4 +1,4 @@
-"""What a server that refuses says, and what must not be repeated of it."""
+"""HTTP error responses: the resulting exceptions, without secrets."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def refusal(
 @pytest.mark.parametrize(
     ("status", "error"), [(401, UnreachableError), (403, UnreachableError), (404, PeerError)]
 )
-def test_who_is_not_let_in_learns_it_as_such(status: int, error: type[Exception]) -> None:
+def test_denied_access_is_unreachable(status: int, error: type[Exception]) -> None:
     assert type(refusal(status).to_error("ping")) is error
 
 
-def test_a_server_that_fails_is_another_matter_than_one_that_refuses() -> None:
+def test_server_errors_and_client_errors_differ() -> None:
     assert type(refusal(502).to_error("ping")) is TransportError
     assert str(refusal(502).to_error("ping")) == "http://host/mcp answered ping with 502 Why"
 
 
-def test_a_page_is_quoted_as_the_words_on_it() -> None:
+def test_html_is_quoted_as_text() -> None:
     page = (
         b"<!DOCTYPE html><html><head><title>Bad\n gateway</title><style>h1 { color: red }</style>"
         b"<SCRIPT>alert(1)</SCRIPT></head><body><h1>nginx</h1></body></html>"
@@ -41,13 +41,13 @@ def test_a_page_is_quoted_as_the_words_on_it() -> None:
     assert str(told).endswith("502 Why: Bad gateway nginx")
 
 
-def test_a_long_explanation_is_cut() -> None:
+def test_a_long_body_is_truncated() -> None:
     text = str(refusal(400, b"x" * 1000).to_error("ping"))
     assert text.endswith("xxx...")
     assert len(text) < 400
 
 
-def test_a_secret_that_the_server_repeats_is_cut_out() -> None:
+def test_secrets_in_responses_are_masked() -> None:
     secret = "Bearer abc-123-secret"
     for given in (
         refusal(401, b"bad token abc-123-secret", secret=secret),
@@ -60,16 +60,16 @@ def test_a_secret_that_the_server_repeats_is_cut_out() -> None:
         assert "***" in text
 
 
-def test_short_words_are_no_secrets() -> None:
+def test_short_words_are_not_masked() -> None:
     assert find_secrets([("A", "Bearer 1"), ("B", "12345678 123456789")]) == (
         "123456789",
         "12345678",
     )
 
 
-def test_the_query_of_where_it_has_moved_to_is_not_shown() -> None:
+def test_the_query_of_a_redirect_is_not_shown() -> None:
     told = refusal(307, location="https://other/mcp/?key=mine").to_error("ping")
-    assert str(told).endswith("it has moved to https://other/mcp/: use that URL")
+    assert str(told).endswith("it has moved: use https://other/mcp/")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_the_query_of_where_it_has_moved_to_is_not_shown() -> None:
         (500, b"", False),
     ],
 )
-def test_only_some_refusals_are_those_of_the_old_transport(
+def test_only_some_errors_may_come_from_http_sse_servers(
     status: int, body: bytes, may_be: bool
 ) -> None:
-    assert refusal(status, body, JSON).may_be_old_sse is may_be
+    assert refusal(status, body, JSON).may_be_http_sse is may_be

@@ -1,4 +1,4 @@
-"""Headers that repeat the body of a modern request."""
+"""Headers that mirror the body of a modern request."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def tool(name: str, properties: Any) -> dict[str, Any]:
         ("\x7f", "=?base64?fw==?="),
     ],
 )
-def test_values_are_wrapped_where_plain_ascii_cannot_carry_them(text: str, header: str) -> None:
+def test_values_that_are_not_plain_ascii_are_encoded(text: str, header: str) -> None:
     assert encode_value(text) == header
 
 
@@ -57,14 +57,14 @@ def test_values_are_wrapped_where_plain_ascii_cannot_carry_them(text: str, heade
         ("ours/own", {"name": "no"}, None),
     ],
 )
-def test_the_method_and_the_name_are_repeated(method: str, params: Any, name: str | None) -> None:
+def test_the_method_and_the_name_are_mirrored(method: str, params: Any, name: str | None) -> None:
     headers = dict(mirror_request(request(method, params), "2026-07-28", ToolHeaders()))
     assert headers.pop("MCP-Protocol-Version") == "2026-07-28"
     assert headers.pop("Mcp-Method") == method
     assert headers == ({} if name is None else {"Mcp-Name": name})
 
 
-def test_the_version_is_found_where_modern_requests_have_it() -> None:
+def test_the_version_is_read_from_the_metadata() -> None:
     assert find_version(request("x", {"_meta": {PROTOCOL_VERSION: "2026-07-28"}})) == "2026-07-28"
     assert find_version(request("x", {"_meta": {PROTOCOL_VERSION: 7}})) is None
     assert find_version(request("x", {"_meta": 7})) is None
@@ -72,7 +72,7 @@ def test_the_version_is_found_where_modern_requests_have_it() -> None:
     assert find_version(request("x")) is None
 
 
-def test_arguments_are_repeated_as_the_listed_schema_says() -> None:
+def test_arguments_are_mirrored_according_to_the_schema() -> None:
     tools = ToolHeaders()
     inner = {"type": "object", "properties": {"at": {"type": "string", "x-mcp-header": "At"}}}
     properties = {
@@ -120,17 +120,17 @@ def test_arguments_are_repeated_as_the_listed_schema_says() -> None:
         ["x-mcp-header"],
     ],
 )
-def test_a_tool_with_an_invalid_header_is_left_out(
+def test_a_tool_with_an_invalid_header_is_ignored(
     properties: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "dovetail"):
         left = ToolHeaders().learn(page(tool("good", {}), tool("bad", properties)))
     assert left is not None
     assert codec.decode_json(left) == {"tools": [tool("good", {})], "nextCursor": "n"}
-    assert "left out the tool 'bad'" in caplog.text
+    assert "ignored the tool 'bad'" in caplog.text
 
 
-def test_what_is_no_list_is_left_to_whoever_asked_for_it() -> None:
+def test_an_invalid_tool_list_is_left_to_the_caller() -> None:
     tools = ToolHeaders()
     assert tools.learn(Raw(b'{"tools": "x-mcp-header"}')) is None
     assert tools.learn(Raw(b'{"tools": [{"name": 1, "x-mcp-header": 2}]}')) is None

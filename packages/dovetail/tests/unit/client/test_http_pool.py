@@ -1,4 +1,4 @@
-"""Redirects: followed where the request stays what it is and goes to whom it was meant for."""
+"""Redirects: followed only within the origin and with the same method and body."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def list_tools(serve: Serve) -> list[Heard]:
     return heard
 
 
-def test_a_redirect_within_the_origin_is_followed_with_all_that_was_sent() -> None:
+def test_a_redirect_within_the_origin_keeps_the_request() -> None:
     heard = list_tools(moving(307, modern({"tools/list": _no_tools})))
     assert [(one.target, one.method) for one in heard] == [
         ("/mcp", "server/discover"),
@@ -56,18 +56,18 @@ def test_a_permanent_redirect_is_remembered() -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303])
-def test_a_redirect_that_would_change_the_request_is_told(status: int) -> None:
-    with pytest.raises(PeerError, match="it has moved to /mcp/: use that URL"):
+def test_a_redirect_that_changes_the_method_is_an_error(status: int) -> None:
+    with pytest.raises(PeerError, match="it has moved: use /mcp/"):
         list_tools(moving(status, modern({})))
 
 
 @pytest.mark.parametrize("location", ["http://localhost:1/mcp/", "https://127.0.0.1/mcp/"])
-def test_a_redirect_to_another_origin_is_told(location: str) -> None:
-    with pytest.raises(PeerError, match=f"it has moved to {location}: use that URL"):
+def test_a_redirect_to_another_origin_is_an_error(location: str) -> None:
+    with pytest.raises(PeerError, match=f"it has moved: use {location}"):
         list_tools(moving(308, modern({}), location))
 
 
-def test_a_redirect_without_a_place_is_told() -> None:
+def test_a_redirect_without_a_location_is_an_error() -> None:
     async def serve(heard: Heard, wire: Wire) -> None:
         await wire.respond(307, kind="")
 
@@ -75,7 +75,7 @@ def test_a_redirect_without_a_place_is_told() -> None:
         list_tools(serve)
 
 
-def test_redirects_that_never_end_are_given_up() -> None:
+def test_endless_redirects_are_an_error() -> None:
     async def serve(heard: Heard, wire: Wire) -> None:
         await wire.respond(307, kind="", Location=heard.target + "/")
 

@@ -1,4 +1,4 @@
-"""HTTP+SSE of 2024-11-05: found by asking, spoken with anybody, and clear when it breaks."""
+"""The HTTP+SSE transport of 2024-11-05: detection, use with several servers, and failures."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from click.testing import CliRunner
 
 from dovetail import Server
 from dovetail.cli.app import app as command_line
-from dovetail.client import Client, http_old_sse
+from dovetail.client import Client, http_sse
 from dovetail.client.http_channel import HttpChannel
 from dovetail.errors import PeerError, RpcError, TransportError
 from dovetail.wire import codec
+from tests.patience import CAP, pass_time
 from tests.peers.own_server import server
 from tests.peers.scripted import INITIALIZED, run
 from tests.unit.client.fake_http import Heard, Serve, Wire, answer, fake_http
@@ -74,7 +75,7 @@ class OldServer:
 def call_once(serve: Serve, mode: str = "auto", **options: Any) -> list[Heard]:
     async def use() -> list[Heard]:
         async with fake_http(serve) as fake:
-            async with Client(fake.url, mode=mode, timeout=4, **options) as client:
+            async with Client(fake.url, mode=mode, timeout=CAP, **options) as client:
                 assert (await client.call("work")).text == "done"
             return fake.heard
 
@@ -89,7 +90,7 @@ def call_once(serve: Serve, mode: str = "auto", **options: Any) -> list[Heard]:
 @pytest.mark.parametrize(
     "body", [b"", b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"GET me"}}']
 )
-def test_a_server_that_takes_no_post_is_asked_for_its_stream(status: int, body: bytes) -> None:
+def test_a_server_that_rejects_post_is_tried_with_http_sse(status: int, body: bytes) -> None:
     heard = call_once(OldServer(refusal=status, body=body))
     assert [(one.verb, one.target, one.method) for one in heard] == [
         ("POST", "/mcp", "server/discover"),
@@ -103,18 +104,18 @@ def test_a_server_that_takes_no_post_is_asked_for_its_stream(status: int, body: 
 
 
 @pytest.mark.parametrize("taken", [200, 201])
-def test_any_success_means_that_a_message_was_taken(taken: int) -> None:
+def test_any_success_status_accepts_a_message(taken: int) -> None:
     call_once(OldServer(taken=taken), "legacy")
 
 
 @pytest.mark.parametrize("code", [-32020, -32021, -32022, -32601])
-def test_an_error_that_only_newer_servers_send_is_no_reason_to_look_for_it(code: int) -> None:
+def test_errors_of_newer_servers_do_not_trigger_the_fallback(code: int) -> None:
     body = b'{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":"new"}}' % code
 
     async def use() -> list[str]:
         async with fake_http(OldServer(refusal=400, body=body)) as fake:
             with pytest.raises(RpcError, match="new"):
-                async with Client(fake.url, mode="legacy", timeout=4):
+                async with Client(fake.url, mode="legacy", timeout=CAP):
                     pass
             return fake.methods()
 
@@ -124,15 +125,18 @@ def test_an_error_that_only_newer_servers_send_is_no_reason_to_look_for_it(code:
 @pytest.mark.parametrize(
     "body", [b'{"jsonrpc":"2.0","id":null,"error":{"code":"x","message":"odd"}}', b"odd"]
 )
-def test_without_the_stream_the_refusal_is_told_as_it_was(body: bytes) -> None:
+def test_without_a_stream_the_original_error_is_raised(body: bytes) -> None:
     async def serve(heard: Heard, wire: Wire) -> None:
         await wire.respond(405 if heard.verb == "GET" else 400, body)
 
-    with pytest.raises(PeerError, match=r"does not fit JSON-RPC|400 Bad Request: odd; HTTP\+SSE"):
+    with pytest.raises(
+        PeerError,
+        match=r"is not valid JSON-RPC|400 Bad Request: odd; it does not support HTTP\+SSE",
+    ):
         call_once(serve, "legacy")
 
 
-def test_an_error_in_the_body_is_told_where_there_is_no_stream() -> None:
+def test_without_a_stream_the_error_in_the_body_is_raised() -> None:
     body = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"go away"}}'
 
     async def serve(heard: Heard, wire: Wire) -> None:
@@ -162,10 +166,10 @@ async def _packed(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("stream", [_message_first, _silence, _hang_up, _packed])
-def test_a_stream_that_does_not_begin_with_the_endpoint_is_not_it(
+def test_a_stream_without_an_endpoint_event_is_not_http_sse(
     stream: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_old_sse, "_ENDPOINT_SECONDS", 0.2)
+    monkeypatch.setattr(http_sse, "_ENDPOINT_SECONDS", 0.2)
 
     async def serve(heard: Heard, wire: Wire) -> None:
         if heard.verb == "GET":
@@ -173,16 +177,16 @@ def test_a_stream_that_does_not_begin_with_the_endpoint_is_not_it(
         else:
             await wire.respond(405, kind="")
 
-    with pytest.raises(PeerError, match=r"405 Method Not Allowed; HTTP\+SSE is not served there"):
+    with pytest.raises(PeerError, match=r"405 Method Not Allowed; it does not support HTTP\+SSE"):
         call_once(serve, "legacy")
 
 
 @pytest.mark.parametrize("mode", ["modern", "2026-07-28"])
-def test_the_modern_era_has_no_such_transport(mode: str) -> None:
+def test_the_modern_era_does_not_use_http_sse(mode: str) -> None:
     async def use() -> list[str]:
         async with fake_http(OldServer()) as fake:
             with pytest.raises(PeerError, match="405"):
-                async with Client(fake.url, mode=mode, timeout=4):
+                async with Client(fake.url, mode=mode, timeout=CAP):
                     pass
             return fake.methods()
 
@@ -193,7 +197,7 @@ def test_the_modern_era_has_no_such_transport(mode: str) -> None:
 
 
 @pytest.mark.parametrize("endpoint", ["{origin}/inbox?session=1", "inbox?session=1", "?a=1"])
-def test_the_place_to_post_to_may_be_spelled_as_any_reference(endpoint: str) -> None:
+def test_the_endpoint_may_be_any_url_reference(endpoint: str) -> None:
     class Spelled(OldServer):
         async def __call__(self, heard: Heard, wire: Wire) -> None:
             self.endpoint = endpoint.format(origin=f"http://{heard.headers['host']}")
@@ -218,7 +222,7 @@ def test_the_place_to_post_to_may_be_spelled_as_any_reference(endpoint: str) -> 
         "http://[::1/inbox",
     ],
 )
-def test_a_place_of_another_origin_is_refused(endpoint: str) -> None:
+def test_an_endpoint_of_another_origin_is_rejected(endpoint: str) -> None:
     class Elsewhere(OldServer):
         async def __call__(self, heard: Heard, wire: Wire) -> None:
             self.endpoint = endpoint.format(host=heard.headers["host"])
@@ -226,9 +230,9 @@ def test_a_place_of_another_origin_is_refused(endpoint: str) -> None:
 
     async def use() -> list[str]:
         async with fake_http(Elsewhere()) as fake:
-            allowed = r"to be posted to '.*'; allowed: a place of the same origin, http://127"
+            allowed = r"as the URL for messages; allowed: a URL of the same origin, http://127"
             with pytest.raises(PeerError, match=allowed) as caught:
-                async with Client(fake.url, mode="legacy", timeout=4):
+                async with Client(fake.url, mode="legacy", timeout=CAP):
                     pass
             assert "hidden" not in str(caught.value)
             return fake.methods()
@@ -236,7 +240,7 @@ def test_a_place_of_another_origin_is_refused(endpoint: str) -> None:
     assert run(use()) == ["initialize", "GET"]
 
 
-def test_the_users_headers_go_with_every_request() -> None:
+def test_the_users_headers_are_sent_with_every_request() -> None:
     heard = call_once(OldServer(), headers={"Authorization": "Bearer x"})
     assert {one.headers.get("authorization") for one in heard} == {"Bearer x"}
     assert {one.headers.get("accept-encoding") for one in heard} == {"identity"}
@@ -246,7 +250,7 @@ def test_the_users_headers_go_with_every_request() -> None:
 
 
 @pytest.mark.parametrize("is_torn", [True, False])
-def test_whoever_waits_when_the_stream_ends_is_told(is_torn: bool) -> None:
+def test_pending_requests_fail_when_the_stream_ends(is_torn: bool) -> None:
     class Leaving(OldServer):
         async def call(self, heard: Heard) -> None:
             assert self.stream is not None
@@ -258,16 +262,16 @@ def test_whoever_waits_when_the_stream_ends_is_told(is_torn: bool) -> None:
     async def use() -> None:
         async with (
             fake_http(Leaving()) as fake,
-            Client(fake.url, mode="legacy", timeout=4) as client,
+            Client(fake.url, mode="legacy", timeout=CAP) as client,
         ):
             async with client.subscribe(tools=True) as changes:
                 calls = (client.call("a"), client.call("b"), anext(changes))
                 for error in await asyncio.gather(*calls, return_exceptions=True):
                     assert isinstance(error, TransportError)
-                    assert f"The stream of messages from {fake.url} is gone: " in str(error)
-            with pytest.raises(TransportError, match="is gone"):
+                    assert f"The event stream from {fake.url} ended: " in str(error)
+            with pytest.raises(TransportError, match=r"event stream from .* ended"):
                 await client.call("c")
-            with pytest.raises(TransportError, match="is gone"):
+            with pytest.raises(TransportError, match=r"event stream from .* ended"):
                 async with client.subscribe(tools=True):
                     pass
 
@@ -293,11 +297,11 @@ def test_an_event_beyond_the_limit_ends_the_stream() -> None:
     run(use())
 
 
-def test_leaving_closes_the_stream() -> None:
+def test_closing_the_client_closes_the_stream() -> None:
     async def use() -> None:
         serve = OldServer()
         async with fake_http(serve) as fake:
-            async with Client(fake.url, mode="legacy", timeout=4) as client:
+            async with Client(fake.url, mode="legacy", timeout=CAP) as client:
                 await client.call("work")
                 assert not serve.is_left.is_set()
             await serve.is_left.wait()
@@ -305,7 +309,7 @@ def test_leaving_closes_the_stream() -> None:
     run(use())
 
 
-def test_a_message_that_is_refused_fails_its_request_alone() -> None:
+def test_a_rejected_message_fails_only_its_request() -> None:
     class Picky(OldServer):
         async def post(self, heard: Heard, wire: Wire) -> None:
             name = heard.message.get("params", {}).get("name")
@@ -318,27 +322,29 @@ def test_a_message_that_is_refused_fails_its_request_alone() -> None:
         headers = {"Authorization": "Bearer token-1234"}
         async with (
             fake_http(Picky()) as fake,
-            Client(fake.url, mode="legacy", timeout=4, headers=headers) as client,
+            Client(fake.url, mode="legacy", timeout=CAP, headers=headers) as client,
         ):
             with pytest.raises(PeerError, match=r"tools/call with 404 Not Found: no session \*"):
                 await client.call("404")
-            with pytest.raises(TransportError, match="refuses access: 401"):
+            with pytest.raises(TransportError, match="denies access: 401"):
                 await client.call("401")
             assert (await client.call("work")).text == "done"
 
     run(use())
 
 
-def test_who_stops_waiting_says_so(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_cancelled_request_sends_a_cancellation(caplog: pytest.LogCaptureFixture) -> None:
     class Slow(OldServer):
         async def call(self, heard: Heard) -> None:
             """Never."""
+            pass_time(60)
+            pass_time(60)
 
     async def use() -> list[Heard]:
         async with fake_http(Slow()) as fake:
-            async with Client(fake.url, mode="legacy", timeout=4) as client:
+            async with Client(fake.url, mode="legacy", timeout=CAP) as client:
                 with pytest.raises(TimeoutError):
-                    await client.call("work", timeout=0.05)
+                    await client.call("work", timeout=60)
             return fake.heard
 
     with caplog.at_level(logging.WARNING, "dovetail"):
@@ -347,7 +353,7 @@ def test_who_stops_waiting_says_so(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.text == ""
 
 
-def test_a_client_that_gives_up_while_it_looks_leaves_nothing_behind() -> None:
+def test_a_timeout_during_the_fallback_leaks_nothing() -> None:
     async def use() -> None:
         asked, left = asyncio.Event(), asyncio.Event()
 
@@ -396,10 +402,10 @@ def old_own() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy", "2024-11-05", "2025-11-25"])
-def test_our_own_server_is_read_and_called(old_own: str, mode: str) -> None:
+def test_our_own_server_works(old_own: str, mode: str) -> None:
     async def use() -> None:
         steps: list[float] = []
-        async with Client(old_own, mode=mode, timeout=4) as client:
+        async with Client(old_own, mode=mode, timeout=CAP) as client:
             assert client.server_info is not None
             assert (await client.call("add", {"a": 1, "b": 2})).text == "3"
             await client.call("climb", {"steps": 2}, progress=lambda s: steps.append(s.progress))
@@ -419,9 +425,9 @@ def test_our_own_server_answers_the_command_line(old_own: str) -> None:
     assert codec.decode_json(facts.encode())["revisions"] == revisions
 
 
-def test_a_tool_of_our_own_server_stops_when_nobody_waits() -> None:
+def test_a_tool_of_our_own_server_stops_when_its_request_is_cancelled() -> None:
     async def use(url: str) -> None:
-        async with Client(url, timeout=4) as client:
+        async with Client(url, timeout=CAP) as client:
             call = asyncio.create_task(client.call("wait_forever"))
             assert await asyncio.to_thread(_is_waiting.wait, 4)
             call.cancel()
@@ -436,11 +442,11 @@ def test_a_tool_of_our_own_server_stops_when_nobody_waits() -> None:
     ("module", "app"),
     [("sdk_server", "server.sse_app()"), ("fastmcp_server", "server.http_app(transport='sse')")],
 )
-def test_the_servers_of_others_are_read_and_called(module: str, app: str) -> None:
+def test_servers_of_other_frameworks_work(module: str, app: str) -> None:
     async def use(url: str) -> None:
         steps: list[float] = []
         logged: list[Any] = []
-        async with Client(url, timeout=15, on_log=logged.append) as client:
+        async with Client(url, timeout=CAP, on_log=logged.append) as client:
             assert client.revision == "2025-11-25"
             await client.call("climb", {"steps": 2}, progress=lambda s: steps.append(s.progress))
             await client.call("remark", {"text": "hm"})
@@ -450,16 +456,16 @@ def test_the_servers_of_others_are_read_and_called(module: str, app: str) -> Non
         assert logged
 
     with serving_peer(module, app, "/sse") as url:
-        run(use(url), 18)
+        run(use(url))
 
 
 @pytest.mark.slow
-def test_the_official_server_asks_back() -> None:
+def test_the_official_server_requests_input() -> None:
     async def use(url: str) -> None:
         options: dict[str, Any] = {"sample": lambda _: "Paris", "roots": ["/srv"]}
-        async with Client(url, timeout=15, **options) as client:
+        async with Client(url, timeout=CAP, **options) as client:
             assert (await client.call("capital")).text == "Paris says dovetail"
             assert (await client.call("folders")).text == "file:///srv"
 
     with serving_peer("sdk_server", "server.sse_app()", "/sse") as url:
-        run(use(url), 18)
+        run(use(url))

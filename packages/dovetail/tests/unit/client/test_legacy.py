@@ -1,4 +1,4 @@
-"""What a client says to a legacy server, and how it answers when it is asked."""
+"""The legacy era of the client: its requests, and its responses to server requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def ask(server: ScriptedServer, method: str, params: Any = None, **options
         return await server.until(lambda message: message.get("id") == "q")
 
 
-def test_the_handshake_declares_what_there_are_callbacks_for() -> None:
+def test_initialize_declares_capabilities_for_the_callbacks() -> None:
     server = legacy()
 
     async def open_it(**options: Any) -> None:
@@ -51,7 +51,9 @@ def test_the_handshake_declares_what_there_are_callbacks_for() -> None:
         ("2025-06-18", {"elicitation": {}, "sampling": {}, "roots": {}}),
     ],
 )
-def test_only_what_the_revision_knows_is_declared(revision: str, declared: dict[str, Any]) -> None:
+def test_only_capabilities_of_the_revision_are_declared(
+    revision: str, declared: dict[str, Any]
+) -> None:
     server = legacy(protocolVersion=revision)
 
     async def open_it() -> None:
@@ -63,7 +65,7 @@ def test_only_what_the_revision_knows_is_declared(revision: str, declared: dict[
     assert server.last("initialize")["params"]["capabilities"] == declared
 
 
-def test_requests_carry_no_modern_metadata() -> None:
+def test_requests_have_no_modern_metadata() -> None:
     server = legacy({"tools/call": DONE})
 
     async def call() -> None:
@@ -91,17 +93,17 @@ def test_a_ping_is_answered_and_can_be_sent() -> None:
 @pytest.mark.parametrize(
     "method", ["elicitation/create", "sampling/createMessage", "roots/list", "tools/call", "a/b"]
 )
-def test_what_was_not_declared_is_not_found(method: str) -> None:
+def test_undeclared_methods_are_not_found(method: str) -> None:
     assert run(ask(legacy(), method, {}))["error"]["code"] == -32601
 
 
-def test_what_the_revision_does_not_know_is_not_found() -> None:
+def test_methods_that_the_revision_lacks_are_not_found() -> None:
     server = legacy(protocolVersion="2024-11-05")
     answer = run(ask(server, "elicitation/create", FORM, elicit=lambda _: {}))
     assert answer["error"]["code"] == -32601
 
 
-def test_the_user_is_asked() -> None:
+def test_elicitation_reaches_the_callback() -> None:
     async def elicit(request: ElicitRequest) -> ElicitResponse:
         assert (request.message, request.mode) == ("Who?", "form")
         return ElicitResponse.accept({"name": "Ann"})
@@ -117,12 +119,12 @@ def test_roots_may_be_paths_and_may_be_a_function() -> None:
     }
 
 
-def test_a_question_that_makes_no_sense_is_answered_with_invalid_params() -> None:
+def test_an_invalid_request_is_answered_with_invalid_params() -> None:
     answer = run(ask(legacy(), "elicitation/create", {"mode": "form"}, elicit=lambda _: {}))
     assert answer["error"]["code"] == -32602
 
 
-def test_an_error_that_a_callback_raises_on_purpose_is_the_answer() -> None:
+def test_an_rpc_error_of_a_callback_is_the_response() -> None:
     def refuse(_: object) -> str:
         raise RpcError("The user said no", code=-1)
 
@@ -131,7 +133,7 @@ def test_an_error_that_a_callback_raises_on_purpose_is_the_answer() -> None:
     assert answer["error"] == {"code": -1, "message": "The user said no"}
 
 
-def test_a_callback_that_fails_is_answered_for_and_reported() -> None:
+def test_a_failed_callback_is_answered_and_reported() -> None:
     reported: list[dict[str, Any]] = []
 
     async def fail() -> Any:
@@ -146,7 +148,7 @@ def test_a_callback_that_fails_is_answered_for_and_reported() -> None:
     assert [type(told["exception"]) for told in reported] == [LookupError]
 
 
-def test_a_question_that_is_withdrawn_is_not_answered() -> None:
+def test_a_cancelled_request_is_not_answered() -> None:
     server = legacy({"ping": {}})
     ended = []
 
@@ -172,7 +174,7 @@ def test_a_question_that_is_withdrawn_is_not_answered() -> None:
     assert not any(message.get("id") == "q" for message in server.heard)
 
 
-def test_a_client_that_listens_sets_the_log_level() -> None:
+def test_a_client_with_a_log_callback_sets_the_log_level() -> None:
     server = legacy({"logging/setLevel": {}, "tools/call": DONE})
 
     async def listen() -> list[str]:
@@ -202,7 +204,7 @@ def test_a_server_without_logging_is_not_asked_to_log() -> None:
     assert "logging/setLevel" not in server.methods()
 
 
-def test_changes_reach_the_subscription_that_wants_them_and_the_callback() -> None:
+def test_changes_reach_matching_subscriptions_and_the_callback() -> None:
     server = legacy({"resources/subscribe": {}, "resources/unsubscribe": {}})
 
     async def listen() -> list[Change]:
@@ -227,7 +229,7 @@ def test_changes_reach_the_subscription_that_wants_them_and_the_callback() -> No
     assert server.methods()[-2:] == ["resources/subscribe", "resources/unsubscribe"]
 
 
-def test_two_subscriptions_to_one_resource_ask_the_server_once() -> None:
+def test_two_subscriptions_to_one_resource_send_one_request() -> None:
     server = legacy({"resources/subscribe": {}, "resources/unsubscribe": {}})
 
     async def listen() -> None:
@@ -243,7 +245,7 @@ def test_two_subscriptions_to_one_resource_ask_the_server_once() -> None:
     assert server.methods()[-2:] == ["resources/subscribe", "resources/unsubscribe"]
 
 
-def test_a_server_that_cannot_watch_resources_is_not_asked_to() -> None:
+def test_without_the_capability_no_subscribe_request_is_sent() -> None:
     server = legacy(capabilities={"resources": {}})
 
     async def listen() -> tuple[str, ...]:
@@ -257,7 +259,7 @@ def test_a_server_that_cannot_watch_resources_is_not_asked_to() -> None:
     assert "resources/subscribe" not in server.methods()
 
 
-def test_a_subscription_to_a_resource_that_is_refused_raises_and_leaves_nothing_behind() -> None:
+def test_a_rejected_resource_subscription_raises_and_is_removed() -> None:
     server = legacy({"resources/subscribe": RpcError("no such thing", code=-32002)})
 
     async def listen() -> None:
@@ -273,7 +275,7 @@ def test_a_subscription_to_a_resource_that_is_refused_raises_and_leaves_nothing_
     assert server.methods().count("resources/subscribe") == 2
 
 
-def test_a_subscription_raises_when_the_server_is_gone() -> None:
+def test_a_subscription_raises_when_the_connection_ends() -> None:
     server = legacy()
 
     async def listen() -> None:

@@ -1,4 +1,4 @@
-"""What a client says to a modern server, and what it takes from one."""
+"""The modern era of the client: its requests, and how it handles results."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from dovetail.client import Change, Client, ElicitRequest, Interest, SamplingRequest
 from dovetail.errors import InternalError, PeerError, UsageError
 from dovetail.spec import keys
+from tests.patience import pass_time
 from tests.peers.scripted import DISCOVERED, Script, ScriptedServer, run
 
 DONE = {"resultType": "complete", "content": [{"type": "text", "text": "done"}]}
@@ -35,7 +36,7 @@ async def call(server: ScriptedServer, **options: Any) -> str:
         return (await client.call("tool", {"a": 1})).text
 
 
-def test_every_request_says_who_asks_and_what_it_can_do() -> None:
+def test_every_request_has_client_info_and_capabilities() -> None:
     server = modern({"tools/call": DONE})
     options = {"elicit": lambda _: None, "sample": lambda _: "", "roots": []}
     assert run(call(server, name="me", version="9", **options)) == "done"
@@ -57,7 +58,7 @@ def test_without_callbacks_nothing_is_declared() -> None:
     assert server.heard[-1]["params"]["_meta"][keys.CLIENT_CAPABILITIES] == {}
 
 
-def test_log_messages_are_asked_for_only_by_a_client_that_listens() -> None:
+def test_log_messages_are_requested_only_with_a_log_callback() -> None:
     server = modern({"tools/call": DONE})
     run(call(server))
     assert keys.LOG_LEVEL not in server.heard[-1]["params"]["_meta"]
@@ -78,7 +79,7 @@ def test_log_messages_are_asked_for_only_by_a_client_that_listens() -> None:
     assert server.heard[-1]["params"]["_meta"][keys.LOG_LEVEL] == "error"
 
 
-def test_inputs_are_gathered_and_the_request_is_sent_again_as_a_new_one() -> None:
+def test_inputs_are_sent_with_a_new_request() -> None:
     sample = {
         "method": "sampling/createMessage",
         "params": {"messages": [], "maxTokens": 5, "systemPrompt": "short"},
@@ -115,7 +116,7 @@ def test_inputs_are_gathered_and_the_request_is_sent_again_as_a_new_one() -> Non
     }
 
 
-def test_inputs_are_gathered_at_the_same_time() -> None:
+def test_callbacks_run_concurrently() -> None:
     answers = iter([wants(inputRequests={"one": ASK, "two": ASK}), DONE])
     server = modern({"tools/call": lambda _: next(answers)})
     meeting = asyncio.Barrier(2)
@@ -128,7 +129,7 @@ def test_inputs_are_gathered_at_the_same_time() -> None:
     assert responses == {"one": {"action": "decline"}, "two": {"action": "decline"}}
 
 
-def test_a_server_that_only_wants_to_be_asked_again_is_asked_again() -> None:
+def test_a_retry_without_inputs_is_sent() -> None:
     answers = iter([wants(requestState="later"), DONE])
     server = modern({"tools/call": lambda _: next(answers)})
     assert run(call(server)) == "done"
@@ -136,9 +137,9 @@ def test_a_server_that_only_wants_to_be_asked_again_is_asked_again() -> None:
     assert "inputResponses" not in calls(server)[1]["params"]
 
 
-def test_a_server_that_never_has_enough_is_given_up() -> None:
+def test_endless_input_requests_are_an_error() -> None:
     server = modern({"tools/call": wants(inputRequests={"who": ASK})})
-    with pytest.raises(PeerError, match="still wants more input after 10 rounds"):
+    with pytest.raises(PeerError, match="still requires input after 10 rounds"):
         run(call(server, elicit=lambda _: {}))
     assert len(calls(server)) == 11
 
@@ -148,28 +149,26 @@ def test_a_server_that_never_has_enough_is_given_up() -> None:
     [
         (wants(inputRequests={"who": ASK}), "elicitation/create.*not declared"),
         (wants(inputRequests={"x": {"method": "tools/call"}}), "tools/call.*not declared"),
-        (wants(), "nothing to do"),
+        (wants(), "without inputs or state"),
         ({"resultType": "partial"}, "result type 'partial'"),
-        ({"resultType": 7}, "does not fit the protocol"),
-        ({"content": [{"type": "smell"}]}, "does not fit the protocol"),
+        ({"resultType": 7}, "Invalid result of"),
+        ({"content": [{"type": "smell"}]}, "Invalid result of"),
         ({"content": [{"type": "resource", "resource": {"uri": "a:b"}}]}, "neither text nor blob"),
     ],
 )
-def test_an_answer_that_breaks_the_protocol_is_the_servers_fault(
-    answer: dict[str, Any], problem: str
-) -> None:
+def test_an_invalid_result_raises_peer_error(answer: dict[str, Any], problem: str) -> None:
     with pytest.raises(PeerError, match=problem):
         run(call(modern({"tools/call": answer})))
 
 
-def test_a_question_that_makes_no_sense_is_the_servers_fault() -> None:
+def test_an_invalid_input_request_raises_peer_error() -> None:
     question = {"method": "elicitation/create", "params": {"mode": "telepathy"}}
     server = modern({"tools/call": wants(inputRequests={"who": question})})
-    with pytest.raises(PeerError, match="params of elicitation/create do not fit"):
+    with pytest.raises(PeerError, match="Invalid params for elicitation/create"):
         run(call(server, elicit=lambda _: {}))
 
 
-def test_only_three_methods_may_ask_back() -> None:
+def test_only_three_methods_may_request_input() -> None:
     server = modern({"tools/list": wants(requestState="s")})
 
     async def list_tools() -> None:
@@ -180,7 +179,7 @@ def test_only_three_methods_may_ask_back() -> None:
         run(list_tools())
 
 
-def test_what_a_callback_raises_reaches_the_caller() -> None:
+def test_an_exception_of_a_callback_reaches_the_caller() -> None:
     def elicit(_: ElicitRequest) -> None:
         raise LookupError("nobody home")
 
@@ -193,7 +192,7 @@ def test_a_missing_result_type_means_complete() -> None:
     assert run(call(modern({"tools/call": {"content": []}}))) == ""
 
 
-def test_a_method_of_the_other_era_is_refused_before_it_is_sent() -> None:
+def test_a_method_of_the_other_era_is_rejected_before_it_is_sent() -> None:
     async def ping(server: ScriptedServer) -> None:
         async with Client(server) as client:
             await client.ping()
@@ -202,7 +201,7 @@ def test_a_method_of_the_other_era_is_refused_before_it_is_sent() -> None:
         run(ping(modern({})))
 
 
-def test_a_request_of_the_servers_is_not_answered() -> None:
+def test_a_request_from_the_server_is_ignored() -> None:
     server = modern({"tools/call": DONE})
 
     async def be_asked() -> None:
@@ -214,7 +213,7 @@ def test_a_request_of_the_servers_is_not_answered() -> None:
     assert all("method" in message for message in server.heard)
 
 
-def test_server_info_that_does_not_fit_is_left_out() -> None:
+def test_invalid_server_info_is_ignored() -> None:
     found = {**DISCOVERED, "_meta": {keys.SERVER_INFO: {"name": 1}}}
 
     async def look() -> object:
@@ -247,7 +246,7 @@ def listening(**filter: Any) -> ScriptedServer:
     return server
 
 
-def test_a_subscription_waits_for_what_is_acknowledged_and_passes_on_what_is_tagged() -> None:
+def test_a_subscription_waits_for_the_acknowledgement_and_yields_its_changes() -> None:
     server = listening(toolsListChanged=True, resourceSubscriptions=["memo://a"])
 
     async def listen() -> None:
@@ -278,7 +277,7 @@ def test_a_subscription_waits_for_what_is_acknowledged_and_passes_on_what_is_tag
 
 
 @pytest.mark.parametrize("farewell", ["result", "cancelled"])
-def test_a_subscription_ends_in_good_order_when_the_server_ends_it(farewell: str) -> None:
+def test_a_subscription_ends_normally_when_the_server_ends_it(farewell: str) -> None:
     server = listening(toolsListChanged=True)
 
     async def listen() -> list[Change]:
@@ -295,7 +294,7 @@ def test_a_subscription_ends_in_good_order_when_the_server_ends_it(farewell: str
     assert "notifications/cancelled" not in server.methods()
 
 
-def test_a_subscription_that_is_refused_raises_on_entering() -> None:
+def test_a_rejected_subscription_raises_on_entering() -> None:
     server = modern({"subscriptions/listen": InternalError("no streams today")})
 
     async def listen() -> None:
@@ -317,11 +316,11 @@ def test_a_subscription_that_ends_before_it_is_acknowledged_raises_on_entering()
         run(listen())
 
 
-def test_a_subscription_that_is_never_acknowledged_is_given_up() -> None:
-    server = modern({})
+def test_a_subscription_without_acknowledgement_times_out() -> None:
+    server = modern({"subscriptions/listen": lambda _: pass_time(60)})
 
     async def listen() -> None:
-        async with Client(server, timeout=0.05) as client:
+        async with Client(server, timeout=60) as client:
             with pytest.raises(TimeoutError, match="did not acknowledge"):
                 async with client.subscribe(tools=True):
                     pytest.fail("was entered")
@@ -330,7 +329,7 @@ def test_a_subscription_that_is_never_acknowledged_is_given_up() -> None:
     run(listen())
 
 
-def test_the_change_callback_gets_a_stream_of_its_own() -> None:
+def test_the_change_callback_has_its_own_stream() -> None:
     server = listening(toolsListChanged=True)
 
     async def listen() -> list[Change]:
@@ -346,15 +345,15 @@ def test_the_change_callback_gets_a_stream_of_its_own() -> None:
     assert run(listen()) == [Change("tools")]
 
 
-def test_a_server_that_declares_changes_and_has_no_stream_is_usable() -> None:
+def test_a_server_without_listen_streams_is_usable() -> None:
     server = modern({"subscriptions/listen": InternalError("no"), "tools/call": DONE})
     assert run(call(server, on_change=lambda _: None)) == "done"
 
 
-def test_several_uris_are_not_one_text() -> None:
+def test_a_string_is_rejected_as_uris() -> None:
     async def subscribe(server: ScriptedServer) -> None:
         async with Client(server) as client:
             client.subscribe(uris="memo://a")
 
-    with pytest.raises(UsageError, match="several URIs"):
+    with pytest.raises(UsageError, match="a collection of URIs"):
         run(subscribe(modern({})))

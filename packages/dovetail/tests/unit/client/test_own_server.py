@@ -10,6 +10,7 @@ import pytest
 from dovetail.client import Change, Client, ElicitRequest, ElicitResponse, SamplingRequest
 from dovetail.errors import InvalidParamsError, MissingCapabilityError, PeerError
 from dovetail.spec.revisions import REVISIONS
+from tests.patience import CAP
 from tests.peers.own_server import server
 from tests.peers.scripted import run
 
@@ -23,7 +24,7 @@ MODES = pytest.mark.parametrize("mode", ["auto", *(revision.date for revision in
 def test_everything_works_the_same_in_every_revision(target: Any, mode: str) -> None:
     async def use() -> None:
         progress: list[float] = []
-        async with Client(target, mode=mode, timeout=8) as client:
+        async with Client(target, mode=mode, timeout=CAP) as client:
             assert client.revision == (REVISIONS[-1].date if mode == "auto" else mode)
             assert client.server_info is not None
             assert client.server_info.name == "own"
@@ -39,12 +40,12 @@ def test_everything_works_the_same_in_every_revision(target: Any, mode: str) -> 
                 await client.get_prompt("nothing")
         await server.close()
 
-    run(use(), 15)
+    run(use())
 
 
 @TARGETS
 @pytest.mark.parametrize("mode", ["modern", "legacy"])
-def test_a_tool_asks_back_in_both_eras(target: Any, mode: str) -> None:
+def test_a_tool_requests_input_in_both_eras(target: Any, mode: str) -> None:
     answers = iter([{"name": "main"}, None, ElicitResponse.cancel()])
 
     async def elicit(request: ElicitRequest) -> Any:
@@ -56,14 +57,14 @@ def test_a_tool_asks_back_in_both_eras(target: Any, mode: str) -> None:
 
     async def use() -> list[str]:
         callbacks: dict[str, Any] = {"elicit": elicit, "sample": sample, "roots": ["/srv"]}
-        async with Client(target, mode=mode, timeout=8, **callbacks) as client:
+        async with Client(target, mode=mode, timeout=CAP, **callbacks) as client:
             said = [(await client.call("deploy")).text for _ in range(3)]
             said.append((await client.call("capital")).text)
             said.append((await client.call("folders")).text)
         await server.close()
         return said
 
-    assert run(use(), 15) == [
+    assert run(use()) == [
         "accept main",
         "decline",
         "cancel",
@@ -74,10 +75,10 @@ def test_a_tool_asks_back_in_both_eras(target: Any, mode: str) -> None:
 
 @TARGETS
 @pytest.mark.parametrize("mode", ["modern", "legacy"])
-def test_changes_are_told_in_both_eras(target: Any, mode: str) -> None:
+def test_changes_are_delivered_in_both_eras(target: Any, mode: str) -> None:
     async def use() -> Change:
         async with (
-            Client(target, mode=mode, timeout=8) as client,
+            Client(target, mode=mode, timeout=CAP) as client,
             client.subscribe(tools=True, uris=["memo://today"]) as changes,
         ):
             assert changes.refused == ()
@@ -85,11 +86,11 @@ def test_changes_are_told_in_both_eras(target: Any, mode: str) -> None:
             await client.call("touch", {"uri": "memo://today"})
             return await anext(changes)
 
-    assert run(use(), 15) == Change("resource", "memo://today")
+    assert run(use()) == Change("resource", "memo://today")
 
 
 @pytest.mark.parametrize("mode", ["modern", "legacy"])
-def test_a_list_that_changes_is_told_to_the_callback(mode: str) -> None:
+def test_list_changes_reach_the_callback(mode: str) -> None:
     async def use() -> list[Change]:
         heard: list[Change] = []
         async with Client(server, mode=mode, on_change=heard.append) as client:
@@ -104,7 +105,7 @@ def test_a_list_that_changes_is_told_to_the_callback(mode: str) -> None:
     assert set(run(use())) == {Change("tools")}
 
 
-def test_a_revision_that_does_not_exist_yet_is_refused_by_the_server() -> None:
+def test_an_unknown_revision_is_rejected_by_the_server() -> None:
     async def use() -> None:
         async with Client(server, mode="modern") as client:
             meta = {"io.modelcontextprotocol/protocolVersion": "2031-01-01"}
@@ -115,7 +116,7 @@ def test_a_revision_that_does_not_exist_yet_is_refused_by_the_server() -> None:
     run(use())
 
 
-def test_what_the_client_cannot_do_is_refused_as_each_era_says() -> None:
+def test_undeclared_input_is_rejected_as_each_era_requires() -> None:
     async def use() -> bool:
         async with Client(server, mode="modern") as client:
             with pytest.raises(MissingCapabilityError):
@@ -139,7 +140,7 @@ def test_two_clients_share_one_server() -> None:
     assert run(use()) == ("2", "3")
 
 
-def test_no_list_in_a_wrong_shape_is_taken() -> None:
+def test_an_invalid_list_raises_peer_error() -> None:
     # The guard for the tests above: a client that took anything would prove nothing.
     class Broken:
         def connect(self, send: Any) -> Any:
@@ -150,5 +151,5 @@ def test_no_list_in_a_wrong_shape_is_taken() -> None:
         async with Client(Broken(), mode="legacy") as client:
             await client.list_tools()
 
-    with pytest.raises(PeerError, match="tools/list does not fit"):
+    with pytest.raises(PeerError, match="Invalid result of tools/list"):
         run(use())

@@ -1,4 +1,4 @@
-"""Requests and answers: what waits, what is given up, what is ignored."""
+"""JSON-RPC requests and responses of a client: timeouts, cancellation, unexpected messages."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from dovetail.client import Client
 from dovetail.errors import InternalError, MethodNotFoundError, PeerError, RpcError, TransportError
+from tests.patience import CAP
 from tests.peers.scripted import DISCOVERED, INITIALIZED, Script, ScriptedServer, run
 
 DONE = {"content": [{"type": "text", "text": "done"}]}
@@ -37,7 +38,7 @@ def test_a_timeout_cancels_the_request() -> None:
     run(wait())
 
 
-def test_a_timeout_tells_of_what_the_server_wrote_instead() -> None:
+def test_a_timeout_error_shows_unexpected_messages() -> None:
     server = modern({})
 
     async def wait() -> None:
@@ -45,11 +46,11 @@ def test_a_timeout_tells_of_what_the_server_wrote_instead() -> None:
             server.say_raw(b"Listening on port 80")
             await client.call("tool", timeout=0.01)
 
-    with pytest.raises(TimeoutError, match="what it sent instead: Listening on port 80"):
+    with pytest.raises(TimeoutError, match="it sent instead: Listening on port 80"):
         run(wait())
 
 
-def test_a_task_that_is_cancelled_cancels_its_request() -> None:
+def test_cancelling_a_task_cancels_its_request() -> None:
     server = modern({})
 
     async def give_up() -> None:
@@ -65,7 +66,7 @@ def test_a_task_that_is_cancelled_cancels_its_request() -> None:
     run(give_up())
 
 
-def test_the_handshake_is_never_cancelled() -> None:
+def test_initialize_is_never_cancelled() -> None:
     server = ScriptedServer({})
 
     async def wait() -> None:
@@ -77,11 +78,11 @@ def test_the_handshake_is_never_cancelled() -> None:
     assert server.methods() == ["initialize"]
 
 
-def test_an_answer_that_comes_late_or_twice_is_ignored() -> None:
+def test_late_and_duplicate_responses_are_ignored() -> None:
     server = modern({"prompts/get": {"messages": []}})
 
     async def wait() -> None:
-        async with Client(server, timeout=5) as client:
+        async with Client(server, timeout=CAP) as client:
             with pytest.raises(TimeoutError):
                 await client.call("tool", timeout=0.01)
             late = server.last("tools/call")["id"]
@@ -96,7 +97,7 @@ def test_a_request_may_wait_forever() -> None:
     assert run(call(modern({"tools/call": DONE}), timeout=math.inf)) == "done"
 
 
-def test_progress_is_told_before_the_call_returns_and_only_to_its_call() -> None:
+def test_progress_is_delivered_before_the_call_returns_and_only_to_its_call() -> None:
     def report(message: dict[str, Any]) -> dict[str, Any]:
         token = message["params"]["_meta"]["progressToken"]
         for progress in (1, 2.5):
@@ -117,7 +118,7 @@ def test_progress_is_told_before_the_call_returns_and_only_to_its_call() -> None
     assert heard == [(1, 3), (2.5, 3)]
 
 
-def test_what_a_progress_callback_raises_reaches_the_caller() -> None:
+def test_an_exception_of_a_progress_callback_reaches_the_caller() -> None:
     def report(message: dict[str, Any]) -> dict[str, Any]:
         token = message["params"]["_meta"]["progressToken"]
         server.tell("notifications/progress", {"progressToken": token, "progress": 1})
@@ -152,14 +153,12 @@ def test_an_error_becomes_its_exception(error: RpcError, kind: type[RpcError]) -
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        ({"error": {"code": "x", "message": "m"}}, "does not fit JSON-RPC"),
-        ({"error": "no"}, "does not fit JSON-RPC"),
-        ({}, "is no JSON-RPC"),
+        ({"error": {"code": "x", "message": "m"}}, "is not valid JSON-RPC"),
+        ({"error": "no"}, "is not valid JSON-RPC"),
+        ({}, "is not valid JSON-RPC"),
     ],
 )
-def test_an_answer_that_is_no_answer_is_the_servers_fault(
-    answer: dict[str, Any], problem: str
-) -> None:
+def test_an_invalid_response_raises_peer_error(answer: dict[str, Any], problem: str) -> None:
     def reply(message: dict[str, Any]) -> None:
         server.say({"id": message["id"], **answer})
 
@@ -168,7 +167,7 @@ def test_an_answer_that_is_no_answer_is_the_servers_fault(
         run(call(server))
 
 
-def test_an_error_without_an_id_answers_the_only_request_that_waits() -> None:
+def test_an_error_without_an_id_answers_the_only_pending_request() -> None:
     def reply(_: dict[str, Any]) -> None:
         server.say({"id": None, "error": {"code": -32700, "message": "Parse error"}})
 
@@ -177,7 +176,7 @@ def test_an_error_without_an_id_answers_the_only_request_that_waits() -> None:
         run(call(server))
 
 
-def test_a_batch_of_answers_is_taken_apart() -> None:
+def test_a_batch_of_responses_is_split() -> None:
     def reply(message: dict[str, Any]) -> None:
         log = b'{"jsonrpc":"2.0","method":"notifications/message"}'
         done = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}' % message["id"]
@@ -196,7 +195,7 @@ def test_a_batch_of_answers_is_taken_apart() -> None:
     assert run(call_it()) == ""
 
 
-def test_whoever_still_waits_when_the_client_closes_is_told() -> None:
+def test_pending_requests_fail_when_the_client_closes() -> None:
     server = modern({})
 
     async def close() -> None:

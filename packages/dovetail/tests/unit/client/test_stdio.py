@@ -1,4 +1,4 @@
-"""Servers as child processes: how they start, die, and are ended."""
+"""Servers as child processes: start, exit and shutdown."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.client import Client
+from dovetail.client import Client, stdio
 from dovetail.client.stdio import Command, StdioChannel
 from dovetail.errors import TransportError
+from tests.patience import CAP, pass_time
 from tests.peers.scripted import run
 
 # Answers discover, then does what its argument says when it is asked anything else.
@@ -59,7 +60,7 @@ import os, signal, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 print(os.getpid(), flush=True)
 while True:
-    time.sleep(60)
+    time.sleep(3600)
 """
 DEAF = """
 import os, signal, time
@@ -69,7 +70,7 @@ def leave(number, frame):
 signal.signal(signal.SIGTERM, leave)
 print("ready", flush=True)
 while True:
-    time.sleep(60)
+    time.sleep(3600)
 """
 POLITE = """
 import signal, sys
@@ -80,7 +81,7 @@ print("bye", flush=True)
 """
 LEAVES_A_CHILD_BEHIND = """
 import subprocess, sys
-print(subprocess.Popen(["sleep", "60"]).pid, flush=True)
+print(subprocess.Popen(["sleep", "3600"]).pid, flush=True)
 sys.stdin.read()
 """
 
@@ -90,61 +91,64 @@ def command(what: str) -> list[str]:
 
 
 async def call(what: str) -> str:
-    async with Client(command(what), timeout=4) as client:
+    async with Client(command(what), timeout=CAP) as client:
         return (await client.call("t")).text
 
 
-def test_lines_that_are_no_messages_are_passed_over() -> None:
+def test_lines_that_are_not_messages_are_ignored() -> None:
     assert run(call("chatters")) == "\u2028 ok"
 
 
-def test_a_process_that_ends_tells_its_exit_code_and_last_words() -> None:
-    with pytest.raises(TransportError, match=r"exit code 3(?s:.*)first\nlast words"):
+def test_the_error_for_an_exited_process_has_its_code_and_stderr() -> None:
+    with pytest.raises(TransportError, match=r"exited with code 3(?s:.*)first\nlast words"):
         run(call("exits"))
 
 
-def test_a_process_that_is_killed_tells_by_which_signal() -> None:
+def test_the_error_for_a_killed_process_names_the_signal() -> None:
     with pytest.raises(TransportError, match="was killed by SIGKILL"):
         run(call("is-killed"))
 
 
-def test_a_process_that_closes_its_output_is_given_up() -> None:
+def test_a_process_that_closes_its_output_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stdio, "_EXIT_SECONDS", 0.01)
     with pytest.raises(TransportError, match="closed its output"):
         run(call("closes-output"))
 
 
-def test_a_server_that_dies_at_once_says_why() -> None:
-    with pytest.raises(TransportError, match=r"exit code 1(?s:.*)cannot find my configuration"):
+def test_the_error_for_a_server_that_exits_at_once_has_its_stderr() -> None:
+    with pytest.raises(
+        TransportError, match=r"exited with code 1(?s:.*)cannot find my configuration"
+    ):
         run(call("dies-at-once"))
 
 
-def test_every_request_that_waits_learns_of_the_end() -> None:
+def test_all_pending_requests_fail_when_the_process_ends() -> None:
     async def call_twice() -> list[BaseException | object]:
-        async with Client(command("exits"), timeout=4) as client:
+        async with Client(command("exits"), timeout=CAP) as client:
             calls = (client.call("t"), client.call("t"))
             outcomes = await asyncio.gather(*calls, return_exceptions=True)
-            with pytest.raises(TransportError, match="exit code 3"):
+            with pytest.raises(TransportError, match="exited with code 3"):
                 await client.call("t")
             return list(outcomes)
 
     assert [type(outcome) for outcome in run(call_twice())] == [TransportError, TransportError]
 
 
-def test_a_legacy_server_that_hangs_up_on_the_probe_is_started_again() -> None:
+def test_a_legacy_server_that_exits_on_the_probe_is_restarted() -> None:
     async def open_it() -> str:
-        async with Client(command("hangs-up"), timeout=4) as client:
+        async with Client(command("hangs-up"), timeout=CAP) as client:
             return client.revision
 
     assert run(open_it()) == "2025-11-25"
 
 
-def test_environment_and_folder_are_given_to_the_process(tmp_path: Path) -> None:
+def test_the_process_gets_environment_and_directory(tmp_path: Path) -> None:
     async def look() -> tuple[str, str]:
         env = {"SERVER_VERSION": "7"}
-        async with Client(command(""), mode="legacy", timeout=4, env=env) as client:
+        async with Client(command(""), mode="legacy", timeout=CAP, env=env) as client:
             assert client.server_info is not None
             version = client.server_info.version
-        async with Client(command(""), cwd=tmp_path, timeout=4) as client:
+        async with Client(command(""), cwd=tmp_path, timeout=CAP) as client:
             found = await client.request("server/discover")
             return version, found["_meta"]["cwd"]
 
@@ -156,11 +160,11 @@ def test_environment_and_folder_are_given_to_the_process(tmp_path: Path) -> None
     ("argv", "why"),
     [
         (["no-such-command-anywhere"], "does not exist or is not on the PATH"),
-        (["/etc/passwd"], "may not be executed"),
+        (["/etc/passwd"], "is not executable"),
         (["a\0b"], "null byte"),
     ],
 )
-def test_a_command_that_cannot_be_started_says_why(argv: list[str], why: str) -> None:
+def test_a_command_that_cannot_be_started_is_explained(argv: list[str], why: str) -> None:
     async def start() -> None:
         async with Client(argv):
             pytest.fail("was started")
@@ -185,8 +189,11 @@ async def until_gone(pid: int) -> None:
         await asyncio.sleep(0.01)
 
 
-async def start_and_close(code: str, grace: float) -> list[bytes]:
-    """Start a process, wait until it says something, close; all that it said."""
+async def start_and_close(code: str, grace: float, *, skip_first: bool = False) -> list[bytes]:
+    """Start a process, wait until it says something, close; all that it said.
+
+    `skip_first` lets the first grace period, before SIGTERM, pass at once.
+    """
     ready = asyncio.Event()
     said: list[bytes] = []
 
@@ -197,7 +204,11 @@ async def start_and_close(code: str, grace: float) -> list[bytes]:
     channel = StdioChannel(Command([sys.executable, "-c", code]), grace=grace)
     await channel.open(hear, lambda _: None)
     await ready.wait()
-    await channel.close()
+    closing = asyncio.create_task(channel.close())
+    await asyncio.sleep(0)
+    if skip_first:
+        pass_time(grace)
+    await closing
     await channel.close()
     with pytest.raises(TransportError, match="closed"):
         await channel.send(b"{}")
@@ -209,24 +220,24 @@ def test_a_process_that_ignores_everything_is_killed() -> None:
     run(until_gone(int(pid)))
 
 
-def test_a_process_that_ignores_the_end_of_its_input_is_asked_to_leave() -> None:
-    assert run(start_and_close(DEAF, 0.8)) == [b"ready", b"told to leave"]
+def test_a_process_that_ignores_eof_gets_sigterm() -> None:
+    assert run(start_and_close(DEAF, 60, skip_first=True)) == [b"ready", b"told to leave"]
 
 
-def test_a_grandchild_that_holds_the_pipes_goes_down_too() -> None:
+def test_a_grandchild_that_holds_the_pipes_is_stopped() -> None:
     (pid,) = run(start_and_close(LEAVES_A_CHILD_BEHIND, 0.1))
     run(until_gone(int(pid)))
 
 
-def test_a_process_that_ends_with_its_input_is_not_signalled() -> None:
+def test_a_process_that_exits_on_eof_gets_no_signal() -> None:
     # More time than a test has: a signal, if one comes, comes before the input is closed.
-    assert run(start_and_close(POLITE, 60)) == [b"ready", b"bye"]
+    assert run(start_and_close(POLITE, CAP)) == [b"ready", b"bye"]
 
 
 def test_stderr_can_be_echoed(capfd: pytest.CaptureFixture[str]) -> None:
     async def chat() -> None:
         with pytest.raises(TransportError):
-            async with Client(command("exits"), timeout=4, echo_stderr=True) as client:
+            async with Client(command("exits"), timeout=CAP, echo_stderr=True) as client:
                 await client.call("t")
 
     run(chat())

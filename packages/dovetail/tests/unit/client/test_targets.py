@@ -1,4 +1,4 @@
-"""What names a server, and what does not."""
+"""Valid and invalid targets of a client."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dovetail.errors import UsageError
 from tests.peers.scripted import ScriptedServer
 
 
-def test_a_server_object_is_reached_in_memory() -> None:
+def test_a_server_object_uses_the_memory_channel() -> None:
     assert isinstance(open_target(ScriptedServer({})), MemoryChannel)
     assert isinstance(open_target("some command"), StdioChannel)
 
@@ -32,11 +32,11 @@ def test_a_server_object_is_reached_in_memory() -> None:
         ("missing.py", ["missing.py"]),
     ],
 )
-def test_commands_may_be_spelled_in_many_ways(target: Any, argv: list[str]) -> None:
+def test_commands_have_several_forms(target: Any, argv: list[str]) -> None:
     assert list(find_command(target).argv) == argv
 
 
-def test_a_python_file_is_run_by_this_very_interpreter(tmp_path: Path) -> None:
+def test_a_python_file_runs_with_the_same_interpreter(tmp_path: Path) -> None:
     file = tmp_path / "my server.py"
     file.touch()
     run = [sys.executable, "-m", "dovetail", "run"]
@@ -45,7 +45,7 @@ def test_a_python_file_is_run_by_this_very_interpreter(tmp_path: Path) -> None:
     assert list(find_command(f"{file}:app").argv) == [*run, f"{file}:app"]
 
 
-def test_the_environment_of_an_entry_yields_to_the_callers() -> None:
+def test_the_callers_environment_overrides_the_entry() -> None:
     entry = {"command": "x", "env": {"A": "1", "B": "2"}}
     assert find_command(entry, {"B": "3"}).env == {"A": "1", "B": "3"}
 
@@ -54,45 +54,45 @@ def test_the_environment_of_an_entry_yields_to_the_callers() -> None:
     ("target", "problem"),
     [
         ("http://", "with a host"),
-        ("http://[::1/mcp", "is no URL"),
-        ("http://host:port/mcp", "is no URL"),
+        ("http://[::1/mcp", "is not a valid URL"),
+        ("http://host:port/mcp", "is not a valid URL"),
         ("http://me:secret@host/mcp", "headers="),
         ("http://host/a b", "percent-encoded"),
-        ({"url": 7}, "'url' must be a text"),
+        ({"url": 7}, "'url' must be a string"),
         ({"url": "http://host", "headers": ["x"]}, "'headers' must map"),
-        ({"url": "http://host", "headers": {"Mcp-Session-Id": "x"}}, "client's own"),
-        ({"url": "http://host", "headers": {"A B": "x"}}, "no name of a header"),
-        ({"url": "http://host", "headers": {"A": "x\r\ny"}}, "plain ASCII"),
+        ({"url": "http://host", "headers": {"Mcp-Session-Id": "x"}}, "set by the client"),
+        ({"url": "http://host", "headers": {"A B": "x"}}, "not a valid header name"),
+        ({"url": "http://host", "headers": {"A": "x\r\ny"}}, "printable ASCII"),
         ("", "no command"),
         ([], "no command"),
-        ("'unfinished", "cannot be split"),
-        ([1], "list of texts"),
-        ({"args": ["x"]}, "no text under 'command' or 'url'; an entry with 'args'"),
+        ("'unfinished", "cannot be parsed"),
+        ([1], "list of strings"),
+        ({"args": ["x"]}, "needs a string under 'command' or 'url'; got an entry with 'args'"),
         ({}, "nothing in it"),
         ({"url": "ws://host"}, "must begin with http:// or https://, got 'ws://host'"),
-        ({"command": "x", "args": "y"}, "'args' must be a list of texts"),
+        ({"command": "x", "args": "y"}, "'args' must be a list of strings"),
         ({"command": "x", "env": ["y"]}, "'env' must map"),
-        (object(), "is no server: give a Server, a command"),
-        (7, "is no server"),
+        (object(), "is not a server: pass a Server, a command"),
+        (7, "is not a server"),
     ],
 )
-def test_what_names_no_server_is_refused_at_once(target: Any, problem: str) -> None:
+def test_invalid_targets_are_rejected_at_once(target: Any, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         Client(target)
 
 
-def test_a_url_is_reached_over_http_whatever_names_it() -> None:
+def test_every_form_of_url_uses_http() -> None:
     assert isinstance(open_target("HTTP://localhost:8000/mcp"), HttpChannel)
     entry = {"type": "http", "url": "https://localhost/mcp", "headers": {"Authorization": "x"}}
     assert isinstance(open_target(entry, headers={"X-More": "y"}), HttpChannel)
 
 
-def test_headers_without_a_url_are_refused() -> None:
-    with pytest.raises(UsageError, match="headers= are for a URL"):
+def test_headers_without_a_url_are_rejected() -> None:
+    with pytest.raises(UsageError, match="headers= needs a URL"):
         Client("some command", headers={"Authorization": "x"})
 
 
-def test_a_secret_is_not_repeated_in_what_is_refused() -> None:
+def test_error_messages_do_not_show_secrets() -> None:
     for target, headers in (
         ("http://me:secret@host/mcp", None),
         ("http://host/mcp", {"Authorization": "secret\n"}),

@@ -1,4 +1,4 @@
-"""Tasks as a client of either era uses them, against our own server."""
+"""Tasks in both eras, against our own server."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dovetail import Client, Context, Options, Server, ToolError
 from dovetail.client import ElicitRequest, TaskState
 from dovetail.client.tasks import ClientTask
 from dovetail.errors import InvalidParamsError, PeerError, RpcError
+from tests.patience import CAP
 from tests.unit.client.real_http import serving
 from tests.unit.talk import ERAS, LEGACY, MODERN, run
 
@@ -82,12 +83,12 @@ def test_a_task_is_started_followed_and_its_result_fetched(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ERAS)
-def test_what_a_task_asks_is_answered_by_the_callbacks(mode: str) -> None:
+def test_input_requests_of_a_task_are_answered_by_the_callbacks(mode: str) -> None:
     async def scenario() -> None:
         site = Site()
         async with opened(site, mode) as client:
             task = await client.start("paint")
-            assert (await task.result(timeout=5)).text == "Which? And?"
+            assert (await task.result(timeout=CAP)).text == "Which? And?"
         await site.server.close()
 
     run(scenario())
@@ -141,7 +142,7 @@ def test_an_error_of_the_request_is_raised(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["2025-06-18", *ERAS])
-def test_a_call_that_makes_no_task_is_one_that_has_ended(mode: str) -> None:
+def test_a_call_without_a_task_is_a_finished_task(mode: str) -> None:
     async def scenario() -> None:
         site = Site()
         site.go_on.set()
@@ -156,7 +157,7 @@ def test_a_call_that_makes_no_task_is_one_that_has_ended(mode: str) -> None:
     run(scenario())
 
 
-def test_a_legacy_task_that_is_cancelled_while_it_asks_ends_its_waiting_too() -> None:
+def test_cancelling_a_legacy_task_ends_its_pending_request() -> None:
     async def scenario() -> None:
         site = Site()
         asked = asyncio.Event()
@@ -180,7 +181,7 @@ def test_a_legacy_task_that_is_cancelled_while_it_asks_ends_its_waiting_too() ->
     run(scenario())
 
 
-def test_time_is_up_for_who_waits_and_not_for_the_task() -> None:
+def test_a_timeout_of_the_caller_does_not_end_the_task() -> None:
     async def scenario() -> None:
         site = Site()
         async with opened(site, MODERN) as client:
@@ -200,7 +201,7 @@ def test_tasks_work_over_http(mode: str) -> None:
     site.go_on.set()
 
     async def scenario(url: str) -> None:
-        async with Client(url, mode=mode, elicit=answer_by_name) as client:
+        async with Client(url, mode=mode, timeout=CAP, elicit=answer_by_name) as client:
             assert (await (await client.start("dig", {"depth": 3})).result()).text == "dug 3"
             assert (await (await client.start("paint")).result()).text == "Which? And?"
             cancelled = await client.start("paint")
@@ -211,7 +212,7 @@ def test_tasks_work_over_http(mode: str) -> None:
         run(scenario(url))
 
 
-def test_a_completed_task_without_a_result_breaks_the_protocol() -> None:
+def test_a_completed_task_without_a_result_raises_peer_error() -> None:
     async def scenario() -> None:
         site = Site()
         async with opened(site, MODERN) as client:

@@ -135,5 +135,5 @@ def test_a_cursor_that_claims_too_much_is_refused(payload: bytes) -> None:
 
 def test_an_authors_cursor_is_bounded() -> None:
     encode_text_cursor("resource", 1, "x" * 8192, salt="")
-    with pytest.raises(UsageError, match="up to 8,192 bytes of text, not 8,193"):
+    with pytest.raises(UsageError, match="up to 8,192 bytes of text, got 8,193"):
         encode_text_cursor("resource", 1, "x" * 8193, salt="")

@@ -9,7 +9,7 @@ import pytest
 from dovetail import Server
 from dovetail.core.call import Call
 from dovetail.core.permission import (
-    NOTHING,
+    NO_REQUIREMENTS,
     Permission,
     Requirements,
     Visibility,
@@ -46,7 +46,7 @@ def call_by(principal: Principal | None, permission: Permission | None = None) -
 @pytest.mark.parametrize(
     ("principal", "requirements", "allowed"),
     [
-        (None, NOTHING, True),
+        (None, NO_REQUIREMENTS, True),
         (None, READ, False),
         (ANNA, READ, True),
         (ANNA, WRITE, False),
@@ -108,7 +108,7 @@ def test_where_nothing_is_restricted_everything_is_seen() -> None:
 
 def test_a_sight_shows_what_can_be_used() -> None:
     visibility = Visibility(True, frozenset({"read"}))
-    assert visibility.shows(NOTHING)
+    assert visibility.shows(NO_REQUIREMENTS)
     assert visibility.shows(READ)
     assert not visibility.shows(Requirements(writes=True))
     assert not Visibility(False, frozenset({"read"})).shows(WRITE)
@@ -129,6 +129,6 @@ def test_what_a_caller_could_get_is_not_what_it_has() -> None:
     step_up = Permission(step_up=frozenset({"read"}))
     assert has_scopes(call_by(ANNA), READ)
     assert has_scopes(call_by(ROOT), WRITE)
-    assert has_scopes(call_by(None), NOTHING)
+    assert has_scopes(call_by(None), NO_REQUIREMENTS)
     assert not has_scopes(call_by(None, step_up), READ)
     assert not has_scopes(call_by(ANNA, step_up), WRITE)

@@ -119,7 +119,7 @@ def test_a_completer_is_registered_once_for_something_that_is_there() -> None:
         server.complete("plan", "city")(more)
     with pytest.raises(UsageError, match="'plan' has no argument 'town'; it has 'city', 'street'"):
         server.complete("plan", "town")(more)
-    with pytest.raises(UsageError, match="is no prompt and no resource template of this server"):
+    with pytest.raises(UsageError, match="is not a prompt or resource template of this server"):
         server.complete("plam", "city")(more)
     server.prompts.add(lambda: "x", name="bare")
     with pytest.raises(UsageError, match="'bare' has no argument 'a'; it has none"):
@@ -146,7 +146,7 @@ def test_a_template_can_be_named_by_its_function() -> None:
 def test_a_completer_takes_one_or_two_parameters(function: Any) -> None:
     server = city_server()
     function.__name__ = "odd"
-    with pytest.raises(UsageError, match=r"'odd' takes [03] parameters"):
+    with pytest.raises(UsageError, match=r"completer 'odd' .* this one takes [03] parameters"):
         server.complete("plan", "street")(function)
 
 

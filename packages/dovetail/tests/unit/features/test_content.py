@@ -122,14 +122,14 @@ def test_plain_data_is_its_json(value: Any, text: str) -> None:
     ids=["object", "mixed list", "odd key", "half a pair"],
 )
 def test_what_is_no_content_and_no_json_is_a_clear_error(value: Any) -> None:
-    with pytest.raises(UsageError, match=rf"returned {type(value).__name__}, which is no content"):
+    with pytest.raises(UsageError, match=f"type {type(value).__name__} is neither content"):
         to_blocks(value)
 
 
 def test_a_value_that_holds_itself_is_a_clear_error() -> None:
     loop: list[Any] = []
     loop.append(loop)
-    with pytest.raises(UsageError, match="no content and no JSON"):
+    with pytest.raises(UsageError, match="is neither content nor JSON"):
         to_blocks(loop)
 
 

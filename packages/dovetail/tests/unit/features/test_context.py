@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from dovetail import Context, Options, ResourceNotFoundError, Server
 from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
 from dovetail.spec import keys
+from tests.patience import CAP
 from tests.unit.talk import (
     ERAS,
     FIRST_FORMS,
@@ -216,10 +218,10 @@ def test_a_thread_sees_that_its_call_was_cancelled() -> None:
 
         wire = await Wire(server).open()
         id = wire.put_call("wait", meta={"progressToken": 1})
-        await asyncio.to_thread(started.wait, 5)
+        await asyncio.to_thread(started.wait, CAP)
         wire.sent.clear()
         wire.tell("notifications/cancelled", {"requestId": id})
-        assert await asyncio.to_thread(seen.wait, 5)
+        assert await asyncio.to_thread(seen.wait, CAP)
         await turn()
         assert wire.sent == []
         await wire.connection.close()
@@ -372,7 +374,7 @@ def test_once_needs_a_value_that_can_be_kept(caplog: pytest.LogCaptureFixture) -
 
     @server.tool
     async def order(ctx: Context) -> str:
-        with pytest.raises(UsageError, match=r"the value of once\('k'\) must be JSON"):
+        with pytest.raises(UsageError, match=r"the value of once\('k'\) .* must be JSON"):
             await ctx.once("k", object)
         with pytest.raises(ZeroDivisionError):
             await ctx.once("k", lambda: 1 // 0)
@@ -486,3 +488,53 @@ def test_a_handler_cannot_change_what_other_requests_have_declared() -> None:
 
     # Equal requests are admitted once and remembered, whoever sends them.
     assert [text_of(call(server, "claim", revision=MODERN)) for _ in range(2)] == ["[]", "[]"]
+
+
+@pytest.mark.parametrize("blocking", [True, False])
+@pytest.mark.parametrize("method", ["elicit", "sample", "roots", "once", "read_resource"])
+def test_a_plain_function_cannot_call_what_has_to_be_awaited(
+    method: str, blocking: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = Server("s")
+
+    @server.tool(blocking=blocking)
+    def search(ctx: Context) -> str:
+        getattr(ctx, method)("x", "y")
+        return "done"
+
+    assert call(server, "search")["isError"]
+    assert (
+        f"is a plain def and calls ctx.{method}(), which has to be awaited; make it async def "
+        f"and await ctx.{method}(...)"
+    ) in caplog.text
+    assert "UsageError: tool 'search' (test_context.py:" in caplog.text
+
+
+def test_a_plain_function_can_use_everything_else() -> None:
+    server = Server("s")
+
+    @server.tool
+    def search(ctx: Context) -> str:
+        ctx.progress(1)
+        ctx.log.info("x")
+        ctx.resource_updated("notes://a")
+        return f"{ctx.cancelled} {ctx.lifespan} {isinstance(ctx, Context)}"
+
+    assert text_of(call(server, "search")) == "False None True"
+
+
+def test_the_type_of_the_lifespan_can_be_named() -> None:
+    class Database:
+        name = "main"
+
+    @asynccontextmanager
+    async def lifespan(server: Server) -> AsyncIterator[Database]:
+        yield Database()
+
+    server = Server("s", lifespan=lifespan)
+
+    @server.tool
+    async def search(ctx: Context[Database]) -> str:
+        return ctx.lifespan.name
+
+    assert text_of(call(server, "search")) == "main"

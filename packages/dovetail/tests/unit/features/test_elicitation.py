@@ -281,7 +281,7 @@ class Lists:
         (int, "a form is made from a class with fields"),
         (dict[str, int], "a form is made from a class with fields"),
         ({"type": "string"}, '"type": "object" and "properties"'),
-        ({"type": "object", "properties": {"a": {"type": "nonsense"}}}, "is not usable"),
+        ({"type": "object", "properties": {"a": {"type": "nonsense"}}}, "is invalid"),
         (None, "either a type for a form or a url"),
     ],
 )
@@ -457,7 +457,7 @@ def test_a_page_needs_a_whole_url() -> None:
 
     @server.tool
     async def ask(ctx: Context) -> str:
-        with pytest.raises(UsageError, match="a whole URL to send the user to, got 'consent'"):
+        with pytest.raises(UsageError, match="an absolute URL, got 'consent'"):
             await ctx.elicit("?", url="consent")
         return "refused"
 

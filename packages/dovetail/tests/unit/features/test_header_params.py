@@ -124,7 +124,7 @@ def test_a_tool_with_a_header_that_must_not_be_is_not_registered() -> None:
     def query(amount: Annotated[float, Header("Amount")]) -> str:
         return str(amount)
 
-    with pytest.raises(UsageError, match="query: only a string"):
+    with pytest.raises(UsageError, match=r"tool 'query' \(.*\): only a string"):
         server.tool(query)
 
 

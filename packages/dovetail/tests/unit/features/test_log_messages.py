@@ -38,7 +38,7 @@ def test_levels_rank_from_debug_to_emergency() -> None:
 
 @pytest.mark.parametrize("level", ["", "INFO", "trace", 3, None, ["info"]])
 def test_other_levels_are_refused_with_those_there_are(level: Any) -> None:
-    with pytest.raises(InvalidParamsError, match="is no log level; levels are debug, info, notice"):
+    with pytest.raises(InvalidParamsError, match="is not a log level; levels are debug, info"):
         rank_of(level)
 
 

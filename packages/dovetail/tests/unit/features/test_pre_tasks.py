@@ -44,7 +44,7 @@ def test_it_gets_the_arguments_that_it_names() -> None:
     [
         (without_context, "an async function with a Context"),
         (not_async, "an async function with a Context"),
-        (stranger, "wants size, which is no parameter of the tool"),
+        (stranger, "takes size, which is not a parameter of the tool"),
     ],
 )
 def test_what_cannot_stand_before_a_tool_is_refused(function: Any, text: str) -> None:

@@ -58,7 +58,8 @@ def test_blocks_are_said_as_the_revision_can_say_them() -> None:
 def test_what_is_no_message_is_our_error(value: Any, caplog: pytest.LogCaptureFixture) -> None:
     error = refusal(prompt_of(value), "prompts/get", {"name": "p"})
     assert error["code"] == -32603
-    assert "prompt 'p' must return text, a Message or a list of them, got" in caplog.text
+    assert "prompt 'p' (test_prompts.py:" in caplog.text
+    assert "a prompt must return text, a Message or a list of them, got" in caplog.text
 
 
 def typed_server() -> Server:

@@ -187,7 +187,7 @@ def more(cursor: str | None, size: int) -> ResourcePage:
 def test_a_function_that_cannot_page_is_refused_with_what_it_should_take(
     function: Callable[..., Any], said: str
 ) -> None:
-    with pytest.raises(UsageError, match=f"function of cursor .* takes {said}$"):
+    with pytest.raises(UsageError, match=f"a resource list takes cursor .* takes {said}$"):
         make_server().resource_list(function)
 
 
@@ -200,12 +200,12 @@ def test_two_lists_of_one_name_are_refused() -> None:
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        ([resource("a")], "'bad' must return a ResourcePage(resources, cursor), got list"),
-        (ResourcePage(["a://b"]), "'bad' lists a str, not a Resource"),  # type: ignore[list-item]
+        ([resource("a")], "must return a ResourcePage(resources, cursor), got list"),
+        (ResourcePage(["a://b"]), "the page has a str instead of a Resource"),  # type: ignore[list-item]
         (ResourcePage([Resource(uri="a", name="a")]), "needs a URI such as notes://today, got 'a'"),
-        (ResourcePage([], 5), "a cursor is a text, or None where nothing follows, got 5"),  # type: ignore[arg-type]
-        (ResourcePage([], ""), "a cursor is a text, or None where nothing follows, got ''"),
-        (ResourcePage([], "c" * 9000), "up to 8,192 bytes of text, not 9,000: 'ccc"),
+        (ResourcePage([], 5), "is not empty, or None on the last page, got 5"),  # type: ignore[arg-type]
+        (ResourcePage([], ""), "is not empty, or None on the last page, got ''"),
+        (ResourcePage([], "c" * 9000), "up to 8,192 bytes of text, got 9,000: 'ccc"),
     ],
 )
 def test_what_is_no_page_is_logged_for_the_author(
@@ -219,6 +219,7 @@ def test_what_is_no_page_is_logged_for_the_author(
 
     with caplog.at_level(logging.ERROR, "dovetail"):
         assert refusal(server, "resources/list")["code"] == -32603
+    assert "resource list 'bad' (test_resource_lists.py:" in caplog.text or "ccc" in said
     assert said in caplog.text
 
 
@@ -232,4 +233,5 @@ def test_a_list_that_goes_round_in_a_circle_is_stopped(caplog: pytest.LogCapture
     cursor = ask(server, "resources/list", revision=LEGACY)["nextCursor"]
     with caplog.at_level(logging.ERROR, "dovetail"):
         assert refusal(server, "resources/list", {"cursor": cursor})["code"] == -32603
-    assert "'round_about' answers the cursor that it was given, 'same'" in caplog.text
+    assert "resource list 'round_about' (test_resource_lists.py:" in caplog.text
+    assert "the page has the cursor that it was called with, 'same'" in caplog.text

@@ -130,7 +130,7 @@ def test_an_unknown_uri_is_answered_with_the_nearest_one(revision: str, code: in
 def test_what_is_no_content_is_our_error(caplog: pytest.LogCaptureFixture) -> None:
     error = refusal(resource_of(Any, object()), "resources/read", {"uri": "n://a"})
     assert error["code"] == -32603
-    assert "which is no content and no JSON" in caplog.text
+    assert "is neither content nor JSON" in caplog.text
 
 
 # -- templates --------------------------------------------------------------------------------

@@ -207,8 +207,8 @@ def test_context_goes_out_where_it_is_declared() -> None:
             [said(USE, OTHER_USE, role="assistant"), said(DONE)],
             r"\['u1', 'u2'\] must be followed by their results, got \['u1'\]",
         ),
-        ([said(USE, role="assistant"), said(DONE, WORDS)], "nothing but tool results"),
-        ([said(USE, role="assistant"), said(DONE, DONE)], "nothing but tool results"),
+        ([said(USE, role="assistant"), said(DONE, WORDS)], "only tool results"),
+        ([said(USE, role="assistant"), said(DONE, DONE)], "only tool results"),
     ],
 )
 def test_a_conversation_that_does_not_add_up_is_the_authors_error(

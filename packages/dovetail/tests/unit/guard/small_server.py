@@ -1,4 +1,4 @@
-"""A small HTTP server in a thread, which answers as a test says."""
+"""A small HTTP server in a thread, with responses set by a test."""
 
 from __future__ import annotations
 

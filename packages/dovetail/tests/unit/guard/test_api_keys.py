@@ -1,4 +1,4 @@
-"""Callers known by API keys."""
+"""Authentication by API key."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ask(keys: ApiKeys, token: str | None, **headers: str) -> Principal | Rejecte
     return found
 
 
-def test_a_key_is_whose_it_is(file: KeyFile) -> None:
+def test_a_key_identifies_its_principal(file: KeyFile) -> None:
     record, key = file.add("anna", ["a"])
     found = ask(ApiKeys(file.path), key)
     assert found == Principal(f"key:{record.id}", ["a"])
@@ -36,7 +36,7 @@ def test_a_key_is_whose_it_is(file: KeyFile) -> None:
     assert found.claims == {"label": "anna"}
 
 
-def test_a_header_of_its_own_does_as_well(file: KeyFile) -> None:
+def test_a_custom_header_works(file: KeyFile) -> None:
     record, key = file.add("anna")
     keys = ApiKeys(file.path, header="X-Api-Key")
     assert keys.credential_headers == (b"authorization", b"x-api-key")
@@ -46,7 +46,7 @@ def test_a_header_of_its_own_does_as_well(file: KeyFile) -> None:
     assert ask(ApiKeys(file.path), None, x_api_key=key) is None
 
 
-def test_tokens_of_others_are_left_to_others(file: KeyFile) -> None:
+def test_other_tokens_are_left_to_other_authenticators(file: KeyFile) -> None:
     file.add("anna")
     keys = ApiKeys(file.path)
     assert ask(keys, None) is None
@@ -64,7 +64,7 @@ def test_wrong_expired_and_revoked_keys_are_rejected(file: KeyFile) -> None:
     assert isinstance(ask(keys, key), Principal)
 
 
-def test_a_change_of_the_file_counts_without_a_restart(file: KeyFile) -> None:
+def test_changes_to_the_file_need_no_restart(file: KeyFile) -> None:
     record, key = file.add("anna")
     keys = ApiKeys(file.path, look_every=0)
     _, rotated = file.rotate(record.id, grace=60)
@@ -78,7 +78,7 @@ def test_a_change_of_the_file_counts_without_a_restart(file: KeyFile) -> None:
     assert isinstance(ask(keys, later), Rejected)
 
 
-def test_a_replaced_key_is_good_until_its_time_is_up(
+def test_a_rotated_secret_is_valid_until_its_grace_ends(
     file: KeyFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record, key = file.add("anna")
@@ -89,14 +89,14 @@ def test_a_replaced_key_is_good_until_its_time_is_up(
     assert isinstance(ask(keys, key), Rejected)
 
 
-def test_between_two_looks_the_file_is_left_alone(file: KeyFile) -> None:
+def test_the_file_is_checked_at_an_interval(file: KeyFile) -> None:
     _, key = file.add("anna")
     keys = ApiKeys(file.path, look_every=3600)
     file.path.unlink()
     assert isinstance(ask(keys, key), Principal)
 
 
-def test_a_broken_file_changes_nothing_and_is_logged(
+def test_an_invalid_file_is_logged_and_ignored(
     file: KeyFile, caplog: pytest.LogCaptureFixture
 ) -> None:
     _, key = file.add("anna")
@@ -104,10 +104,10 @@ def test_a_broken_file_changes_nothing_and_is_logged(
     file.path.write_text("{")
     caplog.set_level(logging.ERROR)
     assert isinstance(ask(keys, key), Principal)
-    assert "stay as they were" in caplog.text
+    assert "was not reloaded" in caplog.text
 
 
-def test_a_file_that_is_not_there_is_a_mistake_with_a_remedy(tmp_path: Path) -> None:
+def test_a_missing_file_error_says_how_to_create_it(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="dovetail keys add"):
         ApiKeys(tmp_path / "none.json")
 

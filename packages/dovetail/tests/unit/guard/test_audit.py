@@ -1,4 +1,4 @@
-"""What is written down."""
+"""The audit log."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_a_call_is_one_line(path: Path) -> None:
+def test_each_call_is_one_line(path: Path) -> None:
     talk(AuditLog(path), name="echo", arguments={"text": "a"})
     [line] = lines_of(path)
     assert line.pop("time").endswith("Z")
@@ -46,7 +46,7 @@ def test_a_call_is_one_line(path: Path) -> None:
     }
 
 
-def test_failures_and_refusals_are_lines_as_well(path: Path) -> None:
+def test_failed_and_rejected_calls_are_logged(path: Path) -> None:
     audit = AuditLog(path)
     for name in ("crash", "absent"):
         talk(audit, name=name, arguments={})
@@ -55,7 +55,7 @@ def test_failures_and_refusals_are_lines_as_well(path: Path) -> None:
     assert found == [("tool_error", None), ("error", -32602), ("error", -32601)]
 
 
-def test_arguments_are_written_without_secrets_or_not_at_all(path: Path) -> None:
+def test_arguments_are_logged_redacted_or_not_at_all(path: Path) -> None:
     arguments = {"text": "Bearer abcdefgh12345678", "password": "x", "n": [1]}
     talk(AuditLog(path, arguments="redacted"), name="echo", arguments=arguments)
     talk(AuditLog(path, arguments="none"), name="echo", arguments=arguments)
@@ -64,14 +64,14 @@ def test_arguments_are_written_without_secrets_or_not_at_all(path: Path) -> None
     assert "arguments" not in none
 
 
-def test_names_that_a_caller_chooses_are_cleaned_and_cut(path: Path) -> None:
+def test_names_from_the_caller_are_redacted_and_cut(path: Path) -> None:
     key = "dtk_0123456789ab_abcdefghijklmnopqrstuvwxyz"
     talk(AuditLog(path), name=key, arguments={})
     talk(AuditLog(path), name="n" * 1000, arguments={})
     assert [line["name"] for line in lines_of(path)] == ["[redacted]", "n" * 256 + "[cut]"]
 
 
-def test_strangers_are_written_down_but_cannot_fill_the_disk(path: Path) -> None:
+def test_rejected_requests_are_logged_at_a_limited_rate(path: Path) -> None:
     audit = AuditLog(path)
     for _ in range(1000):
         audit.stranger("http", 401, "no credentials")
@@ -80,21 +80,21 @@ def test_strangers_are_written_down_but_cannot_fill_the_disk(path: Path) -> None
     assert lines[0] == {
         "time": lines[0]["time"],
         "transport": "http",
-        "outcome": "not let in",
+        "outcome": "rejected",
         "status": 401,
         "reason": "no credentials",
     }
 
 
-def test_how_many_were_left_out_is_in_the_next_line(path: Path) -> None:
+def test_the_next_line_counts_the_skipped_ones(path: Path) -> None:
     audit = AuditLog(path)
-    audit._more = 7
+    audit._skipped = 7
     audit.stranger("http", 401, "x")
     audit.stranger("http", 401, "x")
     assert [line.get("more") for line in lines_of(path)] == [7, None]
 
 
-def test_without_a_file_it_is_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_path_it_logs_to_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.TextIOWrapper(io.BytesIO())
     monkeypatch.setattr(sys, "stderr", written)
     audit = AuditLog()
@@ -117,7 +117,7 @@ class Full:
         self.lines += 1
 
 
-def test_what_cannot_be_written_is_logged_once_and_calls_go_on(
+def test_a_write_error_is_logged_once_and_calls_continue(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     audit = AuditLog(path)
@@ -129,7 +129,7 @@ def test_what_cannot_be_written_is_logged_once_and_calls_go_on(
     assert caplog.text.count("cannot be written") == 1
 
 
-def test_where_it_must_be_written_calls_wait_for_room(path: Path) -> None:
+def test_in_strict_mode_calls_are_rejected_until_the_log_is_writable(path: Path) -> None:
     audit = AuditLog(path, strict=True)
     audit.close()
     audit._file = full = Full()  # type: ignore[assignment]
@@ -143,21 +143,21 @@ def test_where_it_must_be_written_calls_wait_for_room(path: Path) -> None:
 @pytest.mark.parametrize(
     "options", [{"arguments": "all"}, {"max_bytes": 0}, {"keep": -1}, {"path": "/no/such/folder/x"}]
 )
-def test_what_cannot_be_is_refused(options: dict[str, Any]) -> None:
+def test_invalid_options_are_rejected(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         AuditLog(**options)
 
 
-def test_arguments_that_are_no_json_are_said_to_be_none(path: Path) -> None:
+def test_invalid_json_arguments_are_marked(path: Path) -> None:
     audit = AuditLog(path, arguments="redacted")
 
     class Odd:
         raw_arguments = b"{"
 
-    assert audit._spell(Odd()) == "[no JSON]"  # type: ignore[arg-type]
+    assert audit._format_arguments(Odd()) == "[invalid JSON]"  # type: ignore[arg-type]
 
 
-def test_a_guard_writes_who_is_not_let_in(path: Path) -> None:
+def test_a_guard_logs_rejected_requests(path: Path) -> None:
     class Nobody:
         credential_headers = ()
 

@@ -1,4 +1,4 @@
-"""Stop asking what fails, and see when it is back."""
+"""The circuit breaker."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def make(clock: Clock, **options: Any) -> Breaker:
     return Breaker("the shop", failures=3, rest=10, clock=clock, **options)
 
 
-def test_it_opens_rests_tries_and_closes_again() -> None:
+def test_it_opens_and_closes_after_a_successful_trial() -> None:
     async def play() -> None:
         clock = Clock()
         breaker = make(clock)
         assert state_of(breaker) == "closed"
         await fail(breaker, 3)
         assert state_of(breaker) == "open"
-        with pytest.raises(ToolError, match="the shop does not answer; try again in 10 s"):
+        with pytest.raises(ToolError, match="the shop is unavailable; try again in 10 s"):
             await use(breaker)
         clock.now += 10
         assert state_of(breaker) == "half-open"
@@ -58,7 +58,7 @@ def test_it_opens_rests_tries_and_closes_again() -> None:
     run(play())
 
 
-def test_a_success_in_between_starts_the_count_anew() -> None:
+def test_a_success_resets_the_count() -> None:
     async def play() -> None:
         breaker = make(Clock())
         for _ in range(5):
@@ -69,7 +69,7 @@ def test_a_success_in_between_starts_the_count_anew() -> None:
     run(play())
 
 
-def test_only_so_many_try_at_a_time() -> None:
+def test_concurrent_trials_are_limited() -> None:
     async def play() -> None:
         clock = Clock()
         breaker = make(clock, trials=2)
@@ -92,7 +92,7 @@ def test_only_so_many_try_at_a_time() -> None:
     run(play())
 
 
-def test_what_is_no_failure_of_the_service_does_not_count() -> None:
+def test_other_exceptions_do_not_count() -> None:
     async def play() -> None:
         breaker = Breaker("x", failures=1, counts=(OSError,))
         with pytest.raises(KeyError):
@@ -117,7 +117,7 @@ def test_a_trial_that_is_cancelled_leaves_room_for_another() -> None:
     run(play())
 
 
-def test_news_from_before_it_broke_changes_nothing() -> None:
+def test_calls_from_before_the_failure_change_nothing() -> None:
     async def play() -> None:
         clock = Clock()
         breaker = make(clock)
@@ -138,6 +138,6 @@ def test_news_from_before_it_broke_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("options", [{"failures": 0}, {"trials": 0}, {"rest": -1}])
-def test_what_cannot_be_is_refused(options: dict[str, int]) -> None:
+def test_invalid_options_are_rejected(options: dict[str, int]) -> None:
     with pytest.raises(UsageError):
         Breaker("x", **options)  # type: ignore[arg-type]

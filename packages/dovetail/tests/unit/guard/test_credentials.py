@@ -1,11 +1,11 @@
-"""What a request carries to show who sends it."""
+"""Credentials of a request."""
 
 from __future__ import annotations
 
 import pytest
 
 from dovetail.guard.credentials import (
-    LONGEST_TOKEN,
+    MAX_TOKEN,
     Credentials,
     Rejected,
     challenge,
@@ -31,20 +31,20 @@ def test_a_bearer_token_is_found(header: bytes | None, token: bytes | None) -> N
 
 
 @pytest.mark.parametrize("header", [b"Bearer", b"Bearer ", b"Bearer a b", b"Bearer a, Basic b"])
-def test_a_header_that_cannot_be_read_is_a_bad_request(header: bytes) -> None:
+def test_a_malformed_header_is_a_bad_request(header: bytes) -> None:
     refusal = read_bearer({b"authorization": header})
     assert isinstance(refusal, AuthRejection)
     assert refusal.status == 400
     assert refusal.headers == ((b"www-authenticate", b'Bearer error="invalid_request"'),)
 
 
-def test_a_token_without_end_is_not_looked_at() -> None:
-    longest = read_bearer({b"authorization": b"Bearer " + b"a" * LONGEST_TOKEN})
+def test_an_oversized_token_is_rejected() -> None:
+    longest = read_bearer({b"authorization": b"Bearer " + b"a" * MAX_TOKEN})
     assert isinstance(longest, Credentials)
     assert isinstance(read_bearer({b"authorization": b"Bearer " + b"a" * 20_000}), Rejected)
 
 
-def test_a_challenge_says_what_there_is_to_say() -> None:
+def test_a_challenge_has_the_given_parameters() -> None:
     assert challenge() == "Bearer"
     assert challenge(metadata="https://h/m", scopes={"b", "a"}, error="invalid_token") == (
         'Bearer error="invalid_token", scope="a b", resource_metadata="https://h/m"'

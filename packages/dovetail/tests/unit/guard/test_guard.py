@@ -1,4 +1,4 @@
-"""The guard: who is let in, as whom, and what is to be read beside."""
+"""The guard: authentication, principals and public documents."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ ANNA = Principal("anna", ["a"])
 
 
 @pytest.mark.parametrize("later", [False, True])
-def test_who_is_known_is_let_in(later: bool) -> None:
+def test_authenticated_callers_are_accepted(later: bool) -> None:
     assert identify(Guard(Says(None), Says(ANNA, later=later))) == ANNA
 
 
 @pytest.mark.parametrize("later", [False, True])
-def test_who_is_rejected_is_not_asked_again_elsewhere(later: bool) -> None:
+def test_a_rejection_ends_the_authentication(later: bool) -> None:
     metrics = Metrics()
     guard = Guard(Says(Rejected("wrong"), later=later), Says(ANNA), metrics=metrics)
     refusal = identify(guard)
@@ -63,10 +63,10 @@ def test_who_is_rejected_is_not_asked_again_elsewhere(later: bool) -> None:
     assert 'refused_total{status="401"} 1' in metrics.render()
 
 
-def test_who_shows_nothing_is_asked_for_it_unless_anybody_may_come() -> None:
+def test_requests_without_credentials_are_rejected_unless_anonymous() -> None:
     refusal = identify(Guard(Says(None)))
     assert refusal == AuthRejection(
-        401, "Authorization is needed", ((b"www-authenticate", b"Bearer"),)
+        401, "Authorization is required", ((b"www-authenticate", b"Bearer"),)
     )
     assert identify(Guard(Says(None), anonymous=True)) is None
     assert identify(Guard()) is None
@@ -75,13 +75,13 @@ def test_who_shows_nothing_is_asked_for_it_unless_anybody_may_come() -> None:
     assert isinstance(identify(Guard(anonymous=False)), AuthRejection)
 
 
-def test_a_token_that_nobody_knows_is_not_the_same_as_none() -> None:
+def test_an_unknown_token_is_not_anonymous() -> None:
     refusal = identify(Guard(Says(None), anonymous=True), authorization="Bearer x")
     assert isinstance(refusal, AuthRejection)
     assert b"invalid_token" in refusal.headers[0][1]
 
 
-def test_a_refusal_with_a_status_of_its_own_stays_as_it_is() -> None:
+def test_a_rejection_with_its_own_status_is_unchanged() -> None:
     away = AuthRejection(503, "away")
     assert identify(Guard(Says(away))) is away
     refusal = identify(Guard(Says(ANNA)), authorization="Bearer")
@@ -89,14 +89,14 @@ def test_a_refusal_with_a_status_of_its_own_stays_as_it_is() -> None:
     assert refusal.status == 400
 
 
-def test_a_broad_scope_brings_what_it_implies_and_what_that_implies() -> None:
+def test_implied_scopes_are_transitive() -> None:
     implies = {"a": ["b"], "b": ["c", "a"], "x": ["y"]}
     found = identify(Guard(Says(ANNA), implies=implies))
     assert found == Principal("anna", ["a", "b", "c"])
     assert identify(Guard(Says(Principal("b")), implies=implies)) == Principal("b")
 
 
-def test_a_challenge_of_oauth_says_where_and_what() -> None:
+def test_an_oauth_challenge_has_metadata_url_and_scopes() -> None:
     oauth = OAuth("https://id.example", "https://me.example/mcp", scopes={"a"}, step_up={"b"})
     guard = Guard(oauth)
     refusal = identify(guard)
@@ -120,7 +120,7 @@ def test_without_hooks_and_limits_the_dispatcher_is_the_same() -> None:
     )
 
 
-def test_results_may_only_be_so_large() -> None:
+def test_the_result_size_is_limited() -> None:
     async def play() -> None:
         server = Server("s")
 
@@ -146,20 +146,20 @@ def test_results_may_only_be_so_large() -> None:
     run(play())
 
 
-def test_headers_of_credentials_are_gathered() -> None:
+def test_credential_headers_are_collected() -> None:
     assert Guard(Says(None), Says(None)).credential_headers == {b"x-who"}
 
 
 # -- stdio ------------------------------------------------------------------------------------
 
 
-def test_on_stdio_it_is_whoever_started_the_process() -> None:
+def test_on_stdio_the_principal_is_the_process_owner() -> None:
     found = Guard().local({})
     assert found is not None
     assert (found.id, found.trusted) == ("local", True)
 
 
-def test_on_stdio_the_operator_and_the_environment_can_say_who(tmp_path: Path) -> None:
+def test_on_stdio_options_and_environment_set_the_principal(tmp_path: Path) -> None:
     file = KeyFile(tmp_path / "keys.json")
     record, key = file.add("anna", ["a"])
     keys = ApiKeys(file.path)
@@ -167,7 +167,7 @@ def test_on_stdio_the_operator_and_the_environment_can_say_who(tmp_path: Path) -
     assert Guard(keys).local({"DOVETAIL_API_KEY": key}) == Principal(f"key:{record.id}", ["a"])
     named = {"DOVETAIL_PRINCIPAL": "bert", "DOVETAIL_SCOPES": "a b"}
     assert Guard(keys, implies={"b": ["c"]}).local(named) == Principal("bert", ["a", "b", "c"])
-    with pytest.raises(UsageError, match="DOVETAIL_API_KEY: there is no such key") as caught:
+    with pytest.raises(UsageError, match="DOVETAIL_API_KEY: unknown key") as caught:
         Guard(keys).local({"DOVETAIL_API_KEY": f"{key}x"})
     assert key not in str(caught.value)
 
@@ -175,7 +175,7 @@ def test_on_stdio_the_operator_and_the_environment_can_say_who(tmp_path: Path) -
 # -- pages ------------------------------------------------------------------------------------
 
 
-def test_health_and_readiness_are_told_where_wanted() -> None:
+def test_health_and_readiness_are_optional() -> None:
     @asynccontextmanager
     async def lifespan(server: Server) -> AsyncIterator[None]:
         yield
@@ -201,6 +201,6 @@ def test_health_and_readiness_are_told_where_wanted() -> None:
     assert Guard().page("/healthz", "/mcp") is None
 
 
-def test_metrics_are_a_page_where_there_are_some() -> None:
+def test_metrics_are_served_if_configured() -> None:
     assert Guard(metrics=Metrics()).page("/metrics", "/mcp") is not None
     assert Guard().page("/metrics", "/mcp") is None

@@ -1,17 +1,17 @@
-"""JSON from an authorization server."""
+"""Fetching JSON from an authorization server."""
 
 from __future__ import annotations
 
 import pytest
 
 from dovetail.errors import TransportError, UsageError
-from dovetail.guard import fetching as module
-from dovetail.guard.fetching import check_url, fetch_json, is_loopback
+from dovetail.guard import http_fetch as module
+from dovetail.guard.http_fetch import check_url, fetch_json, is_loopback
 from tests.unit.guard.small_server import serving
 from tests.unit.talk import run
 
 
-def test_get_and_post_give_json() -> None:
+def test_get_and_post_return_json() -> None:
     with serving(lambda asked: (200, b'{"a":1}')) as (url, asked):
         assert run(fetch_json(f"{url}/x")) == {"a": 1}
         assert run(fetch_json(url, {"token": "t&"}, {"Authorization": "Basic x"})) == {"a": 1}
@@ -26,15 +26,15 @@ def test_get_and_post_give_json() -> None:
     [
         (500, b"{}", "status 500"),
         (302, b"{}", "status 302"),
-        (200, b"[]", "no JSON object"),
-        (200, b"<html>", "no JSON object"),
+        (200, b"[]", "not a JSON object"),
+        (200, b"<html>", "not a JSON object"),
         (200, b" " * 2000, "longer than"),
     ],
 )
-def test_anything_else_is_an_error_that_says_what(
+def test_invalid_responses_are_explained(
     status: int, body: bytes, complaint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(module, "_MAX_BYTES", 1000)
     with serving(lambda asked: (status, body)) as (url, asked):
         with pytest.raises(TransportError, match=complaint) as caught:
             run(fetch_json(url, {"token": "very-secret"}))
@@ -42,15 +42,15 @@ def test_anything_else_is_an_error_that_says_what(
     assert "very-secret" not in str(caught.value)
 
 
-def test_nobody_there_is_an_error() -> None:
-    with pytest.raises(TransportError, match="cannot be read"):
+def test_a_connection_error_is_reported() -> None:
+    with pytest.raises(TransportError, match="cannot be fetched"):
         run(fetch_json("http://127.0.0.1:1/"))
 
 
 @pytest.mark.parametrize(
     "url", ["https://a.example/x", "http://127.0.0.1:1/x", "http://localhost/x", "http://[::1]/x"]
 )
-def test_urls_that_are_safe_lose_their_last_slash(url: str) -> None:
+def test_safe_urls_lose_their_trailing_slash(url: str) -> None:
     assert check_url(f"{url}/", "issuer") == url
 
 
@@ -65,12 +65,12 @@ def test_urls_that_are_safe_lose_their_last_slash(url: str) -> None:
         "x",
     ],
 )
-def test_urls_that_are_not_are_refused(url: str) -> None:
+def test_unsafe_urls_are_rejected(url: str) -> None:
     with pytest.raises(UsageError, match="issuer must be an https URL"):
         check_url(url, "issuer")
 
 
-def test_this_machine_is_known() -> None:
+def test_loopback_hosts_are_recognized() -> None:
     assert is_loopback("127.0.0.2")
     assert not is_loopback("example.com")
     assert not is_loopback(None)

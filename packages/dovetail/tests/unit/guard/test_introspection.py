@@ -1,4 +1,4 @@
-"""Tokens that only the issuer can read. The rest is in tests/guard, with a real issuer."""
+"""Introspection of opaque tokens. See tests/guard for tests with a real issuer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def answer(asked: Asked) -> tuple[int, bytes]:
     return 200, json.dumps({"active": b"token=good" in asked.body, "sub": "anna"}).encode()
 
 
-def test_the_issuer_is_asked_with_the_clients_own_credentials() -> None:
+def test_introspection_sends_the_client_credentials() -> None:
     with serving(answer) as (url, asked):
         introspection = Introspection("me:1", "s/2", url=f"{url}/ask")
         assert run(introspection.ask("good", url)) == {"active": True, "sub": "anna"}
@@ -30,12 +30,12 @@ def test_the_issuer_is_asked_with_the_clients_own_credentials() -> None:
 
 
 @pytest.mark.parametrize("active", ["true", 1, None])
-def test_only_true_is_true(active: object) -> None:
+def test_active_must_be_true(active: object) -> None:
     with serving(lambda asked: (200, json.dumps({"active": active}).encode())) as (url, _):
         assert run(Introspection("a", "b", url=url).ask("t", url)) is None
 
 
-def test_strangers_cannot_make_it_ask_at_will() -> None:
+def test_introspection_requests_are_rate_limited() -> None:
     with serving(answer) as (url, asked):
         introspection = Introspection("a", "b", url=url, rate=Rate(0.001, burst=3))
         for _ in range(3):
@@ -45,11 +45,11 @@ def test_strangers_cannot_make_it_ask_at_will() -> None:
         assert len(asked) == 3
 
 
-def test_its_secret_is_not_shown() -> None:
+def test_the_repr_does_not_show_the_secret() -> None:
     assert repr(Introspection("a", "very-secret")) == "Introspection(url=None)"
 
 
 @pytest.mark.parametrize("pair", [("", "b"), ("a", "")])
-def test_it_needs_both(pair: tuple[str, str]) -> None:
+def test_id_and_secret_are_required(pair: tuple[str, str]) -> None:
     with pytest.raises(UsageError):
         Introspection(*pair)

@@ -1,4 +1,4 @@
-"""What an authorization server says of itself."""
+"""Metadata of an authorization server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OIDC = "/.well-known/openid-configuration"
 OAUTH = "/.well-known/oauth-authorization-server"
 
 
-def test_documents_are_looked_for_where_they_may_be() -> None:
+def test_all_possible_metadata_urls_are_tried() -> None:
     assert metadata_urls("https://h") == [f"https://h{OIDC}", f"https://h{OAUTH}"]
     assert metadata_urls("https://h/realms/x") == [
         f"https://h/realms/x{OIDC}",
@@ -37,7 +37,7 @@ def find(documents: dict[str, dict[str, Any]], member: str = "jwks_uri") -> str:
         return run(find_endpoint(url, member))
 
 
-def test_the_first_document_that_names_it_counts() -> None:
+def test_the_first_document_with_the_member_is_used() -> None:
     jwks = "https://h/keys"
     assert find({OIDC: {"jwks_uri": jwks}}) == jwks
     assert find({OAUTH: {"jwks_uri": jwks}}) == jwks
@@ -48,17 +48,17 @@ def test_the_first_document_that_names_it_counts() -> None:
     ("document", "complaint"),
     [
         ({"issuer": "https://evil.example", "jwks_uri": "https://h/k"}, "another issuer"),
-        ({}, "names no jwks_uri"),
-        ({"jwks_uri": 7}, "names no jwks_uri"),
+        ({}, "has no jwks_uri"),
+        ({"jwks_uri": 7}, "has no jwks_uri"),
         ({"jwks_uri": "http://evil.example/k"}, "must be an https URL"),
     ],
 )
-def test_a_document_that_cannot_be_trusted_is_not(document: dict[str, Any], complaint: str) -> None:
+def test_untrusted_documents_are_rejected(document: dict[str, Any], complaint: str) -> None:
     with pytest.raises(TransportError, match=complaint):
         find({OIDC: document})
 
 
-def test_no_document_is_an_error_that_names_all_places() -> None:
+def test_without_a_document_the_error_names_all_urls() -> None:
     with pytest.raises(TransportError) as caught:
         find({})
     assert OIDC in str(caught.value)

@@ -1,4 +1,4 @@
-"""Access tokens that can be read."""
+"""JWT access tokens."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def read(text: str) -> dict[str, Any] | Rejected:
         {"nbf": In(5), "iat": In(5)},
     ],
 )
-def test_a_good_token_is_read_also_where_clocks_differ(changes: dict[str, Any]) -> None:
+def test_a_valid_token_is_accepted_with_clock_skew(changes: dict[str, Any]) -> None:
     claims = read(token(**changes))
     assert isinstance(claims, dict)
     assert claims["sub"] == "anna"
@@ -78,7 +78,7 @@ def test_a_good_token_is_read_also_where_clocks_differ(changes: dict[str, Any]) 
         {"typ": "Refresh"},
     ],
 )
-def test_a_token_that_is_not_for_us_is_rejected(changes: dict[str, Any]) -> None:
+def test_a_token_for_another_audience_or_issuer_is_rejected(changes: dict[str, Any]) -> None:
     assert isinstance(read(token(**changes)), Rejected)
 
 
@@ -93,7 +93,7 @@ def test_a_token_of_another_kind_is_rejected(head: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("typ", ["JWT", "at+jwt", "application/at+jwt"])
-def test_types_of_access_tokens_are_known(typ: str) -> None:
+def test_types_of_access_tokens_are_accepted(typ: str) -> None:
     assert read_head(token({"typ": typ, "kid": "k"}), RULES) == TokenHead("k", "RS256")
 
 
@@ -104,10 +104,10 @@ def test_algorithms_that_are_not_allowed_are_rejected_before_anything_else(algor
 
 
 @pytest.mark.parametrize("text", ["a.b.c", "..", "e30.e30.", "\x00.\x00.\x00"])
-def test_what_is_no_token_is_rejected(text: str) -> None:
+def test_malformed_tokens_are_rejected(text: str) -> None:
     assert isinstance(read_head(text, RULES), Rejected)
 
 
-def test_the_reason_holds_nothing_of_the_token() -> None:
+def test_the_reason_does_not_contain_the_token() -> None:
     found = read(token(sub="very-secret", aud="other"))
     assert found == Rejected("InvalidAudienceError")

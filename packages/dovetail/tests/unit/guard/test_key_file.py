@@ -1,4 +1,4 @@
-"""API keys in a file: never themselves, whole files only, and only good ones are good."""
+"""The file of API keys: hashes only, atomic writes, valid and invalid keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def keys(tmp_path: Path) -> KeyFile:
     return KeyFile(tmp_path / "keys.json")
 
 
-def test_a_key_is_shown_once_and_kept_as_a_salted_hash(keys: KeyFile) -> None:
+def test_a_key_is_stored_as_a_salted_hash(keys: KeyFile) -> None:
     record, text = keys.add("anna", ["b", "a"], expires=123.0)
     _, other = keys.add("anna")
     assert text.startswith(f"dtk_{record.id}_")
@@ -32,13 +32,13 @@ def test_a_key_is_shown_once_and_kept_as_a_salted_hash(keys: KeyFile) -> None:
     assert stat.S_IMODE(keys.path.stat().st_mode) == 0o600
 
 
-def test_keys_are_long_and_never_the_same(keys: KeyFile) -> None:
+def test_keys_are_long_and_unique(keys: KeyFile) -> None:
     texts = {keys.add(f"key {number}")[1] for number in range(20)}
     assert len(texts) == 20
     assert min(len(text.split("_", 2)[2]) for text in texts) >= 43
 
 
-def test_a_file_that_is_not_there_has_no_keys(keys: KeyFile) -> None:
+def test_a_missing_file_has_no_keys(keys: KeyFile) -> None:
     assert keys.read() == []
 
 
@@ -51,32 +51,38 @@ def test_a_key_needs_a_label(keys: KeyFile, label: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
-    [("{", "no file of keys"), ("[]", "no file of keys"), ('{"version":2,"keys":[]}', "version 2")],
+    [
+        ("{", "not a valid key file"),
+        ("[]", "not a valid key file"),
+        ('{"version":2,"keys":[]}', "version 2"),
+    ],
 )
-def test_another_file_is_none_and_stays_as_it_is(keys: KeyFile, text: str, complaint: str) -> None:
+def test_an_invalid_file_is_rejected_and_not_changed(
+    keys: KeyFile, text: str, complaint: str
+) -> None:
     keys.path.write_text(text)
     with pytest.raises(UsageError, match=complaint):
         keys.add("anna")
     assert keys.path.read_text() == text
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be read"):
+def test_an_unreadable_file_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot read the key file"):
         KeyFile(tmp_path).read()
 
 
-def test_a_revoked_key_has_nothing_left_to_compare_with(keys: KeyFile) -> None:
+def test_a_revoked_key_has_no_hashes(keys: KeyFile) -> None:
     record, _ = keys.add("anna")
     keys.revoke(record.id)
     [found] = keys.read()
     assert found.hashes == []
-    assert not found.is_good(0)
+    assert not found.is_valid(0)
     when = found.revoked
     keys.revoke(record.id)
     assert keys.read()[0].revoked == when
 
 
-def test_a_rotated_key_keeps_who_it_is(keys: KeyFile) -> None:
+def test_a_rotated_key_keeps_its_identity(keys: KeyFile) -> None:
     record, old = keys.add("anna", ["a"])
     again, new = keys.rotate(record.id, grace=60)
     assert (again.id, again.label, again.scopes) == (record.id, "anna", ["a"])
@@ -93,7 +99,7 @@ def test_a_rotated_key_keeps_who_it_is(keys: KeyFile) -> None:
     assert len(keys.read()[0].hashes) == 1
 
 
-def test_what_is_over_cannot_be_rotated(keys: KeyFile) -> None:
+def test_a_revoked_or_expired_key_cannot_be_rotated(keys: KeyFile) -> None:
     record, _ = keys.add("anna", expires=1.0)
     with pytest.raises(UsageError, match="expired"):
         keys.rotate(record.id)
@@ -101,7 +107,7 @@ def test_what_is_over_cannot_be_rotated(keys: KeyFile) -> None:
         keys.revoke("nobody")
 
 
-def test_many_hands_lose_no_key(keys: KeyFile) -> None:
+def test_concurrent_writers_lose_no_key(keys: KeyFile) -> None:
     workers = [threading.Thread(target=keys.add, args=(f"key {n}",)) for n in range(10)]
     for worker in workers:
         worker.start()

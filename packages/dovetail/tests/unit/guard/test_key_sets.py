@@ -1,4 +1,4 @@
-"""The public keys of an authorization server: fetched in time, and not too often."""
+"""The public keys of an authorization server: caching, refresh and cooldown."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def make(issuer: Issuer, clock: Clock | None = None) -> KeySet:
     return KeySet(issuer.fetch, lifetime=100, patience=1000, cooldown=10, clock=clock or Clock())
 
 
-def test_a_key_is_fetched_once_and_then_there() -> None:
+def test_a_key_is_fetched_once_and_cached() -> None:
     async def play() -> None:
         issuer = Issuer(jwk_of(kid="a"))
         keys = make(issuer)
@@ -61,7 +61,7 @@ def test_a_key_is_fetched_once_and_then_there() -> None:
     run(play())
 
 
-def test_a_key_that_is_not_known_is_looked_for_but_not_at_will() -> None:
+def test_an_unknown_key_triggers_a_fetch_with_a_cooldown() -> None:
     async def play() -> None:
         clock = Clock()
         issuer = Issuer(jwk_of(kid="a"))
@@ -80,7 +80,7 @@ def test_a_key_that_is_not_known_is_looked_for_but_not_at_will() -> None:
     run(play())
 
 
-def test_old_keys_serve_while_there_are_no_new_ones_and_not_for_ever() -> None:
+def test_old_keys_are_used_for_a_limited_time() -> None:
     async def play() -> None:
         clock = Clock()
         issuer = Issuer(jwk_of(kid="a"))
@@ -104,7 +104,7 @@ def test_old_keys_serve_while_there_are_no_new_ones_and_not_for_ever() -> None:
     run(play())
 
 
-def test_an_issuer_that_was_never_there_is_told_apart_from_an_unknown_key() -> None:
+def test_an_unreachable_issuer_differs_from_an_unknown_key() -> None:
     issuer = Issuer()
     issuer.is_away = True
     with pytest.raises(TransportError):
@@ -112,7 +112,7 @@ def test_an_issuer_that_was_never_there_is_told_apart_from_an_unknown_key() -> N
 
 
 @pytest.mark.parametrize("document", [{}, {"keys": 7}, {"keys": None}])
-def test_what_is_no_key_set_changes_nothing(document: dict[str, Any]) -> None:
+def test_an_invalid_key_set_is_ignored(document: dict[str, Any]) -> None:
     async def play() -> None:
         clock = Clock()
         issuer = Issuer(jwk_of(kid="a"))
@@ -142,12 +142,14 @@ def test_what_is_no_key_set_changes_nothing(document: dict[str, Any]) -> None:
         ("no key", "RS256", False),
     ],
 )
-def test_a_key_is_used_for_what_it_is_for(key: Any, algorithm: str, fits: bool) -> None:
+def test_a_key_is_used_only_for_its_type_and_algorithm(
+    key: Any, algorithm: str, fits: bool
+) -> None:
     found = run(make(Issuer(key)).get("a", algorithm))
     assert (found is not None) is fits
 
 
-def test_without_an_id_only_the_only_key_can_be_meant() -> None:
+def test_without_a_key_id_the_key_must_be_unique() -> None:
     assert run(make(Issuer(jwk_of(kid="a"))).get(None, "RS256")) is not None
     two = Issuer(jwk_of(kid="a"), jwk_of(kid="b"))
     assert run(make(two).get(None, "RS256")) is None

@@ -1,4 +1,4 @@
-"""How much: each caller has its own, and who is refused takes nothing from the others."""
+"""Limits: separate for each caller; rejected calls do not count."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dovetail.core.hooks import HookedCall
 from dovetail.core.principal import Principal
 from dovetail.errors import RateLimitError, UsageError
 from dovetail.guard import limits as module
-from dovetail.guard.limits import LimitKeeper, Limits
+from dovetail.guard.limits import Limits, RateLimiter
 from dovetail.guard.rates import Rate
 from tests.unit.fakes import make_call
 from tests.unit.guard.test_rates import Clock
@@ -28,7 +28,7 @@ class Desk:
 
     def __init__(self, **limits: Any) -> None:
         self.clock = Clock()
-        self.keeper = LimitKeeper(Limits(**limits), self.clock)
+        self.keeper = RateLimiter(Limits(**limits), self.clock)
 
     def passes(self, name: str | None, **how: Any) -> bool:
         try:
@@ -41,7 +41,7 @@ class Desk:
         return sum(self.passes(name, **how) for _ in range(offered))
 
 
-def test_each_caller_has_a_rate_of_its_own() -> None:
+def test_each_caller_has_its_own_rate() -> None:
     desk = Desk(per_principal=Rate(10, burst=3))
     assert desk.count("anna") == 3
     assert desk.count("bert") == 3
@@ -50,7 +50,7 @@ def test_each_caller_has_a_rate_of_its_own() -> None:
     assert desk.count("anna") == 1
 
 
-def test_a_tool_may_have_a_rate_of_its_own() -> None:
+def test_a_tool_may_have_its_own_rate() -> None:
     desk = Desk(per_tool={"t": Rate(1, burst=2)})
     assert desk.count("anna") == 2
     assert desk.count("bert") == 2
@@ -58,7 +58,7 @@ def test_a_tool_may_have_a_rate_of_its_own() -> None:
     assert desk.count("anna", method="tools/list") == 100
 
 
-def test_who_is_refused_uses_up_nothing_of_what_others_may_have() -> None:
+def test_rejected_calls_do_not_count() -> None:
     desk = Desk(per_principal=Rate(1, burst=3), total=Rate(1, burst=6))
     assert desk.count("anna", 5000) == 3
     assert desk.count("bert", 5000) == 3
@@ -80,7 +80,7 @@ def test_the_error_says_which_limit_and_when_to_try_again() -> None:
     assert caught.value.data == {"retryAfter": 0.1}
 
 
-def test_calls_in_flight_are_counted_until_they_are_over() -> None:
+def test_calls_in_flight_are_counted_until_they_end() -> None:
     desk = Desk(in_flight=2, in_flight_total=3)
     assert desk.count("anna") == 2
     assert desk.count("bert") == 1
@@ -95,14 +95,14 @@ def test_calls_in_flight_are_counted_until_they_are_over() -> None:
     assert desk.count("carl") == 2
 
 
-def test_without_limits_nothing_is_refused_or_counted() -> None:
+def test_without_limits_nothing_is_rejected_or_counted() -> None:
     desk = Desk()
     assert desk.count("anna") == 100
     desk.keeper.after(call_by("anna"))
 
 
-def test_callers_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_CALLERS", 10)
+def test_the_number_of_buckets_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MAX_CALLERS", 10)
     desk = Desk(per_principal=Rate(1, burst=2))
     desk.count("busy", 2)
     for number in range(100):
@@ -118,7 +118,7 @@ def test_callers_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("name", ["in_flight", "in_flight_total", "max_result_bytes"])
-def test_a_limit_is_at_least_one(name: str) -> None:
+def test_limits_must_be_at_least_one(name: str) -> None:
     given: dict[str, Any] = {name: 0}
     with pytest.raises(UsageError, match=name):
         Limits(**given)

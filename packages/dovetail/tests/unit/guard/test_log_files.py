@@ -1,4 +1,4 @@
-"""A file of lines that outlives its process."""
+"""The rotated log file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "lines"
 
 
-def test_lines_are_there_as_soon_as_they_are_written(path: Path) -> None:
+def test_lines_are_visible_at_once(path: Path) -> None:
     file = LineFile(path, 1000, 1)
     file.write(b"one\n")
     assert path.read_bytes() == b"one\n"
@@ -28,7 +28,7 @@ def test_lines_are_there_as_soon_as_they_are_written(path: Path) -> None:
     file.close()
 
 
-def test_files_are_rotated_and_the_oldest_goes(path: Path) -> None:
+def test_files_are_rotated_and_the_oldest_is_deleted(path: Path) -> None:
     file = LineFile(path, 10, 2)
     for number in range(5):
         file.write(b"line %d\n" % number)
@@ -42,7 +42,7 @@ def test_files_are_rotated_and_the_oldest_goes(path: Path) -> None:
     assert not path.with_name("lines.3").exists()
 
 
-def test_none_need_be_kept(path: Path) -> None:
+def test_keep_may_be_zero(path: Path) -> None:
     file = LineFile(path, 10, 0)
     for number in range(3):
         file.write(b"line %d\n" % number)
@@ -51,14 +51,14 @@ def test_none_need_be_kept(path: Path) -> None:
     assert path.read_bytes() == b"line 2\n"
 
 
-def test_a_line_longer_than_a_file_is_written_all_the_same(path: Path) -> None:
+def test_a_line_longer_than_a_file_is_written(path: Path) -> None:
     file = LineFile(path, 4, 1)
     file.write(b"much longer\n")
     file.close()
     assert path.read_bytes() == b"much longer\n"
 
 
-def test_a_line_that_was_not_finished_is_ended_first(path: Path) -> None:
+def test_an_unfinished_line_is_ended_first(path: Path) -> None:
     path.write_bytes(b'{"half')
     file = LineFile(path, 1000, 1)
     file.write(b"whole\n")
@@ -66,10 +66,8 @@ def test_a_line_that_was_not_finished_is_ended_first(path: Path) -> None:
     assert path.read_bytes() == b'{"half\nwhole\n'
 
 
-def test_two_writers_share_a_file_and_follow_each_other(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_LOOK_EVERY", 0.0)
+def test_two_writers_share_a_rotated_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_CHECK_EVERY", 0.0)
     one, other = LineFile(path, 20, 5), LineFile(path, 20, 5)
     for number in range(6):
         (one if number % 2 else other).write(b"line %d\n" % number)
@@ -81,10 +79,8 @@ def test_two_writers_share_a_file_and_follow_each_other(
     ]
 
 
-def test_a_file_that_was_moved_away_is_made_anew(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_LOOK_EVERY", 0.0)
+def test_a_moved_file_is_recreated(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_CHECK_EVERY", 0.0)
     file = LineFile(path, 1000, 1)
     file.write(b"one\n")
     path.rename(path.with_name("moved"))
@@ -93,7 +89,7 @@ def test_a_file_that_was_moved_away_is_made_anew(
     assert path.read_bytes() == b"two\n"
 
 
-def test_a_full_disk_is_told_and_does_not_run_lines_together(
+def test_a_full_disk_raises_and_ends_the_partial_line(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = LineFile(path, 1000, 1)
@@ -107,7 +103,7 @@ def test_a_full_disk_is_told_and_does_not_run_lines_together(
     assert path.read_bytes() == b"who\nnext\n"
 
 
-def test_a_process_that_is_killed_loses_no_line_that_it_has_written(path: Path) -> None:
+def test_a_killed_process_loses_no_written_line(path: Path) -> None:
     code = (
         "import os, signal, sys\n"
         "from dovetail.guard.log_files import LineFile\n"

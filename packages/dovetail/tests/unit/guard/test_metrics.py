@@ -1,4 +1,4 @@
-"""Numbers for Prometheus."""
+"""Prometheus metrics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_calls_are_counted_by_method_tool_and_outcome() -> None:
         assert line in text.splitlines()
 
 
-def test_names_that_callers_make_up_do_not_become_labels() -> None:
+def test_unknown_names_do_not_become_labels() -> None:
     metrics = Metrics()
     for number in range(5):
         talk(metrics, name=f'made "up" {number}', arguments={})
@@ -34,14 +34,14 @@ def test_names_that_callers_make_up_do_not_become_labels() -> None:
     assert 'dovetail_calls_total{method="unknown",name="",outcome="error"} 5' in text
 
 
-def test_strangers_are_counted_by_status() -> None:
+def test_rejected_requests_are_counted_by_status() -> None:
     metrics = Metrics()
     metrics.stranger(401)
     metrics.stranger(401)
     assert 'dovetail_refused_total{status="401"} 2' in metrics.render()
 
 
-def test_the_page_is_where_it_was_put() -> None:
+def test_the_page_is_served_at_its_path() -> None:
     metrics = Metrics("/numbers")
     assert metrics.page("/metrics") is None
     page = metrics.page("/numbers")

@@ -1,4 +1,4 @@
-"""Callers known by access tokens. With a real authorization server: tests/guard."""
+"""Authentication by access token. See tests/guard for tests with a real authorization server."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def ask(oauth: OAuth, given: bytes | None) -> Found:
     return await found if isinstance(found, Coroutine) else found
 
 
-def test_keys_are_found_by_discovery_and_tokens_remembered() -> None:
+def test_keys_are_discovered_and_tokens_cached() -> None:
     async def play() -> None:
         with serving(keys_for) as (url, asked):
             oauth = OAuth(url, ME)
@@ -70,10 +70,10 @@ def test_keys_are_found_by_discovery_and_tokens_remembered() -> None:
         ({"sub": None}, None),
     ],
 )
-def test_whose_token_it_is_is_in_it(claims: dict[str, Any], id: str | None) -> None:
+def test_the_principal_is_read_from_the_claims(claims: dict[str, Any], id: str | None) -> None:
     with serving(keys_for) as (url, _):
         found = run(ask(OAuth(url, ME), token(url, **claims)))
-        assert found == (Principal(f"{url}#{id}") if id else Rejected("the token names nobody"))
+        assert found == (Principal(f"{url}#{id}") if id else Rejected("the token has no subject"))
 
 
 def test_other_tokens_are_rejected() -> None:
@@ -90,7 +90,7 @@ def test_other_tokens_are_rejected() -> None:
     run(play())
 
 
-def test_an_issuer_that_is_away_is_a_503() -> None:
+def test_an_unavailable_issuer_is_a_503() -> None:
     issuer = "http://127.0.0.1:1"
     found = run(ask(OAuth(issuer, ME), token(issuer)))
     assert isinstance(found, AuthRejection)
@@ -114,7 +114,7 @@ def test_an_issuer_that_is_away_is_a_503() -> None:
         ({"active": True, "aud": ME}, False),
     ],
 )
-def test_the_word_of_the_issuer_is_held_to_the_same(answer: dict[str, Any], is_good: bool) -> None:
+def test_introspected_claims_are_validated(answer: dict[str, Any], is_good: bool) -> None:
     now = time.time()
     said = {name: now + each if isinstance(each, In) else each for name, each in answer.items()}
     with serving(lambda asked: (200, json.dumps(said).encode())) as (url, _):
@@ -123,7 +123,7 @@ def test_the_word_of_the_issuer_is_held_to_the_same(answer: dict[str, Any], is_g
         assert found == Principal(f"{url}#anna") if is_good else isinstance(found, Rejected)
 
 
-def test_scopes_are_read_as_issuers_write_them() -> None:
+def test_scope_formats_of_issuers_are_supported() -> None:
     assert standard_scopes({"scope": "a b"}) == ["a", "b"]
     assert standard_scopes({"scp": ["a", 7, "b"]}) == ["a", "b"]
     assert standard_scopes({"scope": 7}) == []
@@ -131,14 +131,14 @@ def test_scopes_are_read_as_issuers_write_them() -> None:
     assert keycloak_scopes({"realm_access": 7}) == []
 
 
-def test_a_realm_of_keycloak_needs_its_url_alone() -> None:
+def test_keycloak_needs_only_the_realm_url() -> None:
     oauth = OAuth.keycloak("https://id.example/realms/shop/", ME, scopes={"notes"})
     assert oauth.issuer == "https://id.example/realms/shop"
     assert oauth._scopes_of is keycloak_scopes
     assert oauth.metadata_url == "https://me.example/.well-known/oauth-protected-resource/mcp"
 
 
-def test_the_document_is_at_its_place() -> None:
+def test_the_metadata_is_served_at_its_path() -> None:
     oauth = OAuth("https://id.example", ME)
     page = oauth.page("/.well-known/oauth-protected-resource/mcp", "/mcp")
     assert page is not None
@@ -160,6 +160,6 @@ def test_the_document_is_at_its_place() -> None:
         {"jwks_url": "http://id.example/keys"},
     ],
 )
-def test_what_is_not_safe_is_refused(options: dict[str, Any]) -> None:
+def test_unsafe_options_are_rejected(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         OAuth(**{"issuer": "https://id.example", "resource": ME, **options})

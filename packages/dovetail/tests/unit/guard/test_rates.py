@@ -1,4 +1,4 @@
-"""How often: a burst, then a steady rate."""
+"""Rates: a burst, then a steady rate."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_bucket_allows_a_burst_and_then_its_rate() -> None:
 
 
 @pytest.mark.parametrize("number", [1, 7, 1000, 5000])
-def test_in_the_long_run_exactly_the_rate_gets_through(number: int) -> None:
+def test_the_long_term_rate_is_exact(number: int) -> None:
     clock = Clock()
     bucket = Bucket(Rate(number, burst=1), clock)
     drain(bucket)
@@ -57,7 +57,7 @@ def test_in_the_long_run_exactly_the_rate_gets_through(number: int) -> None:
         ("0.5/s", 0.5, 1, "0.5 per second"),
     ],
 )
-def test_rates_can_be_written(text: str, per_second: float, burst: float, spoken: str) -> None:
+def test_rates_can_be_parsed(text: str, per_second: float, burst: float, spoken: str) -> None:
     rate = Rate.parse(text)
     assert (rate.per_second, rate.burst, str(rate)) == (per_second, burst, spoken)
     assert repr(Rate(6, per=7)) == "Rate(6, per=7, burst=1)"
@@ -65,7 +65,7 @@ def test_rates_can_be_written(text: str, per_second: float, burst: float, spoken
 
 
 @pytest.mark.parametrize("text", ["", "10", "10/x", "-1/s", "10/s burst", "ten/s"])
-def test_what_is_no_rate_is_refused(text: str) -> None:
+def test_invalid_rates_are_rejected(text: str) -> None:
     with pytest.raises(UsageError, match="like 10/s"):
         Rate.parse(text)
 
@@ -74,6 +74,6 @@ def test_what_is_no_rate_is_refused(text: str) -> None:
     ("number", "options"),
     [(0, {}), (-1, {}), (float("inf"), {}), (1, {"per": 0}), (1, {"burst": 0.5})],
 )
-def test_a_rate_is_above_nothing(number: float, options: dict[str, float]) -> None:
+def test_a_rate_must_be_positive(number: float, options: dict[str, float]) -> None:
     with pytest.raises(UsageError):
         Rate(number, **options)

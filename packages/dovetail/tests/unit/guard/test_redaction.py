@@ -1,4 +1,4 @@
-"""What must not be written down."""
+"""Redaction of secrets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLEAN = Redaction(names=["diagnosis"], patterns=[r"\b\d{3}-\d{2}-\d{4}\b"]).clea
     ["password", "Password", "new_password", "apiKey", "api-key", "X-Api-Key", "access_token",
      "client_secret", "Authorization", "set-cookie", "session_id", "diagnosis", "My Diagnosis"],
 )  # fmt: skip
-def test_members_are_known_by_their_names(name: str) -> None:
+def test_secret_members_are_recognized_by_name(name: str) -> None:
     assert CLEAN({name: "x", "text": "y"}) == {name: REDACTED, "text": "y"}
     assert CLEAN([{"deep": {name: {"still": 1}}}]) == [{"deep": {name: REDACTED}}]
 
@@ -35,22 +35,22 @@ def test_members_are_known_by_their_names(name: str) -> None:
         "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
     ],
 )
-def test_texts_are_known_by_how_they_look(secret: str) -> None:
+def test_secrets_in_text_are_recognized_by_pattern(secret: str) -> None:
     assert CLEAN({"note": f"see {secret} there"}) == {"note": f"see {REDACTED} there"}
     # Names are a caller's as well.
     assert secret not in str(CLEAN({secret: 1}))
 
 
-def test_a_password_in_a_url_is_taken_out() -> None:
+def test_a_password_in_a_url_is_redacted() -> None:
     assert CLEAN("https://anna:hunter2@example.com/x") == f"https://{REDACTED}@example.com/x"
 
 
 @pytest.mark.parametrize("value", ["plain words", 1, 2.5, None, True, [], {}, {"a": [1, "b"]}])
-def test_everything_else_stays(value: Any) -> None:
+def test_other_values_are_unchanged(value: Any) -> None:
     assert CLEAN(value) == value
 
 
-def test_long_and_deep_values_are_cut_rather_than_searched() -> None:
+def test_long_and_deep_values_are_cut() -> None:
     assert len(CLEAN("a" * 20_000)) == 10_005
     deep: Any = "x"
     for _ in range(30):

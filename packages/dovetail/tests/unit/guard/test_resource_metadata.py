@@ -1,4 +1,4 @@
-"""The document that tells clients where to get a token."""
+"""Protected resource metadata."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WELL_KNOWN = "/.well-known/oauth-protected-resource"
         ("https://h:8443/a/mcp", f"https://h:8443{WELL_KNOWN}/a/mcp"),
     ],
 )
-def test_it_is_between_the_host_and_the_path(resource: str, url: str) -> None:
+def test_the_well_known_path_is_inserted_after_the_host(resource: str, url: str) -> None:
     assert metadata_url_of(resource) == url
 
 
@@ -33,11 +33,11 @@ def test_it_is_between_the_host_and_the_path(resource: str, url: str) -> None:
         ("/mcp", False),
     ],
 )
-def test_it_is_read_with_the_path_or_without(path: str, is_there: bool) -> None:
+def test_metadata_is_served_with_or_without_the_path(path: str, is_there: bool) -> None:
     assert is_metadata_path(path, "/mcp", "https://h/tools/mcp") is is_there
 
 
-def test_it_says_who_issues_tokens_and_what_can_be_asked_for() -> None:
+def test_metadata_has_issuers_and_scopes() -> None:
     assert json.loads(document_of("https://h/mcp", ["https://i"], {"b", "a"}, "Notes")) == {
         "resource": "https://h/mcp",
         "authorization_servers": ["https://i"],

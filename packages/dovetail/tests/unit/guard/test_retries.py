@@ -1,4 +1,4 @@
-"""Try again, a few times, with growing pauses."""
+"""Retries with growing pauses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dovetail.errors import UsageError
-from dovetail.guard.retrying import retry
+from dovetail.guard.retries import retry
 from tests.unit.talk import run
 
 
@@ -31,7 +31,7 @@ def try_it(service: Service, **options: Any) -> str:
     return run(retry(service.ask, sleep=service.sleep, **options))
 
 
-def test_a_failure_is_tried_again() -> None:
+def test_a_failure_is_retried() -> None:
     service = Service(OSError(), TimeoutError())
     assert try_it(service) == "done"
     assert service.asked == 3
@@ -46,13 +46,13 @@ def test_the_last_error_is_raised() -> None:
     assert service.asked == 3
 
 
-def test_pauses_have_a_longest() -> None:
+def test_pauses_have_a_maximum() -> None:
     service = Service(*[OSError()] * 9)
     try_it(service, attempts=10, pause=1, longest_pause=2)
     assert max(service.pauses) <= 2
 
 
-def test_other_errors_are_not_tried_again() -> None:
+def test_other_errors_are_not_retried() -> None:
     service = Service(ValueError())
     with pytest.raises(ValueError):
         try_it(service)
@@ -60,6 +60,6 @@ def test_other_errors_are_not_tried_again() -> None:
 
 
 @pytest.mark.parametrize("options", [{"attempts": 0}, {"pause": -1}, {"longest_pause": -1}])
-def test_what_cannot_be_is_refused(options: dict[str, Any]) -> None:
+def test_invalid_options_are_rejected(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         try_it(Service(), **options)

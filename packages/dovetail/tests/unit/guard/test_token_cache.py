@@ -1,4 +1,4 @@
-"""Tokens that have been found good."""
+"""The cache of validated tokens."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import time
 import pytest
 
 from dovetail.core.principal import Principal
-from dovetail.guard import token_memory as module
-from dovetail.guard.token_memory import TokenMemory
+from dovetail.guard import token_cache as module
+from dovetail.guard.token_cache import TokenCache
 
 ANNA = Principal("anna")
 
 
-def test_a_token_is_known_for_a_while_and_no_longer_than_it_is_good(
+def test_a_token_is_cached_until_it_expires(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now)
-    memory = TokenMemory(60)
+    memory = TokenCache(60)
     memory.keep(b"long", ANNA, now + 3600)
     memory.keep(b"short", ANNA, now + 5)
     assert memory.find(b"long") is memory.find(b"short") is ANNA
@@ -30,17 +30,17 @@ def test_a_token_is_known_for_a_while_and_no_longer_than_it_is_good(
     assert memory.find(b"long") is None
 
 
-def test_no_token_is_kept_itself() -> None:
-    memory = TokenMemory(60)
+def test_tokens_are_stored_as_digests() -> None:
+    memory = TokenCache(60)
     memory.keep(b"a-secret-token", ANNA, time.time() + 60)
     assert b"a-secret-token" not in repr(memory.__dict__).encode()
     memory.clear()
     assert memory.find(b"a-secret-token") is None
 
 
-def test_there_are_only_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_TOKENS", 3)
-    memory = TokenMemory(60)
+def test_the_size_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MAX_TOKENS", 3)
+    memory = TokenCache(60)
     for number in range(10):
         memory.keep(b"%d" % number, ANNA, time.time() + 60)
         assert len(memory._known) <= 3

@@ -1,4 +1,4 @@
-"""Spans for OpenTelemetry, with its own interface as judge."""
+"""OpenTelemetry spans, checked with the OpenTelemetry SDK."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_call_is_a_span_of_the_callers_trace() -> None:
     assert (span.status, span.ended) == (None, 1)
 
 
-def test_a_failure_is_said_to_be_one() -> None:
+def test_a_failed_call_is_an_error_span() -> None:
     provider = Provider()
     talk(Traces(provider), method="no/such")
     [span] = provider.tracer.spans
@@ -79,7 +79,7 @@ def test_a_failure_is_said_to_be_one() -> None:
     assert span.attributes["rpc.jsonrpc.error_code"] == -32601
 
 
-def test_where_it_is_not_installed_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     with pytest.raises(UsageError, match="opentelemetry-api"):
         Traces()

@@ -15,6 +15,7 @@ import pytest
 from dovetail import Context, Options, Server
 from dovetail.errors import InvalidRequestError
 from dovetail.spec.keys import SUBSCRIPTION_ID
+from tests.patience import CAP
 from tests.unit.talk import (
     BATCHES,
     ERAS,
@@ -575,7 +576,7 @@ def test_changes_made_in_another_thread_arrive_on_the_loop(revision: str) -> Non
             await listen(wire, {"toolsListChanged": True})
         thread = threading.Thread(target=add_tool, args=(desk.server, "new"))
         thread.start()
-        thread.join(5)
+        thread.join(CAP)
         assert wire.heard("notifications/tools/list_changed") == []
         await wire.until(lambda m: m.get("method") == "notifications/tools/list_changed")
         await wire.connection.close()

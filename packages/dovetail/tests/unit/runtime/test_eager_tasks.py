@@ -11,6 +11,7 @@ import pytest
 
 from dovetail.runtime.coroutines import resume_coroutine
 from dovetail.runtime.eager_tasks import EagerTasks
+from tests.patience import CAP
 
 T = TypeVar("T")
 
@@ -67,7 +68,7 @@ def test_the_first_step_has_a_task_and_the_rest_has_the_same() -> None:
 
     async def handler(gate: asyncio.Future[None]) -> str:
         seen.append(asyncio.current_task())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(CAP):
             await gate
         seen.append(asyncio.current_task())
         return "done"

@@ -13,6 +13,7 @@ import pytest
 
 from dovetail import Context, Options, Server
 from dovetail.spec.keys import SUBSCRIPTION_ID
+from tests.patience import CAP
 from tests.unit.talk import (
     BATCHES,
     ERAS,
@@ -279,7 +280,7 @@ def test_listening_with_a_send_delivers_until_the_caller_stops() -> None:
         server.prompts.add(lambda: "x", name="unwanted")
         thread = threading.Thread(target=server.tools.remove, args=("new",))
         thread.start()
-        thread.join(5)
+        thread.join(CAP)
         await news.wait()
         assert len(sent) == 3
         task.cancel()

@@ -22,6 +22,7 @@ from dovetail.errors import LimitError
 from dovetail.runtime.runner import HandlerRunner
 from dovetail.spec.models import Params
 from dovetail.spec.revisions import LATEST_LEGACY
+from tests.patience import CAP
 from tests.unit.talk import run, turn
 
 who = contextvars.ContextVar("who", default="nobody")
@@ -53,13 +54,12 @@ def on_the_clock(scenario: Callable[[Callable[[float], Coroutine[Any, Any, None]
 
     async def main() -> None:
         loop = asyncio.get_running_loop()
-        real = loop.time
-        ahead = 0.0
-        loop.time = lambda: real() + ahead  # type: ignore[method-assign]
+        now = loop.time()
+        loop.time = lambda: now  # type: ignore[method-assign]
 
         async def pass_time(seconds: float) -> None:
-            nonlocal ahead
-            ahead += seconds
+            nonlocal now
+            now += seconds
             await turn(10)
 
         await scenario(pass_time)
@@ -68,7 +68,7 @@ def on_the_clock(scenario: Callable[[Callable[[float], Coroutine[Any, Any, None]
         # The guard's own deadline must not run on the clock that the test turns.
         task = asyncio.ensure_future(main())
         watchdog = threading.Timer(
-            5, asyncio.get_running_loop().call_soon_threadsafe, [task.cancel]
+            CAP, asyncio.get_running_loop().call_soon_threadsafe, [task.cancel]
         )
         watchdog.start()
         try:
@@ -139,7 +139,7 @@ def test_plain_functions_run_at_the_same_time_and_keep_their_context() -> None:
     together = threading.Barrier(4)
 
     def meet(n: int) -> tuple[int, str]:
-        together.wait(5)
+        together.wait(CAP)
         return n, who.get()
 
     async def scenario() -> None:
@@ -399,7 +399,7 @@ def test_a_thread_is_told_when_its_time_is_up() -> None:
         handler = handler_of(work, Style.THREAD, timeout=0.01)
         with pytest.raises(LimitError, match=r"took longer than 0.01 seconds"):
             await Runner(Options()).run(call, handler, {})
-        assert await asyncio.to_thread(seen.wait, 5)
+        assert await asyncio.to_thread(seen.wait, CAP)
 
     run(scenario())
 
@@ -434,7 +434,7 @@ def test_progress_puts_the_idle_limit_off_but_not_the_whole_limit(source: str) -
             if source == "thread":
                 thread = threading.Thread(target=progress, args=(1,))
                 thread.start()
-                thread.join(5)
+                thread.join(CAP)
             else:
                 progress(1)
             assert not task.done()
@@ -658,6 +658,6 @@ def test_cancelling_the_call_cancels_the_function_or_flags_it(style: Style) -> N
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert await asyncio.to_thread(ended.wait, 5)
+        assert await asyncio.to_thread(ended.wait, CAP)
 
     run(scenario())

@@ -18,6 +18,7 @@ from dovetail.runtime.tasks import TaskKeeper
 from dovetail.spec.keys import TASKS
 from dovetail.stores.tasks import ASLEEP
 from dovetail.wire import codec
+from tests.patience import CAP
 from tests.unit.stores.task_stores import KINDS
 from tests.unit.talk import LEGACY, MODERN, Wire, answer, run
 
@@ -37,7 +38,7 @@ class Yard:
     """A server with tasks, and what its tools have done."""
 
     def __init__(self, store: str, **options: Any) -> None:
-        usual: dict[str, Any] = {"task_store": store, "grace": 1.0}
+        usual: dict[str, Any] = {"task_store": store, "grace": 1.0, "task_nap": CAP}
         self.server = Server("yard", options=Options(**{**usual, **options}))
         self.did: list[str] = []
         self.gate = asyncio.Event()
@@ -281,13 +282,15 @@ def test_what_waits_for_more_than_one_thing_does_not_sleep(store: str) -> None:
         await yard.server.start()
         id = await yard.make("ask_both")
         await yard.until(id, "input_required")
-        await asyncio.sleep(0.1)
+        # One that began to wait later is asleep, so the first has had its chance.
+        later = await yard.make("ask", "later")
+        await wait_for(lambda: later not in yard.keeper._live)
         assert id in yard.keeper._live
         await yard.reply(id, second=YES)
         assert list((await yard.get(id))["inputRequests"]) == ["first"]
         await yard.reply(id, first=YES)
         await yard.until(id, "completed")
-        assert yard.did == ["run x"]
+        assert yard.did.count("run x") == 1
         await yard.server.close()
 
     run(scenario())
@@ -330,12 +333,11 @@ def test_no_more_run_at_a_time_than_there_are_slots(store: str) -> None:
         await yard.until(asking, "input_required")
         # One that waits for its client holds no slot.
         first, second = await yard.make("hold", "b"), await yard.make("stubborn", "c")
-        await asyncio.sleep(0.05)
-        assert yard.did == ["run a"]
         # One that goes on does not stand in line again.
         await yard.reply(asking, first=YES, second=YES)
         await yard.until(asking, "completed")
         assert (await yard.get(second))["status"] == "working"
+        assert yard.did == ["run a"]
         yard.gate.set()
         for id in (first, second):
             await yard.until(id, "completed")
@@ -472,9 +474,9 @@ def test_a_thread_that_is_cancelled_can_see_it() -> None:
             return what
 
         id = await yard.make("dig")
-        await asyncio.to_thread(began.wait, 5)
+        await asyncio.to_thread(began.wait, CAP)
         await yard.request("tasks/cancel", {"taskId": id})
-        assert await asyncio.to_thread(seen.wait, 5)
+        assert await asyncio.to_thread(seen.wait, CAP)
         await yard.server.close()
 
     run(scenario())

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dovetail.runtime.workers import WorkerPool
+from tests.patience import CAP
 from tests.unit.talk import run
 
 name = contextvars.ContextVar("name", default="nobody")
@@ -43,9 +44,9 @@ def test_functions_run_at_the_same_time_up_to_the_size_and_then_in_turn() -> Non
     async def scenario() -> None:
         pool = WorkerPool(3)
         together = threading.Barrier(3)
-        await asyncio.gather(*(pool.run(lambda: together.wait(5)) for _ in range(3)))
+        await asyncio.gather(*(pool.run(lambda: together.wait(CAP)) for _ in range(3)))
         release = threading.Event()
-        busy = [pool.run(lambda: release.wait(5)) for _ in range(3)]
+        busy = [pool.run(lambda: release.wait(CAP)) for _ in range(3)]
         fourth = pool.run(threading.get_ident)
         release.set()
         await asyncio.gather(*busy)
@@ -107,7 +108,7 @@ def test_a_job_that_was_cancelled_in_the_queue_never_runs() -> None:
         pool = WorkerPool(1)
         ran: list[str] = []
         release = threading.Event()
-        first = pool.run(lambda: release.wait(5))
+        first = pool.run(lambda: release.wait(CAP))
         second = pool.run(lambda: ran.append("second"))
         second.cancel()
         third = pool.run(lambda: ran.append("third"))
@@ -127,11 +128,11 @@ def test_a_value_that_comes_after_the_cancellation_is_dropped() -> None:
 
         def work() -> str:
             started.set()
-            release.wait(5)
+            release.wait(CAP)
             return "late"
 
         future = pool.run(work)
-        await asyncio.to_thread(started.wait, 5)
+        await asyncio.to_thread(started.wait, CAP)
         future.cancel()
         release.set()
         assert await pool.run(lambda: "next") == "next"
@@ -145,7 +146,7 @@ def test_a_thread_whose_loop_is_gone_goes_on_for_the_next_one() -> None:
     release, done = threading.Event(), threading.Event()
 
     def work() -> None:
-        release.wait(5)
+        release.wait(CAP)
         done.set()
 
     async def leave() -> None:
@@ -156,5 +157,5 @@ def test_a_thread_whose_loop_is_gone_goes_on_for_the_next_one() -> None:
 
     asyncio.run(leave())
     release.set()
-    assert done.wait(5)
+    assert done.wait(CAP)
     assert run(come()) == "next"

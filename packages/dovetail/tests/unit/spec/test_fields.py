@@ -1,4 +1,4 @@
-"""Projection: a listing shows a client only the members that its revision knows."""
+"""Projection: results have only the members of the revision."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_the_annotations_of_a_resource_are_projected_too(kind: type[Struct]) -> 
     assert project(resource, V2025_06_18)["annotations"].keys() == {"priority", "lastModified"}
 
 
-def test_projecting_leaves_the_model_as_it_was() -> None:
+def test_projecting_does_not_change_the_model() -> None:
     tool = models.Tool(name="n", title="t", input_schema={}, meta={"a": 1})
     project(tool, V2024_11_05)
     assert (tool.title, tool.meta) == ("t", {"a": 1})
@@ -199,7 +199,7 @@ def test_a_block_has_exactly_the_members_of_the_revision(block: Struct, revision
 
 
 @pytest.mark.parametrize("revision", REVISIONS, ids=str)
-def test_there_is_nothing_to_trim_where_a_revision_knows_everything(revision: Revision) -> None:
+def test_trimming_is_skipped_for_revisions_with_all_members(revision: Revision) -> None:
     knows_all = all(since.order <= revision.order for since in SINCE.values())
     assert has_all_content_fields(revision) is knows_all
     assert {type(block) for block in BLOCKS} == NEWER_CONTENT_FIELDS.keys()
@@ -207,7 +207,7 @@ def test_there_is_nothing_to_trim_where_a_revision_knows_everything(revision: Re
         assert all(trim(block, revision) is block for block in BLOCKS)
 
 
-def test_trimming_leaves_the_block_as_it_was_and_a_plain_one_alone() -> None:
+def test_trimming_does_not_change_the_original_block() -> None:
     block = models.TextContent(text="t", annotations=ANNOTATIONS, meta={"a": 1})
     assert trim(block, V2024_11_05) is not block
     assert (block.annotations, block.meta) == (ANNOTATIONS, {"a": 1})

@@ -1,4 +1,4 @@
-"""Reserved names, against those of the official types."""
+"""Reserved names, compared with the official types."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from dovetail.spec import keys
         (keys.TRACE_KEYS, ("traceparent", "tracestate", "baggage")),
     ],
 )
-def test_a_key_is_spelled_as_the_official_types_spell_it(ours: object, theirs: object) -> None:
+def test_keys_match_the_official_types(ours: object, theirs: object) -> None:
     assert ours == theirs
 
 
-def test_levels_are_those_of_the_protocol_and_rank_from_mild_to_severe() -> None:
+def test_log_levels_match_the_protocol_and_are_ranked() -> None:
     assert tuple(keys.LOG_LEVELS) == get_args(keys.LogLevel) == get_args(mcp_types.LoggingLevel)
     assert list(keys.LOG_LEVELS.values()) == list(range(8))
     assert keys.LOG_LEVELS["debug"] < keys.LOG_LEVELS["warning"] < keys.LOG_LEVELS["emergency"]

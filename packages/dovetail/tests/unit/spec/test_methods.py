@@ -1,4 +1,4 @@
-"""THE table against the tables of the official types, in both directions, at every revision."""
+"""The method table, compared with the official types, at every revision."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_request_needs_the_capability_of_its_page(
     assert {method.name for method in requests if method.capability == capability} == names
 
 
-def test_http_repeats_the_name_of_what_is_asked_for() -> None:
+def test_http_mirrors_the_name_of_the_request() -> None:
     assert {m.name: m.mirrored for m in METHODS if m.mirrored is not None} == {
         "tools/call": "name",
         "prompts/get": "name",
@@ -125,14 +125,14 @@ def test_http_repeats_the_name_of_what_is_asked_for() -> None:
     }
 
 
-def test_the_member_that_http_repeats_is_the_param_by_its_name_on_the_wire() -> None:
+def test_the_mirrored_member_matches_the_param() -> None:
     for method in METHODS:
         if method.mirrored is not None:
             members = {f.name: f.encode_name for f in msgspec.structs.fields(method.params)}
             assert members[method.member or ""] == method.mirrored
 
 
-def test_only_where_tasks_are_an_extension_are_their_ids_repeated() -> None:
+def test_task_ids_are_mirrored_only_for_the_extension() -> None:
     assert methods_at(V2025_11_25)["tasks/get"].mirrored is None
 
 
@@ -179,7 +179,7 @@ SENT_AS_BYTES = {
 }
 
 
-def test_a_revision_from_elsewhere_has_no_table() -> None:
+def test_an_unknown_revision_has_no_table() -> None:
     stranger = Revision("1900-01-01", 9, Family.LEGACY)
     with pytest.raises(AssertionError):
         methods_at(stranger)

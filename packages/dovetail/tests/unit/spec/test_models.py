@@ -1,4 +1,4 @@
-"""The structs against the official models of 2025-11-25 and 2026-07-28."""
+"""The structs, compared with the official models of 2025-11-25 and 2026-07-28."""
 
 from __future__ import annotations
 
@@ -124,7 +124,9 @@ def their_members(kind: type[Struct], version: ModuleType) -> dict[str, bool]:
 
 
 @pytest.mark.parametrize(("kind", "version"), PAIRS)
-def test_every_member_of_ours_is_one_of_theirs(kind: type[Struct], version: ModuleType) -> None:
+def test_every_member_exists_in_the_official_models(
+    kind: type[Struct], version: ModuleType
+) -> None:
     ours = {
         name
         for name in our_members(kind)
@@ -135,14 +137,16 @@ def test_every_member_of_ours_is_one_of_theirs(kind: type[Struct], version: Modu
 
 
 @pytest.mark.parametrize(("kind", "version"), PAIRS)
-def test_what_they_require_we_require(kind: type[Struct], version: ModuleType) -> None:
+def test_members_required_by_the_official_models_are_required(
+    kind: type[Struct], version: ModuleType
+) -> None:
     required = {name for name, needed in their_members(kind, version).items() if needed}
     relaxed = RELAXED.keys() | RELAXED_IN.get(kind.__name__, set())
     assert required - relaxed <= {name for name, needed in our_members(kind).items() if needed}
 
 
 @pytest.mark.parametrize(("kind", "version"), PAIRS)
-def test_what_we_require_they_have_and_do_not_call_optional(
+def test_required_members_are_required_in_the_official_models(
     kind: type[Struct], version: ModuleType
 ) -> None:
     ours = {name for name, needed in our_members(kind).items() if needed}
@@ -169,7 +173,7 @@ def test_the_tags_of_unions_are_the_types_of_the_protocol() -> None:
         assert official.model_fields["type"].annotation.__args__ == (tag,)
 
 
-def test_what_is_none_is_left_out_and_names_are_camel_case() -> None:
+def test_none_is_omitted_and_names_are_camel_case() -> None:
     tool = models.Tool(
         name="a",
         input_schema={"type": "object"},

@@ -1,4 +1,4 @@
-"""The revisions: which there are, in which order, and what each of them has."""
+"""The revisions: their order and their properties."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_request_without_a_version_header_is_of_the_first_revision_with_http()
     assert HEADERLESS.date == "2025-03-26"
 
 
-def test_the_order_is_that_of_history() -> None:
+def test_the_revisions_are_in_chronological_order() -> None:
     assert [revision.order for revision in REVISIONS] == list(range(len(REVISIONS)))
     assert sorted(DATES) == DATES
 
@@ -51,7 +51,7 @@ def test_a_revision_is_found_by_its_date_and_named_by_a_constant(revision: Revis
 
 
 @pytest.mark.parametrize("date", ["", "1900-01-01", "2025-11-26", "DRAFT-2025-v1", "2025-11-25 "])
-def test_a_date_that_was_never_released_is_nothing(date: str) -> None:
+def test_an_unknown_date_has_no_revision(date: str) -> None:
     assert find_revision(date) is None
 
 

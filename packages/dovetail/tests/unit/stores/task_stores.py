@@ -1,4 +1,4 @@
-"""Rows and stores for the tests of every store."""
+"""Rows and stores for the tests of task stores."""
 
 from __future__ import annotations
 

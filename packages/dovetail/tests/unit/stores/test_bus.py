@@ -1,11 +1,11 @@
-"""The bus of one process: everybody hears everything, until they leave."""
+"""The in-memory event bus."""
 
 from __future__ import annotations
 
 from dovetail.stores.bus import MemoryBus
 
 
-def test_everybody_hears_every_event_in_order() -> None:
+def test_all_subscribers_get_all_events_in_order() -> None:
     bus: MemoryBus[int] = MemoryBus()
     first: list[int] = []
     second: list[int] = []
@@ -16,7 +16,7 @@ def test_everybody_hears_every_event_in_order() -> None:
     assert (first, second) == ([1, 2], [2])
 
 
-def test_who_leaves_hears_no_more_and_may_leave_twice() -> None:
+def test_unsubscribing_stops_events_and_may_be_repeated() -> None:
     bus: MemoryBus[int] = MemoryBus()
     gone: list[int] = []
     stays: list[int] = []
@@ -28,7 +28,7 @@ def test_who_leaves_hears_no_more_and_may_leave_twice() -> None:
     assert (gone, stays) == ([], [1])
 
 
-def test_one_may_leave_or_join_while_an_event_is_told() -> None:
+def test_subscribers_may_change_during_an_event() -> None:
     bus: MemoryBus[int] = MemoryBus()
     heard: list[str] = []
 
@@ -44,5 +44,5 @@ def test_one_may_leave_or_join_while_an_event_is_told() -> None:
     assert heard == ["once 1", "other 1", "other 2", "late 2"]
 
 
-def test_nobody_listens_and_nothing_happens() -> None:
+def test_publishing_without_subscribers_does_nothing() -> None:
     MemoryBus[int]().publish(1)

@@ -1,4 +1,4 @@
-"""Events of a stream: found again from any id that is still known."""
+"""Stream events: replay after an id."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def filled(*messages: bytes, stream: str = "7", limit: int = 100) -> MemoryEvent
     return log
 
 
-def test_an_id_names_the_stream_and_the_place_in_it() -> None:
+def test_an_id_has_the_stream_and_the_position() -> None:
     log = MemoryEventLog("7", 100)
     assert [log.append(b"a"), log.append(b"b")] == [b"7_0", b"7_1"]
 
@@ -27,16 +27,16 @@ def test_an_id_names_the_stream_and_the_place_in_it() -> None:
         (b"7_2", []),
     ],
 )
-def test_what_came_later_is_found(id: bytes, later: list[tuple[bytes, bytes]]) -> None:
+def test_later_events_are_returned(id: bytes, later: list[tuple[bytes, bytes]]) -> None:
     assert filled(b"a", b"b", b"c").after(id) == later
 
 
 @pytest.mark.parametrize("id", [b"", b"7", b"8_0", b"7_3", b"7_x", b"7_-1", b"_0", b"7_\xff"])
-def test_an_id_of_something_else_is_not_known(id: bytes) -> None:
+def test_ids_of_other_streams_are_unknown(id: bytes) -> None:
     assert filled(b"a", b"b", b"c").after(id) is None
 
 
-def test_the_oldest_go_when_there_are_too_many_bytes() -> None:
+def test_the_oldest_events_are_dropped_beyond_the_limit() -> None:
     log = filled(b"a" * 40, b"b" * 40, b"c" * 40)
     assert log.after(b"7_0") == [(b"7_1", b"b" * 40), (b"7_2", b"c" * 40)]
     log.append(b"d" * 90)
@@ -45,11 +45,11 @@ def test_the_oldest_go_when_there_are_too_many_bytes() -> None:
     assert log.after(b"7_2") == [(b"7_3", b"d" * 90)]
 
 
-def test_the_newest_is_kept_however_long_it_is() -> None:
+def test_the_newest_event_is_always_kept() -> None:
     assert filled(b"a", b"b" * 1000).after(b"7_0") == [(b"7_1", b"b" * 1000)]
 
 
-def test_a_log_without_events_knows_no_id() -> None:
+def test_an_empty_log_has_no_ids() -> None:
     assert filled().after(b"7_0") is None
 
 

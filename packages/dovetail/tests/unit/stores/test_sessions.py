@@ -1,4 +1,4 @@
-"""Sessions: found by ids nobody can guess, bounded, forgotten when nobody uses them."""
+"""Sessions: random ids, a limit, and expiry."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_ids_are_long_random_and_visible_ascii() -> None:
     assert all(len(id) >= 43 and all(0x21 <= ord(char) <= 0x7E for char in id) for id in ids)
 
 
-def test_there_are_no_more_than_the_limit() -> None:
+def test_the_number_of_sessions_is_limited() -> None:
     kept, _, _ = make(2)
     first = kept.add("a")
     kept.add("b")
@@ -53,7 +53,7 @@ def test_there_are_no_more_than_the_limit() -> None:
     assert len(kept) == 2
 
 
-def test_what_nobody_has_used_for_long_is_forgotten() -> None:
+def test_unused_sessions_expire() -> None:
     kept, clock, _ = make()
     old, used = kept.add("old"), kept.add("used")
     clock.now = 59
@@ -67,7 +67,7 @@ def test_what_nobody_has_used_for_long_is_forgotten() -> None:
     assert kept.expire() == []
 
 
-def test_where_there_is_no_room_the_longest_rested_makes_some() -> None:
+def test_a_full_store_removes_the_least_recently_used_session() -> None:
     kept, clock, busy = make(limit=3, lifetime=1000)
     for name in ("working", "oldest", "older"):
         kept.add(name)
@@ -82,7 +82,7 @@ def test_where_there_is_no_room_the_longest_rested_makes_some() -> None:
     assert sorted(kept) == ["new", "working"]
 
 
-def test_a_busy_session_is_given_another_life() -> None:
+def test_a_busy_session_does_not_expire() -> None:
     kept, clock, busy = make()
     kept.add("working")
     kept.add("idle")
@@ -96,7 +96,7 @@ def test_a_busy_session_is_given_another_life() -> None:
     assert kept.expire() == ["working"]
 
 
-def test_a_lifetime_of_nothing_ends() -> None:
+def test_a_lifetime_of_zero_expires_at_once() -> None:
     kept, _, busy = make(lifetime=0)
     kept.add("working")
     busy.add("working")
@@ -104,7 +104,7 @@ def test_a_lifetime_of_nothing_ends() -> None:
     assert len(kept) == 1
 
 
-def test_without_being_told_no_session_is_busy() -> None:
+def test_by_default_no_session_is_busy() -> None:
     kept: MemorySessions[str] = MemorySessions(1, 0)
     kept.add("a")
     assert kept.expire() == ["a"]

@@ -1,4 +1,4 @@
-"""What every store of tasks promises."""
+"""The behaviour of every task store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TaskStore]
     opened.close()
 
 
-def test_a_row_comes_back_as_it_was_put(store: TaskStore) -> None:
+def test_a_row_is_returned_unchanged(store: TaskStore) -> None:
     row = make_row(record=b"r", asks=b"q", message="m", owner=None, expires=None)
     store.add(row, 10)
     found = store.get("a")
@@ -28,7 +28,7 @@ def test_a_row_comes_back_as_it_was_put(store: TaskStore) -> None:
     assert store.get("b") is None
 
 
-def test_what_changes_is_kept(store: TaskStore) -> None:
+def test_changes_are_saved(store: TaskStore) -> None:
     store.add(make_row(), 10)
     changed = make_row(status="input_required", message="m", updated=2.0, asks=b"q", worker="w")
     assert store.save(changed)
@@ -39,7 +39,7 @@ def test_what_changes_is_kept(store: TaskStore) -> None:
 
 
 @pytest.mark.parametrize("status", sorted(FINAL))
-def test_what_has_ended_never_changes_again(store: TaskStore, status: str) -> None:
+def test_final_rows_never_change(store: TaskStore, status: str) -> None:
     store.add(make_row(), 10)
     assert store.save(make_row(status=status, result=b"1"))
     assert not store.save(make_row(status="working"))
@@ -49,11 +49,13 @@ def test_what_has_ended_never_changes_again(store: TaskStore, status: str) -> No
     assert not store.save(make_row("b"))
 
 
-def test_an_owner_has_so_many_tasks_and_no_more(store: TaskStore) -> None:
+def test_the_number_of_tasks_per_owner_is_limited(store: TaskStore) -> None:
     for owner in ("ada", "bob", None):
         for number in range(2):
             store.add(make_row(f"{owner}{number}", owner=owner, expires=5.0), 2)
-        with pytest.raises(LimitError, match="too many tasks: 2, finished ones included"):
+        with pytest.raises(
+            LimitError, match="Too many tasks: the limit is 2 per caller, including finished"
+        ):
             store.add(make_row(f"{owner}3", owner=owner), 2)
     # An owner that is called like nobody is somebody.
     store.add(make_row("empty", owner="", expires=5.0), 1)
@@ -61,7 +63,7 @@ def test_an_owner_has_so_many_tasks_and_no_more(store: TaskStore) -> None:
     store.add(make_row("ada4"), 1)
 
 
-def test_what_is_over_is_forgotten(store: TaskStore) -> None:
+def test_expired_tasks_are_deleted(store: TaskStore) -> None:
     store.add(make_row("a", expires=5.0), 10)
     store.add(make_row("b", expires=6.0), 10)
     store.add(make_row("c", expires=None), 10)
@@ -71,7 +73,7 @@ def test_what_is_over_is_forgotten(store: TaskStore) -> None:
     assert [row.id for row in store.page(None, None, 0, 10)] == ["b", "c"]
 
 
-def test_pages_are_of_one_owner_and_revision_in_order(store: TaskStore) -> None:
+def test_pages_are_filtered_by_owner_and_revision_in_order(store: TaskStore) -> None:
     for id in "abc":
         store.add(make_row(id), 10)
     store.add(make_row("d", owner="bob"), 10)
@@ -82,7 +84,7 @@ def test_pages_are_of_one_owner_and_revision_in_order(store: TaskStore) -> None:
     assert [row.id for row in store.page(None, None, 0, 10)] == list("abcde")
 
 
-def test_what_nobody_runs_is_taken_over(store: TaskStore) -> None:
+def test_tasks_without_a_worker_are_taken_over(store: TaskStore) -> None:
     for id in "abcd":
         store.add(make_row(id), 10)
     store.save(make_row("b", status="failed", worker=store.worker))
@@ -91,7 +93,7 @@ def test_what_nobody_runs_is_taken_over(store: TaskStore) -> None:
     assert store.adopt(["a", "c"]) == []
 
 
-def test_what_sleeps_is_woken_once(store: TaskStore) -> None:
+def test_a_waiting_task_is_claimed_once(store: TaskStore) -> None:
     store.add(make_row("a"), 10)
     assert not store.wake("a")
     store.save(make_row("a", status="input_required", worker=ASLEEP))

@@ -1,4 +1,4 @@
-"""The store of a single process."""
+"""The in-memory task store."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dovetail.stores.tasks_memory import MemoryTaskStore
 from tests.unit.stores.task_stores import make_row
 
 
-def test_nobody_else_is_there_to_leave_or_collect_anything() -> None:
+def test_there_are_no_answers_of_other_processes() -> None:
     store = MemoryTaskStore()
     store.add(make_row(), 1)
     store.leave("a", b"{}")
@@ -16,7 +16,7 @@ def test_nobody_else_is_there_to_leave_or_collect_anything() -> None:
     assert not store.is_shared
 
 
-def test_who_opens_the_server_again_finds_the_tasks() -> None:
+def test_tasks_survive_closing_the_store() -> None:
     store = MemoryTaskStore()
     store.add(make_row(), 1)
     store.close()

@@ -1,4 +1,4 @@
-"""The store in a file: what survives, and what several processes make of it."""
+"""The SQLite task store: persistence, and several processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dovetail.stores.tasks_sqlite import SqliteTaskStore
 from tests.unit.stores.task_stores import make_row
 
 
-def test_what_was_kept_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+def test_tasks_persist_in_the_file(tmp_path: Path) -> None:
     file = tmp_path / "state" / "t.sqlite3"
     file.parent.mkdir()
     first = SqliteTaskStore(file)
@@ -27,7 +27,7 @@ def test_what_was_kept_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
     second.close()
 
 
-def test_the_file_is_the_owners_alone(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_file(tmp_path: Path) -> None:
     store = SqliteTaskStore(tmp_path / "t.sqlite3")
     assert stat.S_IMODE(os.stat(tmp_path / "t.sqlite3").st_mode) == 0o600
     assert stat.S_IMODE(os.stat(tmp_path / "t.sqlite3-workers").st_mode) == 0o700
@@ -35,7 +35,7 @@ def test_the_file_is_the_owners_alone(tmp_path: Path) -> None:
     assert not list((tmp_path / "t.sqlite3-workers").iterdir())
 
 
-def test_tasks_of_a_process_that_is_alive_are_left_alone(tmp_path: Path) -> None:
+def test_tasks_of_a_live_process_are_not_taken_over(tmp_path: Path) -> None:
     one, other = (SqliteTaskStore(tmp_path / "t.sqlite3") for _ in range(2))
     one.add(make_row("a"), 10)
     assert other.adopt([]) == []
@@ -45,7 +45,7 @@ def test_tasks_of_a_process_that_is_alive_are_left_alone(tmp_path: Path) -> None
     other.close()
 
 
-def test_only_one_takes_over_what_a_dead_process_has_left(tmp_path: Path) -> None:
+def test_only_one_process_takes_over_the_tasks_of_a_dead_one(tmp_path: Path) -> None:
     dead, one, other = (SqliteTaskStore(tmp_path / "t.sqlite3") for _ in range(3))
     dead.add(make_row("a"), 10)
     # As the system does it, however a process ends: the lock goes, the file stays.
@@ -59,7 +59,7 @@ def test_only_one_takes_over_what_a_dead_process_has_left(tmp_path: Path) -> Non
         store.close()
 
 
-def test_a_lock_that_was_swept_away_before_it_was_held_is_made_again(
+def test_a_lock_file_deleted_before_locking_is_recreated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     swept: list[int] = []
@@ -84,7 +84,7 @@ def test_a_lock_that_was_swept_away_before_it_was_held_is_made_again(
     store.close()
 
 
-def test_answers_are_left_for_the_process_that_runs_the_task(tmp_path: Path) -> None:
+def test_answers_reach_the_process_that_runs_the_task(tmp_path: Path) -> None:
     one, other = (SqliteTaskStore(tmp_path / "t.sqlite3") for _ in range(2))
     one.add(make_row("a", expires=5.0), 10)
     assert other.has_changed()
@@ -104,7 +104,7 @@ def test_answers_are_left_for_the_process_that_runs_the_task(tmp_path: Path) -> 
     other.close()
 
 
-def test_a_failure_in_the_middle_changes_nothing(tmp_path: Path) -> None:
+def test_a_failed_transaction_changes_nothing(tmp_path: Path) -> None:
     store = SqliteTaskStore(tmp_path / "t.sqlite3")
     store.add(make_row("a"), 10)
     with pytest.raises(sqlite3.IntegrityError):
@@ -114,18 +114,18 @@ def test_a_failure_in_the_middle_changes_nothing(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_file_that_cannot_be_used_is_said(tmp_path: Path) -> None:
+def test_an_unusable_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "text").write_text(
         "this is no database, and long enough to be read as one", "utf-8"
     )
-    with pytest.raises(TransportError, match="Tasks cannot be kept in"):
+    with pytest.raises(TransportError, match="Cannot use"):
         SqliteTaskStore(tmp_path / "text")
     (tmp_path / "busy-workers").write_text("", "utf-8")
     with pytest.raises(TransportError, match="exists"):
         SqliteTaskStore(tmp_path / "busy")
 
 
-def test_a_file_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+def test_a_file_of_a_newer_version_is_not_changed(tmp_path: Path) -> None:
     SqliteTaskStore(tmp_path / "t.sqlite3").close()
     with sqlite3.connect(tmp_path / "t.sqlite3") as database:
         database.execute("PRAGMA user_version = 99")

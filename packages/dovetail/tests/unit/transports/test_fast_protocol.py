@@ -12,6 +12,7 @@ import pytest
 
 from dovetail import Context, Server
 from dovetail.transports import serve_http
+from tests.patience import CAP
 
 VERSION = "2026-07-28"
 META = {
@@ -31,13 +32,13 @@ def make_server() -> Server:
 
     @server.tool
     async def nap() -> str:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(CAP):
             await asyncio.sleep(0.01)
         return "awake"
 
     @server.tool
     async def leap() -> str:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(CAP):
             task = asyncio.current_task()
         return "in a task" if task is not None else "in none"
 
@@ -116,7 +117,7 @@ def on_line(act: Callable[[Line], Awaitable[None]], parser: Any = "httptools") -
         port = await ready
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(CAP):
                 await act(Line(reader, writer))
         finally:
             writer.close()

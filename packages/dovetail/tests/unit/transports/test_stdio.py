@@ -20,10 +20,10 @@ import pytest
 
 from dovetail import Server
 from dovetail.transports.stdio import _Reader, _signals, _Writer
+from tests.patience import CAP
 from tests.unit.talk import MODERN, Json, request, run, text_of, turn
 
 SERVER = str(Path(__file__).with_name("stdio_server.py"))
-TIME = 10
 
 
 @contextlib.contextmanager
@@ -39,10 +39,9 @@ def started(stdin: Any = -1, stdout: Any = -1, **options: Any) -> Iterator[Proce
     try:
         yield process
         if popen.stdin is not None:
-            # Left to end by itself, it writes down what of it was covered.
             with contextlib.suppress(BrokenPipeError):
                 popen.stdin.close()
-            popen.wait(TIME)
+            popen.wait(CAP)
     finally:
         popen.kill()
         popen.wait()
@@ -69,7 +68,7 @@ class Process:
 
     def _line_of(self, stream: IO[bytes]) -> bytes:
         while b"\n" not in self._held:
-            ready, _, _ = select.select([stream], [], [], TIME)
+            ready, _, _ = select.select([stream], [], [], CAP)
             assert ready, "the server says nothing"
             piece = os.read(stream.fileno(), 1 << 20)
             assert piece, "the server has closed stdout"
@@ -87,7 +86,7 @@ class Process:
 
     def wait_until_napping(self) -> None:
         assert self.popen.stderr is not None
-        ready, _, _ = select.select([self.popen.stderr], [], [], TIME)
+        ready, _, _ = select.select([self.popen.stderr], [], [], CAP)
         assert ready
         assert b"napping" in self.popen.stderr.readline()
 
@@ -110,7 +109,7 @@ def tool(name: str, id: int | str = 1, **arguments: Any) -> bytes:
 
 
 def ended(process: Process) -> int:
-    return process.popen.wait(TIME)
+    return process.popen.wait(CAP)
 
 
 # -- lines ------------------------------------------------------------------------------------
@@ -189,7 +188,7 @@ def test_big_answers_of_many_calls_are_never_mixed() -> None:
         sender = threading.Thread(target=process.send, args=calls)
         sender.start()
         answers = process.answers(count)
-        sender.join(TIME)
+        sender.join(CAP)
         assert answers.keys() == set(range(count))
         for id, answer in answers.items():
             assert text_of(answer["result"]) == f"{id:04}" * (size // 4)
@@ -208,7 +207,7 @@ def test_a_client_that_does_not_read_is_not_listened_to_and_gets_everything_late
         sender = threading.Thread(target=process.send, args=[left.removesuffix(b"\n")])
         sender.start()
         assert process.answers(count).keys() == set(range(count))
-        sender.join(TIME)
+        sender.join(CAP)
         assert peak_memory(process.popen.pid) - before < 100_000_000
 
 
@@ -240,7 +239,7 @@ def peak_memory(pid: int) -> int:
 
 
 def test_at_the_end_of_input_calls_in_flight_are_answered_within_the_grace() -> None:
-    with started(grace=5.0) as process:
+    with started(grace=CAP) as process:
         process.send(tool("nap", seconds=0.05))
         process.wait_until_napping()
         process.close_stdin()
@@ -251,7 +250,7 @@ def test_at_the_end_of_input_calls_in_flight_are_answered_within_the_grace() -> 
 
 def test_calls_that_take_longer_than_the_grace_are_dropped() -> None:
     with started(grace=0.05) as process:
-        process.send(tool("nap", seconds=60))
+        process.send(tool("nap", seconds=3600))
         process.wait_until_napping()
         process.close_stdin()
         assert process.rest()[0] == []
@@ -260,7 +259,7 @@ def test_calls_that_take_longer_than_the_grace_are_dropped() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_like_the_end_of_input(number: signal.Signals) -> None:
-    with started(grace=5.0) as process:
+    with started(grace=CAP) as process:
         process.send(tool("nap", seconds=0.05))
         process.wait_until_napping()
         process.popen.send_signal(number)
@@ -271,8 +270,8 @@ def test_a_signal_ends_it_like_the_end_of_input(number: signal.Signals) -> None:
 
 
 def test_a_second_signal_ends_it_at_once() -> None:
-    with started(grace=60.0) as process:
-        process.send(tool("nap", 1, seconds=60))
+    with started(grace=3600.0) as process:
+        process.send(tool("nap", 1, seconds=3600))
         process.wait_until_napping()
         process.popen.send_signal(signal.SIGTERM)
         # Two signals that come at once may be one: nobody but the process knows when it saw one.
@@ -348,7 +347,7 @@ def test_devnull_is_an_empty_file() -> None:
 def test_a_closed_stderr_is_no_obstacle() -> None:
     command = ["sh", "-c", 'exec "$0" "$1" "{}" 2>&-', sys.executable, SERVER]
     done = subprocess.run(
-        command, input=tool("echo", text="hi") + b"\n", stdout=subprocess.PIPE, timeout=TIME
+        command, input=tool("echo", text="hi") + b"\n", stdout=subprocess.PIPE, timeout=CAP
     )
     assert done.returncode == 0
     assert text_of(json.loads(done.stdout)["result"]) == "hi"
@@ -357,7 +356,7 @@ def test_a_closed_stderr_is_no_obstacle() -> None:
 def test_one_socket_may_be_both_ends() -> None:
     ours, theirs = socket.socketpair()
     with ours:
-        ours.settimeout(TIME)
+        ours.settimeout(CAP)
         with theirs:
             process_of = started(theirs, theirs)
             process = process_of.__enter__()
@@ -486,6 +485,6 @@ def test_outside_the_main_thread_signals_are_left_alone() -> None:
     before = signal.getsignal(signal.SIGTERM)
     thread = threading.Thread(target=asyncio.run, args=[scenario()])
     thread.start()
-    thread.join(TIME)
+    thread.join(CAP)
     assert entered == [True]
     assert signal.getsignal(signal.SIGTERM) is before

@@ -1,4 +1,4 @@
-"""The codec: every message is told apart, every bad one is a value with the right code and id."""
+"""The codec: message types, and errors with the right code and id for invalid input."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def request(id: bytes = b"1", **rest: bytes) -> bytes:
         (b'{"jsonrpc":"2.0","error":{}}', Response, {"error": b"{}"}),
     ],
 )
-def test_a_good_message_is_told_apart_by_its_members(
+def test_messages_are_classified_by_their_members(
     data: bytes, kind: type, expected: dict[str, Any]
 ) -> None:
     message = codec.decode(data)
@@ -87,7 +87,7 @@ def test_a_good_message_is_told_apart_by_its_members(
     assert members(message) == expected
 
 
-def test_an_answer_with_both_result_and_error_is_an_error() -> None:
+def test_a_response_with_result_and_error_is_an_error() -> None:
     message = codec.decode(b'{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1}}')
     assert members(message) == {"id": b"1", "error": b'{"code":1}'}
 
@@ -97,12 +97,12 @@ def test_a_method_makes_a_request_whatever_else_is_there() -> None:
     assert members(message) == {"id": b"1", "method": "m"}
 
 
-def test_of_members_that_come_twice_the_last_one_counts() -> None:
+def test_the_last_of_duplicate_members_is_used() -> None:
     data = b'{"jsonrpc":"1.0","id":1,"method":"a","jsonrpc":"2.0","id":"2","method":"b"}'
     assert members(codec.decode(data)) == {"id": b'"2"', "method": "b"}
 
 
-def test_text_beyond_ascii_passes() -> None:
+def test_non_ascii_text_is_decoded() -> None:
     message = codec.decode('{"jsonrpc":"2.0","id":"é","method":"mé","params":{"a":"😀"}}'.encode())
     assert members(message) == {
         "id": '"é"'.encode(),
@@ -133,7 +133,7 @@ def test_text_beyond_ascii_passes() -> None:
         (b'"\\ud83d\\ude00"', '"😀"'.encode()),
     ],
 )
-def test_an_id_keeps_its_type_and_value_in_one_spelling(written: bytes, kept: bytes) -> None:
+def test_an_id_keeps_its_type_and_value(written: bytes, kept: bytes) -> None:
     message = codec.decode(request(written))
     assert isinstance(message, Request)
     assert message.id == kept
@@ -143,7 +143,7 @@ def test_an_id_keeps_its_type_and_value_in_one_spelling(written: bytes, kept: by
 @pytest.mark.parametrize(
     "id", [b"null", b"true", b"1.0", b"1e3", b"-1.5", b"[]", b"[1]", b"{}", b'{"a":1}']
 )
-def test_a_request_with_an_id_of_another_type_is_invalid_and_nobody_can_be_told(id: bytes) -> None:
+def test_a_request_with_an_invalid_id_gets_an_error_without_id(id: bytes) -> None:
     message = refused(request(id))
     assert isinstance(message.error, InvalidRequestError)
     assert message.error.message == (
@@ -153,7 +153,7 @@ def test_a_request_with_an_id_of_another_type_is_invalid_and_nobody_can_be_told(
 
 
 @pytest.mark.parametrize("raw", [b"", b"-", b"1.0", b"null", b"[1]", b"1 ", b"x"])
-def test_what_is_neither_string_nor_integer_has_no_canonical_id(raw: bytes) -> None:
+def test_other_types_have_no_canonical_id(raw: bytes) -> None:
     assert codec.canonical_id(raw) is None
 
 
@@ -206,7 +206,7 @@ def test_what_is_neither_string_nor_integer_has_no_canonical_id(raw: bytes) -> N
         (b"True", "invalid character"),
     ],
 )
-def test_what_is_no_json_is_a_parse_error_without_id(data: bytes, reason: str) -> None:
+def test_invalid_json_is_a_parse_error_without_id(data: bytes, reason: str) -> None:
     message = refused(data)
     assert isinstance(message.error, ParseError)
     assert message.error.message.startswith("Parse error: ")
@@ -244,7 +244,7 @@ def test_what_is_no_json_is_a_parse_error_without_id(data: bytes, reason: str) -
         (b"null", "a message is a JSON object, got null", None),
     ],
 )
-def test_what_is_no_message_is_an_invalid_request_under_its_id(
+def test_an_invalid_message_is_an_invalid_request_with_its_id(
     data: bytes, what: str, id: bytes | None
 ) -> None:
     message = refused(data)
@@ -254,7 +254,7 @@ def test_what_is_no_message_is_an_invalid_request_under_its_id(
 
 
 @pytest.mark.parametrize("params", [b"null", b"[1]", b'"x"', b"7", b"false"])
-def test_params_of_another_type_are_invalid_params_under_the_id(params: bytes) -> None:
+def test_params_of_another_type_are_invalid_params(params: bytes) -> None:
     message = refused(request(b'"q"', params=params))
     assert isinstance(message.error, InvalidParamsError)
     assert message.error.message == (
@@ -264,14 +264,14 @@ def test_params_of_another_type_are_invalid_params_under_the_id(params: bytes) -
 
 
 @pytest.mark.parametrize("params", [b"null", b"[1]", b'"x"', b"7"])
-def test_a_notification_with_bad_params_is_one_without_because_nobody_is_answered(
+def test_invalid_params_of_a_notification_are_dropped(
     params: bytes,
 ) -> None:
     message = codec.decode(b'{"jsonrpc":"2.0","method":"m","params":%b}' % params)
     assert message == Notification("m")
 
 
-def test_a_complaint_shows_no_more_than_the_head_of_what_it_is_about() -> None:
+def test_error_messages_truncate_the_input() -> None:
     message = refused(request(params=b'["%b"]' % (b"x" * 1000)))
     assert message.error.message.endswith('got ["%s...' % ("x" * 58))
 
@@ -279,7 +279,7 @@ def test_a_complaint_shows_no_more_than_the_head_of_what_it_is_about() -> None:
 # -- batches ------------------------------------------------------------------------------
 
 
-def test_each_item_of_a_batch_is_good_or_bad_on_its_own() -> None:
+def test_each_item_of_a_batch_is_decoded_separately() -> None:
     batch = codec.decode(
         b' [1, %b,{"jsonrpc":"2.0","method":"n"}, {"id":5} ,{"jsonrpc":"2.0","id":2,"result":{}}]'
         % request()
@@ -296,7 +296,7 @@ def test_each_item_of_a_batch_is_good_or_bad_on_its_own() -> None:
 
 
 @pytest.mark.parametrize("inner", [b"[]", b"[%b]" % request(), b"[[[1]]]"])
-def test_a_batch_inside_a_batch_is_one_bad_item(inner: bytes) -> None:
+def test_a_nested_batch_is_one_malformed_item(inner: bytes) -> None:
     batch = codec.decode(b"[ %b ,%b]" % (inner, request()))
     assert isinstance(batch, Batch)
     bad, good = batch.items
@@ -314,7 +314,7 @@ class Point(Struct):
     y: int = 0
 
 
-def test_raw_json_becomes_the_type_that_is_named() -> None:
+def test_json_is_decoded_as_the_given_type() -> None:
     assert codec.decode_as(Point, b'{"x":1}') == Point(1)
     assert codec.decode_as(Point, Raw(b'{"x":1,"y":2}')) == Point(1, 2)
     assert codec.decode_as(dict[str, int], b'{"x":1}') == {"x": 1}
@@ -332,7 +332,7 @@ def test_raw_json_becomes_the_type_that_is_named() -> None:
         (b'{"x":1e999}', "out of range"),
     ],
 )
-def test_whatever_does_not_fit_is_a_validation_error(raw: bytes, reason: str) -> None:
+def test_invalid_json_is_a_validation_error(raw: bytes, reason: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=reason):
         codec.decode_as(Point, raw)
 
@@ -374,17 +374,15 @@ def test_whatever_does_not_fit_is_a_validation_error(raw: bytes, reason: str) ->
         (codec.encode_batch([b"{}", b"[]"]), b"[{},[]]"),
     ],
 )
-def test_messages_are_put_together_from_parts_that_are_encoded_already(
-    encoded: bytes, expected: bytes
-) -> None:
+def test_messages_are_built_from_encoded_parts(encoded: bytes, expected: bytes) -> None:
     assert encoded == expected
     json.loads(encoded)
 
 
-def test_a_null_as_data_of_an_error_is_the_same_as_none() -> None:
+def test_null_error_data_is_omitted() -> None:
     assert b"data" not in codec.encode_error(b"1", RpcError("no", None, code=1))
     assert b'"data":0' in codec.encode_error(b"1", RpcError("no", 0, code=1))
 
 
-def test_a_hook_turns_what_is_no_json_into_what_is() -> None:
+def test_a_hook_converts_unsupported_types() -> None:
     assert codec.encode_with({"a": [3 + 4j]}, str) == b'{"a":["(3+4j)"]}'

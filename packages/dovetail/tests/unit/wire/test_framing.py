@@ -1,4 +1,4 @@
-"""Framing: the same lines and events however the stream is cut, and never beyond the limit."""
+"""Framing: lines and events do not depend on how the input is split; limits hold."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def read_events(stream: bytes, cuts: list[int] | None = None, limit: int = 1000)
     return [event for piece in pieces(stream, cuts or []) for event in buffer.feed(piece)]
 
 
-def test_whole_lines_come_out_without_their_line_ends() -> None:
+def test_complete_lines_are_returned_without_line_ends() -> None:
     assert LineBuffer(100).feed(b"one\ntwo\r\nthree\n") == [b"one", b"two", b"three"]
 
 
-def test_a_line_in_pieces_comes_out_when_it_ends() -> None:
+def test_a_split_line_is_returned_when_it_ends() -> None:
     buffer = LineBuffer(100)
     assert buffer.feed(b"o") == []
     assert buffer.feed(b"") == []
@@ -81,18 +81,18 @@ def test_the_last_line_needs_no_newline() -> None:
     assert buffer.finish() is None
 
 
-def test_a_blank_rest_is_no_last_line() -> None:
+def test_a_blank_rest_is_not_a_last_line() -> None:
     buffer = LineBuffer(100)
     assert buffer.feed(b" \r") == []
     assert buffer.finish() is None
 
 
-def test_a_line_of_exactly_the_limit_passes() -> None:
+def test_a_line_of_exactly_the_limit_is_accepted() -> None:
     assert LineBuffer(4).feed(b"1234\n12345\n") == [b"1234", Oversized(limit=4, length_seen=5)]
     assert read_lines(b"1234\n12345", [2, 6], 4) == [b"1234", Oversized(4, 5)]
 
 
-def test_a_line_beyond_the_limit_is_marked_once_and_the_next_is_fine() -> None:
+def test_an_oversized_line_is_marked_once_and_the_next_line_works() -> None:
     buffer = LineBuffer(4)
     assert [buffer.feed(b"123") for _ in range(10)] == [[]] * 10
     assert buffer.feed(b"\nok\n") == [Oversized(4, 30), b"ok"]
@@ -108,7 +108,7 @@ def test_an_endless_line_is_marked_when_the_stream_ends() -> None:
 @given(LINE_STREAMS, CUTS, st.integers(1, 12))
 @example(b"a\r\n", [2], 5)
 @example(b"0123456789\n", [5], 5)
-def test_lines_do_not_depend_on_the_cuts(stream: bytes, cuts: list[int], limit: int) -> None:
+def test_lines_do_not_depend_on_the_splits(stream: bytes, cuts: list[int], limit: int) -> None:
     lines = read_lines(stream, cuts, limit)
     assert lines == read_lines(stream, [], limit)
     assert lines == list(expected_lines(stream, limit))
@@ -122,7 +122,7 @@ def expected_lines(stream: bytes, limit: int) -> Iterator[bytes | Oversized]:
             yield line.removesuffix(b"\r")
 
 
-def test_a_swallowed_line_is_not_kept_in_memory() -> None:
+def test_an_oversized_line_is_not_kept_in_memory() -> None:
     buffer = LineBuffer(100_000)
     chunk = b"x" * 10_000
     tracemalloc.start()
@@ -157,9 +157,9 @@ def test_a_long_line_in_many_pieces_takes_linear_time() -> None:
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_is_at_least_one_byte(limit: int) -> None:
-    with pytest.raises(UsageError, match=f"not {limit}"):
+    with pytest.raises(UsageError, match=f"got {limit}"):
         LineBuffer(limit)
-    with pytest.raises(UsageError, match=f"not {limit}"):
+    with pytest.raises(UsageError, match=f"got {limit}"):
         SseBuffer(limit)
 
 
@@ -199,7 +199,7 @@ def test_a_limit_is_at_least_one_byte(limit: int) -> None:
         (b"data: 1\n", []),
     ],
 )
-def test_events_are_read_as_the_standard_says(
+def test_events_follow_the_standard(
     stream: bytes, events: list[SseEvent | tuple[bytes, bytes]]
 ) -> None:
     expected = [SseEvent(*event) for event in events]
@@ -207,7 +207,7 @@ def test_events_are_read_as_the_standard_says(
     assert read_events(stream, list(range(len(stream)))) == expected
 
 
-def test_an_event_comes_out_before_the_second_half_of_its_line_end() -> None:
+def test_an_event_is_returned_before_the_second_half_of_its_line_end() -> None:
     buffer = SseBuffer(100)
     assert buffer.feed(b"data: 1\r\n\r") == [SseEvent(b"message", b"1")]
     assert buffer.feed(b"") == []
@@ -215,7 +215,7 @@ def test_an_event_comes_out_before_the_second_half_of_its_line_end() -> None:
     assert buffer.feed(b"\ndata: 2\n\n") == [SseEvent(b"message", b"2")]
 
 
-def test_the_last_id_and_the_retry_time_outlive_their_event() -> None:
+def test_the_last_id_and_the_retry_time_are_kept() -> None:
     buffer = SseBuffer(100)
     assert (buffer.last_event_id, buffer.retry) == (b"", None)
     assert buffer.feed(b"id: 7\nretry: 20\n") == []
@@ -227,7 +227,7 @@ def test_the_last_id_and_the_retry_time_outlive_their_event() -> None:
 
 
 @given(SSE_STREAMS, CUTS, st.integers(1, 40))
-def test_events_do_not_depend_on_the_cuts(stream: bytes, cuts: list[int], limit: int) -> None:
+def test_events_do_not_depend_on_the_splits(stream: bytes, cuts: list[int], limit: int) -> None:
     try:
         expected = read_events(stream, limit=limit)
     except PeerError:
@@ -255,7 +255,7 @@ def test_the_limit_counts_one_event_and_no_comments() -> None:
     ]
 
 
-def test_an_event_is_written_with_the_fields_it_has() -> None:
+def test_an_event_is_encoded_with_its_fields() -> None:
     assert encode_sse(b"{}") == b"data: {}\n\n"
     assert encode_sse(b"") == b"data: \n\n"
     assert (
@@ -270,7 +270,7 @@ def test_an_event_is_written_with_the_fields_it_has() -> None:
     st.sampled_from([None, b"", b"7", b" 7 "]),
     st.none() | st.integers(0, 10**14),
 )
-def test_what_is_written_is_read_back(
+def test_encoded_events_are_decoded_again(
     data: bytes, event: bytes | None, id: bytes | None, retry: int | None
 ) -> None:
     wire = encode_sse_comment(b"ping") + encode_sse(data, event=event, id=id, retry=retry)
@@ -284,17 +284,17 @@ def test_a_comment_is_one_line() -> None:
 
 
 @pytest.mark.parametrize("text", [b"a\nb", b"a\rb"])
-def test_a_line_end_cannot_be_smuggled_into_a_field(text: bytes) -> None:
-    with pytest.raises(UsageError, match="event of an event is one line"):
+def test_a_line_end_cannot_be_injected_into_a_field(text: bytes) -> None:
+    with pytest.raises(UsageError, match="event of an event must be one line"):
         encode_sse(b"", event=text)
-    with pytest.raises(UsageError, match="id of an event is one line"):
+    with pytest.raises(UsageError, match="id of an event must be one line"):
         encode_sse(b"", id=text)
     with pytest.raises(UsageError, match="comment"):
         encode_sse_comment(text)
 
 
-def test_fields_that_a_reader_would_ignore_are_not_written() -> None:
+def test_fields_that_a_reader_would_ignore_are_rejected() -> None:
     with pytest.raises(UsageError, match="NUL"):
         encode_sse(b"", id=b"a\0")
-    with pytest.raises(UsageError, match="not -1"):
+    with pytest.raises(UsageError, match="got -1"):
         encode_sse(b"", retry=-1)

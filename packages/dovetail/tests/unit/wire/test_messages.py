@@ -1,4 +1,4 @@
-"""Messages: a closed set of frozen values, equal when they say the same."""
+"""Messages: frozen values with equality."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ def test_an_id_is_its_json_text_so_one_and_the_string_one_differ() -> None:
         (Malformed(ParseError("bad")), ["id"]),
     ],
 )
-def test_what_is_absent_is_none(message: Any, absent: list[str]) -> None:
+def test_absent_members_are_none(message: Any, absent: list[str]) -> None:
     assert [name for name in message.__struct_fields__ if getattr(message, name) is None] == absent

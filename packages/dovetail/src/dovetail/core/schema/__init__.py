@@ -1,12 +1,18 @@
-"""Python annotations as JSON Schema and as compiled decoders, from one object.
+"""JSON Schemas and compiled decoders for Python annotations.
 
-What is advertised and what is enforced cannot drift apart, because nothing else in the
-package writes a schema or judges a value. A value that an independent JSON Schema validator
-accepts (2020-12, asserting the formats `date`, `date-time` and `uuid`) is accepted here, one
-that it refuses is refused; the exceptions are named in `json_values.py`.
+One object holds both, so the schema that is advertised is the schema that is enforced: no other
+module writes schemas or validates values. This package accepts and rejects the same values as an
+independent JSON Schema validator (2020-12, asserting the formats `date`, `date-time` and `uuid`);
+`json_values.py` lists the exceptions.
 """
 
-from dovetail.core.schema.annotations import return_annotation
+from dovetail.core.schema.annotations import (
+    bound_keywords,
+    docstring_of,
+    plain_function,
+    read_hints,
+    without_partial,
+)
 from dovetail.core.schema.arguments import ArgumentsSchema, arguments_schema
 from dovetail.core.schema.docstrings import Description, parse_docstring
 from dovetail.core.schema.results import ResultSchema, result_schema
@@ -18,8 +24,12 @@ __all__ = [
     "ResultSchema",
     "TypeSchema",
     "arguments_schema",
+    "bound_keywords",
+    "docstring_of",
     "parse_docstring",
+    "plain_function",
+    "read_hints",
     "result_schema",
-    "return_annotation",
     "type_schema",
+    "without_partial",
 ]

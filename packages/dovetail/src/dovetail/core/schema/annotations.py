@@ -1,8 +1,11 @@
-"""What the annotations of a function say: parameters, their types and texts, the result.
+"""Read a function's signature: parameters, resolved annotations, descriptions.
 
-Annotations may be text (`from __future__ import annotations`). Names are looked up in the
-module of the function, in its closure, and, while a decorator runs inside the function that
-defines it, in the variables of that enclosing function.
+Annotations may be strings (`from __future__ import annotations`). Names are looked up in the
+module of the function and in its closure. While a decorator runs inside the function that
+defines the handler, the variables of that enclosing function are searched as well.
+
+Wrappers made with `functools.wraps` and `functools.partial` objects are read as the function
+inside them.
 """
 
 from __future__ import annotations
@@ -23,10 +26,14 @@ from dovetail.errors import UsageError
 __all__ = [
     "MISSING",
     "Parameter",
+    "bound_keywords",
+    "docstring_of",
     "name_of_function",
+    "plain_function",
+    "read_hints",
     "read_parameters",
-    "return_annotation",
     "text_in",
+    "without_partial",
 ]
 
 MISSING = inspect.Parameter.empty
@@ -35,7 +42,7 @@ VARIABLE_KINDS = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWOR
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a function, as far as a caller by name is concerned."""
+    """One parameter of a function, for callers that pass it by name."""
 
     name: str
     annotation: Any
@@ -50,31 +57,50 @@ class Parameter:
 
 
 def read_parameters(
-    fn: Callable[..., Any], skip: Collection[str] = (), *, any_keywords: bool = False
+    fn: Callable[..., Any],
+    skip: Collection[str] = (),
+    *,
+    any_keywords: bool = False,
+    where: str | None = None,
 ) -> list[Parameter]:
-    """The parameters in order, without those in `skip` (they are injected, not sent)."""
+    """Return the parameters in order, without those in `skip` (the server fills those in).
+
+    `where` names the function in error messages.
+    """
+    where = where or name_of_function(fn)
     found = []
-    for parameter in _signature(fn).parameters.values():
+    for parameter in _signature(fn, where).parameters.values():
         if parameter.name in skip:
             continue
         if parameter.kind in VARIABLE_KINDS:
-            _refuse_variable(fn, parameter, any_keywords)
+            _refuse_variable(parameter, any_keywords, where)
             continue
-        annotation = _resolve(fn, parameter.name, parameter.annotation)
+        annotation = _resolve(fn, parameter.name, parameter.annotation, where)
         found.append(_parameter(parameter, Any if annotation is MISSING else annotation))
     return found
 
 
-def _refuse_variable(
-    fn: Callable[..., Any], parameter: inspect.Parameter, any_keywords: bool
-) -> None:
+def read_hints(fn: Callable[..., Any], where: str | None = None) -> dict[str, Any]:
+    """Return the resolved annotations of the parameters, and of the result under "return"."""
+    where = where or name_of_function(fn)
+    signature = _signature(fn, where)
+    written = {name: each.annotation for name, each in signature.parameters.items()}
+    written["return"] = signature.return_annotation
+    return {
+        name: _resolve(fn, name, annotation, where)
+        for name, annotation in written.items()
+        if annotation is not MISSING
+    }
+
+
+def _refuse_variable(parameter: inspect.Parameter, any_keywords: bool, where: str) -> None:
     is_keywords = parameter.kind is inspect.Parameter.VAR_KEYWORD
     if is_keywords and any_keywords:
         return
     stars = "**" if is_keywords else "*"
     remedy = "or write its input_schema= by hand" if is_keywords else "or take a list"
     raise UsageError(
-        f"{name_of_function(fn)}: {stars}{parameter.name} cannot be described as named arguments; "
+        f"{where}: {stars}{parameter.name} cannot be described as named arguments; "
         f"name every parameter {remedy}"
     )
 
@@ -85,7 +111,7 @@ def _parameter(parameter: inspect.Parameter, annotation: Any) -> Parameter:
     if has_field:
         field, default = default, default_of(default, MISSING)
         if default is not MISSING:
-            # The function's own default is the Field object, so the value is always passed.
+            # The default of the function is the Field object, so the value is always passed.
             make_default = functools.partial(default_of, field, MISSING)
     is_positional_only = parameter.kind is inspect.Parameter.POSITIONAL_ONLY
     return Parameter(parameter.name, annotation, default, make_default, is_positional_only)
@@ -93,17 +119,12 @@ def _parameter(parameter: inspect.Parameter, annotation: Any) -> Parameter:
 
 def takes_any_keyword(fn: Callable[..., Any]) -> bool:
     """Whether the function has `**kwargs`."""
-    kinds = [parameter.kind for parameter in _signature(fn).parameters.values()]
+    kinds = [parameter.kind for parameter in inspect.signature(fn).parameters.values()]
     return inspect.Parameter.VAR_KEYWORD in kinds
 
 
-def return_annotation(fn: Callable[..., Any]) -> Any:
-    """The resolved annotation of the result; `inspect.Signature.empty` when there is none."""
-    return _resolve(fn, "return", _signature(fn).return_annotation)
-
-
 def text_in(annotation: Any) -> str | None:
-    """The description in `Annotated[T, "text"]`, a msgspec `Meta` or a pydantic `Field`."""
+    """Return the description in `Annotated[T, "text"]`, a msgspec `Meta` or a pydantic `Field`."""
     for metadata in getattr(annotation, "__metadata__", ()):
         if isinstance(metadata, str):
             return metadata
@@ -115,21 +136,59 @@ def text_in(annotation: Any) -> str | None:
 
 
 def name_of_function(fn: Callable[..., Any]) -> str:
-    """The name to use in messages."""
+    """Return the name for error messages; an object without one has the name of its class."""
+    fn = without_partial(fn)
     return getattr(fn, "__name__", None) or type(fn).__name__
 
 
-def _signature(fn: Callable[..., Any]) -> inspect.Signature:
+def docstring_of(fn: Callable[..., Any]) -> str | None:
+    """Return the docstring; for a partial object that of the function inside."""
+    return inspect.getdoc(without_partial(fn))
+
+
+def bound_keywords(fn: Callable[..., Any]) -> frozenset[str]:
+    """Return the parameters that `functools.partial` has set by keyword.
+
+    `inspect.signature` still shows those, with a default; it leaves out the ones set by position.
+    """
+    bound: frozenset[str] = frozenset()
+    while isinstance(fn, functools.partial):
+        bound |= fn.keywords.keys()
+        fn = fn.func
+    return bound
+
+
+def without_partial(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function inside `functools.partial` objects."""
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    return fn
+
+
+def plain_function(fn: Callable[..., Any]) -> Any:
+    """Return the function inside wrappers, partials, bound methods and callable objects."""
+    fn = inspect.unwrap(fn)
+    while isinstance(fn, functools.partial):
+        fn = inspect.unwrap(fn.func)
+    if not inspect.isroutine(fn):
+        fn = fn.__init__ if isinstance(fn, type) else type(fn).__call__  # type: ignore[misc]
+    return getattr(fn, "__func__", fn)
+
+
+def _signature(fn: Callable[..., Any], where: str) -> inspect.Signature:
     try:
         return inspect.signature(fn)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{name_of_function(fn)} has no signature to read: {error}") from None
+        raise UsageError(
+            f"{where} has no signature that Python can read ({error}); wrap it in a function with "
+            "named parameters"
+        ) from None
 
 
-def _resolve(fn: Callable[..., Any], name: str, annotation: Any) -> Any:
+def _resolve(fn: Callable[..., Any], name: str, annotation: Any, where: str) -> Any:
     if annotation is MISSING:
         return annotation
-    function = _plain_function(fn)
+    function = plain_function(fn)
     module = getattr(function, "__globals__", {})
     closure = inspect.getclosurevars(function).nonlocals if inspect.isfunction(function) else {}
     holder = types.SimpleNamespace(__annotations__={name: annotation})
@@ -141,28 +200,16 @@ def _resolve(fn: Callable[..., Any], name: str, annotation: Any) -> Any:
             hints = typing.get_type_hints(holder, module, names, include_extras=True)
         except NameError as error:
             raise UsageError(
-                f"{name_of_function(fn)}: the annotation of {name!r} cannot be resolved: {error}; "
-                "import the type at run time and define it at module level"
+                f"{where}: the annotation of {name!r} cannot be resolved: {error}; import the "
+                "type at run time and define it at module level"
             ) from None
     except (SyntaxError, TypeError) as error:
-        raise UsageError(
-            f"{name_of_function(fn)}: the annotation of {name!r} is no type: {error}"
-        ) from None
+        raise UsageError(f"{where}: the annotation of {name!r} is not a type: {error}") from None
     return hints[name]
 
 
-def _plain_function(fn: Callable[..., Any]) -> Any:
-    """The function under wrappers, partials, bound methods and callable objects."""
-    fn = inspect.unwrap(fn)
-    while isinstance(fn, functools.partial):
-        fn = inspect.unwrap(fn.func)
-    if not inspect.isroutine(fn):
-        fn = fn.__init__ if isinstance(fn, type) else type(fn).__call__  # type: ignore[misc]
-    return getattr(fn, "__func__", fn)
-
-
 def _enclosing_variables(function: Any) -> dict[str, Any]:
-    """The variables of the running functions that the function is defined in."""
+    """Return the variables of the running functions that enclose the definition of `function`."""
     outer, _, _ = function.__qualname__.rpartition(".<locals>.")
     found: dict[str, Any] = {}
     frame = inspect.currentframe()

@@ -1,8 +1,8 @@
-"""The parameters of a function as one JSON object: advertised, decoded, refused in words.
+"""The parameters of a function as one JSON object: its schema, its decoder, its errors.
 
-All parameters become one msgspec struct, decoded in one go. A schema written by hand is
-advertised as it stands instead, and enforced by the compiled JSON Schema alone; the values
-then reach the function as plain JSON values.
+All parameters become the fields of one msgspec struct, which one decoder fills. A schema written
+by hand is advertised unchanged and enforced by the compiled JSON Schema alone; the function then
+gets plain JSON values.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import msgspec
 
 from dovetail.core.schema.annotations import (
     Parameter,
+    docstring_of,
     name_of_function,
     read_parameters,
     takes_any_keyword,
@@ -39,7 +40,7 @@ DecodeArguments = Callable[[bytes], dict[str, Any]]
 
 
 class ArgumentsSchema:
-    """The arguments of one function: their schema, and the way from JSON to keyword arguments."""
+    """The arguments of one function: their schema and the decoder to keyword arguments."""
 
     def __init__(
         self,
@@ -56,7 +57,7 @@ class ArgumentsSchema:
         self._decode = decode
 
     def decode(self, raw: bytes | None) -> dict[str, Any]:
-        """The keyword arguments for the function, defaults filled in; raises InvalidValueError."""
+        """Return the keyword arguments, defaults filled in; raises InvalidValueError."""
         return self._decode(NO_ARGUMENTS if raw is None else raw)
 
 
@@ -67,15 +68,19 @@ def arguments_schema(
     json_schema: dict[str, Any] | None = None,
     inline_refs: bool = False,
     accept_json_strings: bool = False,
+    where: str | None = None,
 ) -> ArgumentsSchema:
-    """The schema of a function's parameters; raises UsageError for what cannot be described."""
+    """Return the schema of a function's parameters; raises UsageError for types without one.
+
+    `where` names the function in error messages.
+    """
+    where = where or name_of_function(fn)
     repair = unwrap_json_strings if accept_json_strings else None
     if json_schema is not None:
-        return _by_hand(fn, skip, json_schema, repair)
-    parameters = read_parameters(fn, skip)
+        return _by_hand(fn, skip, json_schema, repair, where)
+    parameters = read_parameters(fn, skip, where=where)
     writer = SchemaWriter(is_result=False)
-    where = name_of_function(fn)
-    texts = parse_docstring(fn.__doc__).parameters
+    texts = parse_docstring(docstring_of(fn)).parameters
     decoded_types: list[Any] = []
     properties: dict[str, Schema] = {}
     for each in parameters:
@@ -105,7 +110,7 @@ def arguments_schema(
 
 
 def _struct(parameters: list[Parameter], decoded_types: list[Any]) -> type[msgspec.Struct]:
-    # A Struct cannot hold every name (`__x`, `__dict__`); then all fields get names of ours.
+    # Some names cannot be fields of a Struct (`__x`, `__dict__`); then all fields are renamed.
     is_plain = not any(each.name.startswith("_") for each in parameters)
     fields = [
         (each.name if is_plain else f"p{index}", decoded_type, _default(each))
@@ -124,7 +129,7 @@ def _default(parameter: Parameter) -> Any:
         return msgspec.field(default_factory=parameter.make_default)
     if isinstance(parameter.default, PLAIN_DEFAULTS):
         return msgspec.field(default=parameter.default)
-    # The very object, as a Python call would pass it; msgspec would copy or refuse it.
+    # The same object, as a Python call would pass it; msgspec would copy or reject it.
     return msgspec.field(default_factory=lambda: parameter.default)
 
 
@@ -144,16 +149,16 @@ def _by_hand(
     skip: Collection[str],
     json_schema: dict[str, Any],
     repair: Callable[[Any, SchemaValidator], Any] | None,
+    where: str,
 ) -> ArgumentsSchema:
-    where = name_of_function(fn)
     if json_schema.get("type") != "object":
         raise UsageError(
             f'{where}: input_schema must be an object with "type": "object" at its root'
         )
-    schema = copy.deepcopy(json_schema)  # what is advertised must not change behind our back
+    schema = copy.deepcopy(json_schema)  # the author's dict may change later
     validator = SchemaValidator(schema, asserts_formats=False)
     validator.compile(where)
-    parameters = read_parameters(fn, skip, any_keywords=True)
+    parameters = read_parameters(fn, skip, any_keywords=True, where=where)
     takes_any = takes_any_keyword(fn)
     own_names = [each.name for each in parameters]
     described = list(schema.get("properties", {}))
@@ -175,7 +180,7 @@ def _by_hand(
             validator.check(value, NOUN)
         problems = [missing_value([name]) for name in own_names if name in needed - value.keys()]
         if not takes_any:
-            # The schema may leave additional properties open; the function cannot take them.
+            # The schema may allow additional properties that the function cannot take.
             problems += [
                 unknown_key([key], value[key], own_names, NOUN)
                 for key in value
@@ -190,7 +195,7 @@ def _by_hand(
 
 
 def unwrap_json_strings(value: Any, validator: SchemaValidator) -> Any:
-    """Arguments that fail as text and fit once the JSON in the text is read are replaced by it."""
+    """Replace string arguments that fail the schema by the JSON in them, where that passes."""
     if not isinstance(value, dict):
         return value
     unwrapped = dict(value)

@@ -1,8 +1,8 @@
-"""Docstrings as descriptions: Google, NumPy and Sphinx styles, anything else is plain text.
+"""Parse docstrings in Google, NumPy and Sphinx style; anything else is plain text.
 
-Only what a model reads is taken: the text before the first section, a text per parameter,
-and what is returned. A style is recognised by its own marks, so that a plain sentence with
-a colon in it stays a sentence.
+The result has the text before the first section, a text for each parameter, and the description
+of the returned value. A style is recognised by its section headings or fields, so that a sentence
+with a colon stays a sentence.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OTHER_SECTIONS = {
     "warnings",
     "warns",
 }
-# Only these end the description: a note or an example before them belongs to it.
+# Only these end the summary: a note or an example before them belongs to it.
 ENDING_SECTIONS = PARAMETER_SECTIONS | RETURN_SECTIONS | {"raises"}
 ALL_SECTIONS = ENDING_SECTIONS | OTHER_SECTIONS
 
@@ -52,7 +52,7 @@ SPHINX_PARAMETERS = {"param", "parameter", "arg", "argument", "key", "keyword"}
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a docstring says, in the parts that a schema can show."""
+    """A parsed docstring."""
 
     summary: str = ""
     parameters: dict[str, str] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Description:
 
 
 def parse_docstring(text: str | None) -> Description:
-    """The description, the parameters and the result that a docstring tells of."""
+    """Return summary, parameters and returned value of a docstring."""
     if not text:
         return Description()
     lines = inspect.cleandoc(text).splitlines()

@@ -1,10 +1,9 @@
-"""Types as JSON Schema 2020-12, written from the same type tree that msgspec decodes by.
+"""Generate JSON Schema 2020-12 from the type tree that msgspec decodes with.
 
-msgspec can write schemas itself; its own are not used because they do not say what its
-decoders do (a naive `datetime`, the digits of a `Decimal`, the keys of `dict[int, ...]`).
-Where the decoder still takes more than the schema says, the writer notes that the schema has
-to be asked as well: `differs`. Where it takes less (3.0 for an integer), the slow path of
-`typed.py` makes up for it.
+The schemas that msgspec generates are not used, because they differ from what its decoders accept
+(a naive `datetime`, the digits of a `Decimal`, the keys of `dict[int, ...]`). If a decoder accepts
+more than the schema, the writer sets `differs` and values are validated against the schema too.
+If it accepts less (3.0 for an integer), the slow path of `typed.py` converts the value.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from dovetail.core.schema.references import Definitions, Schema, reference_to, r
 
 __all__ = ["SchemaWriter", "default_json"]
 
-# Keywords of Meta(extra_json_schema=...) that only inform; any other one restricts.
+# Keywords of Meta(extra_json_schema=...) that do not restrict values.
 NOTES = {"$comment", "default", "deprecated", "description", "examples", "title"}
 FieldsType = mi.StructType | mi.DataclassType | mi.TypedDictType | mi.NamedTupleType
 NUMBER_LIMITS = {
@@ -40,18 +39,18 @@ NUMBER_LIMITS = {
 
 
 class SchemaWriter:
-    """Writes the schemas of some types that share their definitions."""
+    """Generates the schemas of several types with common definitions."""
 
     def __init__(self, *, is_result: bool) -> None:
         self.definitions: Definitions = {}
         self.differs = False
-        # A pattern or a schema that the author wrote: it may not compile.
+        # A pattern or a schema by the author: it may be invalid.
         self.has_foreign_parts = False
-        # Decoding runs code of the author's; a result must not do that a second time.
+        # Decoding runs code of the author, which must not run a second time for results.
         self.runs_own_code = False
         self._is_result = is_result
         self._names: dict[Any, str] = {}
-        # What msgspec knows of a Literal is sorted; a form shows choices as they were written.
+        # msgspec sorts the values of a Literal; forms show choices in the order of the source.
         self._literals: dict[frozenset[tuple[type, Any]], list[Any]] = {}
         self._writers: dict[type, Callable[[Any], Schema]] = {
             mi.AnyType: lambda t: {},
@@ -87,12 +86,12 @@ class SchemaWriter:
         }
 
     def write(self, annotation: Any) -> Schema:
-        """The schema of a type; raises TypeError or NameError for one that cannot be described."""
+        """Return the schema of a type; raises TypeError or NameError if there is none."""
         self._note_literals(annotation)
         try:
             return self._write(mi.type_info(annotation))
         except (AttributeError, NotImplementedError, RecursionError) as error:
-            # What msgspec lets through when an annotation is no type at all.
+            # msgspec raises these for annotations that are not types.
             raise TypeError(str(error)) from None
 
     def _write(self, t: mi.Type) -> Schema:
@@ -104,7 +103,7 @@ class SchemaWriter:
             self.differs = self.has_foreign_parts = True
         writer = self._writers.get(type(t))
         if writer is None:
-            raise TypeError(f"{type(t).__name__} has no form in JSON")
+            raise TypeError(f"{type(t).__name__} cannot be encoded as JSON")
         return {**writer(t), **notes}
 
     def _note_literals(self, annotation: Any) -> None:
@@ -129,14 +128,14 @@ class SchemaWriter:
             if limit is not None:
                 schema[keyword] = limit
         if t.multiple_of is not None:
-            self.differs = True  # the decoder does not look at integers beyond 64 bits
+            self.differs = True  # the decoder does not check integers beyond 64 bits
         return schema
 
     def _text(self, t: mi.StrType) -> Schema:
         schema: Schema = {"type": "string", **_lengths(t, "Length")}
         if t.pattern is not None:
             schema["pattern"] = t.pattern
-            # Python's `$` and `\d` take more than ECMA-262's.
+            # Python's `$` and `\d` match more than those of ECMA-262.
             self.differs = self.has_foreign_parts = True
         return schema
 
@@ -151,7 +150,7 @@ class SchemaWriter:
         return {"type": "array", **({"items": items} if items else {}), **_lengths(t, "Items")}
 
     def _set(self, t: mi.CollectionType) -> Schema:
-        # The decoder drops duplicates, and counts the length after that.
+        # The decoder removes duplicates before it checks the length.
         return self._stricter({**self._array(t), "uniqueItems": True})
 
     def _tuple(self, t: mi.TupleType) -> Schema:
@@ -172,21 +171,21 @@ class SchemaWriter:
         return {**schema, **_lengths(t, "Properties")}
 
     def _keys(self, t: mi.Type) -> Schema:
-        """Keys are text in JSON, whatever type they become."""
+        """Return the schema of keys, which are strings in JSON."""
         schema = self._write(t)
         if schema == {} or schema.get("type") == "string":
             return {key: item for key, item in schema.items() if key != "type"}
         if schema == {"type": "integer"}:
             return {"pattern": text_formats.INTEGER_KEY}
         raise TypeError(
-            "the keys of a JSON object are text: use str, int, an Enum of texts or a date"
+            "the keys of a JSON object are strings: use str, int, an Enum of strings or a date"
         )
 
     def _enum(self, t: mi.EnumType) -> Schema:
         if issubclass(t.cls, enum.Flag):
             raise TypeError(f"{t.cls.__name__} is a Flag: use a set of an Enum")
         if "_missing_" in vars(t.cls):
-            self.differs = True  # the decoder takes what `_missing_` takes
+            self.differs = True  # the decoder accepts what `_missing_` accepts
         return {**_enumeration([member.value for member in t.cls]), **_doc_of(t.cls)}
 
     def _custom(self, t: mi.CustomType) -> Schema:
@@ -194,7 +193,7 @@ class SchemaWriter:
             return {}
         schema = model_schema(t.cls, is_result=self._is_result)
         if schema is None:
-            raise TypeError(f"{_name_of(t.cls)} is no type that JSON Schema can describe")
+            raise TypeError(f"{_name_of(t.cls)} is not a type that JSON Schema can describe")
         self.differs = self.has_foreign_parts = self.runs_own_code = True
         definitions = schema.pop("$defs", {})
         names = {name: self._free_name(name, definitions[name]) for name in definitions}
@@ -203,7 +202,7 @@ class SchemaWriter:
         return rename_references(schema, names)
 
     def _free_name(self, wanted: str, definition: Schema | None = None) -> str:
-        """`wanted`, or with a number behind it where another type has that name."""
+        """Return `wanted`, with a number if another type has that name."""
         name, number = wanted, 1
         while name in self.definitions and self.definitions[name] != definition:
             number += 1
@@ -211,10 +210,10 @@ class SchemaWriter:
         return name
 
     def _defined(self, t: FieldsType) -> Schema:
-        """A class with fields becomes a definition, so that it may refer to itself."""
+        """Return a reference to the definition of a class with fields, which may be recursive."""
         if t.cls not in self._names:
             name = self._names[t.cls] = self._free_name(_name_of(t.cls))
-            self.definitions[name] = {}  # taken: the fields may lead back here
+            self.definitions[name] = {}  # reserved: a field may have this type
             self.definitions[name] = self._fields(t)
         return reference_to(self._names[t.cls])
 
@@ -228,7 +227,7 @@ class SchemaWriter:
         order = {name: index for index, name in enumerate(hints)}
         fields = sorted(t.fields, key=lambda field: order.get(field.name, 0))
         if not isinstance(t, mi.TypedDictType):
-            fields = list(t.fields)  # only a TypedDict comes sorted by name
+            fields = list(t.fields)  # only fields of a TypedDict are sorted by name
         properties: dict[str, Schema] = {}
         tag_field = getattr(t, "tag_field", None)
         if tag_field is not None:
@@ -298,13 +297,13 @@ def _field_default(field: mi.Field) -> Any:
 
 
 def default_json(default: Any, schema: Schema) -> Schema:
-    """`{"default": ...}` when JSON can show it and the schema allows it."""
+    """Return `{"default": ...}` if it is JSON and the schema allows it, else `{}`."""
     try:
         shown = msgspec.to_builtins(default, str_keys=True, enc_hook=encode_model)
     except (TypeError, ValueError, msgspec.MsgspecError):
         return {}
     if shown is None and not _allows_null(schema):
-        return {}  # `x: int = None`: left out means None, but null may not be sent
+        return {}  # `x: int = None`: the default is None, but null is not allowed
     return {"default": shown}
 
 
@@ -325,7 +324,7 @@ def _runs_code(cls: type) -> bool:
 
 
 def _doc_of(cls: type) -> Schema:
-    """The author's own docstring; not the one that a library wrote or that was inherited."""
+    """Return the docstring of the author, not one that is generated or inherited."""
     doc = vars(cls).get("__doc__")
     if not doc or doc == "An enumeration." or doc.startswith((f"{cls.__name__}(", "Alias for ")):
         return {}

@@ -1,10 +1,9 @@
-"""JSON values as plain Python objects: reading, writing and finding what JSON cannot hold.
+"""Read and write JSON values as plain Python objects, and find values that JSON cannot represent.
 
-The typed decoders are the fast path; this module serves the slow one, where a value has to
-be looked at as JSON before anything else can be said about it. Two things are valid by the
-grammar of JSON and refused here all the same, because no Python server can carry them on:
-a lone surrogate (no UTF-8 exists for it) and a number outside the range of a double or
-with more digits than Python converts (RFC 8259, section 6, allows both limits).
+The typed decoders are the fast path; this module is for the slow path, which needs the JSON value
+for error messages. Two kinds of values are valid JSON and still rejected here, because Python
+cannot represent them: lone surrogates, which have no UTF-8, and numbers outside the range of a
+double or with more digits than Python converts (RFC 8259, section 6, allows both limits).
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _read = msgspec.json.Decoder().decode
 
 
 def read_json(raw: bytes) -> Any:
-    """JSON bytes as dicts, lists and scalars."""
+    """Return JSON bytes as dicts, lists and scalars; raises InvalidValueError."""
     try:
         return _read(raw)
     except RecursionError:
@@ -58,10 +57,10 @@ def read_json(raw: bytes) -> Any:
 
 
 def _why_unreadable(raw: bytes, error: Exception) -> Problem:
-    # Arguments come as msgspec.Raw, which is bytes to a decoder but has none of their methods.
+    # Arguments are msgspec.Raw, which decoders accept as bytes but which has no methods of bytes.
     text = bytes(raw).decode("utf-8", "replace")
     try:
-        # The standard library accepts what msgspec refuses, and so can say where it stands.
+        # The standard library accepts what msgspec rejects, so the place can be found.
         value = json.loads(text)
     except (ValueError, RecursionError):
         return Problem("$", f"{shorten(text)} ({error})", "valid JSON")
@@ -74,7 +73,7 @@ def _why_unreadable(raw: bytes, error: Exception) -> Problem:
 
 
 def encode_json(value: Any, encode: Callable[[Any], bytes] = msgspec.json.encode) -> bytes:
-    """The JSON bytes of a value; what JSON cannot hold is refused instead of becoming `null`."""
+    """Return the JSON bytes of a value; raises InvalidValueError, also for NaN and Infinity."""
     try:
         raw = encode(value)
     except UnicodeEncodeError as error:
@@ -85,18 +84,18 @@ def encode_json(value: Any, encode: Callable[[Any], bytes] = msgspec.json.encode
         ) from None
     except (TypeError, ValueError, msgspec.MsgspecError) as error:
         given = f"{type(value).__name__} ({error})"
-        raise InvalidValueError([Problem("$", given, "a value that JSON can hold")]) from None
-    # NaN and the infinities are written as `null`, so only then is there anything to find.
+        raise InvalidValueError([Problem("$", given, "a value that JSON can represent")]) from None
+    # NaN and Infinity are written as `null`, so without one there is nothing to find.
     if b"null" in raw:
         refuse_non_finite(value)
     return raw
 
 
 def refuse_non_finite(value: Any) -> None:
-    """Raise when a NaN or an infinity hides anywhere in `value`."""
+    """Raise InvalidValueError if there is a NaN or Infinity anywhere in `value`."""
     plain = msgspec.to_builtins(value, str_keys=True, enc_hook=_opaque)
     try:
-        json.dumps(plain, allow_nan=False)  # much quicker than to look at every leaf here
+        json.dumps(plain, allow_nan=False)  # much faster than checking every leaf in Python
     except ValueError:
         pass
     else:
@@ -110,13 +109,13 @@ def refuse_non_finite(value: Any) -> None:
 
 
 def _opaque(value: Any) -> Any:
-    """Objects of other libraries were encoded by their own hook; look inside when they offer it."""
+    """Return the fields of objects of other libraries, if they can be dumped."""
     dump = getattr(value, "model_dump", None)
     return dump() if dump is not None else None
 
 
 def _leaves(value: Any) -> Iterator[tuple[list[PathStep], Any]]:
-    """Every scalar and every key of a JSON value, with the path to it."""
+    """Yield every scalar and every key of a JSON value with its path."""
     stack: list[tuple[list[PathStep], Any]] = [([], value)]
     while stack:
         path, item = stack.pop()
@@ -131,7 +130,7 @@ def _leaves(value: Any) -> Iterator[tuple[list[PathStep], Any]]:
 
 
 def integral_floats_to_ints(value: Any) -> Any:
-    """3.0 is an integer by JSON Schema; the typed decoders want to see 3."""
+    """Replace 3.0 by 3: an integer in JSON Schema, but not for the typed decoders."""
     if isinstance(value, float):
         return int(value) if value.is_integer() else value
     if isinstance(value, list):
@@ -142,7 +141,7 @@ def integral_floats_to_ints(value: Any) -> Any:
 
 
 def format_path(path: list[PathStep]) -> str:
-    """`items[2].price`, and `$` for the value itself."""
+    """Return a path such as `items[2].price`, `$` for the value itself."""
     text = ""
     for step in path:
         if isinstance(step, int):
@@ -155,9 +154,9 @@ def format_path(path: list[PathStep]) -> str:
 
 
 def real_path(value: Any, steps: Sequence[PathStep]) -> list[PathStep]:
-    """The steps of a jsonschema-rs error as the value really has them.
+    """Return the path of a jsonschema-rs error with the actual keys of the value.
 
-    The library turns a key of digits into a number and leaves an empty key out.
+    The library converts keys of digits to numbers and leaves out empty keys.
     """
     path: list[PathStep] = []
     for step in steps:
@@ -185,10 +184,10 @@ def _real_step(value: Any, step: PathStep) -> PathStep | None:
 
 
 def show(value: Any) -> str:
-    """A JSON value as a reader should see it: `"abc" (string)`."""
+    """Return a JSON value for error messages: `"abc" (string)`."""
     if value is None:
         return "null"
-    # jsonschema-rs hands a number that no double holds back as a Decimal.
+    # jsonschema-rs returns numbers outside the range of a double as Decimal.
     text = json.dumps(value, ensure_ascii=False, default=str)
     return f"{shorten(text)} ({type_names.get(type(value), 'number')})"
 

@@ -1,8 +1,7 @@
-"""What is wrong with a value, in words that a model can act on.
+"""Convert validation errors to `Problem`s: messages that a model can act on.
 
-The judges speak three languages: errors of jsonschema-rs, the one-line refusals of msgspec,
-and the error lists of pydantic. Here each becomes `Problem(path, given, expected)`, and of a
-union only the branch that was meant is told.
+The errors of jsonschema-rs, msgspec and pydantic become `Problem(path, given, expected)`. For a
+union, only the problems of the branch that was meant are reported.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ _read = msgspec.json.Decoder().decode
 
 
 def missing_value(path: Sequence[PathStep]) -> Problem:
-    """A required value is not there."""
+    """Return the problem of a required value that is missing."""
     return Problem(format_path([*path]), NOTHING, REQUIRED)
 
 
 def unknown_key(path: Sequence[PathStep], value: Any, allowed: list[str], noun: str) -> Problem:
-    """A key that the object does not have, with the names that it does, nearest first."""
+    """Return the problem of an unknown key, with the allowed keys, closest first."""
     near = difflib.get_close_matches(str(path[-1]), allowed)
     names = ", ".join([*near, *(name for name in allowed if name not in near)]) or "none"
     return Problem(
@@ -55,13 +54,13 @@ def unknown_key(path: Sequence[PathStep], value: Any, allowed: list[str], noun: 
 def problems_of_errors(
     errors: Sequence[jsonschema_rs.ValidationError], value: Any, schema: dict[str, Any], noun: str
 ) -> list[Problem]:
-    """The errors of one validation, without repetitions."""
-    told = _Teller(value, schema, noun)
-    return list(dict.fromkeys(problem for error in errors for problem in told.problems(error)))
+    """Return the problems of one validation, without duplicates."""
+    reader = _ErrorReader(value, schema, noun)
+    return list(dict.fromkeys(problem for error in errors for problem in reader.problems(error)))
 
 
-class _Teller:
-    """Turns errors of one value against one schema into problems."""
+class _ErrorReader:
+    """Converts the errors of one value and one schema to problems."""
 
     def __init__(self, value: Any, schema: dict[str, Any], noun: str) -> None:
         self._value = value
@@ -96,7 +95,7 @@ class _Teller:
         error: jsonschema_rs.ValidationError,
         branches: list[list[jsonschema_rs.ValidationError]],
     ) -> list[Problem]:
-        """The branch that was meant, if one was; otherwise what the branches want, joined."""
+        """Return the problems of the branch that was meant, or one problem for all branches."""
         path = list(error.instance_path)
         meant = [errors for errors in branches if not any(_is_other_kind(e, path) for e in errors)]
         deep = [
@@ -117,7 +116,7 @@ class _Teller:
 
 
 def _is_other_kind(error: jsonschema_rs.ValidationError, path: list[PathStep]) -> bool:
-    """The branch is for another type of value, or for another tag."""
+    """Whether the branch is for another type of value or another tag."""
     at = list(error.instance_path)
     if error.kind.name == "type":
         return at == path
@@ -135,7 +134,7 @@ def _expected(error: jsonschema_rs.ValidationError) -> str:
 
 
 def _hint(error: jsonschema_rs.ValidationError) -> str:
-    """Models like to send `"[1, 2]"` for a list: say so."""
+    """Return the hint for a string that contains the JSON value, a common mistake of models."""
     if error.kind.name != "type" or not isinstance(error.instance, str):
         return ""
     try:
@@ -199,9 +198,9 @@ STEP = re.compile(r"\.(?P<name>[^.\[]+)|\[(?P<index>\d+)\]|\[\.\.\.\]")
 
 
 def problems_of_refusal(error: msgspec.ValidationError, value: Any) -> list[Problem]:
-    """A typed decoder refuses what the schema allows: a check of the author's own."""
+    """Return the problems of a decoder that rejects what the schema allows: an author's check."""
     match = PLACE.match(str(error))
-    assert match is not None  # every text matches: the place is optional
+    assert match is not None  # every text matches, since the place is optional
     path: list[PathStep] = []
     for step in STEP.finditer(match["path"] or ""):
         token = step["name"] or (int(step["index"]) if step["index"] else None)
@@ -217,12 +216,12 @@ def problems_of_refusal(error: msgspec.ValidationError, value: Any) -> list[Prob
 def problems_of_details(
     details: Sequence[Mapping[str, Any]], value: Any, path: Sequence[PathStep] = ()
 ) -> list[Problem]:
-    """The errors of a pydantic validation of the JSON value that stands at `path`."""
+    """Return the problems of a pydantic validation of the JSON value at `path`."""
     return [_pydantic_problem(detail, [*path], value) for detail in details]
 
 
 def _pydantic_problem(detail: Mapping[str, Any], path: list[PathStep], value: Any) -> Problem:
-    """`loc` also names the branch of a union, which is no step of the value: leave it out."""
+    """Convert one error; `loc` also has the branches of unions, which are left out."""
     for step in detail["loc"]:
         if detail["type"] == "missing" and step == detail["loc"][-1]:
             return missing_value([*path, step])

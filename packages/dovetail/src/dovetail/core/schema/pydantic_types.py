@@ -1,11 +1,11 @@
-"""Pydantic models and fields in annotations, for servers whose author uses pydantic.
+"""Pydantic models and fields in annotations.
 
-An annotation with anything of pydantic in it is handed to a `TypeAdapter` as a whole: its
-schema is advertised and its strict JSON validation enforced. To msgspec it is an opaque
-class, a *slot*, that the decode hook fills. Models inside a `Struct` or an attrs class, which
-pydantic cannot enter, are filled the same way one by one.
+An annotation that contains anything of pydantic is passed to a `TypeAdapter` as a whole: its
+schema is advertised and its strict JSON validation enforced. For msgspec it is an opaque class, a
+*slot*, that the decode hook fills. Models inside a `Struct` or an attrs class, which pydantic does
+not support, are filled one by one in the same way.
 
-Pydantic is never the first to be loaded here: without a model there is nothing to do.
+This module does not import pydantic: without an author's model there is nothing to do.
 """
 
 from __future__ import annotations
@@ -51,22 +51,22 @@ LIMITS = ("gt", "ge", "lt", "le", "multiple_of", "pattern", "min_length", "max_l
 
 
 class _TakesAnything(type):
-    """msgspec asks whether the hook gave an instance of the class; what pydantic gives is right."""
+    """msgspec checks that the hook returned an instance of the class; accept any value."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return True
 
 
 class PydanticSlot(metaclass=_TakesAnything):
-    """What msgspec sees in the place of an annotation that pydantic decodes."""
+    """The class that msgspec decodes in place of an annotation of pydantic."""
 
     adapter: ClassVar[pydantic.TypeAdapter[Any]]
 
 
 def slot_for(annotation: Any) -> type[PydanticSlot] | None:
-    """The slot for an annotation with something of pydantic in it; None when there is nothing."""
+    """Return the slot for an annotation with a part of pydantic, None for any other."""
     if "annotated_types" not in sys.modules:
-        return None  # pydantic loads it, so there is nothing of either
+        return None  # pydantic imports it, so pydantic is not loaded either
     parts = list(_parts(annotation, set()))
     foreign = [part for is_pydantic, part in parts if is_pydantic]
     if not foreign:
@@ -87,7 +87,7 @@ def slot_for(annotation: Any) -> type[PydanticSlot] | None:
 
 
 def _refuse_fields_of_pydantic(foreign: list[Any]) -> None:
-    """A constraint that nobody reads must not look as if it held."""
+    """Raise TypeError for constraints that would have no effect."""
     for part in foreign:
         if not isinstance(part, type):
             raise TypeError(
@@ -104,7 +104,7 @@ def _refuse_limits_of_msgspec(parts: list[Any]) -> None:
 
 
 def _parts(annotation: Any, seen: set[Any]) -> Iterator[tuple[bool, Any]]:
-    """Every class and every piece of metadata, and whether it is pydantic's."""
+    """Yield every class and every piece of metadata, and whether it is of pydantic."""
     for metadata in getattr(annotation, "__metadata__", ()):
         module = type(metadata).__module__.partition(".")[0]
         yield module in ("pydantic", "annotated_types") or _has_hook(metadata), metadata
@@ -134,7 +134,7 @@ def _has_fields(cls: type) -> bool:
     return (
         dataclasses.is_dataclass(cls)
         or _is_closed_to_pydantic(cls)
-        or hasattr(cls, "__total__")  # a TypedDict, that of typing_extensions as well
+        or hasattr(cls, "__total__")  # a TypedDict, also of typing_extensions
         or hasattr(cls, "_fields")
     )
 
@@ -149,7 +149,7 @@ def _hints(cls: type) -> dict[str, Any]:
     try:
         return typing.get_type_hints(cls, include_extras=True)
     except NameError:
-        # Whoever compiles the class next reports the name that is missing.
+        # The code that compiles the class reports the missing name.
         return {}
 
 
@@ -165,7 +165,7 @@ _adapters: dict[type, pydantic.TypeAdapter[Any]] = {}
 
 
 def adapter_of(cls: Any) -> pydantic.TypeAdapter[Any] | None:
-    """The adapter of a slot or of a model class; None for any other class."""
+    """Return the adapter of a slot or a model class, None for any other class."""
     if not isinstance(cls, type):
         return None
     if issubclass(cls, PydanticSlot):
@@ -178,7 +178,7 @@ def adapter_of(cls: Any) -> pydantic.TypeAdapter[Any] | None:
 
 
 def fill_slot(cls: type, value: Any) -> Any:
-    """msgspec's decode hook: the JSON value as pydantic reads it, strictly."""
+    """Validate a JSON value strictly with pydantic: the decode hook of msgspec."""
     adapter = adapter_of(cls)
     if adapter is None:
         return value  # `object`: anything fits
@@ -186,7 +186,7 @@ def fill_slot(cls: type, value: Any) -> Any:
 
 
 def model_schema(cls: type, *, is_result: bool) -> dict[str, Any] | None:
-    """The JSON Schema of a slot or a model, its `$defs` inside; None for any other class."""
+    """Return the JSON Schema of a slot or a model with its `$defs`, None for other classes."""
     adapter = adapter_of(cls)
     if adapter is None:
         return None
@@ -203,9 +203,9 @@ def model_schema(cls: type, *, is_result: bool) -> dict[str, Any] | None:
 
 
 def _without_noise(schema: dict[str, Any], is_result: bool) -> dict[str, Any]:
-    """No titles that repeat a name, and texts of time as the rest of the framework tells them."""
+    """Remove titles that repeat a name, and use the framework's schemas for times."""
     time_texts = {
-        # Pydantic names formats that its own values do not keep: naive times, long durations.
+        # Pydantic uses formats that its own values violate: naive times, long durations.
         "date-time": date_time_text(offset=None, is_result=is_result),
         "duration": duration_of_pydantic() if is_result else duration_text(),
         "time": time_text(),
@@ -226,7 +226,7 @@ def _without_noise(schema: dict[str, Any], is_result: bool) -> dict[str, Any]:
 
 
 def dump(adapter: pydantic.TypeAdapter[Any], value: Any) -> bytes:
-    """The JSON of a result; plain dicts and lists that fit the model are taken as well."""
+    """Return the JSON of a result; dicts and lists that match the model are accepted too."""
     core = sys.modules["pydantic_core"]
     try:
         return adapter.dump_json(value, by_alias=True, warnings="error")
@@ -240,15 +240,15 @@ def dump(adapter: pydantic.TypeAdapter[Any], value: Any) -> bytes:
 
 
 def encode_model(value: Any) -> Any:
-    """msgspec's encode hook: a model inside something else."""
+    """Encode a model inside another value: the encode hook of msgspec."""
     adapter = adapter_of(type(value))
     if adapter is None:
-        raise TypeError(f"{type(value).__name__} has no form in JSON")
+        raise TypeError(f"{type(value).__name__} cannot be encoded as JSON")
     return adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
 
 
 def split_field_default(annotation: Any, default: Any) -> tuple[Any, bool]:
-    """`x: int = Field(gt=0)`: the field moves into the annotation. True when that was done."""
+    """Move `Field(gt=0)` from the default into the annotation; True if there was one."""
     fields = sys.modules.get("pydantic.fields")
     if fields is None or not isinstance(default, fields.FieldInfo):
         return annotation, False
@@ -256,14 +256,14 @@ def split_field_default(annotation: Any, default: Any) -> tuple[Any, bool]:
 
 
 def default_of(field: FieldInfo, missing: Any) -> Any:
-    """What a `Field(...)` in the place of a default stands for."""
+    """Return the default that a `Field(...)` defines."""
     if field.is_required():
         return missing
     return field.get_default(call_default_factory=True)
 
 
 def text_of_field(metadata: Any) -> str | None:
-    """The description of a pydantic `Field`."""
+    """Return the description of a pydantic `Field`."""
     fields = sys.modules.get("pydantic.fields")
     if fields is None or not isinstance(metadata, fields.FieldInfo):
         return None

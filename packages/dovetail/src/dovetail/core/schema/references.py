@@ -1,8 +1,7 @@
-"""`$ref` and `$defs`: bringing a definition to the root, copying definitions in place.
+"""`$ref` and `$defs`: move a definition to the root, or inline definitions.
 
-Clients read the root of a schema (MCP wants `type: object` there), and some do not follow
-references at all. A recursive type cannot be copied into itself: it keeps its `$ref` and its
-entry in `$defs` even when references are to be inlined.
+Clients read the root of a schema (MCP requires `type: object` there), and some do not resolve
+references at all. A recursive type cannot be inlined: it keeps its `$ref` and its entry in `$defs`.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from typing import Any
 __all__ = ["Definitions", "assemble", "map_schemas", "reference_to", "rename_references"]
 
 PREFIX = "#/$defs/"
-# Where a schema holds schemas. Anything else (`default`, `enum`, `examples`) is data and must
-# not be rewritten, whatever it looks like.
+# The keywords whose values are schemas. Other values (`default`, `enum`, `examples`) are data and
+# must not be changed.
 MAPS_OF_SCHEMAS = {"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"}
 LISTS_OF_SCHEMAS = {"allOf", "anyOf", "oneOf", "prefixItems"}
 SCHEMAS = {
@@ -35,12 +34,12 @@ Definitions = dict[str, Schema]
 
 
 def reference_to(name: str) -> Schema:
-    """A schema that refers to a definition."""
+    """Return a schema that refers to a definition."""
     return {"$ref": PREFIX + name}
 
 
 def map_schemas(schema: Any, change: Callable[[Schema], Schema]) -> Any:
-    """A copy in which every schema was changed, the inner ones first."""
+    """Return a copy with `change` applied to every schema, inner ones first."""
     if not isinstance(schema, dict):
         return schema  # true and false are schemas too
     copy: Schema = {}
@@ -57,7 +56,7 @@ def map_schemas(schema: Any, change: Callable[[Schema], Schema]) -> Any:
 
 
 def assemble(schema: Schema, definitions: Definitions, *, inline_refs: bool) -> Schema:
-    """One self-contained schema: the root spelled out, `$defs` with what is still referred to."""
+    """Return a self-contained schema: no `$ref` at the root, `$defs` with what is still used."""
     if "$ref" in schema:
         schema = _spelled_out(schema, definitions[_target(schema)])
     if inline_refs:
@@ -75,7 +74,7 @@ def assemble(schema: Schema, definitions: Definitions, *, inline_refs: bool) -> 
 
 
 def rename_references(schema: Schema, names: dict[str, str]) -> Schema:
-    """A copy of a schema in which references to a key of `names` point to its value."""
+    """Return a copy of a schema with references renamed: keys of `names` to their values."""
 
     def rename(part: Schema) -> Schema:
         if "$ref" not in part:
@@ -92,7 +91,7 @@ def _target(schema: Schema) -> str:
 
 
 def _spelled_out(schema: Schema, definition: Schema) -> Schema:
-    """What stands beside a reference (a description, a default) wins over the definition's own."""
+    """Return the definition; keywords next to the reference (description, default) override it."""
     return {**definition, **{key: item for key, item in schema.items() if key != "$ref"}}
 
 

@@ -1,9 +1,9 @@
-"""What a function returns, as JSON that keeps the schema it was announced with.
+"""Results of handlers as JSON that matches the advertised output schema.
 
-A result is encoded once and checked: by the typed decoder of its annotation, by the compiled
-JSON Schema where the type takes more than its schema says, where the author's own code would
-run again on decoding, or where pydantic or a hand-written schema is in charge. Text, bytes,
-`None`, `Any` and content classes have no schema: they are shown, not computed with.
+A result is encoded once and validated by the typed decoder of its annotation. The compiled JSON
+Schema validates it instead if the type accepts more than its schema, if decoding would run the
+author's code again, and for pydantic types and schemas written by hand. Text, bytes, `None`, `Any`
+and content classes have no schema.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["ResultSchema", "result_schema"]
 TEXT_LIKE = {str, bytes, bytearray, memoryview, type(None), None, Any, inspect.Signature.empty}
 SEQUENCES = {list, tuple, collections.abc.Sequence, collections.abc.Iterable}
 
-# Whatever a value of exactly this type holds, the schema of the type allows.
+# The schema of these types allows every value of exactly this type.
 EXACT = (int, bool)
 
 encode_scalar = msgspec.json.Encoder().encode
@@ -41,12 +41,12 @@ encode_plainly = functools.partial(
 
 
 class ResultSchema:
-    """The schema of a result, None when it has no structure, and the way from value to JSON."""
+    """The schema of a result, None if it has no structure, and its encoder."""
 
     def __init__(self, json_schema: Schema | None, encode: Callable[[Any], bytes]) -> None:
         self.json_schema = json_schema
         self.is_object = json_schema is not None and json_schema.get("type") == "object"
-        # The JSON of a value that fits the schema; raises InvalidValueError for any other.
+        # Returns the JSON of a value; raises InvalidValueError if it does not match the schema.
         self.encode = encode
 
 
@@ -58,7 +58,7 @@ def result_schema(
     inline_refs: bool = False,
     where: str = "the result",
 ) -> ResultSchema:
-    """The schema of a result; `unstructured` classes are content, alone, in lists and in unions."""
+    """Return the schema of a result; `unstructured` classes are content, also in lists."""
     if json_schema is not None:
         return _by_hand(json_schema, where)
     if _has_no_structure(annotation, unstructured):
@@ -111,7 +111,7 @@ def _by_hand(json_schema: dict[str, Any], where: str) -> ResultSchema:
 
 
 def _has_no_structure(annotation: Any, content: tuple[type, ...]) -> bool:
-    """Text and content, and unions of them; a list counts only with content in it."""
+    """Whether it is text or content, or a union of them; a list only with content in it."""
     origin = typing.get_origin(annotation)
     args = typing.get_args(annotation)
     if origin is typing.Annotated:
@@ -132,7 +132,7 @@ def _is_text_like(annotation: Any) -> bool:
     try:
         return annotation in TEXT_LIKE
     except TypeError:
-        return False  # an annotation that cannot be hashed
+        return False  # the annotation is not hashable
 
 
 def _mentions(annotation: Any, content: tuple[type, ...]) -> bool:

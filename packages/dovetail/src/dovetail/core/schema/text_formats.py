@@ -1,12 +1,12 @@
-"""Types that travel as JSON text: the schema that says exactly what the decoders take.
+"""Schemas of types that are strings in JSON; they match exactly what the decoders accept.
 
-`format` alone is a note in JSON Schema 2020-12 and is read differently by different
-validators, so it is named only where every value of the format is accepted and nothing else
-is (`date`, `uuid`, `date-time` with its offset). Everything else is told as a `pattern`, in
-the ASCII part of ECMA-262 that Python, Rust and JavaScript read alike.
+In JSON Schema 2020-12 `format` is only an annotation, and validators interpret it differently. So
+it is used only for formats whose values are all accepted (`date`, `uuid`, `date-time` with its
+offset). All others have a `pattern`, in the ASCII subset of ECMA-262 that Python, Rust and
+JavaScript interpret the same way.
 
-Results differ from arguments in one point: a date and time without an offset may be
-returned (naive values are common), but is not accepted, as RFC 3339 asks.
+Results differ from arguments in one point: a date and time without an offset may be returned
+(naive values are common), but is not accepted, as RFC 3339 requires.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 OFFSET = r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
 CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?"
 LEAP_YEAR = r"(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)"
-# Only days that exist: without a `format` beside it, the pattern has to know the calendar.
+# Only days that exist: without a `format`, the pattern has to check the calendar.
 CALENDAR_DAY = (
     r"(?:(?!0000)[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])"
     r"|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))"
@@ -37,14 +37,14 @@ CALENDAR_DAY = (
 
 DECIMAL = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?$"
 INTEGER_KEY = r"^-?(?:0|[1-9][0-9]{0,99})$"
-# The digits keep every sum inside what msgspec, pydantic and a timedelta can hold.
+# The number of digits keeps sums in the range of msgspec, pydantic and timedelta.
 CLOCK_PART = r"T(?=[0-9])(?:[0-9]{1,6}H)?(?:[0-9]{1,6}M)?(?:[0-9]{1,8}(?:\.[0-9]{1,6})?S)?"
 DURATION = f"^-?P(?:[0-9]{{1,8}}D(?:{CLOCK_PART})?|{CLOCK_PART})$"
 DURATION_OF_PYDANTIC = r"^-?P[0-9.DHMSTY]+$"
 TIME = f"^{CLOCK}{OFFSET}?$"
 TIME_WITH_OFFSET = f"^{CLOCK}{OFFSET}$"
 TIME_WITHOUT_OFFSET = f"^{CLOCK}$"
-# For results, which are dates already: short, since every reader of the schema pays for it.
+# For results, which are valid dates: short, since every client reads the schema.
 DATE_TIME = f"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T{CLOCK}{OFFSET}?$"
 DATE_TIME_WITHOUT_OFFSET = f"^{CALENDAR_DAY}T{CLOCK}$"
 
@@ -69,28 +69,28 @@ WORDS_FOR_PATTERN = {
 
 
 def decimal_text() -> dict[str, Any]:
-    """A Decimal is written as text, to keep its digits, and also read from a number."""
+    """Return the schema of a Decimal: written as a string, also accepted as a number."""
     return {"type": ["string", "number"], "pattern": DECIMAL}
 
 
 def duration_text() -> dict[str, Any]:
-    """ISO 8601 without weeks, months and years, which have no fixed length or no decoder."""
+    """Return the schema of a timedelta: ISO 8601 without weeks, months and years."""
     return {"type": "string", "pattern": DURATION}
 
 
 def duration_of_pydantic() -> dict[str, Any]:
-    """What pydantic writes: years of 365 days too, and fractions, which `format` forbids."""
+    """Return the schema of durations that pydantic writes: with years, and with fractions."""
     return {"type": "string", "pattern": DURATION_OF_PYDANTIC}
 
 
 def time_text(*, offset: bool | None = None) -> dict[str, Any]:
-    """`offset`: it must be there, it must not, or (None) either."""
+    """Return the schema of a time. `offset`: required, forbidden, or (None) optional."""
     patterns = {None: TIME, True: TIME_WITH_OFFSET, False: TIME_WITHOUT_OFFSET}
     return {"type": "string", "pattern": patterns[offset]}
 
 
 def date_time_text(*, offset: bool | None, is_result: bool) -> dict[str, Any]:
-    """`offset`: it must be there, it must not, or (None) as the direction has it."""
+    """Return the schema of a datetime. `offset`: required, forbidden, or (None) the default."""
     if offset is False:
         return {"type": "string", "pattern": DATE_TIME_WITHOUT_OFFSET}
     if is_result and offset is None:
@@ -99,7 +99,7 @@ def date_time_text(*, offset: bool | None, is_result: bool) -> dict[str, Any]:
 
 
 def base64_text(min_length: int | None, max_length: int | None) -> dict[str, Any]:
-    """Base64 with padding; the limits count bytes, so the pattern counts groups of three."""
+    """Return the schema of padded base64. The limits are in bytes, so it counts groups of 3."""
     alternatives = []
     for rest, tail in ((0, ""), (1, "[A-Za-z0-9+/]{2}=="), (2, "[A-Za-z0-9+/]{3}=")):
         fewest = max(0, -((rest - (min_length or 0)) // 3))

@@ -1,9 +1,9 @@
-"""One Python type as a schema and a decoder that keep each other's word.
+"""The schema of a Python type, and a decoder that accepts exactly the same values.
 
-The typed decoder is the fast path for good input. Two things send a value to the compiled
-JSON Schema: the decoder refuses it, or the type is known to take more than its schema says.
-The schema then decides. What it refuses is told with every problem; what it accepts is
-brought into the form the decoder wants (3.0 becomes 3) and decoded again.
+The typed decoder is the fast path for valid input. The compiled JSON Schema decides in two cases:
+the decoder rejects the value, or the type accepts more than its schema. Values that the schema
+rejects raise an error with every problem; values that it accepts are converted to the form that
+the decoder expects (3.0 becomes 3) and decoded again.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from dovetail.errors import InvalidValueError, UsageError
 
 __all__ = ["REFUSALS", "TypeSchema", "type_schema", "write_type"]
 
-# What a typed decoder raises for bytes that it does not take.
+# What a typed decoder raises for bytes that it rejects.
 REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 Repair = Callable[[Any, SchemaValidator], Any]
 
 
 class TypeSchema:
-    """A type as JSON Schema, and the decoder that enforces exactly that schema."""
+    """The JSON Schema of a type and the decoder that enforces it."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class TypeSchema:
         self._repair = repair
 
     def decode(self, raw: bytes) -> Any:
-        """JSON bytes as a typed value; raises InvalidValueError."""
+        """Return JSON bytes as a typed value; raises InvalidValueError."""
         try:
             value = self._decode(raw)
         except REFUSALS:
@@ -60,7 +60,7 @@ class TypeSchema:
         return value
 
     def convert(self, value: Any) -> Any:
-        """A JSON value of dicts, lists and scalars as a typed value; raises InvalidValueError."""
+        """Return a JSON value (dicts, lists, scalars) as a typed value."""
         return self.decode(encode_json(value))
 
     def _decide(self, plain: Any) -> Any:
@@ -77,7 +77,7 @@ class TypeSchema:
 
 
 def type_schema(annotation: Any, *, inline_refs: bool = False) -> TypeSchema:
-    """The schema and the decoder of a type; raises UsageError for one that has none."""
+    """Return the schema and the decoder of a type; raises UsageError if there is none."""
     writer = SchemaWriter(is_result=False)
     where = f"the type {type_text(annotation)}"
     decoded_type, schema = write_type(annotation, writer, where)
@@ -89,7 +89,7 @@ def type_schema(annotation: Any, *, inline_refs: bool = False) -> TypeSchema:
 
 
 def write_type(annotation: Any, writer: SchemaWriter, where: str) -> tuple[Any, Schema]:
-    """What msgspec shall decode for an annotation, and its schema."""
+    """Return the type that msgspec decodes for an annotation, and its schema."""
     try:
         decoded_type = slot_for(annotation) or annotation
         return decoded_type, writer.write(decoded_type)
@@ -102,5 +102,5 @@ def write_type(annotation: Any, writer: SchemaWriter, where: str) -> tuple[Any, 
 
 
 def type_text(annotation: Any) -> str:
-    """An annotation as its author wrote it."""
+    """Return an annotation as it is in the source."""
     return annotation.__qualname__ if isinstance(annotation, type) else str(annotation)

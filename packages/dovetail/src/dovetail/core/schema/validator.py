@@ -1,9 +1,8 @@
-"""A JSON Schema as a judge: compiled with jsonschema-rs when it is first asked.
+"""Validation against a JSON Schema, compiled with jsonschema-rs on first use.
 
-Generated schemas assert `format`, since they only name formats that the decoders enforce.
-Schemas written by hand follow their dialect (2020-12 unless `$schema` says otherwise), where
-`format` is a note to the reader. Nothing is ever fetched: a `$ref` that leaves the document
-is an error at registration.
+Generated schemas assert `format`, since they only use formats that the decoders enforce. Schemas
+written by hand follow their dialect (2020-12 unless `$schema` names another), where `format` is an
+annotation. Nothing is fetched: a `$ref` to another document is an error at registration.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ __all__ = ["SchemaValidator"]
 
 
 class SchemaValidator:
-    """Tells whether a JSON value fits a schema, and names every place where it does not."""
+    """Validates JSON values against a schema and reports every problem."""
 
     def __init__(self, schema: dict[str, Any], *, asserts_formats: bool) -> None:
         self._schema = schema
@@ -29,40 +28,38 @@ class SchemaValidator:
         self._compiled: jsonschema_rs.Validator | None = None
 
     def compile(self, where: str) -> None:
-        """Compile now, so that a schema that cannot work is the author's error."""
+        """Compile now, so that an invalid schema is an error at registration; raises UsageError."""
         try:
             self._validator()
         except ValueError as error:
-            # The library's own error is a ValueError; what is no JSON raises a bare one.
+            # The error of the library is a ValueError; values that are not JSON raise a plain one.
             message = getattr(error, "message", str(error))
             place = format_path(list(getattr(error, "instance_path", [])))
-            raise UsageError(
-                f"{where}: the JSON Schema is not usable: {place}: {message}"
-            ) from None
+            raise UsageError(f"{where}: the JSON Schema is invalid: {place}: {message}") from None
 
     def is_valid(self, value: Any) -> bool:
-        """Whether a JSON value fits."""
+        """Whether a JSON value is valid."""
         return self._validator().is_valid(value)
 
     def problems(self, value: Any, noun: str = "key") -> list[Problem]:
-        """Every way in which a JSON value does not fit; empty when it does."""
+        """Return all problems of a JSON value, none if it is valid."""
         errors = list(self._validator().iter_errors(value))
         return problems_of_errors(errors, value, self._schema, noun)
 
     def failing_keys(self, value: dict[str, Any]) -> list[str]:
-        """The keys of an object under which something does not fit."""
+        """Return the keys of an object whose values are not valid."""
         errors = self._validator().iter_errors(value)
         paths = (real_path(value, error.instance_path) for error in errors)
         return [str(path[0]) for path in paths if path]
 
     def check(self, value: Any, noun: str = "key") -> None:
-        """Raise InvalidValueError unless a JSON value fits."""
+        """Raise InvalidValueError unless a JSON value is valid."""
         if not self.is_valid(value):
             raise InvalidValueError(self.problems(value, noun))
 
     def _validator(self) -> jsonschema_rs.Validator:
         if self._compiled is None:
-            # First need: the import costs 50 ms, and most servers never see a refused value.
+            # Imported on first use: it takes 50 ms, and most servers never need it.
             import jsonschema_rs  # noqa: PLC0415
 
             self._compiled = jsonschema_rs.validator_for(

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,10 +8,12 @@ import msgspec
 import pydantic
 import pytest
 
-from dovetail.core.schema import return_annotation
 from dovetail.core.schema.annotations import (
     MISSING,
+    bound_keywords,
+    docstring_of,
     name_of_function,
+    read_hints,
     read_parameters,
     takes_any_keyword,
     text_in,
@@ -32,11 +33,23 @@ def test_textual_annotations_are_resolved() -> None:
         return []
 
     assert types_of(tool) == {"a": int, "b": Annotated[str, "text"], "c": Any}
-    assert return_annotation(tool) == list[int]
+    assert read_hints(tool) == {"a": int, "b": Annotated[str, "text"], "return": list[int]}
 
 
-def test_a_function_without_annotations_returns_nothing_known() -> None:
-    assert return_annotation(lambda x: x) is inspect.Signature.empty
+def test_a_function_without_annotations_has_no_hints() -> None:
+    assert read_hints(lambda x: x) == {}
+
+
+def test_a_partial_object_has_the_name_and_docstring_of_its_function() -> None:
+    def tool(a: int, b: str, c: int = 0) -> None:
+        """Do it."""
+
+    partial = functools.partial(functools.partial(tool, b="x"), 1)
+    assert name_of_function(partial) == "tool"
+    assert docstring_of(partial) == "Do it."
+    assert bound_keywords(partial) == {"b"}
+    assert bound_keywords(tool) == set()
+    assert read_hints(partial) == {"b": str, "c": int, "return": type(None)}
 
 
 def test_names_of_the_enclosing_function_are_found() -> None:
@@ -82,7 +95,7 @@ def test_an_annotation_that_is_no_type_is_a_usage_error() -> None:
     def tool(a: int) -> None: ...
 
     tool.__annotations__["a"] = "1 +"
-    with pytest.raises(UsageError, match="the annotation of 'a' is no type"):
+    with pytest.raises(UsageError, match="the annotation of 'a' is not a type"):
         read_parameters(tool)
 
 
@@ -109,12 +122,12 @@ def test_methods_partials_wrappers_classes_and_callable_objects_are_read() -> No
 
 
 def test_a_function_without_a_signature_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="has no signature to read"):
+    with pytest.raises(UsageError, match="has no signature that Python can read"):
         read_parameters(dict.fromkeys.__self__)  # type: ignore[attr-defined]
 
 
 def test_a_function_written_in_c_has_no_names_to_look_up() -> None:
-    assert return_annotation(len) is inspect.Signature.empty
+    assert read_hints(len) == {}
     assert types_of(len) == {"obj": Any}
 
 

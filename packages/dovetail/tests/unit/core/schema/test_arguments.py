@@ -176,7 +176,7 @@ def test_a_type_that_cannot_be_described_is_named_with_its_place() -> None:
 def test_a_pattern_is_compiled_at_registration() -> None:
     def tool(a: Annotated[str, msgspec.Meta(pattern=r"a\Z")]) -> None: ...
 
-    with pytest.raises(UsageError, match=r"not usable: properties\.a\.pattern"):
+    with pytest.raises(UsageError, match=r"is invalid: properties\.a\.pattern"):
         arguments_schema(tool)
 
 
@@ -288,7 +288,7 @@ def test_json_strings_are_taken_beside_a_schema_by_hand() -> None:
             {"type": "object", "properties": {"z": {}}},
             "describes z, which the function does not take",
         ),
-        ({"type": "object", "required": "a"}, "not usable: required"),
+        ({"type": "object", "required": "a"}, "is invalid: required"),
         (
             {"type": "object", "properties": {"a": {"$ref": "https://x.example/"}}},
             "https://x.example/",

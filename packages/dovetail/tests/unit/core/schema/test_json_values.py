@@ -90,7 +90,9 @@ def test_null_is_a_value() -> None:
 
 
 def test_what_json_cannot_hold_is_refused() -> None:
-    assert "$: expected a value that JSON can hold, got object" in refusal(encode_json, object())
+    assert "$: expected a value that JSON can represent, got object" in refusal(
+        encode_json, object()
+    )
     assert "lone surrogates" in refusal(encode_json, "\ud800")
 
 

@@ -192,7 +192,7 @@ def test_a_wrong_result_is_told_with_its_place() -> None:
     assert str(caught.value).startswith("[0].number: expected")
     with pytest.raises(InvalidValueError, match="number"):
         schema.encode([Address.model_construct(street_name="x", number=-1)])
-    with pytest.raises(InvalidValueError, match="JSON can hold"):
+    with pytest.raises(InvalidValueError, match="JSON can represent"):
         schema.encode([object()])
 
 

@@ -136,8 +136,8 @@ def test_a_result_that_fits_is_encoded() -> None:
         (dict[str, int], {"a": "x"}, "a: expected integer"),
         (list[Row], [{"id": 1}, {}], "[1].id: expected a value (required)"),
         (Model, {"id": "x"}, "id: expected"),
-        (int, object(), "$: expected a value that JSON can hold, got object"),
-        (dict, {"a": object()}, "$: expected a value that JSON can hold, got dict"),
+        (int, object(), "$: expected a value that JSON can represent, got object"),
+        (dict, {"a": object()}, "$: expected a value that JSON can represent, got dict"),
     ],
 )
 def test_a_result_that_does_not_fit_is_refused(annotation: Any, value: Any, text: str) -> None:
@@ -167,13 +167,13 @@ def test_a_schema_by_hand_is_announced_and_kept() -> None:
 
 
 def test_a_schema_that_cannot_work_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="tool: the JSON Schema is not usable"):
+    with pytest.raises(UsageError, match="tool: the JSON Schema is invalid"):
         result_schema(str, json_schema={"type": "intt"}, where="tool")
     with pytest.raises(UsageError, match="no JSON Schema"):
         result_schema({"not": "a type"})
     with pytest.raises(UsageError, match="tool has no JSON Schema: complex"):
         result_schema(complex, where="tool")
-    with pytest.raises(UsageError, match="the result: the JSON Schema is not usable"):
+    with pytest.raises(UsageError, match="the result: the JSON Schema is invalid"):
         result_schema(Annotated[list[Annotated[str, msgspec.Meta(pattern=r"a\Z")]], []])
 
 

@@ -19,7 +19,7 @@ def compile_schema(schema: dict[Any, Any]) -> SchemaValidator:
     [
         (
             {"properties": {"a": {"minimum": "x"}}},
-            "tool: the JSON Schema is not usable: properties.a.minimum",
+            "tool: the JSON Schema is invalid: properties.a.minimum",
         ),
         ({"$schema": "http://json-schema.org/draft-03/schema#"}, "draft-03"),
         ({"$schema": "https://example.com/mine"}, "https://example.com/mine"),

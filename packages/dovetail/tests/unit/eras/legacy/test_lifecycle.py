@@ -145,7 +145,7 @@ def test_set_level_is_remembered_by_the_session(level: str, rank: int) -> None:
 
 def test_an_unknown_level_is_refused_and_changes_nothing() -> None:
     call = in_session("logging/setLevel", b'{"level":"loud"}')
-    with pytest.raises(InvalidParamsError, match="'loud' is no log level"):
+    with pytest.raises(InvalidParamsError, match="'loud' is not a log level"):
         run(call)
     assert call.session.log_rank == 3
 

@@ -214,7 +214,7 @@ def test_a_client_that_refuses_or_keeps_silent_is_told_of_to_the_function() -> N
             error = Raw(b'{"code":-1,"message":"not now"}')
             call.session.back_channel.resolve(Response(b"1", error=error))
         while not tasks.refused:
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0)
         tasks.become(view(Status.FAILED, result=b"{}"))
         await waiting
         return tasks.refused["k"]

@@ -89,9 +89,9 @@ def test_a_client_may_leave_out_its_version() -> None:
         (meta(info="c"), f"{CLIENT_INFO}: Expected `object`, got `str`"),
         (meta(info={}), f"{CLIENT_INFO}: Object missing required field `name`"),
         (meta(info={"name": 5}), f"{CLIENT_INFO}: Expected `str`, got `int`"),
-        (meta(level="loud"), "'loud' is no log level"),
-        (meta(level=None), "None is no log level"),
-        (meta(level=3), "3 is no log level"),
+        (meta(level="loud"), "'loud' is not a log level"),
+        (meta(level=None), "None is not a log level"),
+        (meta(level=3), "3 is not a log level"),
     ],
 )
 def test_what_is_missing_or_of_a_wrong_type_is_invalid_params(raw: Any, said: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, MutableMapping
 from typing import Any, NamedTuple
 
 from dovetail.transports.streamable_http.app import HttpApp
+from tests.patience import CAP
 from tests.unit.talk import LEGACY, MODERN, Json, notification, request, text_of
 
 Message = MutableMapping[str, Any]
@@ -63,7 +64,7 @@ class Response:
 
     async def until(self, wanted: Callable[[Response], bool]) -> Response:
         """Wait until something holds."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(CAP):
             while not wanted(self):
                 assert not self.task.done() or self.task.exception() is None, self.task.exception()
                 self.news.clear()
@@ -72,7 +73,7 @@ class Response:
 
     async def done(self) -> Response:
         """Wait until the application has returned."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(CAP):
             await self.task
         return self
 

@@ -11,6 +11,7 @@ import pytest
 
 from dovetail import Options, Server
 from dovetail.errors import UsageError
+from tests.patience import CAP
 from tests.unit.talk import BATCHES, LEGACY, MODERN, notification, request, run, text_of
 from tests.unit.transports.streamable_http.asgi_client import Client, Message, Pairs, Response
 from tests.unit.transports.streamable_http.workshop import Workshop
@@ -290,7 +291,7 @@ def test_a_path_begins_with_a_slash() -> None:
 
 def test_an_option_that_does_not_exist_is_refused() -> None:
     with pytest.raises(TypeError, match="colour"):
-        Server("s").http_app(colour="blue")
+        Server("s").http_app(colour="blue")  # type: ignore[call-arg]
 
 
 # -- which era --------------------------------------------------------------------------------
@@ -367,7 +368,7 @@ class Host:
 
     async def say(self, type: str) -> Message:
         await self.inbox.put({"type": type})
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(CAP):
             return await self.outbox.get()
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from dovetail.spec import keys
 from dovetail.transports.streamable_http import reply as reply_module
+from tests.patience import CAP
 from tests.unit.talk import MODERN, request, run, text_of
 from tests.unit.transports.streamable_http.asgi_client import Client, Response
 from tests.unit.transports.streamable_http.workshop import Workshop
@@ -242,7 +243,7 @@ def test_a_client_that_leaves_has_cancelled_its_request() -> None:
             shop.reached.clear()
             shop.cancelled.clear()
             response = shop.client.modern_call(tool, meta=LOGS)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(CAP):
                 await shop.reached.wait()
                 response.disconnect()
                 await shop.cancelled.wait()
@@ -341,7 +342,7 @@ def test_a_slow_reader_gets_the_answer_in_any_case(monkeypatch: pytest.MonkeyPat
     async def play() -> None:
         shop = Workshop()
         response = shop.client.modern_call("flood", meta=LOGS, reads=False)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(CAP):
             await shop.reached.wait()
         response.reads.set()
         await response.done()

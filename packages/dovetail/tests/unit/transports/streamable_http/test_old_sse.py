@@ -11,6 +11,7 @@ from dovetail.transports.streamable_http import old_sse as module
 from dovetail.transports.streamable_http import reply as reply_module
 from dovetail.transports.streamable_http.app import HttpApp, HttpOptions
 from dovetail.wire import codec
+from tests.patience import CAP
 from tests.unit.fakes import settle
 from tests.unit.talk import OLDEST, request, run, text_of
 from tests.unit.transports.streamable_http.asgi_client import Client, Response
@@ -219,7 +220,7 @@ def test_who_never_reads_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
         await shop.client.send("POST", HELLO, path=path)
         stream.reads.clear()
         await shop.client.send("POST", call("echo", {"text": "x" * 2000}, 2), path=path)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(CAP):
             refused = await shop.client.send("POST", call("echo", {"text": "x"}, 3), path=path)
         assert (refused.status, refused.code) == (503, -32600)
         stream.reads.set()
