@@ -1,17 +1,16 @@
-# The tasks of this project; CI calls the very same targets (.ci/run).
+# The tasks of this project. CI calls the same targets.
 
 PYTHON ?= python3
 BIN := .venv/bin
-# Serving needs SERVE alone; checks and tests need VENV.
+# Serving needs SERVE only; checks and tests need VENV.
 SERVE := .venv/.serve
 VENV := .venv/.stamp
 SYSTEM := .venv/.system
-PACKAGES := dovetail dovetail-check dovetail-serverkit dovetail-vault dovetail-browser dovetail-graph dovetail-design
-PYPROJECTS := $(PACKAGES:%=packages/%/pyproject.toml)
-EDITABLE := $(PACKAGES:%=--editable packages/%)
-# command:Debian package, for tests that need the real thing
+SERVERS := dovetail dovetail-serverkit dovetail-vault dovetail-browser dovetail-graph dovetail-design
+PYPROJECTS := $(wildcard packages/*/pyproject.toml)
+# command:Debian package, for the browser server and its tests
 PROGRAMS := chromium:chromium
-# library:Debian package, for what draws pictures
+# library:Debian package, for skia
 LIBRARIES := libEGL.so.1:libegl1 libGL.so.1:libgl1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -19,83 +18,115 @@ export PIP_NO_INPUT := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup serve check format contracts test cover durability fuzz gallery docs api changelog conformance audit bench bench-setup soak clean
+.PHONY: help setup serve check format contracts test test-lowest test-pythons cover durability fuzz gallery docs api changelog conformance audit bench bench-setup soak clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 setup: $(VENV) ## create .venv with everything that development needs
 
 $(SERVE): $(PYPROJECTS)
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv || { apt-get install -y python3-venv && $(PYTHON) -m venv --clear .venv; }
 	@$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
-	@echo "Installing the servers and their libraries (about 300 MB) into .venv ..."
-	@$(BIN)/pip install $(EDITABLE)
+	@echo "Installing the servers and their libraries into .venv (about 300 MB) ..."
+	@for package in $(SERVERS); do \
+	  echo "  $$package"; $(BIN)/pip install --quiet --editable packages/$$package || exit 1; done
 	@touch $@
 
 $(VENV): pyproject.toml $(SERVE)
 	@echo "Installing the development tools ..."
-	@$(BIN)/pip install --quiet --group dev --group peers
+	@$(BIN)/pip install --quiet --editable packages/dovetail-check --group dev --group peers
 	@touch $@
 
-# Programs that are no Python packages; only what is missing is installed.
+# Programs that are not Python packages; only missing ones are installed.
 $(SYSTEM): Makefile $(SERVE)
 	@for pair in $(PROGRAMS); do command -v $${pair%%:*} >/dev/null || missing="$$missing $${pair##*:}"; done; \
 	  for pair in $(LIBRARIES); do ldconfig -p | grep -q $${pair%%:*} || missing="$$missing $${pair##*:}"; done; \
 	  test -z "$$missing" || { echo "Installing$$missing ..." && apt-get update -qq && apt-get install -q -y --no-install-recommends $$missing; }
 	@touch $@
 
-serve: $(SERVE) $(SYSTEM) ## the ready servers at http://127.0.0.1:8000, on the sample vault
+serve: $(SERVE) $(SYSTEM) ## serve the ready servers at http://127.0.0.1:8000, with a sample vault
 	@$(BIN)/dovetail serve all --vault sample=examples/vault --http 8000
 
-check: $(VENV) $(SYSTEM) ## format, lint, types, contracts
+check: $(VENV) $(SYSTEM) ## check format, lint, types and repository rules
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy --no-error-summary
 	@$(MAKE) contracts
 
-format: $(VENV) ## let ruff format and mend what it can
+format: $(VENV) ## format, and fix what ruff can fix
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --quiet --fix .
 
-contracts: $(VENV) $(SYSTEM) ## the rules of the house: layers, names, public API, docs
+contracts: $(VENV) $(SYSTEM) ## test the repository rules: layers, names, public API, docs
 	@$(BIN)/pytest --quiet tests/contracts
 
-test: $(VENV) $(SYSTEM) .venv-minimcp/.stamp ## the whole suite, then the branch coverage gate
+test: $(VENV) $(SYSTEM) .venv-minimcp/.stamp ## run the whole suite and the branch coverage gate
 	@$(BIN)/pytest --quiet --numprocesses=3 --dist=loadfile --cov --cov-report=
 	@$(BIN)/coverage json --quiet -o coverage.json
 	@$(BIN)/python -m tools.coverage_gate coverage.json
 
-cover: test ## the coverage of the last test run, line by line (htmlcov/)
+# The framework's and the checker's tests, with the ready servers left out.
+SUITES := packages/dovetail/tests packages/dovetail-check/tests
+SUITE_INSTALL := --editable 'packages/dovetail[traces]' --editable packages/dovetail-check --group test --group peers
+
+test-lowest: .venv-lowest/.stamp .venv-minimcp/.stamp $(SYSTEM) ## test framework and checker with the oldest allowed libraries
+	@.venv-lowest/bin/pytest --quiet --numprocesses=3 --dist=loadfile $(SUITES)
+
+.venv-lowest/.stamp: pyproject.toml $(PYPROJECTS) tools/lowest.py
+	@test -x .venv-lowest/bin/pip || $(PYTHON) -m venv .venv-lowest
+	@.venv-lowest/bin/pip install --quiet --upgrade 'pip>=25.1'
+	@.venv-lowest/bin/python -m tools.lowest packages/dovetail packages/dovetail-check > .venv-lowest/constraints.txt
+	@echo "Installing the oldest allowed libraries into .venv-lowest ..."
+	@.venv-lowest/bin/pip install --quiet --constraint .venv-lowest/constraints.txt $(SUITE_INSTALL)
+	@touch $@
+
+test-pythons: .venv-minimcp/.stamp $(SYSTEM) ## test framework and checker on every Python from 3.12 on that is installed
+	@versions=$$($(BIN)/python -m tools.pythons); \
+	  test -n "$$versions" || { echo "No Python 3.12 or newer on PATH or in ~/.pyenv/versions."; exit 1; }; \
+	  for version in $$versions; do $(MAKE) test-python-$$version || exit 1; done
+
+test-python-%: .venv-%/.stamp
+	@echo "Testing on Python $* ..."
+	@.venv-$*/bin/pytest --quiet --numprocesses=3 --dist=loadfile $(SUITES)
+
+.venv-3.%/.stamp: pyproject.toml $(PYPROJECTS)
+	@test -x .venv-3.$*/bin/pip || "$$($(BIN)/python -m tools.pythons 3.$*)" -m venv .venv-3.$*
+	@.venv-3.$*/bin/pip install --quiet --upgrade 'pip>=25.1'
+	@echo "Installing into .venv-3.$* ..."
+	@.venv-3.$*/bin/pip install --quiet $(SUITE_INSTALL)
+	@touch $@
+
+cover: test ## show the coverage, line by line (htmlcov/)
 	@$(BIN)/coverage html --quiet
 	@$(BIN)/coverage report
 
-# The suite runs these with a tenth of the kills, edits, links, queries and fetches, or less.
+# `make test` runs these with a tenth of the kills, edits, links, queries and fetches, or less.
 DURABLE := packages/dovetail/tests/durability packages/*/tests/*/test_durability.py \
   $(addprefix packages/dovetail-vault/tests/vault/test_,nothing_lost.py moving_many.py same_files_as_ripgrep.py attacks.py) \
   $(addprefix packages/dovetail-browser/tests/browser/test_,no_orphans.py memory.py)
 
-durability: $(VENV) $(SYSTEM) ## in full what CI runs in small: 100 kills, 1,000 edits, 1,000 fetches; half an hour
+durability: $(VENV) $(SYSTEM) ## run the durability tests in full: 100 kills, 1,000 edits, 1,000 fetches; half an hour
 	@DURABILITY_RUNS=100 BROWSER_KILL_RUNS=100 BROWSER_FETCHES=1000 $(BIN)/pytest --quiet --timeout=0 $(DURABLE)
 
-gallery: $(VENV) $(SYSTEM) ## draw what the design studio can: docs/gallery.md
+gallery: $(VENV) $(SYSTEM) ## draw docs/gallery.md with the design server
 	@$(BIN)/python -m tools.gallery
 
-fuzz: $(VENV) ## the property tests with many more examples
+fuzz: $(VENV) ## run the property tests with many more examples
 	@$(BIN)/pytest --quiet -m hypothesis --hypothesis-profile=fuzz --timeout=0
 
-conformance: $(VENV) .conformance/.stamp ## the official suite and other people's clients, over HTTP
+conformance: $(VENV) .conformance/.stamp ## run the official conformance suite and other clients, over HTTP
 	@$(BIN)/python conformance/run.py
 
-# Not `npm ci`: npm leaves other platforms' optional packages out of the lock, and then misses
-# them. Scripts of packages are not run: none is needed, and they would run as you.
+# Not `npm ci`: npm leaves optional packages of other platforms out of the lock file and then
+# reports them as missing. Install scripts are not needed, so they are not run.
 .conformance/.stamp: conformance/package.json conformance/package-lock.json
 	@command -v npm >/dev/null || apt-get install -qq -y npm
 	@mkdir -p .conformance && cp $^ .conformance/
 	@cd .conformance && npm install --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-audit: $(VENV) .venv-minimcp/.stamp .audits/.stamp ## check servers that other people wrote: docs/audits
+audit: $(VENV) .venv-minimcp/.stamp .audits/.stamp ## check servers of other projects: docs/audits
 	@$(BIN)/python -m audits.run
 
 .audits/.stamp: audits/package.json audits/requirements.txt
@@ -106,19 +137,19 @@ audit: $(VENV) .venv-minimcp/.stamp .audits/.stamp ## check servers that other p
 	@.audits/python/bin/pip install -qq --requirement audits/requirements.txt
 	@touch $@
 
-docs: $(VENV) ## run every example of README.md and docs/
+docs: $(VENV) ## run every example in README.md and docs/
 	@$(BIN)/pytest --quiet tests/contracts/test_docs_examples.py
 
-api: $(VENV) ## write the public API down again after a wanted change
+api: $(VENV) ## update tests/contracts/public_api.txt
 	@$(BIN)/python -m tools.public_api --write
 
-changelog: $(VENV) ## fold changes/ into CHANGELOG.md: make changelog VERSION=1.2.0
+changelog: $(VENV) ## merge changes/ into CHANGELOG.md: make changelog VERSION=1.2.0
 	@$(BIN)/python -m tools.changelog $(VERSION)
 
-bench: bench-setup ## measure against the peers; one part: make bench ONLY=http
+bench: bench-setup ## run the benchmarks; one part: make bench ONLY=http
 	@$(BIN)/python bench/run.py $(if $(ONLY),--only $(ONLY))
 
-bench-setup: $(VENV) .venv-minimcp/.stamp ## what the benchmark needs: the peer on mcp 1, wrk, taskset, npm
+bench-setup: $(VENV) .venv-minimcp/.stamp ## install what the benchmarks need: minimcp, wrk, taskset, npm
 	@command -v wrk >/dev/null || apt-get install -qq -y wrk
 	@command -v taskset >/dev/null || apt-get install -qq -y util-linux
 	@command -v npm >/dev/null || apt-get install -qq -y npm
@@ -129,10 +160,10 @@ bench-setup: $(VENV) .venv-minimcp/.stamp ## what the benchmark needs: the peer 
 	@.venv-minimcp/bin/pip install -qq --group minimcp
 	@touch $@
 
-soak: $(VENV) ## load and time over HTTP: connections, sessions, streams, killed clients; minutes
+soak: $(VENV) ## run the HTTP load test: connections, sessions, streams, killed clients; minutes
 	@command -v wrk >/dev/null || apt-get install -qq -y wrk
 	@$(BIN)/python -m soak.run
 
-clean: ## remove what the tools leave behind; the environments stay
+clean: ## remove build and test output; environments are kept
 	@rm -rf build dist htmlcov coverage.json .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find packages tests tools examples bench soak -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,4 +1,4 @@
-"""Settings that all tests share, and the import path of test helpers.
+"""Shared test settings, and the import path of test helpers.
 
 Helpers are imported as `tests.<...>`: the `tests` folders of the repository and of all packages
 are one namespace package. Child processes that tests start see the same path.
@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from dovetail.client import http_session, http_sse, negotiation, rpc, stdio
+
 ROOT = Path(__file__).resolve().parent
 _TEST_ROOTS = [str(ROOT), *(str(path.parent) for path in sorted(ROOT.glob("packages/*/tests")))]
 sys.path[:0] = [path for path in _TEST_ROOTS if path not in sys.path]
@@ -26,7 +28,18 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
     [*_TEST_ROOTS, *filter(None, [os.environ.get("PYTHONPATH")])]
 )
 
-# A slow machine is no bug, so no example has a deadline; the cap per test is pytest's.
+# Limits of the client that a slow machine reaches and that change the outcome.
+for _module, _name in (
+    (negotiation, "_PROBE_SECONDS"),
+    (http_session, "_LISTEN_SECONDS"),
+    (http_sse, "_ENDPOINT_SECONDS"),
+    (stdio, "_EXIT_SECONDS"),
+    (rpc, "_DRAIN_SECONDS"),
+):
+    assert hasattr(_module, _name), f"{_module.__name__} has no {_name}"
+    setattr(_module, _name, importlib.import_module("tests.patience").CAP)
+
+# No deadline for an example: pytest's timeout ends tests that hang.
 settings.register_profile("desk", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("fuzz", deadline=None, max_examples=20_000)

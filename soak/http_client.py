@@ -39,6 +39,10 @@ class Connection:
         async with asyncio.timeout(_PATIENCE):
             return cls(*await asyncio.open_connection("127.0.0.1", port))
 
+    def send(self, request: bytes) -> None:
+        """Send a request whose response is not read."""
+        self._writer.write(request)
+
     async def exchange(self, request: bytes) -> Answer:
         """The answer to a request."""
         self._writer.write(request)

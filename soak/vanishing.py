@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from soak.http_client import Connection, WrongAnswerError, check_sum, open_session
-from soak.messages import call
+from soak.messages import call, get_stream
 from soak.processes import ROOT, HttpServer
 from soak.verdicts import Effort, Verdict
 
@@ -50,12 +50,17 @@ class Steady:
         self.waits: list[float] = []
         self.errors: list[str] = []
         self._tasks: list[asyncio.Task[None]] = []
+        self._stream: Connection | None = None
 
     async def start(self, port: int) -> None:
         """Begin to call."""
         for is_legacy in (True, False):
             connection = await Connection.open(port)
             session = await open_session(connection) if is_legacy else None
+            if session is not None:
+                # An open stream keeps the session, however long it takes until the next call.
+                self._stream = await Connection.open(port)
+                self._stream.send(get_stream(session))
             self._tasks.append(asyncio.create_task(self._go(connection, session)))
 
     async def _go(self, connection: Connection, session: str | None) -> None:
@@ -78,6 +83,8 @@ class Steady:
         for task in self._tasks:
             task.cancel()
         await asyncio.wait(self._tasks)
+        if self._stream is not None:
+            await self._stream.close()
 
 
 async def kill_clients(port: int, seconds: float, vandals: int, dice: random.Random) -> int:

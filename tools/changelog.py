@@ -1,10 +1,10 @@
-"""Folds the fragments in changes/ into a section of CHANGELOG.md.
+"""Merges the fragments in changes/ into a section of CHANGELOG.md.
 
 usage: python -m tools.changelog VERSION [--date YYYY-MM-DD]
        python -m tools.changelog --draft
 
 A fragment is a file `<number>.<kind>.md`; the number is the issue or pull request, the text
-one or a few sentences for users. Folding writes the section and deletes the fragments.
+one or a few sentences for users. Merging writes the section and deletes the fragments.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# In the order in which a reader needs them.
+# In the order of the section.
 KINDS = {"breaking": "Breaking", "added": "Added", "changed": "Changed", "fixed": "Fixed"}
 MARKER = "<!-- releases, newest first -->\n"
 
@@ -28,12 +28,12 @@ _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+((a|b|rc)[0-9]+)?")
 
 
 class FragmentError(Exception):
-    """A fragment cannot be folded; the message says which and why."""
+    """A fragment cannot be merged; the message says which and why."""
 
 
 @dataclass(frozen=True)
 class Fragment:
-    """One change, as told by one file."""
+    """One change, from one file."""
 
     path: Path
     number: int
@@ -42,7 +42,7 @@ class Fragment:
 
 
 def read_fragments(folder: Path) -> list[Fragment]:
-    """Every fragment in `folder`, by number; a name or text that is none is refused."""
+    """Every fragment in `folder`, by number; a wrong name or an empty file is an error."""
     fragments = []
     for path in folder.iterdir():
         if path.name == "README.md":
@@ -67,13 +67,15 @@ def render_section(heading: str, fragments: Sequence[Fragment]) -> str:
     return "\n".join(lines)
 
 
-def fold(root: Path, version: str, date: str) -> None:
+def merge(root: Path, version: str, date: str) -> None:
     """Move the fragments into the changelog."""
     if not _VERSION.fullmatch(version):
-        raise FragmentError(f"{version!r} is no version; expected something like 1.2.0 or 1.2.0rc1")
+        raise FragmentError(
+            f"{version!r} is not a version; expected something like 1.2.0 or 1.2.0rc1"
+        )
     fragments = read_fragments(root / "changes")
     if not fragments:
-        raise FragmentError("changes/ holds no fragment, so there is nothing to release")
+        raise FragmentError("changes/ has no fragment, so there is nothing to release")
     changelog = root / "CHANGELOG.md"
     before, marker, after = changelog.read_text("utf-8").partition(MARKER)
     if not marker:
@@ -85,7 +87,7 @@ def fold(root: Path, version: str, date: str) -> None:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Fold, or show what folding would write."""
+    """Merge, or print what merging would write."""
     parser = argparse.ArgumentParser(prog="python -m tools.changelog")
     parser.add_argument("version", nargs="?", help="the version to release")
     parser.add_argument("--date", default=datetime.date.today().isoformat())
@@ -95,9 +97,9 @@ def main(argv: Sequence[str]) -> int:
         if options.draft:
             sys.stdout.write(render_section("Unreleased", read_fragments(ROOT / "changes")))
         elif options.version is None:
-            parser.error("which version? make changelog VERSION=1.2.0")
+            parser.error("no version given; run: make changelog VERSION=1.2.0")
         else:
-            fold(ROOT, options.version, options.date)
+            merge(ROOT, options.version, options.date)
     except FragmentError as error:
         print(f"changelog: {error}", file=sys.stderr)
         return 1

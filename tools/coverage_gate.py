@@ -1,9 +1,9 @@
-"""Fails unless every branch of the inner rooms was taken by some test.
+"""Fails unless the tests take every branch of the inner layers of `dovetail`.
 
 usage: python -m tools.coverage_gate coverage.json     (written by `coverage json`)
 
-The inner rooms need no event loop and no socket, so nothing excuses a line without a test.
-The rest of the package is measured and printed, not gated.
+The inner layers need no event loop and no socket, so every line can be tested. The coverage of
+the rest is printed only.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ GATED = ("dovetail/wire/", "dovetail/spec/", "dovetail/core/", "dovetail/eras/")
 
 
 def find_gaps(report: Mapping[str, Any]) -> Iterator[str]:
-    """One line per gated file that a test run did not cover, and per room that it never saw."""
+    """One line per gated file with gaps, and per gated layer that was not measured."""
     files: Mapping[str, Any] = report["files"]
-    for room in GATED:
-        inside = {path: data for path, data in files.items() if room in _posix(path)}
+    for layer in GATED:
+        inside = {path: data for path, data in files.items() if layer in _posix(path)}
         if not inside:
-            yield f"{room}: nothing was measured"
+            yield f"{layer}: nothing was measured"
         for path, data in sorted(inside.items()):
             lines = data["missing_lines"]
-            # A branch from a line that never ran adds nothing to that line.
+            # The branches of a line that never ran are not listed again.
             branches = [pair for pair in data["missing_branches"] if pair[0] not in lines]
             gaps = [*_ranges(lines), *(f"{start}->{_exit(end)}" for start, end in branches)]
             if gaps:
@@ -34,7 +34,7 @@ def find_gaps(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print the gaps and the total; the exit status says whether there are gaps."""
+    """Print the gaps and the total; returns 1 if there are gaps."""
     report = json.loads(Path(argv[0]).read_text("utf-8"))
     if not report["meta"]["branch_coverage"]:
         print("coverage gate: the report was made without branches", file=sys.stderr)
@@ -43,8 +43,10 @@ def main(argv: Sequence[str]) -> int:
     for gap in gaps:
         print(f"not covered  {gap}", file=sys.stderr)
     verdict = f"FAILED, {len(gaps)} with gaps" if gaps else "100 %"
-    rooms = ", ".join(room.removeprefix("dovetail/").rstrip("/") for room in GATED)
-    print(f"branch coverage: {rooms}: {verdict}; total {report['totals']['percent_covered']:.1f} %")
+    layers = ", ".join(layer.removeprefix("dovetail/").rstrip("/") for layer in GATED)
+    print(
+        f"branch coverage: {layers}: {verdict}; total {report['totals']['percent_covered']:.1f} %"
+    )
     return 1 if gaps else 0
 
 

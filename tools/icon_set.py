@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TARGET = ROOT / "src" / "dovetail" / "servers" / "design" / "library" / "icons"
+TARGET = ROOT / "packages/dovetail-design/src/dovetail_design/library/icons"
 _PATH = re.compile(r' d="([^"]+)"')
 
 
@@ -26,7 +26,7 @@ def collect(package: Path, catalogue: Path) -> str:
     lines = []
     for icon in sorted(json.loads(catalogue.read_text("utf-8")), key=lambda icon: str(icon["n"])):
         name = icon["n"]
-        # The catalogue marks news with asterisks; they are no words anybody searches for.
+        # The catalogue marks new icons with asterisks, which are not search terms.
         tags = [tag for tag in icon["t"] if not tag.startswith("*")]
         outlines = [
             " ".join(_PATH.findall((package / "assets" / weight / file).read_text("utf-8")))
@@ -39,7 +39,7 @@ def collect(package: Path, catalogue: Path) -> str:
 def main() -> None:
     """Write the set and its licence."""
     package, catalogue = map(Path, sys.argv[1:3])
-    # No moment of making in the header: the same icons give the same file.
+    # No timestamp in the header, so the same icons give the same file.
     packed = gzip.compress(collect(package, catalogue).encode(), 9, mtime=0)
     (TARGET / "phosphor.tsv.gz").write_bytes(packed)
     shutil.copyfile(package / "LICENSE", TARGET / "phosphor.LICENSE")

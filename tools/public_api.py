@@ -1,9 +1,9 @@
-"""Writes down what users may rely on: every public name with its kind and signature.
+"""Lists the public API: every public name with its kind and signature.
 
 usage: python -m tools.public_api [--write]
 
-Without --write it prints. tests/contracts/public_api.txt holds the agreed text, so that a
-change of the public API is always a visible line in a review.
+Without --write it prints. tests/contracts/public_api.txt holds the reviewed list, so a change of
+the public API is always a changed line in a review.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ForwardRef
 
-# What users may import from; anything else may change without notice.
+# The modules that users may import from; anything else may change without notice.
 PUBLIC_MODULES = (
     "dovetail",
     "dovetail.client",
+    "dovetail.commands",
     "dovetail.errors",
     "dovetail.guard",
     "dovetail.testing",
     "dovetail.transports",
 )
-AGREED = Path(__file__).resolve().parents[1] / "tests" / "contracts" / "public_api.txt"
+REVIEWED = Path(__file__).resolve().parents[1] / "tests" / "contracts" / "public_api.txt"
 COMMAND = "python -m tools.public_api --write"
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -79,17 +80,17 @@ def find_undeclared(module: ModuleType) -> list[str]:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print the public API or, with --write, agree to it."""
+    """Print the public API or, with --write, update public_api.txt."""
     text = describe_api()
     if "--write" in argv:
-        AGREED.write_text(text, "utf-8")
+        REVIEWED.write_text(text, "utf-8")
     else:
         sys.stdout.write(text)
     return 0
 
 
 def _bound_names(tree: ast.Module, *, imports: bool) -> Iterator[str]:
-    """Names bound at the top of a module; imported ones count only in a package's face."""
+    """Names bound at the top of a module; imported ones count only in an `__init__`."""
     for node in _top_level(tree.body):
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
@@ -125,16 +126,16 @@ def _describe_class(path: str, cls: type) -> Iterator[str]:
 
 
 def _own_members(cls: type) -> dict[str, Any]:
-    """Public members that the class defines itself or takes from a base that has no line."""
+    """Public members that the class defines or inherits from a base that is not listed itself."""
     members: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
-        if base is cls or _is_inside(base):
+        if base is cls or _is_internal(base):
             members.update(dict.fromkeys(inspect.get_annotations(base)), **base.__dict__)
     return {name: value for name, value in members.items() if not name.startswith("_")}
 
 
-def _is_inside(base: type) -> bool:
-    """Whether a base of ours is known to users only through the classes made from it."""
+def _is_internal(base: type) -> bool:
+    """Whether users know this base only through its public subclasses."""
     if base.__name__.startswith("_"):
         return base.__module__ != "builtins"
     is_ours = base.__module__.partition(".")[0] == "dovetail"
@@ -164,7 +165,7 @@ def _kind(value: Any) -> str:
 
 
 class _Verbatim:
-    """Shows an annotation as it was written, without quotes around it."""
+    """Shows an annotation as it is in the source, without quotes."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -178,14 +179,17 @@ def _signature(value: Any) -> str:
         signature = inspect.signature(value)
     except (TypeError, ValueError):
         return "(...)"
-    # Structs resolve their annotations; the source says the same in fewer words.
+    # Structs resolve their annotations; the form in the source is shorter.
     written = _annotations(value) if inspect.isclass(value) else {}
+
+    def spell(name: str, annotation: Any) -> str:
+        is_spelled = isinstance(annotation, str)
+        return _annotation(annotation if is_spelled else written.get(name, annotation))
+
     parameters = [
         parameter
         if parameter.annotation is parameter.empty
-        else parameter.replace(
-            annotation=_Verbatim(_annotation(written.get(name, parameter.annotation)))
-        )
+        else parameter.replace(annotation=_Verbatim(spell(name, parameter.annotation)))
         for name, parameter in signature.parameters.items()
     ]
     returns = signature.return_annotation
@@ -203,6 +207,8 @@ def _annotations(cls: type) -> Mapping[str, Any]:
 def _annotation(annotation: Any) -> str:
     if isinstance(annotation, str):
         return annotation
+    if isinstance(annotation, ForwardRef):  # the annotations of a TypedDict
+        return annotation.__forward_arg__
     return inspect.formatannotation(annotation)
 
 

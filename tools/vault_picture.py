@@ -27,10 +27,10 @@ EDITS = [
 
 
 async def draw(folder: Path) -> None:
-    """Search, edit and be refused; the answers as they came."""
+    """Record a search, an edit and an error with their real results."""
     vault = folder / "vault"
     shutil.copytree(ROOT / "examples" / "vault", vault)
-    # Recorded, and thrown away with the file it writes to: only the picture is wanted.
+    # Only the recording is used; the text output is discarded.
     console = Console(record=True, width=100, file=io.StringIO())
     words = ["-m", "dovetail", "serve", "vault", str(vault), "--index-dir", str(folder / "index")]
     async with Client([sys.executable, *words]) as client:

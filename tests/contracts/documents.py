@@ -1,12 +1,12 @@
-"""Markdown pages that run: the code blocks of a page and how to execute them.
+"""Runs the code blocks of Markdown pages.
 
-A page's ```python blocks share one namespace and run in order. A block whose first line is a
-file name in a comment (`# weather.py`) is written to the page's folder as well. An HTML comment
-above a block steers it:
+The ```python blocks of a page share one namespace and run in order. A block whose first line is a
+file name in a comment (`# weather.py`) is also written to a file. An HTML comment above a block
+controls it:
 
-    <!-- skip: needs a browser -->    the block is not run, and says why
+    <!-- skip: needs a browser -->    the block is not run, for this reason
     <!-- run -->                      the `$ dovetail ...` lines of a ```console block are run
-    <!-- run: exit 1 -->              the same, for a command that is meant to fail
+    <!-- run: exit 1 -->              the same, for a command that fails as expected
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from tests.patience import CAP
+
 _FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,}|~{3,})(?P<info>[^`]*)$")
 _COMMENT = re.compile(r"^\s*<!--\s*(skip|run)\b\s*:?\s*(.*?)\s*-->\s*$")
 _FILE_NAME = re.compile(r"#\s*([\w-]+(?:/[\w-]+)*\.\w+)\s*")
@@ -33,12 +35,12 @@ _MODULE = "documented_example"
 
 
 class DocumentError(AssertionError):
-    """A page is wrong: its marks, its code or its output."""
+    """A page has a wrong comment, code that fails or a wrong output."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block, with the mark that stands above it."""
+    """One fenced block, with the comment above it."""
 
     language: str
     text: str
@@ -49,14 +51,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Command:
-    """One command of a console block and the lines it is said to print."""
+    """One command of a console block and its expected output."""
 
     text: str
     expected: tuple[str, ...]
 
 
 def read_blocks(text: str) -> list[Block]:
-    """The fenced blocks of a page; a mark that belongs to no block is an error."""
+    """The fenced blocks of a page; a comment without a block is an error."""
     blocks: list[Block] = []
     mark: tuple[int, str, str] | None = None
     lines = enumerate(text.splitlines(), 1)
@@ -74,7 +76,7 @@ def read_blocks(text: str) -> list[Block]:
         elif line.strip() and mark is not None:
             break
     if mark is not None:
-        raise DocumentError(f"line {mark[0]}: the mark <!-- {mark[1]} --> stands above no block")
+        raise DocumentError(f"line {mark[0]}: <!-- {mark[1]} --> is not above a block")
     return blocks
 
 
@@ -185,7 +187,7 @@ def _run_console(block: Block, folder: Path) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=15,
+            timeout=CAP,
             check=False,
         )
         where = f"line {block.line}: $ {command.text}"

@@ -1,7 +1,7 @@
-"""A package read as syntax trees: its modules and the imports between them.
+"""The packages as syntax trees: their modules and the imports between them.
 
-The contracts look at the source and never import it, so that they can judge code
-that does not run yet, and fixtures that never will.
+The contracts parse the source and never import it, so they also work on code that does not run
+and on the small fixture packages of their own tests.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "src" / "dovetail"
+FRAMEWORK = "dovetail"
 
 
 class Kind(Enum):
@@ -26,7 +27,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Module:
-    """One source file of the package."""
+    """One source file of a package."""
 
     name: str
     path: Path
@@ -34,20 +35,31 @@ class Module:
     is_package: bool
 
     @property
-    def room(self) -> str:
-        """The folder or top-level module it belongs to; the package itself is its own room."""
+    def package(self) -> str:
+        """The import package: `dovetail_vault` for `dovetail_vault.note`."""
+        return self.name.partition(".")[0]
+
+    @property
+    def layer(self) -> str:
+        """The folder or module directly below the package; the package's own name for its root."""
         parts = self.name.split(".")
         return parts[1] if len(parts) > 1 else parts[0]
 
+    @property
+    def folder(self) -> str:
+        """The dotted name of the folder; a module directly below the package is its own."""
+        parts = self.name.split(".")
+        return self.name if self.is_package or len(parts) == 2 else ".".join(parts[:-1])
+
     def at(self, line: int) -> str:
-        """Where to look, in a form that editors understand."""
+        """`path:line`, relative to the repository where possible."""
         inside = self.path.is_relative_to(ROOT)
         return f"{self.path.relative_to(ROOT) if inside else self.path}:{line}"
 
 
 @dataclass(frozen=True)
 class Import:
-    """One imported thing; `target` is the dotted path as far as the source spells it."""
+    """One imported name; `target` is the dotted path as the source spells it."""
 
     importer: Module
     target: str
@@ -70,13 +82,24 @@ def load_package(folder: Path) -> dict[str, Module]:
     return modules
 
 
-def write_package(folder: Path, sources: Mapping[str, str]) -> dict[str, Module]:
-    """A package for fixtures: file name to source, loaded back."""
-    for name, source in sources.items():
-        path = folder / "dovetail" / name
+@cache
+def load_packages() -> Mapping[str, Module]:
+    """Every module of every package of the repository, by dotted name."""
+    modules: dict[str, Module] = {}
+    for marker in sorted(ROOT.glob("packages/*/src/*/__init__.py")):
+        modules.update(load_package(marker.parent))
+    return modules
+
+
+def write_package(
+    folder: Path, sources: Mapping[str, str], name: str = FRAMEWORK
+) -> dict[str, Module]:
+    """Write a fixture package (file name to source) and load it."""
+    for file_name, source in sources.items():
+        path = folder / name / file_name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source, "utf-8")
-    return load_package(folder / "dovetail")
+    return load_package(folder / name)
 
 
 def find_imports(module: Module) -> Iterator[Import]:
@@ -86,8 +109,8 @@ def find_imports(module: Module) -> Iterator[Import]:
             yield Import(module, target, getattr(node, "lineno", 0), kind)
 
 
-def find_doors(modules: Mapping[str, Module]) -> Iterator[tuple[Import, Module]]:
-    """The imports that lead from one module of the package to another."""
+def find_internal_imports(modules: Mapping[str, Module]) -> Iterator[tuple[Import, Module]]:
+    """The imports between two of `modules`, each with the module it leads to."""
     for module in modules.values():
         for found in find_imports(module):
             target = resolve(found.target, modules)
@@ -96,7 +119,7 @@ def find_doors(modules: Mapping[str, Module]) -> Iterator[tuple[Import, Module]]
 
 
 def resolve(target: str, modules: Mapping[str, Module]) -> Module | None:
-    """The module that `target` names or lives in; None for other packages."""
+    """The module that `target` names or is defined in; None if it is not one of `modules`."""
     while target not in modules:
         target, dot, _ = target.rpartition(".")
         if not dot:
@@ -105,7 +128,7 @@ def resolve(target: str, modules: Mapping[str, Module]) -> Module | None:
 
 
 def assert_none(violations: Iterable[str]) -> None:
-    """Fail with one violation per line; an assertion on the list would cut it short."""
+    """Fail with one violation per line; a plain assert on the list would truncate it."""
     if found := list(violations):
         raise AssertionError("\n".join(["", *found]))
 

@@ -1,4 +1,4 @@
-"""Fragments have the agreed names, and folding them loses nothing."""
+"""Fragments have the right names, and merging them loses nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.contracts.source_tree import ROOT
-from tools.changelog import MARKER, FragmentError, fold, read_fragments
+from tools.changelog import MARKER, FragmentError, merge, read_fragments
 
 
 @pytest.fixture
@@ -19,17 +19,17 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_committed_fragments_and_the_changelog_can_be_folded() -> None:
+def test_the_committed_fragments_and_the_changelog_can_be_merged() -> None:
     read_fragments(ROOT / "changes")
     assert (ROOT / "CHANGELOG.md").read_text("utf-8").count(MARKER) == 1
 
 
-def test_folding_groups_by_kind_and_removes_the_fragments(root: Path) -> None:
+def test_merging_groups_by_kind_and_removes_the_fragments(root: Path) -> None:
     changes = root / "changes"
     (changes / "12.fixed.md").write_text("A lone\nsurrogate is refused.\n", "utf-8")
     (changes / "9.fixed.md").write_text("Ping answers.", "utf-8")
     (changes / "10.breaking.md").write_text("`run` takes options.", "utf-8")
-    fold(root, "0.2.0", "2030-01-02")
+    merge(root, "0.2.0", "2030-01-02")
     assert (root / "CHANGELOG.md").read_text("utf-8") == (
         f"# Changelog\n\n{MARKER}\n"
         "## 0.2.0 (2030-01-02)\n\n"
@@ -48,10 +48,10 @@ def test_a_fragment_with_another_name_is_refused(root: Path, name: str) -> None:
 
 
 def test_an_empty_fragment_a_wrong_version_and_nothing_to_release_are_refused(root: Path) -> None:
-    with pytest.raises(FragmentError, match="no fragment"):
-        fold(root, "0.2.0", "2030-01-02")
-    with pytest.raises(FragmentError, match="is no version"):
-        fold(root, "two", "2030-01-02")
+    with pytest.raises(FragmentError, match="has no fragment"):
+        merge(root, "0.2.0", "2030-01-02")
+    with pytest.raises(FragmentError, match="is not a version"):
+        merge(root, "two", "2030-01-02")
     (root / "changes" / "1.added.md").write_text(" \n", "utf-8")
     with pytest.raises(FragmentError, match="is empty"):
-        fold(root, "0.2.0", "2030-01-02")
+        merge(root, "0.2.0", "2030-01-02")

@@ -1,98 +1,150 @@
-"""A clause cited in the source exists: `# <id> (<revision> <page>): our words`.
+"""Every clause that the source cites is in the checker's inventory.
 
-The ids come from the checker's inventory, or from the list beside this file as long as the
-inventory is not in the tree.
+A citation is a clause id in a comment or docstring:
+
+    # http.origin.403 (2025-11-25 basic/transports): a foreign Origin is refused
+    # tasks.notify, tasks.notify-no-related-meta
+    The token is not passed on (auth.no-passthrough).
+
+That is a dotted word whose first part is an area of the inventory, at the start of a line, after
+an opening bracket, in a list after another citation, or before `(<revision> <page>)`. Words in
+backticks and words in the middle of a sentence (`completion.values`) are not citations.
 """
 
 from __future__ import annotations
 
+import ast
 import io
+import json
 import re
 import tokenize
-from collections.abc import Collection, Iterator
-from pathlib import Path
+from collections.abc import Collection, Iterator, Mapping
 
 import pytest
 
-from tests.contracts.source_tree import PACKAGE, ROOT, assert_none
+from tests.contracts.source_tree import ROOT, assert_none, load_packages
 from tests.contracts.test_era_literals import REVISIONS
 
-INVENTORY = PACKAGE / "check" / "requirements.yaml"
-LIST = Path(__file__).with_name("clause_ids.txt")
+INVENTORY = ROOT / "packages/dovetail-check/src/dovetail_check/inventory.json"
 
-_ROW = re.compile(r"""^\s*(?:-\s+)?id:\s*['"]?([\w.-]+)['"]?\s*$""", re.MULTILINE)
-# A dotted word and an opening bracket; whether a citation is meant, the rest decides.
-_CANDIDATE = re.compile(r"#\s*([a-z0-9_-]+(?:\.[a-z0-9_-]+)+)\s*\((.*)")
-_PLACE = re.compile(r"(20\d\d-\d\d-\d\d) [\w./#-]+\)")
+# `mrtr.state-*` stands for all clauses that start so.
+_WORD = r"[a-z0-9]+(?:\.[a-z0-9-]+)+(?:\.?\*)?"
+_LIST = rf"{_WORD}(?:(?:,\s+|\s+and\s+){_WORD})*"
+_CITATION = re.compile(rf"(?:^#?\s*|\()(?P<ids>{_LIST})(?P<after>\s\([^)]*\))?", re.M)
+_WITH_REVISION = re.compile(rf"(?<!\S)(?P<ids>{_LIST})(?P<after>\s\(20\d\d-[^)]*\))")
+_PLACE = re.compile(r"\((20\d\d-\d\d-\d\d) [\w./#-]+\)")
 
-
-def read_ids(inventory: Path, fallback: Path) -> frozenset[str]:
-    if inventory.exists():
-        return frozenset(_ROW.findall(inventory.read_text("utf-8")))
-    return frozenset(fallback.read_text("utf-8").split())
+Clauses = Mapping[str, Collection[str]]
 
 
-def find_violations(source: str, ids: Collection[str]) -> Iterator[tuple[int, str]]:
-    areas = {clause.partition(".")[0] for clause in ids}
+def read_clauses() -> dict[str, list[str]]:
+    """The ids of the inventory, each with the revisions it applies to."""
+    return {row["id"]: row["versions"] for row in json.loads(INVENTORY.read_text("utf-8"))}
+
+
+def read_prose(source: str) -> Iterator[tuple[int, str]]:
+    """The comments and docstrings of a module, with their lines."""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        found = _CANDIDATE.match(token.string) if token.type == tokenize.COMMENT else None
-        if found is None:
-            continue
-        clause, rest = found.groups()
-        place = _PLACE.match(rest)
-        if clause.partition(".")[0] not in areas and not rest.startswith("20"):
-            continue
-        if clause not in ids:
-            yield token.start[0], f"the inventory has no clause {clause}"
-        elif place is None:
-            yield token.start[0], f"expected '# {clause} (<revision> <page>)'"
-        elif place[1] not in REVISIONS:
-            yield token.start[0], f"{place[1]} is no revision of the protocol"
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case (
+                ast.Module(body=[ast.Expr(value=ast.Constant(value=str(text)) as first), *_])
+                | ast.ClassDef(body=[ast.Expr(value=ast.Constant(value=str(text)) as first), *_])
+                | ast.FunctionDef(body=[ast.Expr(value=ast.Constant(value=str(text)) as first), *_])
+                | ast.AsyncFunctionDef(
+                    body=[ast.Expr(value=ast.Constant(value=str(text)) as first), *_]
+                )
+            ):
+                yield first.lineno, text
+
+
+def find_citations(source: str, areas: Collection[str]) -> Iterator[tuple[int, list[str], str]]:
+    """The cited ids, with their line and what follows them in brackets."""
+    for line, text in read_prose(source):
+        seen = set()
+        for found in (*_CITATION.finditer(text), *_WITH_REVISION.finditer(text)):
+            ids = re.split(r",\s+|\s+and\s+", found["ids"])
+            after = (found["after"] or "").strip()
+            is_citation = ids[0].partition(".")[0] in areas or after.startswith("(20")
+            if is_citation and found.start("ids") not in seen:
+                seen.add(found.start("ids"))
+                yield line + text.count("\n", 0, found.start("ids")), ids, after
+
+
+def find_violations(source: str, clauses: Clauses) -> Iterator[tuple[int, str]]:
+    areas = {clause.partition(".")[0] for clause in clauses}
+    for line, ids, after in find_citations(source, areas):
+        place = _PLACE.fullmatch(after)
+        if after and place is None:
+            yield line, f"expected '{ids[-1]} (<revision> <page>)', got '{ids[-1]} {after}'"
+        elif place and place[1] not in REVISIONS:
+            yield line, f"{place[1]} is not a revision of the protocol"
+        for clause in ids:
+            matching = find_matching(clause, clauses)
+            if not matching:
+                yield line, f"the inventory has no clause {clause}"
+            elif place and place[1] in REVISIONS and not any(place[1] in row for row in matching):
+                yield line, f"{clause} does not apply to {place[1]}"
+
+
+def find_matching(clause: str, clauses: Clauses) -> list[Collection[str]]:
+    if clause.endswith("*"):
+        return [row for name, row in clauses.items() if name.startswith(clause[:-1])]
+    return [clauses[clause]] if clause in clauses else []
 
 
 def test_every_cited_clause_is_in_the_inventory() -> None:
-    ids = read_ids(INVENTORY, LIST)
+    clauses = read_clauses()
     assert_none(
-        f"{path.relative_to(ROOT)}:{line}: {what}"
-        for path in sorted(PACKAGE.rglob("*.py"))
-        for line, what in find_violations(path.read_text("utf-8"), ids)
+        f"{module.at(line)}: {what}"
+        for module in load_packages().values()
+        for line, what in find_violations(module.path.read_text("utf-8"), clauses)
     )
 
 
-def test_the_inventory_is_complete() -> None:
-    assert len(read_ids(INVENTORY, LIST)) >= 582
-
-
-def test_the_inventory_wins_over_the_list(tmp_path: Path) -> None:
-    listed = tmp_path / "ids.txt"
-    listed.write_text("base.one\nbase.two\n", "utf-8")
-    inventory = tmp_path / "requirements.yaml"
-    assert read_ids(inventory, listed) == {"base.one", "base.two"}
-    inventory.write_text("rows:\n- id: http.origin.403\n  area: http\n- id: 'x.y'\n", "utf-8")
-    assert read_ids(inventory, listed) == {"http.origin.403", "x.y"}
+KNOWN = {"http.origin.403": ["2025-11-25"], "http.origin.validate": ["2025-11-25"]}
 
 
 @pytest.mark.parametrize(
-    ("comment", "what"),
+    ("prose", "what"),
     [
         ("# http.origin.404 (2025-11-25 basic/transports): no", "the inventory has no clause"),
+        ("# http.origin.404: no", "the inventory has no clause http.origin.404"),
+        ("# http.origin.404", "the inventory has no clause http.origin.404"),
+        ("# http.origin.403, http.origin.404", "the inventory has no clause http.origin.404"),
+        ("# http.origin.403 and http.no", "the inventory has no clause http.no"),
+        ("# 192 bits (http.origin.404)", "the inventory has no clause http.origin.404"),
+        ("# This. http.no (2025-11-25 schema): x", "the inventory has no clause http.no"),
         ("# ghost.clause (2025-11-25 basic/transports): no", "the inventory has no clause"),
-        ("# http.origin.403 (basic/transports): no", "expected '# http.origin.403"),
-        ("# http.origin.403 (2025-11-25): no", "expected '# http.origin.403"),
-        ("# http.origin.403 (2025-11-26 basic/transports): no", "2025-11-26 is no revision"),
+        ("# http.x-*", "the inventory has no clause http.x-*"),
+        ('"""http.no: the first line."""', "the inventory has no clause http.no"),
+        ("# http.origin.403 (basic/transports): no", "expected 'http.origin.403 (<revision>"),
+        ("# http.origin.403 (2025-11-25): no", "expected 'http.origin.403 (<revision>"),
+        ("# http.origin.403 (2025-11-26 basic/transports): no", "2025-11-26 is not a revision"),
+        ("# http.origin.403 (2024-11-05 basic/transports)", "http.origin.403 does not apply"),
     ],
 )
-def test_a_wrong_citation_is_caught(comment: str, what: str) -> None:
-    [(line, said)] = find_violations(f"x = 1\n{comment}\n", {"http.origin.403"})
+def test_a_wrong_citation_is_caught(prose: str, what: str) -> None:
+    [(line, said)] = find_violations(f"def f():\n    {prose}\n    x = 1\n", KNOWN)
     assert line == 2
     assert said.startswith(what)
 
 
-def test_right_citations_and_other_comments_pass() -> None:
+def test_a_citation_in_a_docstring_is_found_at_its_line() -> None:
+    source = '"""Title.\n\nhttp.no (2025-11-25 basic/transports): x.\n"""\n'
+    assert list(find_violations(source, KNOWN)) == [(3, "the inventory has no clause http.no")]
+
+
+def test_right_citations_and_other_prose_pass() -> None:
     source = (
+        '"""Checks the origin (http.origin.403, http.origin.validate). `http.client` is code."""\n'
         "# http.origin.403 (2025-11-25 basic/transports): a foreign Origin is refused\n"
-        "# os.path (the module) joins\n"
+        "# http.origin.validate, http.origin.403\n"
+        "# http.origin.*: all of them\n"
+        "# Like http.client in the middle, and os.path (the module)\n"
+        "# os.path joins\n"
         "x = '# http.none (2025-11-25 a): b'\n"
-        "y = 1  # plain\n"
     )
-    assert not list(find_violations(source, {"http.origin.403"}))
+    assert not list(find_violations(source, KNOWN))

@@ -1,7 +1,7 @@
-"""The inner rooms never touch the outside: no loop, no socket, no file, no thread.
+"""The inner layers of `dovetail` do no I/O: no event loop, socket, file or thread.
 
-Only that makes them testable to the last branch without an event loop. `sys` is let in for
-`sys.modules` (is pydantic in use already?) and `sys.maxsize`, which read and never act.
+So every branch of them can be tested without an event loop. Of `sys` they may use `sys.modules`
+(to see whether pydantic is loaded) and `sys.maxsize`.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from pathlib import Path
 import pytest
 
 from tests.contracts.source_tree import (
-    PACKAGE,
+    FRAMEWORK,
     Module,
     assert_none,
     find_imports,
     is_within,
-    load_package,
+    load_packages,
     write_package,
 )
 
-ROOMS = frozenset({"errors", "wire", "spec", "core", "features"})
-OUTSIDE = (
+LAYERS = frozenset({"errors", "wire", "spec", "core", "features"})
+IO_MODULES = (
     "asyncio",
     "concurrent",
     "http",
@@ -46,11 +46,13 @@ BUILTINS = frozenset({"open", "input", "print"})
 
 def find_violations(modules: Mapping[str, Module]) -> Iterator[str]:
     for module in modules.values():
-        if module.room not in ROOMS:
+        if module.package != FRAMEWORK or module.layer not in LAYERS:
             continue
         for found in find_imports(module):
             name = found.target.removeprefix("sys.")
-            if is_within(found.target, OUTSIDE) or (name != found.target and name not in SYS_NAMES):
+            if is_within(found.target, IO_MODULES) or (
+                name != found.target and name not in SYS_NAMES
+            ):
                 yield str(found)
         for line, what in find_calls(module.tree):
             yield f"{module.at(line)}: {module.name} uses {what}"
@@ -65,8 +67,8 @@ def find_calls(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield node.lineno, f"{name}()"
 
 
-def test_the_inner_rooms_never_touch_the_outside() -> None:
-    assert_none(find_violations(load_package(PACKAGE)))
+def test_the_inner_layers_do_no_io() -> None:
+    assert_none(find_violations(load_packages()))
 
 
 @pytest.mark.parametrize(
@@ -84,12 +86,12 @@ def test_the_inner_rooms_never_touch_the_outside() -> None:
         "open('notes')",
     ],
 )
-def test_a_way_out_is_caught(tmp_path: Path, source: str) -> None:
+def test_io_is_caught(tmp_path: Path, source: str) -> None:
     modules = write_package(tmp_path, {"core/leak.py": source, "transports/leak.py": source})
     assert len(list(find_violations(modules))) == 1
 
 
-def test_what_only_computes_passes(tmp_path: Path) -> None:
+def test_pure_modules_pass(tmp_path: Path) -> None:
     source = (
         "import sys\nfrom sys import maxsize\nimport urllib.parse\nimport contextvars\n"
         "LOADED = 'pydantic' in sys.modules\nimport osmium\n"

@@ -1,4 +1,4 @@
-"""The coverage gate fails on a gap, on a room it never saw, and on a report without branches."""
+"""The coverage gate fails on a gap, an unmeasured layer and a report without branches."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tools.coverage_gate import GATED, find_gaps, main
 
 
 def report_of(files: dict[str, tuple[list[int], list[list[int]]]]) -> dict[str, Any]:
-    """What `coverage json` writes: every room is measured and whole unless `files` says else."""
+    """A report like that of `coverage json`: every layer is covered, except for `files`."""
     whole: dict[str, tuple[list[int], list[list[int]]]] = {
-        f"src/{room}__init__.py": ([], []) for room in GATED
+        f"src/{layer}__init__.py": ([], []) for layer in GATED
     }
     return {
         "meta": {"branch_coverage": True},
@@ -40,7 +40,7 @@ def test_gaps_are_listed_by_file_with_lines_and_branches() -> None:
     ]
 
 
-def test_a_room_that_was_never_measured_is_a_gap() -> None:
+def test_a_layer_that_was_not_measured_is_a_gap() -> None:
     report = report_of({})
     del report["files"]["src/dovetail/core/__init__.py"]
     assert list(find_gaps(report)) == ["dovetail/core/: nothing was measured"]

@@ -64,8 +64,8 @@ def test_a_skipped_block_does_not_run(tmp_path: Path) -> None:
     [
         ("<!-- skip: -->\n" + PYTHON.format(""), "must say why"),
         ("<!-- skip -->\n" + PYTHON.format(""), "must say why"),
-        ("<!-- skip: why -->\ntext\n" + PYTHON.format(""), "stands above no block"),
-        ("<!-- run -->\n", "stands above no block"),
+        ("<!-- skip: why -->\ntext\n" + PYTHON.format(""), "is not above a block"),
+        ("<!-- run -->\n", "is not above a block"),
         ("<!-- run -->\n" + PYTHON.format(""), "is for console blocks"),
         ("<!-- run: often -->\n```console\n$ dovetail x\n```\n", "or <!-- run: exit N -->"),
         ("<!-- skip: why -->\n```console\n$ ls\n```\n", "only python blocks"),

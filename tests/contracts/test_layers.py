@@ -1,7 +1,7 @@
-"""Imports point one way: each room sees only the rooms its row names.
+"""Imports point one way: each layer imports only from the layers its row allows.
 
-A room is a folder or a top-level module of the package. Imports inside functions and
-under TYPE_CHECKING count as well: a type tied in both directions is a knot like any other.
+A layer is a folder or a top-level module of `dovetail`; the other packages have one row each.
+Imports inside functions and under TYPE_CHECKING count as well.
 """
 
 from __future__ import annotations
@@ -11,144 +11,163 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 from tests.contracts.source_tree import (
-    PACKAGE,
+    FRAMEWORK,
     Import,
     Kind,
     Module,
     assert_none,
-    find_doors,
+    find_internal_imports,
     is_within,
-    load_package,
+    load_packages,
     write_package,
 )
 from tools.public_api import PUBLIC_MODULES
 
 _PROTOCOL = ("errors", "wire", "spec")
-_ENGINE = (*_PROTOCOL, "core", "features", "eras", "runtime", "stores")
-_SERVER = (*_ENGINE, "server")
-_CHANNELS = ("transports", "client", "guard")
+_RUNTIME = (*_PROTOCOL, "core", "features", "eras", "stores", "runtime")
+_SERVER = (*_RUNTIME, "server")
+_OUTER = ("transports", "client", "guard")
 
-# Room -> the rooms it may import from. A dotted entry opens one module of a room, not all of it.
-# Rooms of the same rank (transports, client, guard) do not see each other.
-SIGHT: dict[str, tuple[str, ...]] = {
+# Layer of `dovetail` -> the layers it may import from.
+# Layers of the same rank (transports, client, guard) do not import each other.
+LAYERS: dict[str, tuple[str, ...]] = {
     "errors": (),
     "wire": ("errors",),
-    "spec": ("errors", "wire.codec"),
+    "spec": ("errors",),
     "core": _PROTOCOL,
     "features": (*_PROTOCOL, "core"),
     "eras": (*_PROTOCOL, "core", "features"),
-    # The event loop's side: worker threads, deadlines, tasks, one client's calls in flight.
-    "runtime": (*_PROTOCOL, "core", "features", "eras", "stores"),
-    # An interface and its embedded default; they keep bytes and know no protocol.
+    # Interfaces and their default implementations; they hold bytes and know no protocol.
     "stores": ("errors",),
-    "server": _ENGINE,
+    # The asyncio part: worker threads, deadlines, tasks, the calls in flight of one client.
+    "runtime": (*_PROTOCOL, "core", "features", "eras", "stores"),
+    "server": _RUNTIME,
     "transports": _SERVER,
     "client": _SERVER,
     "guard": _SERVER,
-    # A black box that must be able to judge anybody's server.
-    "check": _PROTOCOL,
-    "testing": (*_SERVER, *_CHANNELS),
-    "cli": (*_SERVER, *_CHANNELS, "check"),
+    "testing": (*_SERVER, *_OUTER),
+    "cli": (*_SERVER, *_OUTER),
+    # The public facade over cli, for packages that add commands.
+    "commands": ("cli",),
     "__main__": ("cli",),
     # The package itself: the public names and nothing else.
-    "dovetail": (*_SERVER, *_CHANNELS),
-    # Ready servers use what any user may use.
-    "servers": tuple(name.removeprefix("dovetail.") for name in PUBLIC_MODULES),
+    "dovetail": (*_SERVER, *_OUTER),
 }
 
-# Folders that do not know each other although they share a room.
-STRANGERS = (("dovetail.eras.legacy", "dovetail.eras.modern"),)
+# Package -> the modules of other packages that it may import from. "dovetail" is the package's
+# own names (`from dovetail import Server`), not the modules below it.
+PACKAGES: dict[str, tuple[str, ...]] = {
+    # The checker tests any server from outside, so it uses nothing of the server side.
+    "dovetail_check": ("dovetail.errors", "dovetail.wire", "dovetail.spec", "dovetail.commands"),
+    "dovetail_pytest": ("dovetail_check",),
+    # Ready servers use what any user may use.
+    "dovetail_serverkit": PUBLIC_MODULES,
+    "dovetail_vault": (*PUBLIC_MODULES, "dovetail_serverkit"),
+    "dovetail_browser": (*PUBLIC_MODULES, "dovetail_serverkit"),
+    "dovetail_graph": (*PUBLIC_MODULES, "dovetail_serverkit"),
+    "dovetail_design": (*PUBLIC_MODULES, "dovetail_serverkit"),
+}
 
-# The only module that may import both of a pair of strangers.
+# The eras do not import each other, and only the selector imports both.
+ERAS = ("dovetail.eras.legacy", "dovetail.eras.modern")
 SELECTOR = "dovetail.eras.select"
 
-# (importer, target) -> why this import for type checkers only may point the wrong way.
-TYPING_EXCEPTIONS: dict[tuple[str, str], str] = {}
-
-# (importer, target) -> why this import, inside a function or for type checkers, may point up.
+# (importer, target) -> why this import, in a function or for type checkers only, may point up.
 DELEGATES: dict[tuple[str, str], str] = {
     ("dovetail.server", "dovetail.transports.streamable_http.app"): (
-        "the one convenience on the author's face; the HTTP app knows the engine, not the "
-        "server, so no cycle follows"
+        "`server.http_app()`; the HTTP app imports the engine, not the server, so there is no cycle"
     ),
 }
 
 
 def find_violations(modules: Mapping[str, Module]) -> Iterator[str]:
-    """Every import that its room's row does not allow, and every room without a row."""
+    """Every import that its row does not allow, and every layer or package without a row."""
     for module in modules.values():
-        if module.room not in SIGHT:
-            yield f"{module.at(1)}: room {module.room!r} has no row in SIGHT"
-    for door, target in find_doors(modules):
-        importer = door.importer
-        if door.kind is Kind.TYPING and (importer.name, target.name) in TYPING_EXCEPTIONS:
-            continue
-        if is_delegate(door, target):
-            continue
-        if importer.room in SIGHT and not is_visible(importer, target):
-            allowed = ", ".join(SIGHT[importer.room]) or "nothing"
-            yield f"{door}, but {importer.room} sees only {allowed}"
-        if any(are_strangers(importer.name, target.name, pair) for pair in STRANGERS):
-            yield f"{door}, but these two do not know each other"
-    yield from find_matchmakers(modules)
+        if find_row(module) is None:
+            yield f"{module.at(1)}: no row for {module.name} in test_layers.py"
+    for found, target in find_internal_imports(modules):
+        importer = found.importer
+        row = find_row(importer)
+        if row is not None and not is_delegate(found, target) and not is_allowed(importer, target):
+            yield f"{found}, but it may import only {', '.join(row) or 'nothing'}"
+        if is_across_eras(importer.name, target.name):
+            yield f"{found}, but the eras do not import each other"
+    yield from find_importers_of_both_eras(modules)
 
 
-def is_delegate(door: Import, target: Module) -> bool:
-    """Whether the table allows this import, which must not run when its module is loaded."""
-    return door.kind is not Kind.RUNTIME and (door.importer.name, target.name) in DELEGATES
+def find_row(module: Module) -> tuple[str, ...] | None:
+    """The dotted names that a module may import from, besides its own layer or package."""
+    if module.package != FRAMEWORK:
+        return PACKAGES.get(module.package)
+    row = LAYERS.get(module.layer)
+    return None if row is None else tuple(f"{FRAMEWORK}.{layer}" for layer in row)
 
 
-def find_matchmakers(modules: Mapping[str, Module]) -> Iterator[str]:
-    """Modules other than the selector that import both of a pair of strangers."""
-    seen: dict[str, set[str]] = {}
-    for door, target in find_doors(modules):
-        seen.setdefault(door.importer.name, set()).add(target.name)
-    for name, targets in seen.items():
-        for pair in STRANGERS:
-            imports_both = all(any(is_within(t, [side]) for t in targets) for side in pair)
-            if imports_both and name != SELECTOR and not is_within(name, pair):
-                yield f"{modules[name].at(1)}: {name} imports both eras, but only {SELECTOR} may"
-
-
-def is_visible(importer: Module, target: Module) -> bool:
-    if importer.room == target.room:
+def is_allowed(importer: Module, target: Module) -> bool:
+    if importer.package == target.package != FRAMEWORK:
         return True
-    places = [
-        place if place == "dovetail" else f"dovetail.{place}" for place in SIGHT[importer.room]
-    ]
-    if target.name == "dovetail":
-        return "dovetail" in places
-    return is_within(target.name, [place for place in places if place != "dovetail"])
+    if importer.package == target.package and importer.layer == target.layer:
+        return True
+    row = find_row(importer) or ()
+    if target.name == FRAMEWORK:
+        return FRAMEWORK in row
+    return is_within(target.name, [place for place in row if place != FRAMEWORK])
 
 
-def are_strangers(importer: str, target: str, pair: tuple[str, str]) -> bool:
-    one, other = pair
+def is_delegate(found: Import, target: Module) -> bool:
+    """Whether DELEGATES allows this import, which must not run when its module is loaded."""
+    return found.kind is not Kind.RUNTIME and (found.importer.name, target.name) in DELEGATES
+
+
+def is_across_eras(importer: str, target: str) -> bool:
+    one, other = ERAS
     return (is_within(importer, [one]) and is_within(target, [other])) or (
         is_within(importer, [other]) and is_within(target, [one])
     )
 
 
-def test_every_import_points_to_a_room_that_may_be_seen() -> None:
-    assert_none(find_violations(load_package(PACKAGE)))
+def find_importers_of_both_eras(modules: Mapping[str, Module]) -> Iterator[str]:
+    targets: dict[str, set[str]] = {}
+    for found, target in find_internal_imports(modules):
+        targets.setdefault(found.importer.name, set()).add(target.name)
+    for name, imported in targets.items():
+        imports_both = all(any(is_within(target, [era]) for target in imported) for era in ERAS)
+        if imports_both and name != SELECTOR and not is_within(name, ERAS):
+            yield f"{modules[name].at(1)}: {name} imports both eras, but only {SELECTOR} may"
+
+
+def list_caught(modules: Mapping[str, Module]) -> list[str]:
+    """The violations without their places and without the rows."""
+    return sorted(
+        line.partition(", but it")[0].partition(": ")[2] for line in find_violations(modules)
+    )
+
+
+def test_every_import_is_allowed() -> None:
+    assert_none(find_violations(load_packages()))
 
 
 def test_every_delegate_is_in_use_and_has_a_reason() -> None:
     used = {
-        (d.importer.name, t.name) for d, t in find_doors(load_package(PACKAGE)) if is_delegate(d, t)
+        (found.importer.name, target.name)
+        for found, target in find_internal_imports(load_packages())
+        if is_delegate(found, target)
     }
     assert used == DELEGATES.keys()
     assert all(DELEGATES.values())
 
 
-def test_what_a_delegate_names_knows_nothing_of_who_calls_it() -> None:
-    modules = load_package(PACKAGE)
-    known = {(door.importer.name, target.name) for door, target in find_doors(modules)}
-    for caller, delegate in DELEGATES:
-        package = delegate.rpartition(".")[0]
-        assert not [a for a, b in known if is_within(a, [package]) and b == caller]
+def test_a_delegate_does_not_import_its_importer() -> None:
+    edges = {
+        (found.importer.name, target.name)
+        for found, target in find_internal_imports(load_packages())
+    }
+    for importer, delegate in DELEGATES:
+        folder = delegate.rpartition(".")[0]
+        assert not [a for a, b in edges if is_within(a, [folder]) and b == importer]
 
 
-def test_a_delegate_is_lazy_and_for_its_importer_alone(tmp_path: Path) -> None:
+def test_a_delegate_is_lazy_and_for_one_importer(tmp_path: Path) -> None:
     app = "from dovetail.transports.streamable_http import app\n"
     lazy = f"def run():\n    {app}"
     modules = write_package(
@@ -161,7 +180,7 @@ def test_a_delegate_is_lazy_and_for_its_importer_alone(tmp_path: Path) -> None:
             "core/other.py": lazy,
         },
     )
-    assert [line.partition(", but")[0].partition(": ")[2] for line in find_violations(modules)] == [
+    assert list_caught(modules) == [
         "dovetail.core.other imports dovetail.transports.streamable_http.app (lazy)"
     ]
     for wrong in (app, "def run():\n    from dovetail.transports import stdio\n"):
@@ -171,30 +190,28 @@ def test_a_delegate_is_lazy_and_for_its_importer_alone(tmp_path: Path) -> None:
         assert "dovetail.server imports dovetail.transports." in caught
 
 
-def test_the_table_itself_has_a_direction() -> None:
-    rows = {room: [place.partition(".")[0] for place in sees] for room, sees in SIGHT.items()}
-    assert {place for sees in rows.values() for place in sees} <= rows.keys()
-    assert list(TopologicalSorter(rows).static_order())
+def test_the_tables_have_a_direction() -> None:
+    assert {layer for row in LAYERS.values() for layer in row} <= LAYERS.keys()
+    packages = {name: {place.partition(".")[0] for place in row} for name, row in PACKAGES.items()}
+    assert list(TopologicalSorter(LAYERS).static_order())
+    assert list(TopologicalSorter(packages).static_order())
 
 
-def test_an_upward_import_is_caught_in_every_disguise(tmp_path: Path) -> None:
+def test_an_upward_import_is_caught_in_every_form(tmp_path: Path) -> None:
     modules = write_package(
         tmp_path,
         {
             "server.py": "",
             "wire/codec.py": "import dovetail.spec.keys\n",
-            "spec/keys.py": "from dovetail.wire import codec\nfrom dovetail.wire import framing\n",
+            "spec/keys.py": "from dovetail.wire import framing\n",
             "wire/framing.py": "from ..server import Server\n",
             "core/lazy.py": "def run():\n    from dovetail import server\n",
             "core/typed.py": "if TYPE_CHECKING:\n    from dovetail.server import Server\n",
             "core/dynamic.py": "import importlib\nimportlib.import_module('dovetail.server')\n",
-            "check/rules.py": "from dovetail.core.lazy import run\n",
             "core/fine.py": "import json\nfrom dovetail.wire.codec import decode\n",
         },
     )
-    caught = [line.partition(", but")[0].partition(": ")[2] for line in find_violations(modules)]
-    assert sorted(caught) == [
-        "dovetail_check.rules imports dovetail.core.lazy.run",
+    assert list_caught(modules) == [
         "dovetail.core.dynamic imports dovetail.server",
         "dovetail.core.lazy imports dovetail.server (lazy)",
         "dovetail.core.typed imports dovetail.server.Server (typing)",
@@ -204,7 +221,7 @@ def test_an_upward_import_is_caught_in_every_disguise(tmp_path: Path) -> None:
     ]
 
 
-def test_only_the_selector_knows_both_eras(tmp_path: Path) -> None:
+def test_only_the_selector_imports_both_eras(tmp_path: Path) -> None:
     one = "from dovetail.eras.legacy.ping import answer\n"
     both = f"{one}from dovetail.eras.modern import discover\n"
     modules = write_package(
@@ -218,38 +235,62 @@ def test_only_the_selector_knows_both_eras(tmp_path: Path) -> None:
             "transports/legacy.py": one,
         },
     )
-    caught = [line.partition(": ")[2] for line in find_violations(modules)]
-    assert caught == [
+    assert list_caught(modules) == [
         "dovetail.eras.legacy.ping imports dovetail.eras.modern.discover, "
-        "but these two do not know each other",
+        "but the eras do not import each other",
         "dovetail.eras.other imports both eras, but only dovetail.eras.select may",
         "dovetail.server imports both eras, but only dovetail.eras.select may",
     ]
 
 
-def test_a_ready_server_uses_the_public_api_only(tmp_path: Path) -> None:
-    modules = write_package(
-        tmp_path,
-        {
-            "__init__.py": "from dovetail.server import Server\n",
-            "server.py": "",
-            "transports/__init__.py": "",
-            "servers/vault/good.py": (
-                "from dovetail import Server, transports\nfrom dovetail_vault import bad\n"
-            ),
-            "servers/vault/bad.py": "from dovetail.server import Server\n",
-            "core/inward.py": "from dovetail import Server\n",
-        },
-    )
-    caught = [line.partition(", but")[0].partition(": ")[2] for line in find_violations(modules)]
-    assert sorted(caught) == [
-        "dovetail.core.inward imports dovetail.Server",
+def test_other_packages_import_only_what_their_row_allows(tmp_path: Path) -> None:
+    modules = {
+        **write_package(
+            tmp_path,
+            {
+                "__init__.py": "from dovetail.server import Server\n",
+                "server.py": "",
+                "commands.py": "",
+                "transports/__init__.py": "",
+                "core/call.py": "from dovetail import Server\n",
+                "wire/codec.py": "",
+            },
+        ),
+        **write_package(tmp_path, {"budget.py": ""}, "dovetail_serverkit"),
+        **write_package(
+            tmp_path,
+            {
+                "good.py": "from dovetail import Server, transports\nfrom dovetail_vault import bad"
+                "\nfrom dovetail_serverkit.budget import x\nimport dovetail.commands\n",
+                "bad.py": "from dovetail.server import Server\nfrom dovetail_check import rules\n",
+            },
+            "dovetail_vault",
+        ),
+        **write_package(
+            tmp_path,
+            {
+                "__init__.py": "",
+                "rules.py": "import dovetail.wire.codec\nfrom dovetail import commands, Server\n",
+                "probes.py": "from dovetail.core.call import Call\n",
+            },
+            "dovetail_check",
+        ),
+    }
+    assert list_caught(modules) == [
+        "dovetail.core.call imports dovetail.Server",
+        "dovetail_check.probes imports dovetail.core.call.Call",
+        "dovetail_check.rules imports dovetail.Server",
         "dovetail_vault.bad imports dovetail.server.Server",
+        "dovetail_vault.bad imports dovetail_check.rules",
     ]
 
 
-def test_a_room_without_a_row_is_caught(tmp_path: Path) -> None:
-    modules = write_package(tmp_path, {"attic/box.py": ""})
-    assert [line.partition(": ")[2] for line in find_violations(modules)] == [
-        "room 'attic' has no row in SIGHT"
+def test_a_layer_or_package_without_a_row_is_caught(tmp_path: Path) -> None:
+    modules = {
+        **write_package(tmp_path, {"attic/box.py": ""}),
+        **write_package(tmp_path, {"box.py": ""}, "dovetail_attic"),
+    }
+    assert list_caught(modules) == [
+        "no row for dovetail.attic.box in test_layers.py",
+        "no row for dovetail_attic.box in test_layers.py",
     ]

@@ -1,4 +1,4 @@
-"""`import dovetail` stays light: what only some servers need is loaded by those."""
+"""`import dovetail` loads no library that only some servers need."""
 
 from __future__ import annotations
 

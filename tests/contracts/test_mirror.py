@@ -1,4 +1,4 @@
-"""Every module of the inner rooms has its test file, where anybody would look for it."""
+"""Every module of the inner layers of `dovetail` has its test file at the matching path."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tests.contracts.source_tree import (
-    PACKAGE,
+    FRAMEWORK,
     ROOT,
     Module,
     assert_none,
-    load_package,
+    load_packages,
     write_package,
 )
 
-ROOMS = frozenset({"wire", "spec", "core", "features", "eras", "runtime", "stores"})
+LAYERS = frozenset({"wire", "spec", "core", "features", "eras", "runtime", "stores"})
 
 # Module -> why it has no test file of its own.
 EXCEPTIONS: dict[str, str] = {}
@@ -23,7 +23,9 @@ EXCEPTIONS: dict[str, str] = {}
 
 def find_missing(modules: Mapping[str, Module], tests: Path) -> Iterator[str]:
     for module in modules.values():
-        if module.room not in ROOMS or module.name in EXCEPTIONS or not defines_anything(module):
+        if module.package != FRAMEWORK or module.layer not in LAYERS:
+            continue
+        if module.name in EXCEPTIONS or not defines_anything(module):
             continue
         _, *folders, leaf = module.name.split(".")
         mirror = tests.joinpath(*folders, f"test_{leaf}.py")
@@ -32,7 +34,7 @@ def find_missing(modules: Mapping[str, Module], tests: Path) -> Iterator[str]:
 
 
 def defines_anything(module: Module) -> bool:
-    """A package's face that only re-exports is tested through what it re-exports."""
+    """An `__init__` that only re-exports is tested through what it re-exports."""
     if not module.is_package:
         return True
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -40,11 +42,11 @@ def defines_anything(module: Module) -> bool:
 
 
 def test_every_inner_module_has_its_test_file() -> None:
-    assert_none(find_missing(load_package(PACKAGE), ROOT / "tests" / "unit"))
+    assert_none(find_missing(load_packages(), ROOT / "packages" / FRAMEWORK / "tests" / "unit"))
 
 
 def test_every_exception_names_a_module_and_a_reason() -> None:
-    assert EXCEPTIONS.keys() <= load_package(PACKAGE).keys()
+    assert EXCEPTIONS.keys() <= load_packages().keys()
     assert all(EXCEPTIONS.values())
 
 

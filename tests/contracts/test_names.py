@@ -1,4 +1,4 @@
-"""Modules have names of their own, and what is private stays where it is."""
+"""Module names are specific, and private names stay in their module, in every package."""
 
 from __future__ import annotations
 
@@ -8,33 +8,32 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tests.contracts.source_tree import (
-    PACKAGE,
     Module,
     assert_none,
-    find_doors,
     find_imports,
-    load_package,
+    find_internal_imports,
+    load_packages,
     resolve,
     write_package,
 )
 
-# Names that say nothing: a helper lives beside its only user, or gets a name.
-EMPTY_NAMES = frozenset(
+# Names that say nothing about the content.
+VAGUE_NAMES = frozenset(
     {"common", "helper", "helpers", "manager", "managers", "misc", "shared", "utilities", "utils"}
 )
 
-# Module -> why it may carry the name of a stdlib module although Python started in its folder
-# would then find the wrong one.
+# Module -> why it may have the name of a stdlib module. Python started in its folder would import
+# it instead of the stdlib's.
 STDLIB_EXCEPTIONS: dict[str, str] = {
-    "dovetail.eras.select": "the design's name for the one place that picks an era",
+    "dovetail.eras.select": "the module that selects the era",
 }
 
 
 def find_bad_names(modules: Mapping[str, Module]) -> Iterator[str]:
     for module in modules.values():
         leaf = module.name.rpartition(".")[2]
-        if leaf.lstrip("_") in EMPTY_NAMES:
-            yield f"{module.at(1)}: {leaf!r} says nothing; name the job"
+        if leaf.lstrip("_") in VAGUE_NAMES:
+            yield f"{module.at(1)}: {leaf!r} says nothing; name it after what it does"
         elif (
             leaf in sys.stdlib_module_names
             and leaf != "__main__"
@@ -44,11 +43,11 @@ def find_bad_names(modules: Mapping[str, Module]) -> Iterator[str]:
 
 
 def find_private_use(modules: Mapping[str, Module]) -> Iterator[str]:
-    """Private names that cross a module border, by import or by attribute."""
-    for door, target in find_doors(modules):
-        inside = door.target.removeprefix(target.name).split(".")
+    """Private names that another module uses, by import or by attribute."""
+    for found, target in find_internal_imports(modules):
+        inside = found.target.removeprefix(target.name).split(".")
         if any(map(is_private, [*target.name.split("."), *inside])):
-            yield f"{door}, which is private"
+            yield f"{found}, which is private"
     for module in modules.values():
         yield from find_private_attributes(module, modules)
 
@@ -71,12 +70,12 @@ def is_private(name: str) -> bool:
     return name.startswith("_") and not name.endswith("__")
 
 
-def test_no_module_takes_an_empty_name_or_one_of_the_standard_library() -> None:
-    assert_none(find_bad_names(load_package(PACKAGE)))
+def test_no_module_has_a_vague_name_or_one_of_the_standard_library() -> None:
+    assert_none(find_bad_names(load_packages()))
 
 
-def test_no_private_name_crosses_a_module_border() -> None:
-    assert_none(find_private_use(load_package(PACKAGE)))
+def test_no_private_name_is_used_by_another_module() -> None:
+    assert_none(find_private_use(load_packages()))
 
 
 def test_bad_names_are_caught(tmp_path: Path) -> None:
@@ -95,14 +94,14 @@ def test_bad_names_are_caught(tmp_path: Path) -> None:
     )
     caught = [line.partition(": ")[2] for line in find_bad_names(modules)]
     assert sorted(caught) == [
-        "'_utils' says nothing; name the job",
+        "'_utils' says nothing; name it after what it does",
         "'http' is a module of the standard library",
         "'select' is a module of the standard library",
         "'types' is a module of the standard library",
     ]
 
 
-def test_a_private_name_abroad_is_caught(tmp_path: Path) -> None:
+def test_a_private_name_used_elsewhere_is_caught(tmp_path: Path) -> None:
     modules = write_package(
         tmp_path,
         {

@@ -7,6 +7,7 @@ import re
 from tests.contracts.source_tree import ROOT
 
 PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
+PACKAGE = ROOT / "packages" / "dovetail"
 
 
 def test_every_test_that_is_named_exists() -> None:
@@ -15,13 +16,13 @@ def test_every_test_that_is_named_exists() -> None:
     for name in re.findall(r"`((?:tests/)?[\w/]*(?:test_\w+\.py|hostile|load))`", PAGE):
         path = name if name.startswith("tests/") else f"{folder}/{name}"
         folder = path.rpartition("/")[0]
-        if not (ROOT / path).exists():
+        if not (PACKAGE / path).exists():
             missing.append(path)
     assert missing == []
 
 
 def test_attacks_that_are_named_are_in_the_table() -> None:
-    table = (ROOT / "tests" / "guard" / "test_attacks.py").read_text("utf-8")
+    table = (PACKAGE / "tests" / "guard" / "test_attacks.py").read_text("utf-8")
     for line in PAGE.splitlines():
         for names in re.findall(r"test_attacks\.py` \(([^)]*)\)", line):
             for name in re.findall(r"`([^`]+)`", names):

@@ -9,6 +9,7 @@ import pytest
 from dovetail import Client
 from dovetail.errors import RpcError
 from tests.contracts.source_tree import ROOT
+from tests.patience import CAP
 
 EXAMPLE = ROOT / "examples" / "weather.py"
 
@@ -16,7 +17,7 @@ EXAMPLE = ROOT / "examples" / "weather.py"
 @pytest.mark.parametrize("mode", ["modern", "legacy"])
 def test_the_example_works_as_it_is_started(mode: str) -> None:
     async def use() -> None:
-        async with asyncio.timeout(10), Client(EXAMPLE, mode=mode) as client:
+        async with asyncio.timeout(CAP), Client(EXAMPLE, mode=mode) as client:
             forecast = (await client.call("forecast", {"city": "Oslo", "days": 2})).data
             assert forecast["city"] == "Oslo"
             assert [day["day"] for day in forecast["days"]] == [1, 2]
