@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
 from dovetail.core.call import Call
+from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.core.dispatch import Dispatcher
 from dovetail.core.identity import Identity
 from dovetail.core.options import Options
@@ -22,15 +23,14 @@ from dovetail.features.completion import Completions
 from dovetail.features.prompts import PromptOptions, Prompts
 from dovetail.features.resource_lists import ResourceListOptions
 from dovetail.features.resources import ResourceOptions, Resources
-from dovetail.features.subscriptions import ChangeEvent, ChangeKind
 from dovetail.features.tasks import task_methods
 from dovetail.features.tools import ToolOptions, Tools
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.connection import Connection
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.lifespan import Lifespan
-from dovetail.runtime.one_shot import handle_message
 from dovetail.runtime.runner import HandlerRunner
+from dovetail.runtime.stateless import StatelessEndpoint
 from dovetail.runtime.task_files import open_task_store
 from dovetail.runtime.tasks import TaskKeeper
 from dovetail.spec.models import Icon, Implementation, ReadResourceResult, ResourceContents
@@ -133,6 +133,8 @@ class Server:
             tasks=self._tasks,
         )
         self._tasks.attach(self.engine)
+        # By the revision that legacy requests are served at.
+        self._stateless: dict[str, StatelessEndpoint] = {}
 
     # -- registering ----------------------------------------------------------------------
 
@@ -251,14 +253,17 @@ class Server:
         `send` gets the notifications of the handler (progress, log messages); handlers find
         `scope` in `ctx.scope`. There is no session: legacy requests are served at `revision`.
         """
-        known = LATEST_LEGACY if revision is _LATEST else find_revision(revision)
-        if known not in LEGACY:
-            raise UsageError(f"revision must be one with a handshake, got {revision!r}")
-        if not self._lifespan.started:
-            await self._lifespan.start()
+        endpoint = self._stateless.get(revision) or self._add_stateless(revision)
         data = message.encode() if isinstance(message, str) else message
-        answer = handle_message(self.engine, data, send, scope, to_principal(principal), known)
+        answer = endpoint.handle(data, send, scope, to_principal(principal))
         return answer if answer is None or isinstance(answer, bytes) else await answer
+
+    def _add_stateless(self, date: str) -> StatelessEndpoint:
+        revision = find_revision(date)
+        if revision is None or revision not in LEGACY:
+            raise UsageError(f"revision is for clients with a handshake, got {date!r}")
+        endpoint = self._stateless[date] = StatelessEndpoint(self.engine, revision)
+        return endpoint
 
     def connect(
         self,

@@ -6,10 +6,10 @@ import difflib
 import json
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
-__all__ = ["explain", "fill_in", "find_differences", "spell"]
+__all__ = ["captured_names", "explain", "fill_in", "find_differences", "has_unknown_names", "spell"]
 
 _NAME = re.compile(r"<([a-z_]+)>")
 _REFERENCE = re.compile(r'"\$(\w+)"|\$(\w+)')
@@ -34,6 +34,17 @@ def fill_in(text: str, names: Mapping[str, Any]) -> str:
         return json.dumps(value, ensure_ascii=False)
 
     return _REFERENCE.sub(replace, text)
+
+
+def captured_names(text: str) -> list[str]:
+    """The names that a line captures."""
+    return _NAME.findall(text)
+
+
+def has_unknown_names(text: str, names: Set[str]) -> bool:
+    """Whether the text refers to a name that is not among `names`."""
+    found = {whole or inner for whole, inner in _REFERENCE.findall(text)}
+    return not found <= names | _SCHEMA_WORDS
 
 
 def find_differences(

@@ -12,8 +12,14 @@ from dovetail.spec.keys import CLIENT_CAPABILITIES, PROTOCOL_VERSION, SUBSCRIPTI
 from dovetail.spec.revisions import LATEST_LEGACY, MODERN, Family, Revision
 from tests.interop.wire_models import check_message
 from tests.patience import CAP
-from tests.transcripts.matching import explain, fill_in, find_differences
-from tests.transcripts.script import Kind, Script, Step
+from tests.transcripts.matching import (
+    captured_names,
+    explain,
+    fill_in,
+    find_differences,
+    has_unknown_names,
+)
+from tests.transcripts.script import PARALLEL, Kind, Script, Step
 from tests.transcripts.wires import Wire, open_wire
 
 __all__ = ["Asked", "Player", "play", "raw_bytes"]
@@ -47,8 +53,10 @@ class Asked:
 class Player:
     """One run: a wire, what has been captured, and what has been asked."""
 
-    def __init__(self, wire: Wire, revision: Revision) -> None:
+    def __init__(self, wire: Wire, revision: Revision, *, is_ordered: bool = True) -> None:
+        """Without `is_ordered`, messages that are expected in a row may come in any order."""
         self.wire = wire
+        self._is_ordered = is_ordered
         self.revision = revision
         self.names: dict[str, Any] = {"revision": revision.date}
         self.asked = Asked()
@@ -62,10 +70,13 @@ class Player:
         """Every step, then the end: nothing may be left unsaid."""
         group: list[Step] = []
         for step in steps:
-            if group and step.kind is not Kind.EXPECT_UNORDERED:
+            is_grouped = step.kind is Kind.EXPECT_UNORDERED or (
+                step.kind is Kind.EXPECT and not self._is_ordered
+            )
+            if group and (not is_grouped or self._depends_on(group, step)):
                 await self._expect_in_any_order(group)
                 group = []
-            if step.kind is Kind.EXPECT_UNORDERED:
+            if is_grouped:
                 group.append(step)
             else:
                 await self._do(step)
@@ -74,6 +85,10 @@ class Player:
         await self.close()
         last = await self.receive()
         assert last is None, f"after the end of the transcript came {last!r}"
+
+    def _depends_on(self, group: list[Step], step: Step) -> bool:
+        captured = {name for earlier in group for name in captured_names(earlier.text)}
+        return has_unknown_names(step.text, self.names.keys() - captured)
 
     async def _do(self, step: Step) -> None:
         if step.kind is Kind.LET:
@@ -142,7 +157,9 @@ class Player:
         for _ in steps:
             actual = await self._next(steps[0], expected)
             for candidate in expected:
-                if not list(find_differences(candidate, actual, self.names)):
+                names = dict(self.names)
+                if not list(find_differences(candidate, actual, names)):
+                    self.names.update(names)
                     expected.remove(candidate)
                     break
             else:
@@ -188,5 +205,6 @@ def raw_bytes(text: str) -> bytes:
 
 async def play(script: Script, revision: Revision, transport: str) -> None:
     """The whole script at one revision on one transport."""
-    async with open_wire(transport, script.server) as wire:
-        await Player(wire, revision).run(script.steps_at(revision))
+    async with open_wire(transport, script.server, revision) as wire:
+        player = Player(wire, revision, is_ordered=transport not in PARALLEL)
+        await player.run(script.steps_at(revision, transport))

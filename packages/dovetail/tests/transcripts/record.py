@@ -116,7 +116,7 @@ def _source(step: Step) -> str:
 
 
 async def _record(script: Script, revision: Revision) -> dict[Step, Said]:
-    async with open_wire(script.transports[0], script.server) as wire:
+    async with open_wire(script.transports[0], script.server, revision) as wire:
         return await _Recorder(wire, revision).record(script.steps_at(revision))
 
 

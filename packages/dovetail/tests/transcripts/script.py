@@ -3,7 +3,8 @@
     # comment; `# guards: a.b c.d` names clauses of the inventory
     server: paged                    a variant of tests/transcripts/server.py, `full` if not given
     revisions: 2024-11-05..2025-11-25   where the file runs; its folder's name if not given
-    transports: stdio                memory and stdio if not given
+    transports: stdio                all that the revision has if not given
+    without: handle: why             a transport that cannot run it, and why; `http` is both parsers
     include: legacy/handshake.inc    the lines of another file, relative to this folder
 
     let meta = {"a": 1}              `$meta` in later lines; `$revision` is always there
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
@@ -31,10 +32,14 @@ from dovetail.spec.revisions import REVISIONS, Revision, find_revision
 __all__ = ["FOLDER", "TRANSPORTS", "Kind", "Script", "Step", "find_scripts", "read_script"]
 
 FOLDER = Path(__file__).parent
-TRANSPORTS = ("memory", "stdio")
+# In memory and on stdio all messages share one connection. `handle` and the HTTP transports run
+# requests side by side; the order of their messages is not defined.
+PARALLEL = ("handle", "http", "http-h11")
+TRANSPORTS = ("memory", "stdio", "sse", *PARALLEL)
+_HTTP = ("http", "http-h11")
 
-_HEADERS = ("server", "revisions", "transports")
-_GUARD = re.compile(r"\[([\d.,-]+)\] +(.*)")
+_HEADERS = ("server", "revisions", "transports", "without")
+_GUARD = re.compile(r"\[([\w.,! -]+)\] +(.*)")
 _LET = re.compile(r"let (\w+) = (.*)")
 _CLAUSES = re.compile(r"# guards: *(.*)")
 
@@ -61,6 +66,7 @@ class Step:
     number: int
     revisions: tuple[Revision, ...]
     name: str = ""
+    transports: tuple[str, ...] = TRANSPORTS
 
     @property
     def place(self) -> str:
@@ -82,8 +88,17 @@ class Script:
     def name(self) -> str:
         return str(self.path.relative_to(FOLDER).with_suffix(""))
 
-    def steps_at(self, revision: Revision) -> list[Step]:
-        return [step for step in self.steps if revision in step.revisions]
+    def steps_at(self, revision: Revision, transport: str = "memory") -> list[Step]:
+        return [
+            step
+            for step in self.steps
+            if revision in step.revisions and transport in step.transports
+        ]
+
+    def transports_at(self, revision: Revision) -> list[str]:
+        """HTTP+SSE exists at the oldest revision only."""
+        is_oldest = revision is REVISIONS[0]
+        return [name for name in self.transports if name != "sse" or is_oldest]
 
 
 def find_scripts() -> list[Script]:
@@ -137,15 +152,42 @@ def _set_header(script: Script, word: str, rest: str) -> None:
         script.server = rest
     elif word == "revisions":
         script.revisions = read_window(rest)
-    else:
+    elif word == "transports":
         script.transports = tuple(rest.split())
+    else:
+        names, colon, why = rest.partition(": ")
+        if not colon or not why:
+            raise ValueError(f"{script.path}: say why it does not run over {names}")
+        left_out = read_transports(names)
+        script.transports = tuple(name for name in script.transports if name not in left_out)
 
 
 def _read_step(path: Path, number: int, line: str) -> Step:
     guard = _GUARD.fullmatch(line)
     revisions: tuple[Revision, ...] = REVISIONS
+    transports: tuple[str, ...] = TRANSPORTS
     if guard is not None:
-        revisions, line = read_window(guard[1]), guard[2]
+        line = guard[2]
+        if guard[1][0].isdigit() or guard[1].startswith("."):
+            revisions = read_window(guard[1])
+        else:
+            transports = read_transports(guard[1])
+    step = _read_unguarded(path, number, line, revisions)
+    return replace(step, transports=transports)
+
+
+def read_transports(text: str) -> tuple[str, ...]:
+    """Names of transports; `http` is both parsers, `!http` all others."""
+    names = text.replace(",", " ").split()
+    chosen = {name.removeprefix("!") for name in names}
+    chosen |= set(_HTTP) if "http" in chosen else set()
+    if not chosen <= set(TRANSPORTS):
+        raise ValueError(f"{text!r} names no transport")
+    is_negated = any(name.startswith("!") for name in names)
+    return tuple(name for name in TRANSPORTS if (name in chosen) is not is_negated)
+
+
+def _read_unguarded(path: Path, number: int, line: str, revisions: tuple[Revision, ...]) -> Step:
     let = _LET.fullmatch(line)
     if let is not None:
         return Step(Kind.LET, let[2], path, number, revisions, let[1])

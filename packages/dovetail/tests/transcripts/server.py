@@ -9,9 +9,12 @@ run out of it.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -56,11 +59,13 @@ VARIANTS: dict[str, Options] = {
     "stingy": Options(
         grace=0.05, task_store="memory", tasks_per_owner=1, max_task_result_bytes=100
     ),
+    "limited": Options(grace=0.05, max_calls_per_client=2),
+    "broken": Options(grace=0.05),
     "cached": Options(grace=0.05, list_ttl_ms=60_000, list_scope="private"),
 }
 
-# Who a variant takes its client for; in memory only, stdio does not tell.
-PRINCIPALS = {"known": "ada"}
+# The principal of the client of a variant; stdio has none.
+PRINCIPALS = {"known": "ada", "limited": "ada"}
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _WAV = b"RIFF\x00\x00\x00\x00WAVE"
@@ -99,6 +104,12 @@ class Toppings:
     wanted: Annotated[list[str], Choices(["ham", "olives"])]
 
 
+@asynccontextmanager
+async def _fail(server: Server) -> AsyncIterator[None]:
+    raise ConnectionError("no database")
+    yield
+
+
 def make_server(variant: str = "full") -> Server:
     """A new server of this variant."""
     server = Server(
@@ -110,6 +121,7 @@ def make_server(variant: str = "full") -> Server:
         icons=[_ICON],
         instructions="Call a tool and compare.",
         options=VARIANTS[variant],
+        lifespan=_fail if variant == "broken" else None,
     )
     if variant == "bare":
         return server
@@ -498,4 +510,6 @@ def _add_prompts(server: Server) -> None:
 
 
 if __name__ == "__main__":
+    if "DEBUG_LOG" in os.environ:
+        logging.basicConfig(level=logging.DEBUG)
     asyncio.run(serve_stdio(make_server(*sys.argv[1:])))

@@ -1,4 +1,4 @@
-"""Every transcript, at every revision it names, in memory and over real pipes."""
+"""Every transcript, at every revision it names, over every transport that the revision has."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RUNS = [
     pytest.param(script, revision, transport, id=f"{script.name}-{revision}-{transport}")
     for script in find_scripts()
     for revision in script.revisions
-    for transport in script.transports
+    for transport in script.transports_at(revision)
 ]
 
 

@@ -1,4 +1,4 @@
-"""Two ways to the same server: in this process, and in one of its own over pipes."""
+"""The transports that transcripts run over: the client's end of each."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Protocol
+from typing import IO, Protocol
 
+from dovetail.spec.revisions import Revision
+from dovetail.transports.http_server import HttpParser
 from tests.patience import CAP
+from tests.transcripts.handle_wire import HandleWire
+from tests.transcripts.http_wire import open_http, open_sse
 from tests.transcripts.server import PRINCIPALS, make_server
 
 __all__ = ["Wire", "open_wire"]
@@ -53,8 +57,9 @@ class _MemoryWire:
 
 
 class _StdioWire:
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, log: IO[bytes]) -> None:
         assert process.stdin is not None and process.stdout is not None
+        self._log = log
         self._stdin = process.stdin
         self._stdout = process.stdout
 
@@ -68,12 +73,28 @@ class _StdioWire:
     async def close(self) -> None:
         self._stdin.close()
 
+    def stderr(self) -> str:
+        """What the process has written to stderr so far."""
+        self._log.seek(0)
+        return self._log.read().decode(errors="replace")
+
 
 @asynccontextmanager
-async def open_wire(transport: str, variant: str) -> AsyncIterator[Wire]:
+async def open_wire(transport: str, variant: str, revision: Revision) -> AsyncIterator[Wire]:
     """A new server of this variant at the other end."""
-    if transport == "memory":
-        wire = _MemoryWire(variant)
+    if transport in ("http", "http-h11"):
+        parser: HttpParser = "h11" if transport == "http-h11" else "httptools"
+        async with open_http(variant, parser, revision) as over_http:
+            yield over_http
+        return
+    if transport == "sse":
+        async with open_sse(variant) as over_sse:
+            yield over_sse
+        return
+    if transport in ("memory", "handle"):
+        wire: Wire = (
+            _MemoryWire(variant) if transport == "memory" else HandleWire(variant, revision)
+        )
         try:
             yield wire
         finally:
@@ -88,7 +109,7 @@ async def open_wire(transport: str, variant: str) -> AsyncIterator[Wire]:
             limit=_LINE_LIMIT,
         )
         try:
-            yield _StdioWire(process)
+            yield _StdioWire(process, log)
         except BaseException as error:
             log.seek(0)
             error.add_note(f"the server's stderr:\n{log.read().decode(errors='replace')}")

@@ -1,4 +1,4 @@
-"""Small stand-ins for what surrounds a call: an era, an outbox, a link, a run to interrupt."""
+"""Fakes of what surrounds a call: an era, a link, a run to interrupt."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from typing import Any, TypeVar
 
 from msgspec import Raw, Struct
 
-from dovetail.core.call import Ask, Call, ClientChannels, Peer
+from dovetail.core.call import Ask, Call, Peer
+from dovetail.core.changes import ChangeStream
 from dovetail.core.era import CacheHint, Era
 from dovetail.core.identity import Identity
-from dovetail.eras.modern.subscriptions import ListenStream
+from dovetail.core.link import ClientChannels, ClientSession, Link, Outgoing
+from dovetail.eras.legacy.session import LegacySession, session_of
 from dovetail.errors import DovetailError, UsageError
 from dovetail.spec.methods import METHODS
 from dovetail.spec.models import Implementation, InitializeParams, Params
 from dovetail.spec.revisions import LATEST_LEGACY, Revision
 from dovetail.wire import codec
+from dovetail.wire.messages import Notification
 from tests.patience import CAP
 
 T = TypeVar("T")
@@ -41,41 +44,45 @@ async def settle(turns: int = 10) -> None:
         await asyncio.sleep(0)
 
 
-class FakeOutbox:
-    """Keeps what is sent; `drained` counts how often somebody waited for a slow reader."""
+class FakeLink:
+    """Keeps what is sent, the sessions that are started and the streams that are open."""
 
     def __init__(self) -> None:
+        self.channels = ClientChannels()
+        self.session: ClientSession | None = None
         self.sent: list[bytes] = []
+        self.unrelated: list[bytes] = []
+        # How often somebody waited for a slow client.
         self.drained = 0
+        self.started: list[tuple[Revision, InitializeParams]] = []
+        self.streams: list[ChangeStream] = []
 
-    def send(self, message: bytes) -> None:
-        self.sent.append(message)
+    def send(self, message: Outgoing) -> None:
+        self.sent.append(codec.encode_message(message))
 
     async def drain(self) -> None:
         self.drained += 1
 
-    @property
-    def messages(self) -> list[Any]:
-        return [json.loads(message) for message in self.sent]
+    def send_unrelated(self, message: Notification) -> None:
+        self.unrelated.append(codec.encode_message(message))
 
-
-class FakeLink:
-    """Keeps the sessions that are started and the streams that are open."""
-
-    channels = ClientChannels()
-
-    def __init__(self) -> None:
-        self.started: list[tuple[Revision, InitializeParams]] = []
-        self.streams: list[ListenStream] = []
+    def disconnect(self, retry_ms: int) -> None: ...
 
     def start_session(self, revision: Revision, params: InitializeParams) -> None:
         self.started.append((revision, params))
 
-    def open_stream(self, stream: ListenStream) -> None:
+    def open_stream(self, stream: ChangeStream) -> None:
         self.streams.append(stream)
 
-    def close_stream(self, stream: ListenStream) -> None:
+    def close_stream(self, stream: ChangeStream) -> None:
         self.streams.remove(stream)
+
+    def after_response(self) -> Link:
+        return self
+
+    @property
+    def messages(self) -> list[Any]:
+        return [json.loads(message) for message in self.sent]
 
 
 class PlainEra(Era):
@@ -104,20 +111,33 @@ def make_call(
     id: bytes = b"1",
     peer: Peer = NOBODY,
 ) -> Call:
-    """A call with an outbox and a link of its own."""
+    """A call with a link of its own."""
     if isinstance(params, bytes):
         [kind, *_] = [m.params for m in METHODS if m.name == method] or [Params]
         params = codec.decode_as(kind, params)
     call = Call(id, method, params, era or PlainEra(LATEST_LEGACY), peer)
-    call.outbox = FakeOutbox()
     call.link = FakeLink()
     return call
 
 
 def sent_by(call: Call) -> list[Any]:
     """The messages that a call from `make_call` has sent."""
-    assert isinstance(call.outbox, FakeOutbox)
-    return call.outbox.messages
+    assert isinstance(call.link, FakeLink)
+    return call.link.messages
+
+
+def in_session(call: Call, session: LegacySession) -> LegacySession:
+    """Put a call from `make_call` into a session."""
+    assert isinstance(call.link, FakeLink)
+    call.link.session = session
+    return session
+
+
+def session_in(call: Call) -> LegacySession:
+    """The session that a call was put into."""
+    session = session_of(call)
+    assert session is not None
+    return session
 
 
 def make_identity(

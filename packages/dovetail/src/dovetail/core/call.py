@@ -1,19 +1,20 @@
-"""One request in flight: what was asked, by whom, and how to reach them meanwhile.
+"""`Call`: one request in flight.
 
-A call knows no event loop. Its `Outbox` takes messages from any thread, its
-`Runner` runs the author's function, its `Era` does what differs between eras.
+A call knows no event loop. Its `Link` reaches the client, its `Runner` runs the handler, its
+`Era` implements what differs between eras.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw
 
 from dovetail.core.era import Era
+from dovetail.core.link import Link
 from dovetail.core.permission import Permission
 from dovetail.core.principal import Principal
 from dovetail.core.tasks import KeptTasks, RunningTask
@@ -21,20 +22,18 @@ from dovetail.errors import InvalidParamsError, RpcError, UsageError
 from dovetail.spec.keys import PROGRESS_TOKEN
 from dovetail.spec.models import ClientInfo, Params, ResourceContents
 from dovetail.wire import codec
+from dovetail.wire.messages import Notification
 
 if TYPE_CHECKING:
     from dovetail.core.handler import Handler
+    from dovetail.core.hooks import HookedCall
 
 __all__ = [
-    "ALL_CHANNELS",
     "Ask",
     "Call",
-    "ClientChannels",
-    "Detachable",
     "Given",
     "Host",
     "Origin",
-    "Outbox",
     "Peer",
     "Record",
     "Runner",
@@ -52,24 +51,6 @@ class Ask(NamedTuple):
     key: str
     method: str
     params: bytes | None
-
-
-class Outbox(Protocol):
-    """Where messages to the client go, in order; safe from any thread."""
-
-    def send(self, message: bytes) -> None:
-        """Queue one encoded message."""
-
-    async def drain(self) -> None:
-        """Wait until a slow reader has caught up enough."""
-
-
-@runtime_checkable
-class Detachable(Protocol):
-    """An outbox whose connection may be closed while the call goes on."""
-
-    def disconnect(self, retry_ms: int) -> None:
-        """Close the connection; the client comes back after `retry_ms`."""
 
 
 class Runner(Protocol):
@@ -97,18 +78,6 @@ class Host(Protocol):
 
     async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:
         """What resources/read would answer."""
-
-
-class ClientChannels(NamedTuple):
-    """How far the client can be reached beside the answer; what carries a call knows it."""
-
-    # It hears of changes when they happen: tools, prompts, resources.
-    changes: bool = True
-    # It hears what a handler says before the answer.
-    messages: bool = True
-
-
-ALL_CHANNELS = ClientChannels()
 
 
 class Origin(Protocol):
@@ -188,35 +157,43 @@ class Record:
 
 
 class Sent:
-    """Something that has been sent already; awaiting it waits for a slow reader.
+    """A message that has been sent; await it to wait for a slow client.
 
-    So `ctx.progress(...)` and `ctx.log.info(...)` work in a plain `def`, and in an
-    `async def` may be awaited to keep pace with the client.
+    So `ctx.progress(...)` and `ctx.log.info(...)` work in a plain `def`, and in an `async def`
+    may be awaited for back-pressure.
     """
 
-    __slots__ = ("_outbox",)
+    __slots__ = ("_call",)
 
-    def __init__(self, outbox: Outbox) -> None:
-        self._outbox = outbox
+    def __init__(self, call: Call) -> None:
+        self._call = call
 
     def __await__(self) -> Generator[Any, None, None]:
-        return self._outbox.drain().__await__()
+        return self._call.drain().__await__()
+
+
+class LifespanState(Protocol):
+    """The server's lifespan."""
+
+    @property
+    def state(self) -> Any:
+        """The value that the author's lifespan yielded."""
 
 
 class Services(Protocol):
-    """What all calls of one server have in common."""
+    """The parts of a server that all its calls share."""
 
     @property
     def runner(self) -> Runner:
-        """Runs authors' functions."""
+        """Runs handlers."""
 
     @property
     def host(self) -> Host:
         """The server."""
 
     @property
-    def lifespan(self) -> Any:
-        """Has what the server's lifespan yielded in `state`."""
+    def lifespan(self) -> LifespanState:
+        """The server's lifespan."""
 
     @property
     def tasks(self) -> KeptTasks:
@@ -224,41 +201,38 @@ class Services(Protocol):
 
     @property
     def permission(self) -> Permission | None:
-        """What a guard says of all callers; None where there is none."""
+        """What the guard allows to all callers; None without a guard."""
 
 
 class Call:
     """A request in flight."""
 
-    # Most calls never touch most of these, so they stay on the class until somebody sets
-    # them: to assign them all would cost more than to decode the request.
-    outbox: Outbox
+    # Most calls never set most of these, so the defaults are on the class: assigning them all
+    # would cost more than decoding the request.
     services: Services
-    # Where the request comes from; has what the transport calls its scope.
+    # How to reach the client.
+    link: Link
+    # Where the request comes from: what the transport passes as `ctx.scope`.
     origin: Origin = Given(None)
     principal: Principal | None = None
-    # The legacy session the request belongs to, if any; opaque to everyone but its era.
-    session: Any = None
-    # What carries the request: keeps sessions and streams; opaque likewise.
-    link: Any = None
-    # The task that the call runs in, if it is to be answered later.
+    # The task that the call runs as, if the client fetches the result later.
     task: RunningTask | None = None
-    # Nobody waits for the answer any more; a handler may look at it.
+    # The client no longer waits for the response; handlers may look at it.
     cancelled = False
     # The call has been answered: nothing more may be sent for it.
     over = False
-    # The author's function is at work.
+    # The handler is running.
     running = False
-    # How many questions to the client are open: its time is not the handler's.
+    # Number of open questions to the client; the handler's time limits do not count them.
     holds = 0
-    # The code of the error that the call ended with, and the error where it has more to say.
+    # The code of the error that the call ended with, and the error itself.
     failure: int | None = None
     refusal: RpcError | None = None
-    # Whoever stands around the call, if anybody does.
-    watch: Any = None
-    # Set while the function waits for something: stops it for good; the outcome is the answer.
-    interruption: Callable[[Any], None] | None = None
-    # Called on any sign of life, so that an idle deadline can move.
+    # The call as hooks see it, if the server has hooks.
+    hooked: HookedCall | None = None
+    # Set while the handler waits for something: ends it; the exception becomes the outcome.
+    interruption: Callable[[Exception], None] | None = None
+    # Called on progress and log messages, to move an idle deadline.
     on_activity: Callable[[], None] | None = None
     # Called when `holds` changes.
     on_hold: Callable[[], None] | None = None
@@ -318,9 +292,14 @@ class Call:
         """Send a notification that belongs to this request, unless the request is over."""
         if not self.over and not self.cancelled:
             if self.task is None:
-                self.outbox.send(codec.encode_notification(method, params))
+                self.link.send(Notification(method, Raw(params)))
             else:
                 self.task.tell(method, params)
+
+    async def drain(self) -> None:
+        """Wait for a slow client; a task has no client that waits for it."""
+        if self.task is None:
+            await self.link.drain()
 
 
 def _read_meta(raw: Raw) -> dict[str, Any]:

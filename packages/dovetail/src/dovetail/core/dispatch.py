@@ -164,8 +164,8 @@ class Dispatcher:
         text = text.encode(errors="replace").decode()
         if handler.fault is None:
             return self._failed(call, InternalError(text))
-        if call.watch is not None:
-            call.watch.outcome = "tool_error"
+        if call.hooked is not None:
+            call.hooked.outcome = "tool_error"
         return codec.encode_result(call.id, call.era.complete(handler.fault(text)))
 
     def _log_crash(self, call: Call, error: Exception) -> str:
@@ -211,75 +211,75 @@ class HookedDispatcher(Dispatcher):
 
     def answer(self, call: Call) -> bytes | Coroutine[Any, Any, bytes]:
         """The encoded response, at once or to be awaited."""
-        watch = call.watch = HookedCall(call, self.transport)
-        return self._pass(call, watch, 0)
+        hooked = call.hooked = HookedCall(call, self.transport)
+        return self._pass(call, hooked, 0)
 
     def _pass(
-        self, call: Call, watch: HookedCall, passed: int
+        self, call: Call, hooked: HookedCall, passed: int
     ) -> bytes | Coroutine[Any, Any, bytes]:
         try:
             for hook in self.hooks[passed:] if passed else self.hooks:
-                waiting = hook.before(watch)
+                waiting = hook.before(hooked)
                 if waiting is not None:
-                    return self._wait_for_hook(call, watch, passed, waiting)
+                    return self._wait_for_hook(call, hooked, passed, waiting)
                 passed += 1
         except Exception as error:  # noqa: BLE001 - the boundary
-            return self._turned_away(call, watch, passed, error)
+            return self._turned_away(call, hooked, passed, error)
         answer = super().answer(call)
         if isinstance(answer, bytes):
-            self._leave(watch, passed, answer)
+            self._leave(hooked, passed, answer)
             return answer
-        return self._wait_for_answer(watch, passed, answer)
+        return self._wait_for_answer(hooked, passed, answer)
 
     async def _wait_for_hook(
-        self, call: Call, watch: HookedCall, passed: int, waiting: Awaitable[None]
+        self, call: Call, hooked: HookedCall, passed: int, waiting: Awaitable[None]
     ) -> bytes:
         try:
             await waiting
         except Exception as error:  # noqa: BLE001 - the boundary
-            return self._turned_away(call, watch, passed, error)
+            return self._turned_away(call, hooked, passed, error)
         except BaseException:
-            self._leave(watch, passed, None)
+            self._leave(hooked, passed, None)
             raise
-        answer = self._pass(call, watch, passed + 1)
+        answer = self._pass(call, hooked, passed + 1)
         return answer if isinstance(answer, bytes) else await answer
 
     async def _wait_for_answer(
-        self, watch: HookedCall, passed: int, answer: Coroutine[Any, Any, bytes]
+        self, hooked: HookedCall, passed: int, answer: Coroutine[Any, Any, bytes]
     ) -> bytes:
         body: bytes | None = None
         try:
             body = await answer
             return body
         finally:
-            self._leave(watch, passed, body)
+            self._leave(hooked, passed, body)
 
-    def _turned_away(self, call: Call, watch: HookedCall, passed: int, error: Exception) -> bytes:
+    def _turned_away(self, call: Call, hooked: HookedCall, passed: int, error: Exception) -> bytes:
         handler = self._handlers.get(call.method, _REFUSED)
         answer = self._fault(call, handler, error)
-        watch.outcome = "refused"
-        self._leave(watch, passed, answer)
+        hooked.outcome = "refused"
+        self._leave(hooked, passed, answer)
         return answer
 
     def _completed(self, call: Call, outcome: Outcome) -> bytes:
-        if isinstance(outcome, CallToolResult) and outcome.is_error:
-            call.watch.outcome = "tool_error"
+        if isinstance(outcome, CallToolResult) and outcome.is_error and call.hooked is not None:
+            call.hooked.outcome = "tool_error"
         return super()._completed(call, outcome)
 
     def _fault(self, call: Call, handler: MethodHandler, error: Exception) -> bytes:
-        if not isinstance(error, InputRequired):
-            call.watch.error = error
+        if not isinstance(error, InputRequired) and call.hooked is not None:
+            call.hooked.error = error
         return super()._fault(call, handler, error)
 
-    def _leave(self, watch: HookedCall, passed: int, answer: bytes | None) -> None:
-        watch.end(answer)
+    def _leave(self, hooked: HookedCall, passed: int, answer: bytes | None) -> None:
+        hooked.end(answer)
         left = self.hooks if passed == len(self.hooks) else self.hooks[:passed]
         for hook in reversed(left):
             try:
-                if watch.error is None:
-                    hook.after(watch)
+                if hooked.error is None:
+                    hook.after(hooked)
                 else:
-                    hook.failed(watch, watch.error)
+                    hook.failed(hooked, hooked.error)
             except Exception:
                 # The call has been answered; what is wrong with a hook is no client's business.
-                logger.exception("a hook failed after %s", watch.method)
+                logger.exception("a hook failed after %s", hooked.method)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from dovetail.core.call import ALL_CHANNELS, ClientChannels
+from dovetail.core.link import ALL_CHANNELS, ClientChannels
 from dovetail.spec.keys import TASKS
 from dovetail.spec.models import Implementation
 from dovetail.spec.revisions import Revision

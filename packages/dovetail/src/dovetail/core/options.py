@@ -14,6 +14,7 @@ __all__ = ["Options"]
 
 _AT_LEAST_ONE = (
     "concurrency",
+    "max_calls_per_client",
     "worker_threads",
     "max_message_bytes",
     "max_result_bytes",
@@ -31,6 +32,9 @@ class Options:
     # Handlers that run at the same time; up to `queue` more calls wait.
     concurrency: int = 100
     queue: int = 10_000
+    # Calls of one client (a connection, a session or a principal) that wait for their response.
+    # The limits above are for all clients together; one client must not use them up.
+    max_calls_per_client: int = 1000
     # Seconds a handler may take in total, and without reporting progress.
     timeout: float | None = 300.0
     idle_timeout: float | None = None

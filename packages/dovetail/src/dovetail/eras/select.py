@@ -26,14 +26,14 @@ from dovetail.eras.legacy.back_channel import BackChannel
 from dovetail.eras.legacy.changes import announce
 from dovetail.eras.legacy.era import era_of
 from dovetail.eras.legacy.lifecycle import legacy_methods, negotiate
-from dovetail.eras.legacy.session import Session
+from dovetail.eras.legacy.session import LegacySession
 from dovetail.eras.legacy.tasks import result_methods
 from dovetail.eras.modern.discover import discover_methods
 from dovetail.eras.modern.envelope import Admitted, admit, is_modern, may_be_modern, recall
 from dovetail.eras.modern.era import ModernEra
 from dovetail.eras.modern.mrtr import InputRounds
 from dovetail.eras.modern.sealing import Sealer
-from dovetail.eras.modern.subscriptions import ListenStream, listen_methods
+from dovetail.eras.modern.subscriptions import listen_methods
 from dovetail.eras.modern.tasks import update_methods
 from dovetail.errors import InvalidParamsError, InvalidRequestError, RpcError
 from dovetail.spec.keys import LOG_LEVELS
@@ -52,8 +52,7 @@ from dovetail.wire.messages import Incoming, Request
 
 __all__ = [
     "Eras",
-    "ListenStream",
-    "Session",
+    "LegacySession",
     "announce",
     "id_in_use",
     "no_batches",
@@ -125,7 +124,7 @@ class Eras:
         self._log_rank = LOG_LEVELS[options.log_level]
         self._ask_timeout = options.ask_timeout
         self._capabilities = identity.capabilities
-        self._alone = {revision: self._forgetful_session(revision) for revision in LEGACY}
+        self._stateless = {revision: self._make_stateless(revision) for revision in LEGACY}
         hint = CacheHint(options.list_ttl_ms, options.list_scope)
         self.methods: dict[str, MethodHandler] = {
             **legacy_methods(identity, resource_exists),
@@ -138,14 +137,10 @@ class Eras:
     def open(
         self,
         message: Request,
-        session: Session | None,
+        session: LegacySession | None,
         principal: Principal | None = None,
-        stateless: Revision | None = None,
     ) -> Call | RpcError:
-        """The call, ready to be answered, or the error that refuses it.
-
-        `stateless`: a legacy request without a session is served alone, at this revision.
-        """
+        """The call, or the error that refuses the request."""
         raw = message.params
         params: Params
         problem: RpcError | None = None
@@ -166,12 +161,10 @@ class Eras:
                 problem = problem or InvalidParamsError("Invalid params: _meta must be an object")
         if message.method == "server/discover" or is_modern(params.meta):
             return self._open_modern(message, params, problem, principal)
-        if session is not None:
+        if session is not None and (session.is_kept or message.method != "initialize"):
             return self._open_legacy(message, params, problem, session)
-        if message.method == "initialize" or (message.method == "ping" and stateless is None):
+        if message.method in ("initialize", "ping"):
             return self._open_handshake(message, params, problem)
-        if stateless is not None:
-            return self._open_legacy(message, params, problem, self._alone[stateless])
         return self._open_modern(message, params, problem, principal)
 
     def reopen(self, date: str, method: str, params: bytes) -> tuple[Params, Era] | None:
@@ -213,14 +206,12 @@ class Eras:
         return call
 
     def _open_legacy(
-        self, message: Request, params: Params, problem: RpcError | None, session: Session
+        self, message: Request, params: Params, problem: RpcError | None, session: LegacySession
     ) -> Call | RpcError:
         era = self._legacy[session.revision]
         if problem is not None and message.method in era.methods:
             return problem
-        call = Call(message.id, message.method, params, era, session.peer())
-        call.session = session
-        return call
+        return Call(message.id, message.method, params, era, session.peer())
 
     def _open_handshake(
         self, message: Request, params: Params, problem: RpcError | None
@@ -232,15 +223,18 @@ class Eras:
             revision = negotiate(params.protocol_version)
         return Call(message.id, message.method, params, era_of(revision), _NOBODY)
 
-    def _forgetful_session(self, revision: Revision) -> Session:
-        """For requests whose handshake nobody remembers; shared, so it remembers nothing."""
-        session = Session(revision, None, {}, self._log_rank)
+    def stateless_session(self, revision: Revision) -> LegacySession:
+        """The session of legacy requests that stand alone: shared, so it is never modified."""
+        return self._stateless[revision]
+
+    def _make_stateless(self, revision: Revision) -> LegacySession:
+        session = LegacySession(revision, None, {}, self._log_rank)
         session.is_kept = False
         return session
 
-    def new_session(self, revision: Revision, params: InitializeParams) -> Session:
+    def new_session(self, revision: Revision, params: InitializeParams) -> LegacySession:
         """The session that an initialize request starts."""
-        session = Session(revision, params.client_info, params.capabilities, self._log_rank)
+        session = LegacySession(revision, params.client_info, params.capabilities, self._log_rank)
         session.back_channel = BackChannel(self._ask_timeout)
         session.declared = frozenset(self._capabilities())
         return session

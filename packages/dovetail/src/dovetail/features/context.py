@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, over
 
 import msgspec
 
-from dovetail.core.call import Call, Detachable, Sent
+from dovetail.core.call import Call, Sent
 from dovetail.core.call_facts import CallFacts
 from dovetail.core.schema import type_schema
 from dovetail.errors import UsageError
@@ -90,16 +90,14 @@ class Context(CallFacts, Generic[LifespanT]):
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> Sent:
         """Report progress to the client. Sent at once; await it to wait for a slow client."""
         self._progress.report(done, total, message)
-        return Sent(self._call.outbox)
+        return Sent(self._call)
 
     def disconnect(self, retry_ms: int = 1000) -> None:
         """Close the connection; the client reconnects after `retry_ms` and gets the rest.
 
         For long work over HTTP. Does nothing where the client cannot resume a connection.
         """
-        outbox = self._call.outbox
-        if isinstance(outbox, Detachable):
-            outbox.disconnect(retry_ms)
+        self._call.link.disconnect(retry_ms)
 
     def resource_updated(self, uri: str) -> None:
         """Notify every client subscribed to this resource that it has changed."""

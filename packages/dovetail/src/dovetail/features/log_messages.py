@@ -53,7 +53,7 @@ class LogSender:
         if wanted is not None and LOG_LEVELS[level] >= wanted:
             payload = {"message": message, **data} if data else message
             call.notify("notifications/message", _encode(level, logger, payload))
-        return Sent(call.outbox)
+        return Sent(call)
 
     def debug(self, message: Any, *, logger: str | None = None, **data: Any) -> Sent:
         """Send a message of level debug."""

@@ -1,26 +1,33 @@
-"""One client on one connection: messages in, messages out, calls in flight in between.
+"""One client on one connection: bytes in, bytes out.
 
-It knows nothing of what carries the bytes. `receive` takes one message and returns at
-once; whatever there is to say comes out of `send`, on the event loop, in order. Bad
-input is answered, never raised: nothing a client sends can end the connection.
+`receive` takes one message and returns at once; responses and other messages come out of `send`,
+on the event loop, in order. Invalid input is answered and never raised, so a client cannot end
+its connection by what it sends. How messages are handled is in `message_handler.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any
 
-from dovetail.core.call import ALL_CHANNELS, Call, Given
+from dovetail.core.call import Given
+from dovetail.core.changes import ChangeEvent, ChangeStream
+from dovetail.core.link import ALL_CHANNELS, ClientSession, Link, Outgoing
 from dovetail.core.principal import Principal
-from dovetail.eras.select import ListenStream, Session, announce, id_in_use, no_batches
-from dovetail.errors import InternalError, InvalidRequestError, RpcError
-from dovetail.features.cancellation import read_cancellation
-from dovetail.features.subscriptions import ChangeEvent
+from dovetail.eras.select import announce
+from dovetail.errors import RpcError
+from dovetail.runtime.change_feed import ChangeFeed
 from dovetail.runtime.eager_tasks import EagerTasks
 from dovetail.runtime.engine import Engine
+from dovetail.runtime.message_handler import (
+    ClientHandler,
+    finish_batch,
+    refuse_message,
+    start_lifespan,
+    too_long,
+)
 from dovetail.spec.models import InitializeParams
 from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
@@ -28,23 +35,13 @@ from dovetail.wire.messages import Batch, Incoming, Malformed, Notification, Req
 
 __all__ = ["Connection"]
 
-logger = logging.getLogger("dovetail")
-
-T = TypeVar("T")
-
-
-class _InFlight:
-    """A call that has not been answered yet."""
-
-    __slots__ = ("call", "task")
-
-    def __init__(self, call: Call, task: asyncio.Task[Any]) -> None:
-        self.call = call
-        self.task = task
+# Seconds to wait for calls that were told to end, if no grace period is given.
+_SHORT_WAIT = 0.05
+_CANCEL_WAIT = 0.5
 
 
 class Connection:
-    """Serves one client. Make it with `server.connect(send)`, on a running event loop."""
+    """Serves one client; the `Link` of its calls. Create it with `server.connect(send)`."""
 
     channels = ALL_CHANNELS
 
@@ -54,6 +51,7 @@ class Connection:
         send: Callable[[bytes], None],
         *,
         send_now: Callable[[bytes], None] | None = None,
+        send_notification: Callable[[bytes], None] | None = None,
         drain: Callable[[], Awaitable[None]] | None = None,
         scope: Any = None,
         principal: Principal | None = None,
@@ -61,316 +59,207 @@ class Connection:
         self._engine = engine
         self._write = send
         self._write_now = send_now or send
+        # Notifications may be dropped for a client that does not read; responses may not.
+        self._write_notification = send_notification or send
         self._drain = drain
         self._origin = Given(scope)
-        # Who sends what comes next; a transport that asks for each message sets it anew.
+        # The sender of the next message; a transport that authenticates each message sets it.
         self.principal = principal
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
-        self._session: Session | None = None
-        self._calls: dict[bytes, _InFlight] = {}
-        self._streams: set[ListenStream] = set()
-        self._changes: dict[ChangeEvent, None] = {}
-        # Messages that came before the lifespan was entered, and the task that enters it.
+        self._handler = ClientHandler(engine)
+        self._streams: dict[ChangeStream, None] = {}
+        # Messages that came before the lifespan was started, and the task that starts it.
         self._early: list[bytes] | None = None
-        self._beginning: asyncio.Task[None] | None = None
+        self._starting: asyncio.Task[None] | None = None
         self._eager_tasks = EagerTasks(self._loop)
         self._is_closed = False
-        self._unsubscribe = engine.bus.subscribe(self._heard)
+        self._feed = ChangeFeed(engine.bus, self._wants, self._announce)
 
-    # -- in -----------------------------------------------------------------------------
+    # -- incoming -------------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> None:
         """Take one message."""
         limit = self._engine.options.max_message_bytes
         if len(data) > limit:
-            # A transport that counts while it reads never gets here; an embedder's may.
-            self.refuse(
-                InvalidRequestError(
-                    f"Invalid request: a message of {len(data):,} bytes is over the limit of "
-                    f"{limit:,}"
-                )
-            )
+            # Transports that count while they read never get here; embedders may.
+            self.refuse(too_long(limit))
         elif self._early is not None:
             self._early.append(data)
         elif self._engine.lifespan.started:
             self._take(codec.decode(data))
         else:
-            # The lifespan has to be entered first; messages keep their order.
             self._early = [data]
-            self._beginning = self._loop.create_task(self._begin())
+            self._starting = self._loop.create_task(self._start())
 
     def refuse(self, error: RpcError) -> None:
-        """Answer something that was no message at all, such as an oversized line."""
-        self._take(Malformed(error))
+        """Answer input that is no message, such as a line over the limit."""
+        self._write(self._handler.refuse_malformed(Malformed(error)))
 
-    async def _begin(self) -> None:
-        try:
-            await self._engine.lifespan.start()
-        except Exception:
-            logger.exception("the lifespan of the server failed to start")
-            for data in self._early or ():
-                message = codec.decode(data)
-                if isinstance(message, Request):
-                    error = InternalError("The server failed to start; its log has the details.")
-                    self._write(codec.encode_error(message.id, error))
-            self._early = None
-            return
+    async def _start(self) -> None:
+        """Start the lifespan, then take the messages that came meanwhile, in order."""
+        error = await start_lifespan(self._engine)
         early, self._early = self._early or [], None
         for data in early:
-            self._take(codec.decode(data))
+            message = codec.decode(data)
+            if error is None:
+                self._take(message)
+            else:
+                response = refuse_message(message, error)
+                if response is not None:
+                    self._write(response)
 
     def _take(self, message: Incoming) -> None:
         if isinstance(message, Request):
-            answer = self._answer(message)
-            if isinstance(answer, bytes):
-                self._write(answer)
-            elif asyncio.current_task(self._loop) is None:
-                self._begin_call(answer)
-            else:
-                self._start(answer, self._run_and_send(answer))
+            self._take_request(message)
         elif isinstance(message, Notification):
-            self._notified(message)
+            self._handler.notify(message)
         elif isinstance(message, Response):
-            self._responded(message)
+            self._handler.resolve(message)
         elif isinstance(message, Malformed):
-            self._write(codec.encode_error(message.id or self._unreadable_id(), message.error))
+            self._write(self._handler.refuse_malformed(message))
         else:
             self._take_batch(message)
 
-    def _answer(self, message: Request) -> bytes | Call:
-        """The answer, or the call that needs a task to be answered."""
-        if message.id in self._calls:
-            return codec.encode_error(message.id, id_in_use(message.id))
-        call = self._engine.eras.open(message, self._session, self.principal)
+    def _take_request(self, message: Request) -> None:
+        handler = self._handler
+        call = handler.open(message, self.principal)
         if isinstance(call, RpcError):
-            return codec.encode_error(message.id, call)
-        self._engine.equip(call, self, self, self._origin, self.principal)
-        dispatcher = self._engine.dispatcher
-        if dispatcher.needs_task(call):
-            return call
-        answer = dispatcher.answer(call)
-        assert isinstance(answer, bytes)  # everything that waits asks for a task
-        return answer
-
-    def _begin_call(self, call: Call) -> None:
-        """Take the first step at once; most calls need no second one."""
-
-        def wrap(rest: Coroutine[Any, Any, bytes]) -> Coroutine[Any, Any, None]:
-            return self._run_and_send(call, rest)
-
-        begun = self._eager_tasks.begin(lambda: self._engine.dispatcher.answer(call), wrap)
-        if isinstance(begun, bytes):
-            call.over = True
-            self._write(begun)
+            self._write(codec.encode_error(message.id, call))
+        elif not self._engine.dispatcher.needs_task(call):
+            answer = handler.start(call, self, self._origin)
+            assert isinstance(answer, bytes)  # methods that wait need a task
+            self._write(answer)
+        elif asyncio.current_task(self._loop) is None:
+            begun = self._eager_tasks.begin(
+                lambda: handler.start(call, self, self._origin), self._deliver
+            )
+            if isinstance(begun, bytes):
+                self._write(begun)
         else:
-            self._calls[call.id] = _InFlight(call, begun)
+            handler.start_task(call, self, self._origin, self._deliver)
 
-    def _start(self, call: Call, running: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        task = self._loop.create_task(running)
-        self._calls[call.id] = _InFlight(call, task)
-        return task
-
-    async def _run(self, call: Call) -> bytes:
-        try:
-            answer = self._engine.dispatcher.answer(call)
-            return answer if isinstance(answer, bytes) else await answer
-        finally:
-            call.over = True
-            self._calls.pop(call.id, None)
-
-    async def _run_and_send(
-        self, call: Call, answer: bytes | Coroutine[Any, Any, bytes] | None = None
-    ) -> None:
-        try:
-            if answer is None:
-                answer = self._engine.dispatcher.answer(call)
-            if not isinstance(answer, bytes):
-                answer = await answer
-            if not call.over:
-                # With one call in flight, no other answer is on its way to be sent along.
-                (self._write if len(self._calls) > 1 else self._write_now)(answer)
-        finally:
-            call.over = True
-            self._calls.pop(call.id, None)
-
-    # -- batches (2025-03-26 only) ---------------------------------------------------------
+    async def _deliver(self, running: Awaitable[bytes | None]) -> None:
+        response = await running
+        if response is not None:
+            # With other calls in flight, their responses may leave in the same write.
+            (self._write if self._handler.in_flight else self._write_now)(response)
 
     def _take_batch(self, batch: Batch) -> None:
-        # batch.receive (2025-03-26 basic/index), batch.removed (2025-06-18 changelog)
-        if self._session is None or not self._session.revision.batching:
-            self._write(codec.encode_error(self._unreadable_id(), no_batches()))
+        refusal = self._handler.refuse_batch()
+        if refusal is not None:
+            self._write(refusal)
             return
-        answers: list[bytes] = []
-        waiting: list[asyncio.Task[bytes]] = []
-        ids: set[bytes] = set()
-        for item in batch.items:
-            if isinstance(item, Request):
-                if item.id in ids:
-                    answers.append(codec.encode_error(item.id, id_in_use(item.id)))
-                    continue
-                ids.add(item.id)
-                answer = self._answer(item)
-                if isinstance(answer, bytes):
-                    answers.append(answer)
-                else:
-                    waiting.append(self._start(answer, self._run(answer)))
-            elif isinstance(item, Malformed):
-                answers.append(codec.encode_error(item.id or b"null", item.error))
-            else:
-                self._take(item)
-        if waiting:
-            self._loop.create_task(self._finish_batch(answers, waiting))
-        elif answers:
-            self._write(codec.encode_batch(answers))
+        responses, running = self._handler.start_batch(batch, self, self._origin, self.principal)
+        if running:
+            finishing = _encode_batch(finish_batch(responses, running))
+            self._loop.create_task(self._deliver(finishing))
+        elif responses:
+            self._write(codec.encode_batch(responses))
 
-    async def _finish_batch(self, answers: list[bytes], waiting: list[asyncio.Task[bytes]]) -> None:
-        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
-        answers += [outcome for outcome in outcomes if isinstance(outcome, bytes)]
-        if answers:
-            self._write(codec.encode_batch(answers))
+    # -- as a link ------------------------------------------------------------------------------
 
-    # -- notifications and responses ------------------------------------------------------
+    @property
+    def session(self) -> ClientSession | None:
+        """The legacy session of the client, after its handshake."""
+        return self._handler.session
 
-    def _notified(self, message: Notification) -> None:
-        if message.method == "notifications/cancelled":
-            self._cancel(message)
-        elif message.method == "notifications/initialized" and self._session is not None:
-            self._session.ready = True
-        else:
-            # base.notification.no-reply: known or not, nobody gets an answer
-            logger.debug("ignored the notification %.100r", message.method)
-
-    def _cancel(self, message: Notification) -> None:
-        cancellation = read_cancellation(message)
-        in_flight = self._calls.get(cancellation.id) if cancellation is not None else None
-        if cancellation is None or in_flight is None:
-            # cancel.invalid-ignored (2025-11-25 basic/utilities/cancellation)
-            logger.debug("ignored a cancellation of nothing that is in flight")
-            return
-        # cancel.log (2025-11-25 basic/utilities/cancellation): the reason
-        logger.debug("request %s cancelled: %.200s", cancellation.id.decode(), cancellation.reason)
-        self._withdraw(in_flight)
-
-    def _withdraw(self, in_flight: _InFlight) -> None:
-        # cancel.no-response: a call that is over says nothing more, whatever its handler does
-        in_flight.call.cancelled = in_flight.call.over = True
-        # Not at once: a task that is cancelled before its first step never runs at all, so
-        # nothing would take its id off the list of calls in flight.
-        self._loop.call_soon(in_flight.task.cancel)
-
-    def _responded(self, message: Response) -> None:
-        channel = self._session.back_channel if self._session is not None else None
-        if channel is None or not channel.resolve(message):
-            logger.debug("ignored a response to nothing that was asked")
-
-    def _unreadable_id(self) -> bytes | None:
-        return self._session.revision.unreadable_id if self._session is not None else None
-
-    # -- what calls need of their connection -------------------------------------------------
-
-    def send(self, message: bytes) -> None:
+    def send(self, message: Outgoing) -> None:
         """Send a message from any thread."""
+        write = self._write_notification if isinstance(message, Notification) else self._write
         if threading.get_ident() == self._thread:
-            self._write(message)
+            write(codec.encode_message(message))
         else:
-            self._loop.call_soon_threadsafe(self._write, message)
+            self._loop.call_soon_threadsafe(write, codec.encode_message(message))
 
     async def drain(self) -> None:
-        """Wait until a slow reader has caught up enough."""
+        """Wait until a slow client has read enough."""
         if self._drain is not None:
             await self._drain()
 
-    def tell(self, message: bytes) -> None:
-        """Send a message that belongs to no request, as long as anybody is there."""
+    def send_unrelated(self, message: Notification) -> None:
+        """Send a notification that belongs to no request, unless the connection is closed."""
         if not self._is_closed:
-            self._write(message)
+            self.send(message)
+
+    def disconnect(self, retry_ms: int) -> None:
+        """A connection of this kind cannot be resumed."""
 
     def start_session(self, revision: Revision, params: InitializeParams) -> None:
-        """Remember what initialize settled."""
-        self._session = self._engine.eras.new_session(revision, params)
+        """Keep what `initialize` negotiated."""
+        self._handler.start_session(revision, params)
 
-    def open_stream(self, stream: ListenStream) -> None:
+    def open_stream(self, stream: ChangeStream) -> None:
         """Deliver changes to a listen stream from now on."""
-        self._streams.add(stream)
+        self._streams[stream] = None
 
-    def close_stream(self, stream: ListenStream) -> None:
-        """Deliver no more."""
-        self._streams.discard(stream)
+    def close_stream(self, stream: ChangeStream) -> None:
+        """Deliver no more changes to a stream."""
+        self._streams.pop(stream, None)
 
-    # -- changes ---------------------------------------------------------------------------
+    def after_response(self) -> Link:
+        """The connection stays open after the response."""
+        return self
 
-    def _heard(self, change: ChangeEvent) -> None:
-        if change.task is not None and not self._wants(change.task.id):
-            return
-        if threading.get_ident() == self._thread:
-            self._note(change)
-        else:
-            self._loop.call_soon_threadsafe(self._note, change)
+    # -- changes --------------------------------------------------------------------------------
 
-    def _wants(self, task: str) -> bool:
-        """Tasks change all the time, and most of them are others'."""
+    def _wants(self, change: ChangeEvent) -> bool:
         if self._streams:
             return True
-        return self._session is not None and task in self._session.tasks
+        session = self._handler.session
+        return session is not None and (change.task is None or change.task.id in session.tasks)
 
-    def _note(self, change: ChangeEvent) -> None:
-        if self._session is None and not self._streams:
-            return
-        # Many changes in one go are one notification of each kind.
-        if not self._changes:
-            self._loop.call_soon(self._announce)
-        self._changes[change] = None
+    def _announce(self, change: ChangeEvent) -> None:
+        session = self._handler.session
+        messages = [] if session is None else [announce(change, session)]
+        messages += [stream.announce(change) for stream in self._streams]
+        for message in messages:
+            if message is not None:
+                self.send(message)
 
-    def _announce(self) -> None:
-        changes, self._changes = self._changes, {}
-        for change in changes:
-            if self._session is not None:
-                message = announce(change, self._session)
-                if message is not None:
-                    self._write(message)
-            for stream in self._streams:
-                message = stream.announce(change)
-                if message is not None:
-                    self._write(message)
-
-    # -- the end ---------------------------------------------------------------------------
+    # -- the end --------------------------------------------------------------------------------
 
     async def close(self, grace: float = 0.0) -> None:
-        """End: streams gracefully, calls within `grace` seconds, whatever is left by force."""
+        """End streams, give running calls `grace` seconds, then cancel what is left."""
         self._is_closed = True
-        self._unsubscribe()
+        self._feed.close()
         self._eager_tasks.close()
-        if self._beginning is not None:
-            await asyncio.wait([self._beginning], timeout=grace or 0.05)
-            self._beginning.cancel()
-        if self._session is not None and self._session.back_channel is not None:
-            self._session.back_channel.close()
+        if self._starting is not None:
+            await asyncio.wait([self._starting], timeout=grace or _SHORT_WAIT)
+            self._starting.cancel()
+        session = self._handler.session
+        if session is not None and session.back_channel is not None:
+            session.back_channel.close()
         await self._end_streams()
-        tasks = [in_flight.task for in_flight in self._calls.values()]
+        await self._wait_for_calls(grace or _SHORT_WAIT)
+        self._handler.end()
+        await self._wait_for_calls(grace or _CANCEL_WAIT)
+
+    async def _wait_for_calls(self, timeout: float) -> None:
+        in_flight = self._handler.in_flight.values()
+        tasks = [waiting.task for waiting in in_flight if waiting.task is not None]
         if tasks:
-            await asyncio.wait(tasks, timeout=grace or 0.05)
-        left = list(self._calls.values())
-        for in_flight in left:
-            self._withdraw(in_flight)
-        if left:
-            await asyncio.wait([in_flight.task for in_flight in left], timeout=grace or 0.5)
+            await asyncio.wait(tasks, timeout=timeout)
 
     async def _end_streams(self) -> None:
-        streams = [stream for stream in self._streams if not stream.call.over]
+        in_flight = self._handler.in_flight
+        streams = [
+            stream
+            for stream in self._streams
+            if stream.id in in_flight and not in_flight[stream.id].withdrawn
+        ]
         if not streams:
             return
         for stream in streams:
             stream.end()
-        # subs.graceful-result (2026-07-28 basic/patterns/subscriptions): the result comes first.
-        # A client that reads of the cancellation before it takes the stream for lost.
-        answered = [self._calls[stream.call.id].task for stream in streams]
-        await asyncio.wait(answered, timeout=0.05)
+        # subs.graceful-result (2026-07-28 basic/patterns/subscriptions): the result comes first;
+        # a client that reads the cancellation before it takes the stream for lost
+        running = [in_flight[stream.id].task for stream in streams]
+        await asyncio.wait([task for task in running if task is not None], timeout=_SHORT_WAIT)
         for stream in streams:
-            # cancel.server-listen-teardown (2026-07-28 basic/patterns/cancellation); and
-            # subs.id-on-all (2026-07-28 basic/patterns/subscriptions): it belongs to the stream
-            params = b'{"_meta":%b,"requestId":%b,"reason":"the server is shutting down"}' % (
-                codec.encode(stream.meta),
-                stream.call.id,
-            )
-            self._write(codec.encode_notification("notifications/cancelled", params))
+            self.send(stream.cancellation("the server is shutting down"))
+
+
+async def _encode_batch(finishing: Coroutine[Any, Any, list[bytes]]) -> bytes | None:
+    responses = await finishing
+    return codec.encode_batch(responses) if responses else None

@@ -1,4 +1,4 @@
-"""A coroutine that has taken its first step already, as something to await."""
+"""Awaiting a coroutine that has already taken its first step."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def resume_coroutine(
     send: Callable[[Any], Any],
     throw: Callable[[Any], Any],
 ) -> Generator[Any, Any, Any]:
-    """What is left of `running`, which waits for `awaited`.
+    """The rest of `running`, which waits for `awaited`.
 
-    It is driven by `send` and `throw`: its own, or those that do it in another context.
+    `send` and `throw` drive it: its own methods, or wrappers that do it in another context.
     """
     step: Callable[[Any], Any]
     while True:
@@ -28,7 +28,7 @@ def resume_coroutine(
         except GeneratorExit:
             running.close()
             raise
-        except BaseException as error:  # noqa: BLE001 - handed on to the one who waits
+        except BaseException as error:  # noqa: BLE001 - passed on to the coroutine that waits
             given, step = error, throw
         try:
             awaited = step(given)

@@ -18,9 +18,9 @@ from dovetail.runtime.runner import TaskRunner
 from dovetail.spec.models import Params
 from dovetail.stores.tasks import TaskRow
 from dovetail.wire import codec
+from dovetail.wire.messages import Notification
 
 __all__ = [
-    "NOWHERE",
     "KeptRecord",
     "TaskCall",
     "TaskRun",
@@ -33,19 +33,6 @@ __all__ = [
 # Progress may come a thousand times a second; whoever listens is told this often (seconds).
 _TOLD_EVERY = 0.25
 _LONGEST_MESSAGE = 500
-
-
-class _Nowhere:
-    """The outbox of a call that nobody listens to."""
-
-    def send(self, message: bytes) -> None:
-        """Nobody listens."""
-
-    async def drain(self) -> None:
-        """Nothing waits."""
-
-
-NOWHERE = _Nowhere()
 
 
 class KeptRecord(Struct, omit_defaults=True):
@@ -284,7 +271,7 @@ class TaskRun:
         """Send a notification that belongs to the task, where the era has such."""
         related = self.call.era.tasks.related(self.id, params)
         if related is not None:
-            self._on_loop(self.call.link.tell, codec.encode_notification(method, related))
+            self._on_loop(self.call.link.send_unrelated, Notification(method, Raw(related)))
 
     def progressed(self, done: float, total: float | None, message: str | None) -> None:
         """Say in the status how far the work is."""

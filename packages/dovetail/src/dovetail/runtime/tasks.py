@@ -21,18 +21,18 @@ from typing import TypeVar
 from msgspec import Raw
 
 from dovetail.core.call import Call
+from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.core.cursor import decode_cursor, encode_cursor
 from dovetail.core.principal import owner_of
 from dovetail.core.tasks import Status, TaskPage, TaskView
 from dovetail.errors import InternalError, InvalidParamsError, LimitError
-from dovetail.features.subscriptions import ChangeEvent, ChangeKind
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.kept_requests import keep_request, reopen_request
+from dovetail.runtime.link import NULL_LINK
 from dovetail.runtime.runner import TaskRunner
 from dovetail.runtime.task_outcomes import cancelled_row, failed_row, finished_row
 from dovetail.runtime.task_rows import TaskRows
 from dovetail.runtime.task_run import (
-    NOWHERE,
     KeptRecord,
     TaskCall,
     TaskRun,
@@ -207,7 +207,8 @@ class TaskKeeper:
         )
         own = TaskCall(call.method, call.params, call.era, call.peer)
         run = self._prepare(own, row)
-        own.link, own.origin, own.principal = call.link, call.origin, call.principal
+        own.link = call.link.after_response()
+        own.origin, own.principal = call.origin, call.principal
         own.record.answers.update(call.record.answers)
         own.record.results.update(call.record.results)
         # What is gone with the process is never run again but for answers it waited for.
@@ -243,7 +244,7 @@ class TaskKeeper:
         assert self._runner is not None
         resumable = self._is_resumable(call.params.name)  # type: ignore[attr-defined]
         run = TaskRun(row, call, self, self._runner, resumable=resumable, attempts=attempts)
-        call.task, call.services, call.outbox = run, self._ready, NOWHERE
+        call.task, call.services = run, self._ready
         return run
 
     def _begin(self, run: TaskRun) -> None:
@@ -321,7 +322,7 @@ class TaskKeeper:
     async def _run_again(self, call: Call, row: TaskRow, kept: KeptRecord) -> None:
         row = replace(row, status=Status.WORKING.value, asks=None, updated=time.time())
         run = self._prepare(call, row, kept.attempts + 1)
-        call.link = _NO_LINK
+        call.link = NULL_LINK
         call.record.answers.update(kept.answers)
         call.record.results.update(kept.results)
         self._live[row.id] = run
@@ -504,16 +505,6 @@ class TaskKeeper:
             if row.expires is None or row.expires > now
         ]
         return TaskPage(views, more)
-
-
-class _NoLink:
-    """What carries a call that nobody is connected to."""
-
-    def tell(self, message: bytes) -> None:
-        """Nobody listens."""
-
-
-_NO_LINK = _NoLink()
 
 
 def _label(call: Call) -> str:

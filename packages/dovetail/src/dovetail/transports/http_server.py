@@ -100,7 +100,7 @@ async def serve_app(
 
 
 def _grace_of(servers: Sequence[Server]) -> int:
-    return max(1, *(round(server.options.grace) for server in servers))
+    return max(1, *(round(server.options.grace) for server in servers), 1)
 
 
 def _protocol(parser: HttpParser, app: HttpApp | PathRouter) -> Any:

@@ -29,9 +29,9 @@ from collections.abc import Iterator
 from types import FrameType
 
 from dovetail.core.principal import Principal
-from dovetail.errors import InvalidRequestError
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.connection import Connection
+from dovetail.runtime.message_handler import too_long
 from dovetail.server import Server
 from dovetail.wire.framing import LineBuffer, Oversized
 
@@ -342,10 +342,6 @@ class _Reader:
                 lines = [*lines, last]
         for line in lines:
             if isinstance(line, Oversized):
-                error = InvalidRequestError(
-                    f"Invalid request: a message of {line.length_seen:,} bytes is over the limit "
-                    f"of {line.limit:,}"
-                )
-                self._connection.refuse(error)
+                self._connection.refuse(too_long(line.limit))
             else:
                 self._connection.receive(line)

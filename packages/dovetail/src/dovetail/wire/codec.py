@@ -35,6 +35,7 @@ __all__ = [
     "encode_canonical",
     "encode_error",
     "encode_id",
+    "encode_message",
     "encode_notification",
     "encode_request",
     "encode_result",
@@ -258,18 +259,25 @@ def encode_error(id: bytes | None, error: RpcError) -> bytes:
     return b'%b"error":%b}' % (head, _encode(body))
 
 
-def encode_notification(method: str, params: bytes | None = None) -> bytes:
+def encode_notification(method: str, params: bytes | Raw | None = None) -> bytes:
     """A notification; `params` is encoded JSON."""
     if params is None:
         return b'{"jsonrpc":"2.0","method":%b}' % _encode(method)
     return b'{"jsonrpc":"2.0","method":%b,"params":%b}' % (_encode(method), params)
 
 
-def encode_request(id: bytes, method: str, params: bytes | None = None) -> bytes:
+def encode_request(id: bytes, method: str, params: bytes | Raw | None = None) -> bytes:
     """A request; `params` is encoded JSON."""
     if params is None:
         return b'{"jsonrpc":"2.0","id":%b,"method":%b}' % (id, _encode(method))
     return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (id, _encode(method), params)
+
+
+def encode_message(message: Request | Notification) -> bytes:
+    """A request or notification of our own."""
+    if isinstance(message, Notification):
+        return encode_notification(message.method, message.params)
+    return encode_request(message.id, message.method, message.params)
 
 
 def encode_batch(messages: list[bytes]) -> bytes:

@@ -9,7 +9,7 @@ import pytest
 
 from dovetail.core.call import Record, Sent
 from dovetail.errors import InvalidParamsError, UsageError
-from tests.unit.fakes import NOBODY, FakeOutbox, drive, make_call, sent_by
+from tests.unit.fakes import NOBODY, FakeLink, drive, make_call, sent_by
 
 
 def test_a_call_starts_alone_alive_and_without_limits() -> None:
@@ -18,7 +18,7 @@ def test_a_call_starts_alone_alive_and_without_limits() -> None:
     assert not call.cancelled
     assert not call.over
     assert not call.running
-    assert {call.origin.scope, call.principal, call.session, call.failure} == {None}
+    assert {call.origin.scope, call.principal, call.hooked, call.failure} == {None}
     assert {call.interruption, call.on_activity, call.on_hold} == {None}
 
 
@@ -66,7 +66,7 @@ def test_a_progress_token_is_a_string_or_an_integer_or_none_at_all(raw: bytes, t
 # -- sending ------------------------------------------------------------------------------------
 
 
-def test_a_notification_goes_to_the_outbox_of_the_call() -> None:
+def test_a_notification_goes_to_the_link_of_the_call() -> None:
     call = make_call()
     call.notify("notifications/progress", b'{"a":1}')
     assert sent_by(call) == [
@@ -83,15 +83,16 @@ def test_nothing_is_sent_for_a_call_that_is_answered_or_not_wanted(state: str) -
 
 
 def test_awaiting_what_was_sent_waits_for_a_slow_reader() -> None:
-    outbox = FakeOutbox()
+    call = make_call()
+    link = call.link = FakeLink()
 
     async def run() -> None:
-        sent = Sent(outbox)
-        assert outbox.drained == 0
+        sent = Sent(call)
+        assert link.drained == 0
         await sent
 
     drive(run())
-    assert outbox.drained == 1
+    assert link.drained == 1
 
 
 # -- waiting for the client -----------------------------------------------------------------------

@@ -15,7 +15,7 @@ from msgspec import Raw
 from dovetail.core.call import Call, Peer
 from dovetail.core.options import Options
 from dovetail.core.principal import Principal, to_principal
-from dovetail.eras.legacy.session import Session
+from dovetail.eras.legacy.session import LegacySession
 from dovetail.eras.select import Eras, no_batches, speaks_modern
 from dovetail.errors import (
     InvalidParamsError,
@@ -48,8 +48,8 @@ HELLO: dict[str, Any] = {
 }
 
 
-def session_at(revision: Revision = V2025_06_18) -> Session:
-    return Session(revision, ClientInfo(name="c"), {"sampling": {}}, 4)
+def session_at(revision: Revision = V2025_06_18) -> LegacySession:
+    return LegacySession(revision, ClientInfo(name="c"), {"sampling": {}}, 4)
 
 
 def open_call(
@@ -57,7 +57,7 @@ def open_call(
     params: Any = None,
     *,
     meta: Any = None,
-    session: Session | None = None,
+    session: LegacySession | None = None,
     principal: str | None = None,
 ) -> Call | RpcError:
     if meta is not None:
@@ -99,17 +99,18 @@ with_and_without_session = pytest.mark.parametrize(
     ],
 )
 def test_modern_meta_makes_this_request_modern(
-    method: str, params: Any, session: Session | None
+    method: str, params: Any, session: LegacySession | None
 ) -> None:
     call = opened(method, params, meta=MODERN, session=session, principal="alice")
     assert call.era.revision is V2026_07_28
     assert call.peer == Peer(None, {"roots": {}}, None)
-    assert call.session is None
     assert call.principal == Principal("alice")
 
 
 @with_and_without_session
-def test_discover_without_meta_is_a_modern_request_without_it(session: Session | None) -> None:
+def test_discover_without_meta_is_a_modern_request_without_it(
+    session: LegacySession | None,
+) -> None:
     error = refused("server/discover", session=session)
     assert isinstance(error, InvalidParamsError)
     assert "_meta lacks" in error.message
@@ -121,7 +122,6 @@ def test_initialize_opens_the_legacy_era_at_the_revision_asked_for(revision: Rev
     assert call.era.revision is revision
     assert isinstance(call.params, InitializeParams)
     assert call.peer == Peer(None, {}, None)
-    assert call.session is None
 
 
 @pytest.mark.parametrize("requested", ["2026-07-28", "1900-01-01"])
@@ -134,7 +134,6 @@ def test_initialize_at_any_other_version_gets_the_latest_with_a_handshake(reques
 def test_initialize_in_a_session_stays_in_it() -> None:
     session = session_at()
     call = opened("initialize", HELLO, session=session)
-    assert call.session is session
     assert call.era.revision is V2025_06_18
 
 
@@ -148,14 +147,12 @@ def test_anything_else_in_a_session_is_served_at_its_revision(
     session = session_at(revision)
     call = opened(method, params or None, session=session)
     assert call.era.revision is revision
-    assert call.session is session
     assert call.peer == Peer(ClientInfo(name="c"), {"sampling": {}}, 4)
 
 
 def test_ping_is_allowed_before_initialize() -> None:
     call = opened("ping")
     assert call.era.revision is LATEST_LEGACY
-    assert call.session is None
 
 
 @pytest.mark.parametrize("method", ["tools/list", "logging/setLevel", "no/such"])
@@ -170,7 +167,9 @@ def test_anything_else_before_initialize_is_refused_with_the_way_to_begin(method
 
 
 @with_and_without_session
-def test_a_modern_request_hears_of_its_envelope_before_its_params(session: Session | None) -> None:
+def test_a_modern_request_hears_of_its_envelope_before_its_params(
+    session: LegacySession | None,
+) -> None:
     unsupported = {**MODERN, PROTOCOL_VERSION: "1900-01-01"}
     error = refused("tools/call", {"name": 5}, meta=unsupported, session=session)
     assert isinstance(error, UnsupportedVersionError)
@@ -191,7 +190,7 @@ def test_a_modern_request_hears_of_its_envelope_before_its_params(session: Sessi
     ],
 )
 def test_params_that_do_not_fit_are_refused_in_both_eras(
-    method: str, params: Any, said: str, meta: Any, session: Session | None
+    method: str, params: Any, said: str, meta: Any, session: LegacySession | None
 ) -> None:
     error = refused(method, params, meta=meta, session=session)
     assert isinstance(error, InvalidParamsError)
@@ -211,7 +210,7 @@ def test_params_that_are_left_out_do_not_fit_where_something_is_required() -> No
     ],
 )
 def test_a_method_of_the_other_era_is_left_to_the_gate_whatever_its_params(
-    method: str, params: Any, meta: Any, session: Session | None
+    method: str, params: Any, meta: Any, session: LegacySession | None
 ) -> None:
     call = opened(method, params, meta=meta, session=session)
     assert method not in call.era.methods
@@ -230,7 +229,7 @@ def test_a_handshake_with_bad_params_is_refused(method: str, params: Any) -> Non
 )
 @pytest.mark.parametrize("meta", [5, [], "x", [PROTOCOL_VERSION]])
 def test_a_meta_that_is_no_object_is_refused(
-    method: str, session: Session | None, meta: Any
+    method: str, session: LegacySession | None, meta: Any
 ) -> None:
     error = refused(method, meta=meta, session=session)
     assert isinstance(error, InvalidParamsError)
@@ -243,7 +242,9 @@ def test_of_two_problems_the_first_is_told() -> None:
 
 
 @with_and_without_session
-def test_a_notification_sent_as_a_request_is_an_unknown_method(session: Session | None) -> None:
+def test_a_notification_sent_as_a_request_is_an_unknown_method(
+    session: LegacySession | None,
+) -> None:
     params = {"progressToken": "not checked", "progress": "neither"}
     call = opened("notifications/progress", params, meta=MODERN, session=session)
     assert type(call.params) is Params
@@ -251,7 +252,7 @@ def test_a_notification_sent_as_a_request_is_an_unknown_method(session: Session 
 
 @with_and_without_session
 def test_params_that_are_no_object_are_refused_whoever_made_the_message(
-    session: Session | None,
+    session: LegacySession | None,
 ) -> None:
     error = refused("tools/call", [1], session=session)
     assert isinstance(error, InvalidParamsError)
@@ -304,19 +305,19 @@ def test_a_new_session_has_a_back_channel_and_what_was_declared_when_it_began(
 
 @pytest.mark.parametrize("method", ["tools/list", "ping"])
 def test_a_request_without_a_session_can_be_served_alone_at_a_revision(method: str) -> None:
-    call = ERAS.open(Request(b"1", method), None, stateless=V2025_03_26)
+    call = ERAS.open(Request(b"1", method), ERAS.stateless_session(V2025_03_26))
     assert isinstance(call, Call)
     assert call.era.revision is V2025_03_26
     # Nobody remembers what its client declared, and nothing can be asked of it.
     assert call.peer == Peer(None, {}, 1)
-    assert call.session.back_channel is None
+    assert ERAS.stateless_session(V2025_03_26).back_channel is None
 
 
 def test_a_handshake_is_a_handshake_also_where_nothing_is_remembered() -> None:
     raw = Raw(json.dumps(HELLO).encode())
-    call = ERAS.open(Request(b"1", "initialize", raw), None, stateless=V2025_03_26)
+    call = ERAS.open(Request(b"1", "initialize", raw), ERAS.stateless_session(V2025_03_26))
     assert isinstance(call, Call)
-    assert call.session is None
+    assert call.peer == Peer(None, {}, None)
 
 
 # -- the rest -----------------------------------------------------------------------------------

@@ -9,21 +9,21 @@ import pytest
 from msgspec import Raw
 
 from dovetail.core.call import Call, Peer
+from dovetail.core.link import Outgoing
 from dovetail.eras.legacy.era import era_of
 from dovetail.features.progress import ProgressReporter
+from dovetail.runtime.link import NullLink
 from dovetail.spec.models import Params
 from dovetail.spec.revisions import V2024_11_05, V2025_11_25, Revision
 
 
-class Outbox:
+class Progress(NullLink):
     def __init__(self) -> None:
         self.sent: list[dict[str, Any]] = []
 
-    def send(self, message: bytes) -> None:
-        self.sent.append(json.loads(message)["params"])
-
-    async def drain(self) -> None:
-        """Nothing waits."""
+    def send(self, message: Outgoing) -> None:
+        assert message.params is not None
+        self.sent.append(json.loads(bytes(message.params)))
 
 
 class Clock:
@@ -33,14 +33,14 @@ class Clock:
         return self.now
 
 
-def call_with(meta: bytes | None, revision: Revision = V2025_11_25) -> tuple[Call, Outbox]:
+def call_with(meta: bytes | None, revision: Revision = V2025_11_25) -> tuple[Call, Progress]:
     params = Params() if meta is None else Params(meta=Raw(meta))
     call = Call(b"1", "tools/call", params, era_of(revision), Peer(None, {}, None))
-    call.outbox = outbox = Outbox()
+    call.link = outbox = Progress()
     return call, outbox
 
 
-def values(outbox: Outbox) -> list[float]:
+def values(outbox: Progress) -> list[float]:
     return [params["progress"] for params in outbox.sent]
 
 

@@ -18,7 +18,7 @@ T = TypeVar("T")
 COLOUR: ContextVar[str] = ContextVar("COLOUR", default="none")
 
 
-def fingerprint(act: Callable[[EagerTasks], T]) -> T:
+def outside_of_tasks(act: Callable[[EagerTasks], T]) -> T:
     """Call `act` on a running loop and outside of any task, as a transport does."""
 
     async def main() -> T:
@@ -60,7 +60,7 @@ def step(coroutine: Coroutine[Any, Any, T]) -> T | Coroutine[Any, Any, T]:
 
 
 def test_what_needs_no_waiting_is_there_at_once() -> None:
-    assert fingerprint(lambda eager_tasks: eager_tasks.begin(lambda: 5)) == 5
+    assert outside_of_tasks(lambda eager_tasks: eager_tasks.begin(lambda: 5)) == 5
 
 
 def test_the_first_step_has_a_task_and_the_rest_has_the_same() -> None:
@@ -78,7 +78,7 @@ def test_the_first_step_has_a_task_and_the_rest_has_the_same() -> None:
         asyncio.get_running_loop().call_soon(gate.set_result, None)
         return eager_tasks.begin(lambda: step(handler(gate)))
 
-    task = fingerprint(act)
+    task = outside_of_tasks(act)
     assert isinstance(task, asyncio.Task)
     assert task.result() == "done"
     assert seen == [task, task]
@@ -88,7 +88,7 @@ def test_a_call_that_leaves_no_trace_leaves_its_task_to_the_next() -> None:
     def ids(eager_tasks: EagerTasks) -> set[int]:
         return {eager_tasks.begin(lambda: id(asyncio.current_task())) for _ in range(5)}  # type: ignore[misc]
 
-    assert len(fingerprint(ids)) == 1
+    assert len(outside_of_tasks(ids)) == 1
 
 
 @pytest.mark.parametrize("trace", ["held", "known weakly", "cancelled", "called back"])
@@ -114,7 +114,7 @@ def test_a_task_with_a_trace_on_it_is_not_used_again(trace: str) -> None:
         before = eager_tasks._idle
         return before is None
 
-    assert fingerprint(act)
+    assert outside_of_tasks(act)
     gc.collect()
     if trace == "called back":
         assert len(told) == 1
@@ -129,7 +129,7 @@ def test_what_a_call_sets_in_its_context_is_its_own() -> None:
 
         return [eager_tasks.begin(paint), eager_tasks.begin(paint), COLOUR.get()]  # type: ignore[list-item]
 
-    assert fingerprint(act) == ["none", "none", "none"]
+    assert outside_of_tasks(act) == ["none", "none", "none"]
 
 
 def test_the_rest_goes_on_in_the_context_of_the_first_step() -> None:
@@ -143,7 +143,7 @@ def test_the_rest_goes_on_in_the_context_of_the_first_step() -> None:
         asyncio.get_running_loop().call_soon(gate.set_result, None)
         return eager_tasks.begin(lambda: step(handler(gate)))
 
-    assert fingerprint(act).result() == "blue"
+    assert outside_of_tasks(act).result() == "blue"
 
 
 def test_an_error_of_the_first_step_is_the_callers() -> None:
@@ -155,14 +155,14 @@ def test_an_error_of_the_first_step_is_the_callers() -> None:
             eager_tasks.begin(fail)
         return "went on" if asyncio.current_task() is None else "entered"
 
-    assert fingerprint(act) == "went on"
+    assert outside_of_tasks(act) == "went on"
 
 
 def test_a_first_step_that_is_cancelled_is_a_cancelled_task() -> None:
     def give_up() -> None:
         raise asyncio.CancelledError
 
-    task: Any = fingerprint(lambda eager_tasks: eager_tasks.begin(give_up))
+    task: Any = outside_of_tasks(lambda eager_tasks: eager_tasks.begin(give_up))
     assert task.cancelled()
 
 
@@ -183,7 +183,7 @@ def test_the_rest_can_be_cancelled_and_sees_it() -> None:
         asyncio.get_running_loop().call_later(0.01, task.cancel)
         return task
 
-    task = fingerprint(act)
+    task = outside_of_tasks(act)
     assert task.cancelled()
     assert seen == ["cancelled"]
 
@@ -201,4 +201,4 @@ def test_what_is_left_may_be_wrapped() -> None:
         asyncio.get_running_loop().call_soon(gate.set_result, None)
         return eager_tasks.begin(lambda: step(handler(gate)), twice)
 
-    assert fingerprint(act).result() == 2
+    assert outside_of_tasks(act).result() == 2

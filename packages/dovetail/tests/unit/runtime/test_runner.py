@@ -19,6 +19,7 @@ from dovetail.core.call import Call, Peer
 from dovetail.core.handler import Handler, Style
 from dovetail.eras.legacy.era import era_of
 from dovetail.errors import LimitError
+from dovetail.runtime.link import NULL_LINK
 from dovetail.runtime.runner import HandlerRunner
 from dovetail.spec.models import Params
 from dovetail.spec.revisions import LATEST_LEGACY
@@ -424,7 +425,7 @@ def test_without_limits_there_is_no_timer() -> None:
 def test_progress_puts_the_idle_limit_off_but_not_the_whole_limit(source: str) -> None:
     async def scenario(pass_time: Any) -> None:
         call = new_call()
-        call.outbox = Silence()
+        call.link = NULL_LINK
         progress = Context(call).progress
         runner = Runner(Options(timeout=10.0, idle_timeout=3.0))
         task = asyncio.create_task(runner.run(call, handler_of(forever), {}))
@@ -458,12 +459,6 @@ def test_without_progress_the_idle_limit_stops_it() -> None:
             await task
 
     on_the_clock(scenario)
-
-
-class Silence:
-    def send(self, message: bytes) -> None: ...
-
-    async def drain(self) -> None: ...
 
 
 def test_the_clock_stands_still_while_the_client_is_asked() -> None:

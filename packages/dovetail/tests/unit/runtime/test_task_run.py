@@ -9,14 +9,14 @@ import pytest
 from msgspec import Raw
 
 from dovetail import Options
-from dovetail.core.call import Ask
+from dovetail.core.call import Ask, Sent
 from dovetail.core.tasks import Status
 from dovetail.eras.legacy.era import era_of
 from dovetail.runtime.runner import TaskRunner
-from dovetail.runtime.task_run import NOWHERE, TaskRun, encode_asks, read_asks, view_of
+from dovetail.runtime.task_run import TaskRun, encode_asks, read_asks, view_of
 from dovetail.spec.revisions import LATEST_LEGACY
 from dovetail.stores.tasks import TaskRow
-from tests.unit.fakes import drive, make_call, settle
+from tests.unit.fakes import FakeLink, drive, make_call, settle
 from tests.unit.stores.task_stores import make_row
 
 ASK = Ask("k", "elicitation/create", b'{"message":"m"}')
@@ -43,20 +43,9 @@ class Keeper:
         return True
 
 
-class Link:
-    """Keeps what the client is told."""
-
-    def __init__(self) -> None:
-        self.told: list[bytes] = []
-
-    def tell(self, message: bytes) -> None:
-        self.told.append(message)
-
-
 def make_run(**how: Any) -> tuple[TaskRun, Keeper]:
     keeper = Keeper()
     call = make_call(era=era_of(LATEST_LEGACY))
-    call.link = Link()
     runner = TaskRunner(Options())
     runner.take_back()  # as if it had begun
     run = TaskRun(make_row(), call, keeper, runner, **{"resumable": False, **how})
@@ -168,7 +157,8 @@ def test_what_is_said_names_its_task() -> None:
     async def scenario() -> None:
         run, _ = make_run()
         run.call.notify("notifications/message", b'{"data":"x"}')
-        assert run.call.link.told == [
+        assert isinstance(run.call.link, FakeLink)
+        assert run.call.link.unrelated == [
             b'{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"x","_meta":'
             b'{"io.modelcontextprotocol/related-task":{"taskId":"a"}}}}'
         ]
@@ -203,6 +193,10 @@ def test_a_row_is_shown_as_clients_may_see_it() -> None:
     assert view_of(make_row(), 250).ttl_ms == 99_000
 
 
-def test_nobody_listens_to_the_outbox_of_a_task() -> None:
-    NOWHERE.send(b"")
-    drive(NOWHERE.drain())
+def test_a_task_does_not_wait_for_a_slow_client() -> None:
+    async def scenario() -> None:
+        run, _ = make_run()
+        await Sent(run.call)
+        assert isinstance(run.call.link, FakeLink) and run.call.link.drained == 0
+
+    drive(scenario())

@@ -14,9 +14,10 @@ import msgspec
 from msgspec import Raw, Struct
 
 from dovetail.core.call import Ask
+from dovetail.core.link import Outgoing
 from dovetail.errors import LimitError, RpcError, TransportError
 from dovetail.wire import codec
-from dovetail.wire.messages import Response
+from dovetail.wire.messages import Notification, Request, Response
 
 __all__ = ["BackChannel"]
 
@@ -36,7 +37,7 @@ class BackChannel:
         self._last_id = 0
         self._closed = False
 
-    async def request(self, ask: Ask, send: Callable[[bytes], None]) -> Raw:
+    async def request(self, ask: Ask, send: Callable[[Outgoing], None]) -> Raw:
         """Send and wait; raises RpcError for an error answer, LimitError for none in time."""
         if self._closed:
             raise TransportError("the client is gone")
@@ -44,7 +45,7 @@ class BackChannel:
         id = codec.encode_id(self._last_id)
         answer: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
         self._waiting[id] = answer
-        send(codec.encode_request(id, ask.method, ask.params))
+        send(Request(id, ask.method, None if ask.params is None else Raw(ask.params)))
         try:
             # lifecycle.timeouts.set, lifecycle.timeouts.cancel (2025-11-25 basic/lifecycle)
             async with asyncio.timeout(self._timeout):
@@ -80,10 +81,10 @@ class BackChannel:
                 waiting.set_exception(TransportError("the client is gone"))
 
 
-def _cancel(id: bytes, reason: str, send: Callable[[bytes], None]) -> None:
+def _cancel(id: bytes, reason: str, send: Callable[[Outgoing], None]) -> None:
     # cancel.own-direction (2025-11-25 basic/utilities/cancellation): only what we sent
     params = codec.encode({"requestId": codec.decode_json(id), "reason": reason})
-    send(codec.encode_notification("notifications/cancelled", params))
+    send(Notification("notifications/cancelled", Raw(params)))
 
 
 def _read_error(raw: Raw) -> RpcError:

@@ -1,17 +1,20 @@
-"""ChangeEvent notifications to a legacy session: lists to all, resources to subscribers."""
+"""Change notifications to a legacy session: lists to all, resources to subscribers."""
 
 from __future__ import annotations
 
-from dovetail.eras.legacy.session import Session
+from msgspec import Raw
+
+from dovetail.core.changes import ChangeEvent, ChangeKind
+from dovetail.eras.legacy.session import LegacySession
 from dovetail.eras.legacy.tasks import describe
-from dovetail.features.subscriptions import ChangeEvent, ChangeKind
 from dovetail.wire import codec
+from dovetail.wire.messages import Notification
 
 __all__ = ["announce"]
 
 
-def announce(change: ChangeEvent, session: Session) -> bytes | None:
-    """The notification for this session, or None if it should not hear of the change."""
+def announce(change: ChangeEvent, session: LegacySession) -> Notification | None:
+    """The notification for this session, or None if the change does not concern it."""
     # lifecycle.operation.capabilities (2025-11-25 basic/lifecycle): only what was negotiated
     if not session.ready or change.what.capability not in session.declared:
         return None
@@ -21,11 +24,11 @@ def announce(change: ChangeEvent, session: Session) -> bytes | None:
         if change.task.status.is_final:
             session.tasks.discard(change.task.id)
         # tasks.notify, tasks.notify-no-related-meta (2025-11-25 basic/utilities/tasks)
-        told = codec.encode(describe(change.task))
-        return codec.encode_notification("notifications/tasks/status", told)
+        params = codec.encode(describe(change.task))
+        return Notification("notifications/tasks/status", Raw(params))
     if change.what is not ChangeKind.RESOURCE:
-        return codec.encode_notification(change.what.value)
+        return Notification(change.what.value)
     # resources.updated-only-subscribed (2025-11-25 server/resources)
     if change.uri not in session.uris:
         return None
-    return codec.encode_notification(change.what.value, codec.encode({"uri": change.uri}))
+    return Notification(change.what.value, Raw(codec.encode({"uri": change.uri})))

@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 
 from dovetail.core.call import Ask, Call
 from dovetail.core.era import CacheHint, Era
-from dovetail.eras.legacy.session import Session
+from dovetail.eras.legacy.session import session_of
 from dovetail.eras.legacy.tasks import LegacyTasks
 from dovetail.errors import DovetailError, RpcError, ToolError, UsageError
 from dovetail.spec.revisions import Revision
@@ -34,7 +34,8 @@ class LegacyEra(Era):
 
     def undeclared(self, call: Call, required: dict[str, Any]) -> DovetailError:
         """A text the model reads: these revisions have no error code for it."""
-        if call.session is not None and not call.session.is_kept:
+        session = session_of(call)
+        if session is not None and not session.is_kept:
             return ToolError(
                 f"This needs a client that supports {_spell(required)} and a session to ask it in; "
                 "this server keeps no sessions."
@@ -58,7 +59,7 @@ class LegacyEra(Era):
         return answer
 
     async def _request(self, call: Call, ask: Ask) -> Raw:
-        session: Session | None = call.session
+        session = session_of(call)
         if session is None or session.back_channel is None:
             raise UsageError(
                 f"{ask.method} needs a connection that the server can send requests on"
@@ -67,7 +68,7 @@ class LegacyEra(Era):
             # lifecycle.init.no-early-requests (2025-11-25 basic/lifecycle)
             raise ToolError(f"{ask.method} has to wait for the client's notifications/initialized.")
         try:
-            return await call.waiting(session.back_channel.request(ask, call.outbox.send))
+            return await call.waiting(session.back_channel.request(ask, call.link.send))
         except RpcError as error:
             # The client refused; that is for the model to read, not an error of its request.
             raise ToolError(f"The client refused {ask.method}: {error.message}") from None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
-from dovetail.core.call import Call, ClientChannels
+from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler
 from dovetail.core.identity import Identity
 from dovetail.core.principal import owner_of
-from dovetail.eras.legacy.session import Session
+from dovetail.eras.legacy.session import LegacySession, session_of
 from dovetail.errors import (
     InternalError,
     InvalidRequestError,
@@ -21,22 +21,11 @@ from dovetail.spec.fields import project
 from dovetail.spec.models import InitializeParams, ResourceParams, SetLevelParams
 from dovetail.spec.revisions import LATEST_LEGACY, Family, Revision, find_revision
 
-__all__ = ["Starter", "legacy_methods", "negotiate"]
+__all__ = ["legacy_methods", "negotiate"]
 
 
 # Resources that one client may subscribe to: a template matches as many as there are names.
 _MOST_URIS = 1000
-
-
-class Starter(Protocol):
-    """Whoever keeps the session that `initialize` starts."""
-
-    @property
-    def channels(self) -> ClientChannels:
-        """How far the client can be reached."""
-
-    def start_session(self, revision: Revision, params: InitializeParams) -> None:
-        """Remember the session."""
 
 
 def negotiate(requested: str) -> Revision:
@@ -47,6 +36,12 @@ def negotiate(requested: str) -> Revision:
         return revision
     # lifecycle.version.counter-offer, lifecycle.version.latest
     return LATEST_LEGACY
+
+
+def _require_session(call: Call) -> LegacySession:
+    session = session_of(call)
+    assert session is not None  # these methods are gated by the handshake
+    return session
 
 
 def _out_of_reach(call: Call) -> MethodNotFoundError:
@@ -65,10 +60,10 @@ def legacy_methods(
     def initialize(call: Call) -> dict[str, Any]:
         params: InitializeParams = call.params  # type: ignore[assignment]
         revision = call.era.revision
-        if call.session is not None:
+        session = session_of(call)
+        if session is not None and session.is_kept:
             raise InvalidRequestError("Invalid request: this session is initialized already")
-        starter: Starter = call.link
-        starter.start_session(revision, params)
+        call.link.start_session(revision, params)
         result = {
             "protocolVersion": revision.date,
             "capabilities": identity.capabilities_at(
@@ -88,7 +83,7 @@ def legacy_methods(
             raise _out_of_reach(call)
         params: SetLevelParams = call.params  # type: ignore[assignment]
         rank = rank_of(params.level)
-        session: Session = call.session
+        session = _require_session(call)
         if session.is_kept:
             session.log_rank = rank
         return {}
@@ -110,7 +105,7 @@ def _subscription_methods(
         params: ResourceParams = call.params  # type: ignore[assignment]
         if not resource_exists(call, params.uri):
             raise ResourceNotFoundError(params.uri[:2000])
-        session: Session = call.session
+        session = _require_session(call)
         if session.is_kept:
             if len(session.uris) >= _MOST_URIS and params.uri not in session.uris:
                 raise InternalError(
@@ -124,7 +119,7 @@ def _subscription_methods(
         if not call.link.channels.changes:
             raise _out_of_reach(call)
         params: ResourceParams = call.params  # type: ignore[assignment]
-        session: Session = call.session
+        session = _require_session(call)
         session.uris.discard(params.uri)
         return {}
 

@@ -4,22 +4,22 @@
 
 In GREETED the server answers requests but sends none of its own (but ping) and no
 change notifications: lifecycle.init.no-early-requests. A session lives as long as the
-stdio process, the in-memory pair or the HTTP session that carries it.
+stdio process, the in-memory connection or the HTTP session that it belongs to.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from dovetail.core.call import Peer
+from dovetail.core.call import Call, Peer
 from dovetail.eras.legacy.back_channel import BackChannel
 from dovetail.spec.models import ClientInfo
 from dovetail.spec.revisions import Revision
 
-__all__ = ["Session"]
+__all__ = ["LegacySession", "session_of"]
 
 
-class Session:
+class LegacySession:
     """One client after its handshake."""
 
     __slots__ = (
@@ -47,21 +47,28 @@ class Session:
         self.client = client
         self.capabilities = capabilities
         self.log_rank = log_rank
-        # How to send requests to the client; None where nothing can be sent.
+        # Sends requests to the client; None if the transport cannot.
         self.back_channel: BackChannel | None = None
         self._peer: Peer | None = None
         self.ready = False
-        # What the server said it can do; a client hears of nothing that it was not told of.
+        # The capabilities that the server declared; changes of others are not announced.
         self.declared: frozenset[str] = frozenset()
-        # Whether anybody will find this session again: what it is told is worth keeping.
+        # False for the shared session of stateless requests, which must not be modified.
         self.is_kept = True
         # Resources the client has subscribed to.
         self.uris: set[str] = set()
-        # Tasks it has made, of which it is told.
+        # Tasks that the client created; it is notified of their changes.
         self.tasks: set[str] = set()
 
     def peer(self) -> Peer:
-        """The client, as a call needs to know it."""
+        """The client, as calls see it."""
         if self._peer is None or self._peer.log_rank != self.log_rank:
             self._peer = Peer(self.client, self.capabilities, self.log_rank)
         return self._peer
+
+
+def session_of(call: Call) -> LegacySession | None:
+    """The session of a call; None before the handshake."""
+    session = call.link.session
+    assert session is None or isinstance(session, LegacySession)
+    return session

@@ -16,7 +16,8 @@ from dovetail.core.call import Ask, Call
 from dovetail.core.dispatch import MethodHandler
 from dovetail.core.era import Encoded
 from dovetail.core.tasks import Status, TaskShape, TaskView, spell_time
-from dovetail.eras.legacy.session import Session
+from dovetail.eras.legacy.back_channel import BackChannel
+from dovetail.eras.legacy.session import session_of
 from dovetail.errors import (
     DovetailError,
     InvalidParamsError,
@@ -97,8 +98,8 @@ class LegacyTasks(TaskShape):
 
     def created(self, call: Call, task: TaskView) -> Encoded:
         """tasks.create-result; from now on the session is told of it."""
-        session: Session = call.session
-        if session.is_kept:
+        session = session_of(call)
+        if session is not None and session.is_kept:
             if len(session.tasks) >= _MOST_TOLD_OF:
                 session.tasks.pop()
             session.tasks.add(task.id)
@@ -212,21 +213,21 @@ class _Courier:
                 asking.cancel()
 
     def _put(self, key: str, ask: Ask) -> None:
-        session: Session = self._call.session
+        session = session_of(self._call)
         capability = ask.method.partition("/")[0]
-        if session.back_channel is None or not session.ready:
+        if session is None or session.back_channel is None or not session.ready:
             return
         if key in self._asking or capability not in session.capabilities:
             return
         if self._tasks.take(self._task.id, key):
-            self._asking[key] = asyncio.create_task(self._deliver(key, ask))
+            delivery = self._deliver(key, ask, session.back_channel)
+            self._asking[key] = asyncio.create_task(delivery)
 
-    async def _deliver(self, key: str, ask: Ask) -> None:
+    async def _deliver(self, key: str, ask: Ask, channel: BackChannel) -> None:
         call, id = self._call, self._task.id
-        channel = call.session.back_channel
         ask = ask._replace(params=_relate(id, ask.params))
         try:
-            answer = await call.waiting(channel.request(ask, call.outbox.send))
+            answer = await call.waiting(channel.request(ask, call.link.send))
         except RpcError as error:
             # The client refused; that is for the model to read.
             refusal = ToolError(f"The client refused {ask.method}: {error.message}")

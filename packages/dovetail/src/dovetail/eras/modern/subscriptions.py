@@ -9,44 +9,31 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Raw, Struct, field
 
-from dovetail.core.call import Call, ClientChannels
+from dovetail.core.call import Call
+from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.core.dispatch import MethodHandler
 from dovetail.eras.modern.tasks import detail, require_tasks
 from dovetail.errors import InvalidParamsError, MethodNotFoundError
-from dovetail.features.subscriptions import ChangeEvent, ChangeKind
 from dovetail.spec.keys import SUBSCRIPTION_ID
 from dovetail.spec.models import AcknowledgedParams, ListenParams, SubscriptionFilter
 from dovetail.wire import codec
+from dovetail.wire.messages import Notification
 
-__all__ = ["ListenStream", "Streams", "listen_methods"]
+__all__ = ["ListenStream", "listen_methods"]
 
 # Each is looked up before the stream begins.
 _MOST_TASKS = 1000
-
-
-class Streams(Protocol):
-    """Whoever delivers changes to the streams of one client."""
-
-    @property
-    def channels(self) -> ClientChannels:
-        """How far the client can be reached."""
-
-    def open_stream(self, stream: ListenStream) -> None:
-        """Deliver from now on."""
-
-    def close_stream(self, stream: ListenStream) -> None:
-        """Deliver no more."""
 
 
 class ListenStream:
     """One open subscriptions/listen request."""
 
     def __init__(self, call: Call, wanted: SubscriptionFilter) -> None:
-        self.call = call
+        self.id = call.id
         self.wanted = wanted
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._lists = {
@@ -60,8 +47,8 @@ class ListenStream:
         self.meta = {SUBSCRIPTION_ID: Raw(call.id)}
         self._raw_meta = codec.encode(self.meta)
 
-    def announce(self, change: ChangeEvent) -> bytes | None:
-        """The notification for this stream, or None if it was not asked for."""
+    def announce(self, change: ChangeEvent) -> Notification | None:
+        """The notification for this stream, or None if the client did not ask for it."""
         # subs.only-requested (2026-07-28 basic/patterns/subscriptions)
         if change.task is not None:
             if change.task.id not in self._tasks:
@@ -75,7 +62,18 @@ class ListenStream:
             params = b'{"_meta":%b}' % self._raw_meta
         else:
             return None
-        return codec.encode_notification(change.what.value, params)
+        return Notification(change.what.value, Raw(params))
+
+    def cancellation(self, reason: str) -> Notification:
+        """The notification that tells the client that the server ends the stream."""
+        # cancel.server-listen-teardown (2026-07-28 basic/patterns/cancellation); and
+        # subs.id-on-all (2026-07-28 basic/patterns/subscriptions): it belongs to the stream
+        params = b'{"_meta":%b,"requestId":%b,"reason":%b}' % (
+            self._raw_meta,
+            self.id,
+            codec.encode(reason),
+        )
+        return Notification("notifications/cancelled", Raw(params))
 
     def end(self) -> None:
         """End the stream from the server's side."""
@@ -95,8 +93,7 @@ def listen_methods(
 
     async def listen(call: Call) -> _ListenResult:
         params: ListenParams = call.params  # type: ignore[assignment]
-        streams: Streams = call.link
-        if not streams.channels.changes:
+        if not call.link.channels.changes:
             raise MethodNotFoundError(
                 "Method not found: 'subscriptions/listen' is not served here: this server answers "
                 "without streams"
@@ -113,11 +110,11 @@ def listen_methods(
         acknowledged = AcknowledgedParams(meta=stream.meta, notifications=stream.wanted)
         # subs.ack-first: nothing is delivered before this
         call.notify("notifications/subscriptions/acknowledged", codec.encode(acknowledged))
-        streams.open_stream(stream)
+        call.link.open_stream(stream)
         try:
             await stream.ended
         finally:
-            streams.close_stream(stream)
+            call.link.close_stream(stream)
         return _ListenResult(stream.meta)
 
     return {"subscriptions/listen": MethodHandler(listen, needs_task=True)}

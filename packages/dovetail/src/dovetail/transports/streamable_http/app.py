@@ -18,6 +18,7 @@ from dovetail.errors import InvalidRequestError, UsageError
 from dovetail.features.header_params import HeaderParams
 from dovetail.runtime.auth_backend import AuthBackend, AuthRejection, AuthResult
 from dovetail.runtime.engine import Engine
+from dovetail.runtime.message_handler import refuse_message, start_lifespan, too_long
 from dovetail.transports.security import RequestGuard
 from dovetail.transports.streamable_http.accept import accepts
 from dovetail.transports.streamable_http.asgi import (
@@ -45,7 +46,7 @@ from dovetail.transports.streamable_http.legacy import LegacyEndpoint
 from dovetail.transports.streamable_http.modern import ModernEndpoint
 from dovetail.transports.streamable_http.old_sse import OldSseEndpoint
 from dovetail.wire import codec
-from dovetail.wire.messages import Malformed, Notification, Request
+from dovetail.wire.messages import Notification, Request
 
 __all__ = ["HttpApp", "HttpOptions"]
 
@@ -309,7 +310,7 @@ class HttpApp:
         try:
             return await read_body(request, self._limit, self._options.body_timeout)
         except BodyTooLargeError:
-            await self._refuse(request, 413, f"The body is over the limit of {self._limit:,} bytes")
+            await self._refuse(request, 413, too_long(self._limit).message)
         except BodyTooSlowError:
             await self._refuse(request, 408, "The body took too long to arrive")
         except ClientGoneError:
@@ -364,14 +365,16 @@ class HttpApp:
         if isinstance(message, Notification):
             # http.post.notification-202 (2026-07-28 basic/transports/streamable-http)
             return HttpResponse(202, b"", [])
-        error = message.error if isinstance(message, Malformed) else _ONE_REQUEST
-        id = message.id if isinstance(message, Malformed) else None
-        return HttpResponse(400, codec.encode_error(id, error))
+        return HttpResponse(400, self.modern.refuse(message))
 
     async def _begin_late(
         self, request: RequestView, body: bytes, principal: Principal | None
     ) -> None:
-        await self._engine.lifespan.start()
+        error = await start_lifespan(self._engine)
+        if error is not None:
+            refusal = refuse_message(codec.decode(body), error)
+            await respond(request.transmit, 500, refusal or b"", JSON)
+            return
         begun = self._begin(request, body, principal)
         await (respond(request.transmit, *begun) if isinstance(begun, HttpResponse) else begun)
 
@@ -394,9 +397,6 @@ class HttpApp:
         if status in (408, 413):
             extra.append((b"connection", b"close"))
         await respond(request.transmit, status, body, JSON + extra)
-
-
-_ONE_REQUEST = InvalidRequestError("Invalid request: the body must be one request or notification")
 
 
 def _turned_away(refusal: AuthRejection) -> HttpResponse:

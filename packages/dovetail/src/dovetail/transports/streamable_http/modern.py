@@ -1,51 +1,53 @@
-"""POST at 2026-07-28: one request, one response, nothing remembered.
+"""POST at 2026-07-28: one request, one response, no session.
 
-    what is wrong                                            status  code
+    problem                                                  status  code
     `_meta` lacks what every request carries                 400     -32602
-    a header is missing or says something else than the body 400     -32020
-    the version is none of ours                              400     -32022
+    a header is missing or differs from the body             400     -32020
+    unsupported version                                      400     -32022
     the method does not exist or is not declared             404     -32601
     the client has not declared what the call needs          400     -32021
+    too many calls                                           429     429
     anything else                                            200     as the feature says
 
-A client that closes the response has cancelled its request.
+A client that closes the response cancels its request.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
 from dovetail.core.call import Call
+from dovetail.core.link import ClientChannels, Link, Outgoing
 from dovetail.core.principal import Principal
 from dovetail.errors import (
     HeaderMismatchError,
     InvalidParamsError,
+    InvalidRequestError,
     MethodNotFoundError,
     RpcError,
     UnsupportedVersionError,
 )
 from dovetail.features.header_params import HeaderParams, value_at
 from dovetail.runtime.engine import Engine
-from dovetail.runtime.one_shot import NullLink, RequestLink, ResponseOnlyLink
+from dovetail.runtime.link import RequestLink, ResponseOnlyLink
+from dovetail.runtime.message_handler import StatelessHandler
 from dovetail.spec.models import CallToolParams
 from dovetail.transports.streamable_http.accept import accepts
 from dovetail.transports.streamable_http.asgi import (
-    Headers,
     HttpResponse,
     PendingResponse,
     RequestView,
     watch_for_disconnect,
 )
 from dovetail.transports.streamable_http.counts import HttpCounts
+from dovetail.transports.streamable_http.error_status import error_status
 from dovetail.transports.streamable_http.headers import check_mirror
-from dovetail.transports.streamable_http.refusals import find_refusal
 from dovetail.transports.streamable_http.reply import Reply
 from dovetail.wire import codec
-from dovetail.wire.messages import Request
+from dovetail.wire.messages import Batch, Malformed, Request, Response
 
 __all__ = ["ModernEndpoint"]
 
@@ -56,12 +58,18 @@ _STATUS = {
     -32021: 400,
 }
 
-_MOST_AGREED = 1024
-_LONGEST_AGREED = 512
+_NOT_A_REQUEST = InvalidRequestError(
+    "Invalid request: the body must be one request or notification"
+)
+# Header sets that are remembered, and the length of one: clients choose what is in them.
+_MAX_REMEMBERED = 1024
+_MAX_REMEMBERED_BYTES = 512
+# A client that reads no streams gets the response alone.
+_RESPONSE_ONLY: Link = ResponseOnlyLink(channels=ClientChannels(changes=False, messages=False))
 
 
-class _Said(NamedTuple):
-    """What the headers say, and what the body says."""
+class _Mirrored(NamedTuple):
+    """The headers that repeat parts of the body, and these parts."""
 
     version_header: bytes | None
     method_header: bytes | None
@@ -80,6 +88,24 @@ class _Said(NamedTuple):
         check_mirror("Mcp-Name", self.name_header, self.name)
 
 
+class _ReplyLink(RequestLink):
+    """The link of a request whose response may become a stream of events."""
+
+    __slots__ = ("reply",)
+
+    def __init__(self, engine: Engine, reply: Reply) -> None:
+        super().__init__(engine)
+        self.reply = reply
+
+    def send(self, message: Outgoing) -> None:
+        """Send an event before the response; from any thread."""
+        self.reply.send(codec.encode_message(message))
+
+    async def drain(self) -> None:
+        """Wait for a slow client."""
+        await self.reply.drain()
+
+
 class ModernEndpoint:
     """Serves modern requests."""
 
@@ -87,41 +113,53 @@ class ModernEndpoint:
         self, engine: Engine, header_params: Callable[[str, Call], HeaderParams], *, streaming: bool
     ) -> None:
         self._engine = engine
+        self._handler = StatelessHandler(engine)
         self._header_params = header_params
         self._streaming = streaming
-        # Headers that were found to say what the body says: a client repeats itself.
-        self._agreed: set[_Said] = set()
-        # Requests that wait, to be ended with the server, and what carries their answers.
-        self._links: dict[NullLink, Reply] = {}
+        # Headers that were found to match their body: clients repeat themselves.
+        self._matching: set[_Mirrored] = set()
 
     @property
     def counts(self) -> HttpCounts:
         """What is held for clients now."""
-        streams = sum(reply.is_stream for reply in self._links.values())
-        return HttpCounts(calls=len(self._links), streams=streams)
+        links = [in_flight.call.link for in_flight in self._handler.in_flight.values()]
+        streams = sum(isinstance(link, _ReplyLink) and link.reply.is_stream for link in links)
+        return HttpCounts(calls=len(links), streams=streams)
 
     def close(self) -> None:
         """End the streams that are open."""
-        for link in tuple(self._links):
-            link.end()
+        for in_flight in tuple(self._handler.in_flight.values()):
+            link = in_flight.call.link
+            if isinstance(link, RequestLink):
+                link.end()
+
+    def refuse(self, message: Malformed | Batch | Response) -> bytes:
+        """The error for a body that is neither a request nor a notification."""
+        if isinstance(message, Malformed):
+            return self._handler.refuse_malformed(message)
+        if isinstance(message, Response):
+            return codec.encode_error(None, _NOT_A_REQUEST)
+        refusal = self._handler.refuse_batch()
+        assert refusal is not None  # no modern revision has batches
+        return refusal
 
     def begin(
         self, request: RequestView, message: Request, principal: Principal | None
     ) -> PendingResponse:
-        """Answer one request, or begin to."""
-        call = self._engine.eras.open(message, None, principal)
+        """Answer one request, or start it."""
+        call = self._handler.open(message, principal)
         problem = call if isinstance(call, RpcError) else None
         try:
             self._check_headers(request.headers, message, call)
         except HeaderMismatchError as mismatch:
             problem = mismatch
-        if problem is not None:
-            status = (
-                400 if isinstance(problem, InvalidParamsError) else _STATUS.get(problem.code, 200)
-            )
-            return HttpResponse(status, codec.encode_error(message.id, problem))
-        assert isinstance(call, Call)
-        return self._serve(request, call, principal)
+        if problem is None:
+            assert isinstance(call, Call)
+            return self._serve(request, call)
+        status, headers = error_status(problem, _STATUS)
+        if isinstance(problem, InvalidParamsError):
+            status = 400
+        return HttpResponse(status, codec.encode_error(message.id, problem), headers)
 
     def _check_headers(
         self, headers: dict[bytes, bytes], message: Request, call: Call | RpcError
@@ -134,7 +172,7 @@ class ModernEndpoint:
         spec = call.era.methods.get(message.method)
         member = None if spec is None else spec.member
         name = None if member is None else getattr(call.params, member)
-        said = _Said(
+        mirrored = _Mirrored(
             headers.get(b"mcp-protocol-version"),
             headers.get(b"mcp-method"),
             headers.get(b"mcp-name"),
@@ -142,20 +180,18 @@ class ModernEndpoint:
             message.method,
             name,
         )
-        if said not in self._agreed:
-            said.check()
-            self._remember(said)
+        if mirrored not in self._matching:
+            mirrored.check()
+            self._remember(mirrored)
         if isinstance(call.params, CallToolParams):
-            call.services = self._engine
             self._check_parameters(headers, call, call.params)
 
-    def _remember(self, said: _Said) -> None:
-        # Clients choose what stands in it: it must neither grow with them nor with what they say.
-        if sum(len(part) for part in said if part is not None) > _LONGEST_AGREED:
+    def _remember(self, mirrored: _Mirrored) -> None:
+        if sum(len(part) for part in mirrored if part is not None) > _MAX_REMEMBERED_BYTES:
             return
-        if len(self._agreed) >= _MOST_AGREED:
-            self._agreed.clear()
-        self._agreed.add(said)
+        if len(self._matching) >= _MAX_REMEMBERED:
+            self._matching.clear()
+        self._matching.add(mirrored)
 
     def _check_parameters(
         self, headers: dict[bytes, bytes], call: Call, params: CallToolParams
@@ -169,84 +205,40 @@ class ModernEndpoint:
             name = f"Mcp-Param-{header}"
             check_mirror(name, headers.get(name.lower().encode()), value_at(path, arguments))
 
-    def _serve(
-        self, request: RequestView, call: Call, principal: Principal | None
-    ) -> PendingResponse:
-        # http.accept.406: a client must take both; one that takes only JSON gets the answer alone
+    def _serve(self, request: RequestView, call: Call) -> PendingResponse:
+        # http.accept.406: a client must accept both; one that accepts only JSON gets the response
         streams = self._streaming and accepts(request.headers.get(b"accept"), b"text/event-stream")
         reply = Reply(request.transmit, streams=streams)
-        engine = self._engine
-        link = RequestLink(engine, reply) if streams else ResponseOnlyLink(messages=False)
-        engine.equip(call, reply, link, request, principal)
-        # A function that does not wait is over before anybody could have gone away.
-        answer = engine.dispatcher.answer(call)
+        link = _ReplyLink(self._engine, reply) if streams else _RESPONSE_ONLY
+        answer = self._handler.start(call, link, request)
         if not isinstance(answer, bytes):
-            return self._wait(request, call, reply, link, answer)
-        # What a handler has left behind may talk on; nobody listens any more.
-        call.over = True
+            return self._wait(request, call, reply, answer)
         if reply.is_stream:
             return reply.finish(answer)
-        return HttpResponse(_status_of(call), answer, *_headers_of(call))
+        if call.failure is None:
+            return HttpResponse(200, answer)
+        status, headers = error_status(call.refusal, _STATUS)
+        return HttpResponse(status, answer, headers)
 
     async def _wait(
         self,
         request: RequestView,
         call: Call,
         reply: Reply,
-        link: NullLink,
-        answer: Coroutine[Any, Any, bytes],
+        answer: Coroutine[Any, Any, bytes | None],
     ) -> None:
         """The rest of a call that waits for something."""
-        waiting = _Waiting(request, call)
-        self._links[link] = reply
+        # http2.cancel.close-is-cancel, http2.cancel.silence
+        in_flight = self._handler.in_flight[call]
+        watch = watch_for_disconnect(request.receive, in_flight.withdraw)
         try:
             body = await answer
-        except asyncio.CancelledError:
-            if not waiting.taken_back():
-                reply.stop()
-                raise
-            await reply.end()
-            return
+        except BaseException:
+            reply.stop()
+            raise
         finally:
-            call.over = True
-            waiting.end()
-            del self._links[link]
-        await reply.finish(body, _status_of(call), *_headers_of(call))
-
-
-def _status_of(call: Call) -> int:
-    if call.failure is None:
-        return 200
-    refusal = find_refusal(call)
-    return _STATUS.get(call.failure, 200) if refusal is None else refusal[0]
-
-
-def _headers_of(call: Call) -> tuple[Headers, ...]:
-    refusal = None if call.failure is None else find_refusal(call)
-    return () if refusal is None else (refusal[1],)
-
-
-class _Waiting:
-    """A call that takes its time, and a client that may not."""
-
-    __slots__ = ("_call", "_gone", "_task", "_watch")
-
-    def __init__(self, request: RequestView, call: Call) -> None:
-        self._call = call
-        self._task = asyncio.current_task()
-        self._gone = False
-        self._watch = watch_for_disconnect(request.receive, self._disconnected)
-
-    def end(self) -> None:
-        self._watch.cancel()
-
-    def taken_back(self) -> bool:
-        """Whether the client went away, and that alone is why the call was cancelled."""
-        return self._gone and self._task is not None and self._task.uncancel() == 0
-
-    def _disconnected(self) -> None:
-        # http2.cancel.close-is-cancel, http2.cancel.silence
-        self._gone = True
-        self._call.cancelled = self._call.over = True
-        if self._task is not None:
-            self._task.cancel()
+            watch.cancel()
+        if body is None:
+            await reply.end()
+        else:
+            await reply.finish(body, *error_status(call.refusal, _STATUS))

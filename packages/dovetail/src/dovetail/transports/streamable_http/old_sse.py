@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -29,8 +29,6 @@ from dovetail.wire.framing import encode_sse
 
 __all__ = ["OldSseEndpoint"]
 
-# How every notification begins.
-_NOTIFICATION = codec.encode_notification("").partition(b'""')[0]
 # Seconds that a message waits for its client to read what was said before.
 _PATIENCE = 30.0
 
@@ -44,15 +42,6 @@ class _Channel:
         self.connection = connection
         self.reply = reply
         self.principal = principal
-
-
-def _say_on(reply: Reply) -> Callable[[bytes], None]:
-    """Puts messages on the stream; to who does not read, notifications are not worth keeping."""
-
-    def say(message: bytes) -> None:
-        reply.event(message, is_answer=not message.startswith(_NOTIFICATION))
-
-    return say
 
 
 class OldSseEndpoint:
@@ -73,7 +62,13 @@ class OldSseEndpoint:
             return
         reply = Reply(request.transmit)
         connection = Connection(
-            self._engine, _say_on(reply), drain=reply.drain, scope=scope, principal=principal
+            self._engine,
+            partial(reply.event, is_answer=True),
+            # Notifications are dropped for a client that does not read.
+            send_notification=reply.event,
+            drain=reply.drain,
+            scope=scope,
+            principal=principal,
         )
         id = secrets.token_urlsafe(32)
         self._channels[id] = _Channel(connection, reply, principal)

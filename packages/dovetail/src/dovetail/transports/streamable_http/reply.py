@@ -52,7 +52,7 @@ class Reply:
 
     def __init__(self, transmit: Transmit, *, streams: bool = True) -> None:
         """Without `streams` whatever comes before the answer is dropped."""
-        self._transmit = transmit
+        self.transmit = transmit
         self._streams = streams
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -87,7 +87,7 @@ class Reply:
         """Send the answer and end the response."""
         if self._writer is None:
             self._ending = True
-            await respond(self._transmit, status, answer, headers)
+            await respond(self.transmit, status, answer, headers)
             return
         self.event(answer, is_answer=True)
         await self.end()
@@ -154,7 +154,7 @@ class Reply:
     async def _write_all(self, wake: asyncio.Event) -> None:
         # A list of its own: middleware may add to it in place.
         headers = [*EVENT_STREAM]
-        await self._transmit({"type": "http.response.start", "status": 200, "headers": headers})
+        await self.transmit({"type": "http.response.start", "status": 200, "headers": headers})
         while True:
             wake.clear()
             while self._waiting:
@@ -162,7 +162,7 @@ class Reply:
                 self._waiting.clear()
                 # Whoever reads nothing for so long is not there, whatever its connection says.
                 async with asyncio.timeout(_PATIENCE):
-                    await self._transmit(
+                    await self.transmit(
                         {"type": "http.response.body", "body": chunk, "more_body": True}
                     )
                 self._size -= len(chunk)
@@ -174,4 +174,4 @@ class Reply:
                     await wake.wait()
             except TimeoutError:
                 self.raw(encode_sse_comment())
-        await self._transmit({"type": "http.response.body", "body": b""})
+        await self.transmit({"type": "http.response.body", "body": b""})

@@ -11,6 +11,7 @@ import pytest
 from msgspec import Raw
 
 from dovetail.core.call import Ask
+from dovetail.core.link import Outgoing
 from dovetail.eras.legacy.back_channel import BackChannel
 from dovetail.errors import (
     InvalidParamsError,
@@ -32,8 +33,8 @@ class Wire:
         self.sent: list[Any] = []
         self.channel = BackChannel(timeout)
 
-    def send(self, message: bytes) -> None:
-        self.sent.append(json.loads(message))
+    def send(self, message: Outgoing) -> None:
+        self.sent.append(json.loads(codec.encode_message(message)))
 
     def answer(self, message: bytes) -> bool:
         response = codec.decode(message)

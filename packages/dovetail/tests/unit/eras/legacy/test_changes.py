@@ -7,26 +7,27 @@ from typing import Any
 
 import pytest
 
+from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.core.tasks import Status, TaskView
 from dovetail.eras.legacy.changes import announce
-from dovetail.eras.legacy.session import Session
-from dovetail.features.subscriptions import ChangeEvent, ChangeKind
+from dovetail.eras.legacy.session import LegacySession
 from dovetail.spec.revisions import LATEST_LEGACY, V2025_11_25
+from dovetail.wire import codec
 
 LISTS = [ChangeKind.TOOLS, ChangeKind.PROMPTS, ChangeKind.RESOURCES]
 
 
-def session_with(*uris: str, ready: bool = True) -> Session:
-    session = Session(V2025_11_25, None, {}, None)
+def session_with(*uris: str, ready: bool = True) -> LegacySession:
+    session = LegacySession(V2025_11_25, None, {}, None)
     session.ready = ready
     session.declared = frozenset({"tools", "prompts", "resources"})
     session.uris.update(uris)
     return session
 
 
-def heard(change: ChangeEvent, session: Session) -> Any:
+def heard(change: ChangeEvent, session: LegacySession) -> Any:
     message = announce(change, session)
-    return None if message is None else json.loads(message)
+    return None if message is None else json.loads(codec.encode_message(message))
 
 
 @pytest.mark.parametrize("what", LISTS)
@@ -60,13 +61,13 @@ def test_nothing_is_told_before_the_client_is_ready(change: ChangeEvent) -> None
 
 
 def test_a_session_hears_of_its_own_tasks_until_they_have_ended() -> None:
-    session = Session(LATEST_LEGACY, None, {}, None)
+    session = LegacySession(LATEST_LEGACY, None, {}, None)
     session.ready, session.declared = True, frozenset({"tasks"})
     working = TaskView("a", Status.WORKING, 0, 1, 1000, 50)
     assert announce(ChangeEvent(ChangeKind.TASK, "a", working), session) is None
     session.tasks.add("a")
     told = announce(ChangeEvent(ChangeKind.TASK, "a", working), session)
-    assert told is not None and b'"notifications/tasks/status"' in told
+    assert told is not None and told.method == "notifications/tasks/status"
     assert session.tasks == {"a"}
     ended = TaskView("a", Status.FAILED, 0, 1, 1000, 50)
     assert announce(ChangeEvent(ChangeKind.TASK, "a", ended), session) is not None

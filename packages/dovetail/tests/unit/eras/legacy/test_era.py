@@ -10,15 +10,16 @@ import pytest
 
 from dovetail.core.call import Ask, Call
 from dovetail.core.era import CacheHint
+from dovetail.core.link import Outgoing
 from dovetail.eras.legacy.back_channel import BackChannel
 from dovetail.eras.legacy.era import LegacyEra, era_of
-from dovetail.eras.legacy.session import Session
+from dovetail.eras.legacy.session import LegacySession
 from dovetail.errors import LimitError, ToolError, UsageError
 from dovetail.spec.models import CallToolResult, TextContent
 from dovetail.spec.revisions import LEGACY, V2025_11_25, Revision
 from dovetail.wire import codec
 from dovetail.wire.messages import Response
-from tests.unit.fakes import drive, make_call
+from tests.unit.fakes import FakeLink, drive, in_session, make_call
 
 ASK = Ask("k", "elicitation/create", b"{}")
 
@@ -64,30 +65,28 @@ def test_an_answer_that_cannot_be_used_is_told_to_the_model() -> None:
 # -- asking -----------------------------------------------------------------------------------
 
 
-class Client:
+class Client(FakeLink):
     """A client that answers every question at once with `answer`, or never."""
 
     def __init__(self, answer: Response | None, timeout: float | None = None) -> None:
+        super().__init__()
         self.asked: list[Any] = []
         self._answer = answer
         self._channel = BackChannel(timeout)
 
-    def send(self, message: bytes) -> None:
-        self.asked.append(json.loads(message)["method"])
+    def send(self, message: Outgoing) -> None:
+        self.asked.append(message.method)
         if self._answer is not None:
             asyncio.get_running_loop().call_soon(self._channel.resolve, self._answer)
 
     def call(self, *, ready: bool = True) -> Call:
-        session = Session(V2025_11_25, None, {}, None)
+        session = LegacySession(V2025_11_25, None, {}, None)
         session.back_channel = self._channel
         session.ready = ready
         call = make_call(era=era_of(V2025_11_25))
-        call.session = session
-        call.outbox = self
+        self.session = session
+        call.link = self
         return call
-
-    async def drain(self) -> None:
-        """Nothing waits."""
 
 
 def answered(member: str, raw: bytes) -> Response:
@@ -142,7 +141,7 @@ def test_nothing_is_asked_before_the_client_is_ready() -> None:
 def test_a_question_needs_a_way_to_the_client() -> None:
     without_session = make_call(era=era_of(V2025_11_25))
     without_channel = make_call(era=era_of(V2025_11_25))
-    without_channel.session = Session(V2025_11_25, None, {}, None)
+    in_session(without_channel, LegacySession(V2025_11_25, None, {}, None))
     for call in (without_session, without_channel):
         with pytest.raises(UsageError, match="needs a connection that the server can send"):
             ask(call)

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from dovetail.core.call import Call, ClientChannels
+from dovetail.core.call import Call
+from dovetail.core.link import ClientChannels
 from dovetail.eras.legacy import lifecycle
 from dovetail.eras.legacy.era import era_of
 from dovetail.eras.legacy.lifecycle import legacy_methods, negotiate
-from dovetail.eras.legacy.session import Session
+from dovetail.eras.legacy.session import LegacySession
 from dovetail.errors import (
     InternalError,
     InvalidParamsError,
@@ -27,7 +28,8 @@ from dovetail.spec.revisions import (
     V2025_11_25,
     Revision,
 )
-from tests.unit.fakes import FakeLink, make_call, make_identity
+from tests.unit.fakes import FakeLink, make_call, make_identity, session_in
+from tests.unit.fakes import in_session as put_in_session
 
 CAPABILITIES: dict[str, Any] = {"tools": {"listChanged": True}, "completions": {}}
 HELLO = (
@@ -44,7 +46,7 @@ def run(call: Call, **identity: Any) -> Any:
 
 def in_session(method: str, params: bytes) -> Call:
     call = make_call(method, params, era=era_of(V2025_11_25))
-    call.session = Session(V2025_11_25, None, {}, 3)
+    put_in_session(call, LegacySession(V2025_11_25, None, {}, 3))
     return call
 
 
@@ -140,14 +142,14 @@ def test_ping_is_answered_with_nothing() -> None:
 def test_set_level_is_remembered_by_the_session(level: str, rank: int) -> None:
     call = in_session("logging/setLevel", b'{"level":"%b"}' % level.encode())
     assert run(call) == {}
-    assert call.session.peer().log_rank == rank
+    assert session_in(call).peer().log_rank == rank
 
 
 def test_an_unknown_level_is_refused_and_changes_nothing() -> None:
     call = in_session("logging/setLevel", b'{"level":"loud"}')
     with pytest.raises(InvalidParamsError, match="'loud' is not a log level"):
         run(call)
-    assert call.session.log_rank == 3
+    assert session_in(call).log_rank == 3
 
 
 @pytest.mark.parametrize(
@@ -156,20 +158,20 @@ def test_an_unknown_level_is_refused_and_changes_nothing() -> None:
 )
 def test_a_session_that_several_clients_share_remembers_nothing(method: str, params: bytes) -> None:
     call = in_session(method, params)
-    call.session.is_kept = False
+    session_in(call).is_kept = False
     assert run(call) == {}
-    assert (call.session.log_rank, call.session.uris) == (3, set())
+    assert (session_in(call).log_rank, session_in(call).uris) == (3, set())
 
 
 def test_a_subscription_lasts_until_it_is_taken_back() -> None:
     call = in_session("resources/subscribe", b'{"uri":"a://b"}')
     assert run(call) == {}
     assert run(call) == {}
-    assert call.session.uris == {"a://b"}
+    assert session_in(call).uris == {"a://b"}
     other = in_session("resources/unsubscribe", b'{"uri":"a://b"}')
-    other.session = call.session
+    put_in_session(other, session_in(call))
     assert run(other) == {}
-    assert call.session.uris == set()
+    assert session_in(call).uris == set()
     assert run(other) == {}
 
 
@@ -179,7 +181,7 @@ def test_a_resource_that_is_not_there_cannot_be_subscribed_to() -> None:
     with pytest.raises(ResourceNotFoundError) as caught:
         run(call)
     assert caught.value.data == {"uri": uri[:2000]}
-    assert call.session.uris == set()
+    assert session_in(call).uris == set()
 
 
 def test_these_methods_and_no_others_are_of_this_era_alone() -> None:
@@ -196,10 +198,10 @@ def test_these_methods_and_no_others_are_of_this_era_alone() -> None:
 def test_subscriptions_of_one_client_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lifecycle, "_MOST_URIS", 1)
     call = in_session("resources/subscribe", b'{"uri":"a://b"}')
-    call.session.uris = {"a://c"}
+    session_in(call).uris = {"a://c"}
     with pytest.raises(InternalError, match="1 subscriptions and takes no more"):
         run(call)
-    call.session.uris = {"a://b"}
+    session_in(call).uris = {"a://b"}
     assert run(call) == {}
 
 
@@ -213,6 +215,7 @@ def test_subscriptions_of_one_client_are_bounded(monkeypatch: pytest.MonkeyPatch
 )
 def test_who_cannot_be_told_anything_is_told_so(method: str, params: bytes) -> None:
     call = in_session(method, params)
+    assert isinstance(call.link, FakeLink)
     call.link.channels = ClientChannels(changes=False, messages=False)
     with pytest.raises(MethodNotFoundError, match="is not served here"):
         run(call)

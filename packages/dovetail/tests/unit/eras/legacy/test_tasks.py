@@ -12,7 +12,7 @@ from msgspec import Raw
 from dovetail.core.call import Ask, Call
 from dovetail.core.tasks import Status, TaskPage, TaskView
 from dovetail.eras.legacy.back_channel import BackChannel
-from dovetail.eras.legacy.session import Session
+from dovetail.eras.legacy.session import LegacySession
 from dovetail.eras.legacy.tasks import LegacyTasks, describe, result_methods
 from dovetail.errors import (
     InvalidParamsError,
@@ -24,7 +24,7 @@ from dovetail.errors import (
 from dovetail.spec.revisions import V2025_06_18, V2025_11_25
 from dovetail.wire import codec
 from dovetail.wire.messages import Response
-from tests.unit.fakes import drive, make_call, sent_by, settle
+from tests.unit.fakes import drive, in_session, make_call, sent_by, session_in, settle
 
 SHAPE = LegacyTasks(V2025_11_25)
 EARLIER = LegacyTasks(V2025_06_18)
@@ -64,12 +64,12 @@ def test_the_client_says_how_long() -> None:
 @pytest.mark.parametrize("is_kept", [True, False])
 def test_the_session_that_made_it_is_told_of_it(is_kept: bool) -> None:
     call = make_call()
-    call.session = Session(V2025_11_25, None, {}, None)
-    call.session.is_kept = is_kept
+    session = in_session(call, LegacySession(V2025_11_25, None, {}, None))
+    session.is_kept = is_kept
     body = codec.decode_json(SHAPE.created(call, view(message="m")).body)
     assert body["task"] == describe(view(message="m"))
     assert body["task"]["statusMessage"] == "m"
-    assert call.session.tasks == ({"a"} if is_kept else set())
+    assert session_in(call).tasks == ({"a"} if is_kept else set())
 
 
 def test_what_has_ended_cannot_be_cancelled() -> None:
@@ -142,11 +142,17 @@ class Services:
 def fetching(tasks: Tasks, *, timeout: float | None = None, ready: bool = True) -> Call:
     call = make_call("tasks/result", b'{"taskId":"a"}')
     call.services = Services(tasks)  # type: ignore[assignment]
-    session = Session(V2025_11_25, None, {"elicitation": {}}, None)
+    session = LegacySession(V2025_11_25, None, {"elicitation": {}}, None)
     session.ready = ready
     session.back_channel = BackChannel(timeout)
-    call.session = session
+    in_session(call, session)
     return call
+
+
+def channel_in(call: Call) -> BackChannel:
+    channel = session_in(call).back_channel
+    assert channel is not None
+    return channel
 
 
 async def fetch(call: Call) -> Any:
@@ -176,7 +182,7 @@ def test_a_question_is_put_once_and_its_answer_handed_on() -> None:
         await settle()
         [asked] = sent_by(call)
         assert asked["params"]["_meta"] == {"io.modelcontextprotocol/related-task": {"taskId": "a"}}
-        call.session.back_channel.resolve(Response(b"1", result=Raw(b'{"action":"accept"}')))
+        channel_in(call).resolve(Response(b"1", result=Raw(b'{"action":"accept"}')))
         await settle()
         assert tasks.answers == {"k": b'{"action":"accept"}'}
         tasks.become(view(Status.COMPLETED, result=b"{}"))
@@ -192,9 +198,9 @@ def test_a_question_waits_for_somebody_who_can_put_it(why: str) -> None:
         call = fetching(tasks, ready=why != "not ready")
         tasks.is_mine = why != "not mine"
         if why == "no channel":
-            call.session.back_channel = None
+            session_in(call).back_channel = None
         if why == "no capability":
-            call.session.capabilities = {}
+            session_in(call).capabilities = {}
         waiting = asyncio.create_task(fetch(call))
         await settle()
         assert sent_by(call) == []
@@ -212,7 +218,7 @@ def test_a_client_that_refuses_or_keeps_silent_is_told_of_to_the_function() -> N
         await settle()
         if timeout is None:
             error = Raw(b'{"code":-1,"message":"not now"}')
-            call.session.back_channel.resolve(Response(b"1", error=error))
+            channel_in(call).resolve(Response(b"1", error=error))
         while not tasks.refused:
             await asyncio.sleep(0)
         tasks.become(view(Status.FAILED, result=b"{}"))
@@ -233,7 +239,7 @@ def test_a_client_that_goes_away_leaves_the_question_to_others(how: str) -> None
         waiting = asyncio.create_task(fetch(call))
         await settle()
         if how == "gone":
-            call.session.back_channel.close()
+            channel_in(call).close()
         else:
             waiting.cancel()
         await settle()
@@ -255,8 +261,8 @@ def test_a_list_is_for_callers_who_are_known() -> None:
 
 def test_a_session_is_told_of_so_many_tasks_and_no_more() -> None:
     call = make_call()
-    call.session = Session(V2025_11_25, None, {}, None)
-    call.session.tasks.update(str(number) for number in range(1000))
+    in_session(call, LegacySession(V2025_11_25, None, {}, None))
+    session_in(call).tasks.update(str(number) for number in range(1000))
     SHAPE.created(call, view())
-    assert len(call.session.tasks) == 1000
-    assert "a" in call.session.tasks
+    assert len(session_in(call).tasks) == 1000
+    assert "a" in session_in(call).tasks

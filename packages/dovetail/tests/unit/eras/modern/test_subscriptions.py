@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 
 from dovetail.core.call import Call
+from dovetail.core.changes import ChangeEvent, ChangeKind, ChangeStream
 from dovetail.eras.modern.era import ModernEra
 from dovetail.eras.modern.mrtr import InputRounds
 from dovetail.eras.modern.sealing import Sealer
-from dovetail.eras.modern.subscriptions import ListenStream, honoured, listen_methods
-from dovetail.features.subscriptions import ChangeEvent, ChangeKind
+from dovetail.eras.modern.subscriptions import honoured, listen_methods
 from dovetail.spec.keys import SERVER_INFO, SUBSCRIPTION_ID
 from dovetail.spec.models import Implementation, SubscriptionFilter
 from dovetail.spec.revisions import V2026_07_28
+from dovetail.wire import codec
+from dovetail.wire.messages import Notification
 from tests.unit.fakes import FakeLink, drive, make_call, sent_by, settle
 
 SERVER = Implementation(name="s", version="1")
@@ -48,7 +50,7 @@ def listening(wanted: Any, *, id: bytes = b"7", capabilities: dict[str, Any] = A
     return call, listen_methods(lambda: capabilities)["subscriptions/listen"].run(call)
 
 
-def streams_of(call: Call) -> list[ListenStream]:
+def streams_of(call: Call) -> list[ChangeStream]:
     assert isinstance(call.link, FakeLink)
     return call.link.streams
 
@@ -136,7 +138,9 @@ def test_everything_on_a_stream_carries_the_id_in_type_and_value(id: bytes) -> N
             for change in (*CHANGES, ChangeEvent(ChangeKind.RESOURCE, "a://b"))
         ]
         carried = b'{"%b":%b}' % (SUBSCRIPTION_ID.encode(), id)
-        for message in [*call.outbox.sent, *told]:
+        encoded = [codec.encode_message(message) for message in told if message is not None]
+        assert len(encoded) == len(told)
+        for message in [*call.link.sent, *encoded]:
             assert b'"_meta":%b' % carried in message
         assert b'"%b":%b' % (SUBSCRIPTION_ID.encode(), id) in ERA.complete(result)
 
@@ -146,7 +150,7 @@ def test_everything_on_a_stream_carries_the_id_in_type_and_value(id: bytes) -> N
 # -- delivering ---------------------------------------------------------------------------------
 
 
-async def stream_of(wanted: Any, *, id: bytes = b"7") -> ListenStream:
+async def stream_of(wanted: Any, *, id: bytes = b"7") -> ChangeStream:
     call, running = listening(wanted, id=id)
     task = await opened(running)
     [stream] = streams_of(call)
@@ -155,11 +159,11 @@ async def stream_of(wanted: Any, *, id: bytes = b"7") -> ListenStream:
 
 
 def heard(wanted: Any, change: ChangeEvent) -> Any:
-    async def run() -> bytes | None:
+    async def run() -> Notification | None:
         return (await stream_of(wanted)).announce(change)
 
     message = drive(run())
-    return None if message is None else json.loads(message)
+    return None if message is None else json.loads(codec.encode_message(message))
 
 
 @pytest.mark.parametrize(
@@ -197,7 +201,8 @@ def test_streams_of_one_client_are_told_apart_by_their_ids() -> None:
     async def run() -> list[Any]:
         streams = [await stream_of({"toolsListChanged": True}, id=id) for id in (b"1", b'"1"')]
         messages = [stream.announce(ChangeEvent(ChangeKind.TOOLS)) for stream in streams]
-        return [raw_id(json.loads(message)) for message in messages if message is not None]
+        encoded = [codec.encode_message(message) for message in messages if message is not None]
+        return [raw_id(json.loads(message)) for message in encoded]
 
     assert drive(run()) == [1, "1"]
 

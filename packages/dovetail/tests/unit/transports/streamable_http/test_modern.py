@@ -12,6 +12,7 @@ import pytest
 from dovetail.spec import keys
 from dovetail.transports.streamable_http import reply as reply_module
 from tests.patience import CAP
+from tests.unit.fakes import settle
 from tests.unit.talk import MODERN, request, run, text_of
 from tests.unit.transports.streamable_http.asgi_client import Client, Response
 from tests.unit.transports.streamable_http.workshop import Workshop
@@ -318,6 +319,7 @@ def test_a_listener_that_does_not_read_is_told_only_so_much(
         response.reads.clear()
         for _ in range(500):
             shop.change()
+            await settle(3)
         response.reads.set()
         shop.app.close()
         await response.done()

@@ -1,33 +1,46 @@
-"""POST, GET and DELETE of clients that shake hands: which session, and may they.
-
-What a POST says is the business of `exchange.py`, what a session holds that of `session.py`.
-"""
+"""POST, GET and DELETE of legacy clients: finds the session and maps messages to HTTP."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from dovetail.core.call import Call
+from dovetail.core.link import ClientChannels
 from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import InternalError, InvalidRequestError, LimitError, RpcError
 from dovetail.runtime.engine import Engine
-from dovetail.runtime.one_shot import ResponseOnlyLink
+from dovetail.runtime.link import ResponseOnlyLink
+from dovetail.runtime.message_handler import (
+    MessageHandler,
+    StatelessHandler,
+    finish_batch,
+)
 from dovetail.spec.revisions import HEADERLESS, LEGACY, Family, Revision, find_revision
 from dovetail.stores.sessions import MemorySessions
 from dovetail.transports.streamable_http.accept import accepts
 from dovetail.transports.streamable_http.asgi import (
     JSON,
-    Headers,
     HttpRequest,
+    HttpResponse,
     PendingResponse,
     RequestView,
     respond,
     watch_for_disconnect,
 )
 from dovetail.transports.streamable_http.counts import HttpCounts
-from dovetail.transports.streamable_http.legacy.exchange import Exchange
+from dovetail.transports.streamable_http.error_status import error_status
+from dovetail.transports.streamable_http.legacy.post_link import (
+    JsonPostLink,
+    PostLink,
+    SessionPostLink,
+    StatelessPostLink,
+)
 from dovetail.transports.streamable_http.legacy.session import HttpSession
-from dovetail.transports.streamable_http.legacy.streams import CallOutbox
 from dovetail.transports.streamable_http.reply import Reply
 from dovetail.wire import codec
-from dovetail.wire.messages import Incoming, Malformed, Request
+from dovetail.wire.messages import Batch, Incoming, Malformed, Notification, Request
 
 __all__ = ["LegacyEndpoint"]
 
@@ -52,6 +65,10 @@ class LegacyEndpoint:
         self._engine = engine
         self._stateless = stateless
         self._streaming = streaming
+        self._stateless_handlers: dict[Revision, StatelessHandler] = {}
+        self._response_only = ResponseOnlyLink(
+            channels=ClientChannels(changes=False, messages=streaming)
+        )
         self.sessions: MemorySessions[HttpSession] = MemorySessions(
             max_sessions, session_lifetime, is_busy=lambda session: session.is_busy
         )
@@ -61,20 +78,91 @@ class LegacyEndpoint:
     def begin(
         self, request: RequestView, message: Incoming, principal: Principal | None
     ) -> PendingResponse:
-        """Take one message or a batch: answer it, or begin to."""
+        """Take one message or a batch: answer it, or start it."""
         if isinstance(message, Request) and message.method == "initialize":
             return self._initialize(request, message, principal)
         found = self._find(request.headers, principal)
         if isinstance(found, tuple):
             return self._refuse(request, *found, message)
-        # http.accept.406: a client must take both, but one that takes only JSON loses no more
-        # than what comes before the answer; a stream is what it could not read
-        streams = self._streaming and accepts(request.headers.get(b"accept"), b"text/event-stream")
-        exchange = Exchange(self._engine, request, found, principal, streams=streams)
-        revision = self._revision(request.headers, found)
+        handler: MessageHandler = (
+            self._stateless_handler(request.headers) if found is None else found.handler
+        )
         if isinstance(message, Request):
-            return exchange.begin(message, revision)
-        return exchange.take(message, revision)
+            call = handler.open(message, principal)
+            if isinstance(call, RpcError):
+                status, headers = error_status(call, {})
+                return HttpResponse(status, codec.encode_error(message.id, call), headers)
+            link = self._link(request, found, handler)
+            answer = handler.start(call, link, request)
+            if not isinstance(answer, bytes) or not link.is_silent:
+                return self._finish(call, link, answer)
+            if call.failure is None:
+                return HttpResponse(200, answer)
+            status, headers = error_status(call.refusal, {})
+            return HttpResponse(status, answer, headers)
+        if isinstance(message, Batch):
+            refusal = handler.refuse_batch()
+            if refusal is not None:
+                return HttpResponse(400, refusal)
+            link = self._link(request, found, handler)
+            return self._finish_batch(link, *handler.start_batch(message, link, request, principal))
+        if isinstance(message, Malformed):
+            return HttpResponse(400, handler.refuse_malformed(message))
+        if isinstance(message, Notification):
+            handler.notify(message)
+        else:
+            handler.resolve(message)
+        # http.post.notification-202, http.post.notification-empty
+        return HttpResponse(202, b"", [])
+
+    def _link(
+        self, request: RequestView, session: HttpSession | None, handler: MessageHandler
+    ) -> PostLink:
+        # http.accept.406: a client must accept both, but one that accepts only JSON loses no more
+        # than what is sent before the response; it could not read a stream
+        streams = self._streaming and accepts(request.headers.get(b"accept"), b"text/event-stream")
+        reply = Reply(request.transmit, streams=streams)
+        if session is None:
+            channels = ClientChannels(changes=False, messages=streams)
+            return StatelessPostLink(handler.session, reply, channels)
+        if not streams:
+            return JsonPostLink(session, reply)
+        kept = session.session
+        return SessionPostLink(
+            session, reply, primes=kept is not None and kept.revision.priming_events
+        )
+
+    async def _finish(
+        self, call: Call, link: PostLink, answer: bytes | Coroutine[Any, Any, bytes | None]
+    ) -> None:
+        """The rest of a request that waits for something or has sent something."""
+        try:
+            response = answer if isinstance(answer, bytes) else await answer
+        except BaseException:
+            link.stop()
+            raise
+        status, headers = error_status(call.refusal, {})
+        await link.finish([] if response is None else [response], status=status, headers=headers)
+
+    async def _finish_batch(
+        self, link: PostLink, ready: list[bytes], running: list[asyncio.Task[bytes | None]]
+    ) -> None:
+        try:
+            responses = await finish_batch(ready, running)
+        except BaseException:
+            link.stop()
+            raise
+        await link.finish(responses, is_batch=True)
+
+    def _stateless_handler(self, headers: dict[bytes, bytes]) -> StatelessHandler:
+        version = headers.get(_VERSION, b"")
+        # http.version-header.default (2025-11-25 basic/transports)
+        revision = find_revision(version.strip().decode("latin-1")) or HEADERLESS
+        handler = self._stateless_handlers.get(revision)
+        if handler is None:
+            handler = StatelessHandler(self._engine, revision)
+            self._stateless_handlers[revision] = handler
+        return handler
 
     def _find(
         self, headers: dict[bytes, bytes], principal: Principal | None
@@ -113,28 +201,23 @@ class LegacyEndpoint:
             error = message.error
         await respond(request.transmit, status, codec.encode_error(id, error), JSON)
 
-    def _revision(self, headers: dict[bytes, bytes], session: HttpSession | None) -> Revision:
-        if session is not None and session.session is not None:
-            return session.session.revision
-        version = headers.get(_VERSION, b"")
-        # http.version-header.default (2025-11-25 basic/transports)
-        return find_revision(version.strip().decode("latin-1")) or HEADERLESS
-
     async def _initialize(
         self, request: RequestView, message: Request, principal: Principal | None
     ) -> None:
         self._end_expired()
         session = HttpSession(self._engine, principal)
-        call = self._engine.eras.open(message, None, principal)
-        headers: Headers = []
+        call = session.handler.open(message, principal)
+        status, headers = 200, JSON
+        body: bytes | None
         if isinstance(call, RpcError):
-            answer = codec.encode_error(message.id, call)
+            body = codec.encode_error(message.id, call)
         else:
-            outbox = CallOutbox(None, Reply(request.transmit), primes=False)
-            link = ResponseOnlyLink(messages=self._streaming) if self._stateless else session
-            self._engine.equip(call, outbox, link, request, principal)
-            said = self._engine.dispatcher.answer(call)
-            answer = said if isinstance(said, bytes) else await said
+            answer = session.handler.start(
+                call, self._response_only if self._stateless else session, request
+            )
+            body = answer if isinstance(answer, bytes) else await answer
+            assert body is not None  # nobody knows the session yet, so nobody can cancel
+            status, headers = error_status(call.refusal, {})
         if session.session is not None and not self._stateless:
             try:
                 session.id = self.sessions.add(session)
@@ -143,8 +226,8 @@ class LegacyEndpoint:
                 await respond(request.transmit, 503, error, [*JSON, (b"retry-after", b"60")])
                 return
             # http.session.assign (2025-11-25 basic/transports)
-            headers = [(_SESSION_ID, session.id.encode())]
-        await respond(request.transmit, 200, answer, JSON + headers)
+            headers = [*headers, (_SESSION_ID, session.id.encode())]
+        await respond(request.transmit, status, body, headers)
 
     # -- GET and DELETE ---------------------------------------------------------------------
 
@@ -192,7 +275,7 @@ class LegacyEndpoint:
     @property
     def counts(self) -> HttpCounts:
         """What is held for clients now."""
-        calls = sum(len(session.calls) for session in self.sessions)
+        calls = sum(len(session.handler.in_flight) for session in self.sessions)
         streams = sum(
             stream.is_open for session in self.sessions for stream in session.streams.values()
         )

@@ -1,28 +1,31 @@
-"""One legacy session on HTTP: what it has in flight, and the streams it keeps.
+"""One legacy session on HTTP: its message handler and the streams it keeps.
 
-What it keeps is bounded, whatever its client does: there are no more streams that go on than
-calls, and of those that are over only so many are kept, with only so many bytes.
+What it keeps is bounded: there are no more open streams than calls, and of finished streams only
+so many are kept, with only so many bytes.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any
 
-from dovetail.core.call import ALL_CHANNELS, Call
+from dovetail.core.changes import ChangeEvent
+from dovetail.core.link import Link
 from dovetail.core.principal import Principal, owner_of
-from dovetail.eras.select import Session, announce
-from dovetail.features.subscriptions import ChangeEvent
+from dovetail.eras.select import LegacySession, announce
+from dovetail.errors import InternalError
+from dovetail.runtime.change_feed import ChangeFeed
 from dovetail.runtime.engine import Engine
+from dovetail.runtime.link import NullLink
+from dovetail.runtime.message_handler import ClientHandler
 from dovetail.spec.models import InitializeParams
 from dovetail.spec.revisions import Revision
 from dovetail.stores.events import MemoryEventLog
 from dovetail.transports.streamable_http.legacy.streams import Stream
 from dovetail.transports.streamable_http.reply import Reply
+from dovetail.wire import codec
+from dovetail.wire.messages import Notification
 
-__all__ = ["HttpSession", "InFlight"]
+__all__ = ["HttpSession"]
 
 # Streams of one session that are kept for being picked up again, bytes kept of each, and of
 # all that are over: a client that comes back does so for its latest calls.
@@ -31,64 +34,45 @@ _MOST_KEPT = 1024 * 1024
 _MOST_KEPT_OVER = 4 * 1024 * 1024
 
 
-class InFlight:
-    """A call that is not answered yet, and the task that runs it once there is one."""
+class HttpSession(NullLink):
+    """A legacy session on HTTP; the link of its calls once they have been answered."""
 
-    __slots__ = ("call", "is_lost", "task")
-
-    def __init__(self, call: Call) -> None:
-        self.call = call
-        self.task: asyncio.Task[Any] | None = None
-        # The session ended under it: whoever waits for the answer has not taken it back.
-        self.is_lost = False
-
-    def withdraw(self) -> None:
-        """Nobody wants the answer any more."""
-        self.call.cancelled = self.call.over = True
-        if self.task is not None:
-            self.task.cancel()
-
-
-class HttpSession:
-    """A legacy session on HTTP, and the streams it has."""
-
-    channels = ALL_CHANNELS
-
-    __slots__ = (
-        "calls", "engine", "general", "id", "next_stream", "owner", "session", "streams",
-        "unsubscribe",
-    )  # fmt: skip
+    __slots__ = ("_feed", "_next_stream", "general", "handler", "id", "owner", "streams")
 
     def __init__(self, engine: Engine, principal: Principal | None) -> None:
-        self.engine = engine
-        # Whose it is: not what they may, which can grow.
+        self.handler = ClientHandler(engine)
+        # The owner, not the permissions, which may change.
         self.owner = owner_of(principal)
         self.id = ""
-        self.session: Session | None = None
-        # Calls in flight, for notifications/cancelled, which comes as a request of its own.
-        self.calls: dict[bytes, InFlight] = {}
-        # Streams that may be picked up again, oldest first.
+        # Streams that the client may resume, oldest first.
         self.streams: OrderedDict[str, Stream] = OrderedDict()
-        self.next_stream = 0
-        # Where messages go that belong to no request: the stream of the latest GET.
+        self._next_stream = 0
+        # Where messages go that belong to no request: the stream of the last GET.
         self.general: Stream | None = None
-        self.unsubscribe: Callable[[], None] | None = None
+        self._feed: ChangeFeed | None = None
+
+    @property
+    def session(self) -> LegacySession | None:
+        """What `initialize` negotiated."""
+        return self.handler.session
 
     def start_session(self, revision: Revision, params: InitializeParams) -> None:
-        """What initialize settled; called by the era."""
-        self.session = self.engine.eras.new_session(revision, params)
+        """Keep what `initialize` negotiated."""
+        self.handler.start_session(revision, params)
 
     @property
     def is_busy(self) -> bool:
         """Whether something of this session is going on."""
-        return bool(self.calls) or any(stream.is_open for stream in self.streams.values())
+        return bool(self.handler.in_flight) or any(
+            stream.is_open for stream in self.streams.values()
+        )
 
     # -- streams ----------------------------------------------------------------------------
 
     def new_stream(self, reply: Reply) -> Stream:
         """A stream of this session, kept for a while after its connection is gone."""
-        self.next_stream += 1
-        name = f"{self.next_stream}"
+        self._next_stream += 1
+        name = f"{self._next_stream}"
         self._make_room()
         stream = self.streams[name] = Stream(MemoryEventLog(name, _MOST_KEPT), reply)
         return stream
@@ -113,8 +97,8 @@ class HttpSession:
         self.general = self.new_stream(reply)
         if self.session is not None and self.session.revision.priming_events:
             self.general.prime()
-        if self.unsubscribe is None:
-            self.unsubscribe = self._subscribe(asyncio.get_running_loop())
+        if self._feed is None:
+            self._feed = ChangeFeed(self.handler.engine.bus, self._wants, self._announce)
         return self.general
 
     def pick_up(self, last_event_id: bytes, reply: Reply) -> Stream | None:
@@ -126,42 +110,29 @@ class HttpSession:
 
     # -- changes ----------------------------------------------------------------------------
 
-    def _subscribe(self, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
-        """Hear of changes, which may come from any thread; streams belong to the loop."""
+    def _wants(self, change: ChangeEvent) -> bool:
+        session = self.session
+        return session is not None and (change.task is None or change.task.id in session.tasks)
 
-        def heard(change: ChangeEvent) -> None:
-            if loop.is_closed():
-                # It ended without ending its sessions; whoever publishes is not to blame.
-                unsubscribe()
-            elif change.task is None or self._has_made(change.task.id):
-                loop.call_soon_threadsafe(self.hear, change)
-
-        unsubscribe = self.engine.bus.subscribe(heard)
-        return unsubscribe
-
-    def _has_made(self, task: str) -> bool:
-        return self.session is not None and task in self.session.tasks
-
-    def hear(self, change: ChangeEvent) -> None:
-        """Tell the client of a change, if it listens."""
-        if self.session is not None and self.general is not None:
+    def _announce(self, change: ChangeEvent) -> None:
+        if self.session is not None:
             message = announce(change, self.session)
             if message is not None:
-                self.general.send(message)
+                self.send_unrelated(message)
 
-    def tell(self, message: bytes) -> None:
-        """Send a message that belongs to no request, to whoever listens."""
+    def send_unrelated(self, message: Notification) -> None:
+        """Send a notification that belongs to no request, if the client has a stream for it."""
         if self.general is not None:
-            self.general.send(message)
+            self.general.send(codec.encode_message(message))
+
+    def after_response(self) -> Link:
+        """The session stays."""
+        return self
 
     def end(self) -> None:
-        """End whatever goes on."""
-        if self.unsubscribe is not None:
-            self.unsubscribe()
-        for in_flight in self.calls.values():
-            in_flight.is_lost = True
-            in_flight.withdraw()
+        """End the session: its calls, streams and questions."""
+        if self._feed is not None:
+            self._feed.close()
+        self.handler.end(InternalError("The session has ended, and the call with it; begin again"))
         for stream in self.streams.values():
             stream.detach()
-        if self.session is not None and self.session.back_channel is not None:
-            self.session.back_channel.close()

@@ -1,31 +1,12 @@
-"""Streams of events that outlive their connections, and what one POST says on its own.
-
-Nothing here knows sessions as such: whoever keeps streams hands out new ones.
-"""
+"""A stream of events that outlives its connection: the client can resume it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from msgspec import Raw
-
-from dovetail.errors import InvalidRequestError
 from dovetail.stores.events import EventLog
 from dovetail.transports.streamable_http.reply import Reply
-from dovetail.wire import codec
 from dovetail.wire.framing import encode_sse
-from dovetail.wire.messages import Request, Response
 
-__all__ = ["AnswerOnlyOutbox", "CallOutbox", "Stream"]
-
-_NO_STREAM = Raw(
-    codec.encode(
-        {
-            "code": InvalidRequestError.code,
-            "message": "its Accept header allows no text/event-stream, so nothing can be asked",
-        }
-    )
-)
+__all__ = ["Stream"]
 
 
 class Stream:
@@ -79,90 +60,3 @@ class Stream:
                 self.reply.raw(encode_sse(b"", retry=retry_ms))
             self.reply.stop()
             self.reply = None
-
-
-class CallOutbox:
-    """The outbox of one POST: opens a stream when its handler speaks before it answers."""
-
-    __slots__ = ("_new_stream", "_primes", "_reply", "stream")
-
-    def __init__(
-        self, new_stream: Callable[[Reply], Stream] | None, reply: Reply, *, primes: bool
-    ) -> None:
-        """Without `new_stream` nothing that is said can be fetched later."""
-        self._new_stream = new_stream
-        self._reply = reply
-        self._primes = primes
-        self.stream: Stream | None = None
-
-    def send(self, message: bytes) -> None:
-        """Say something before the answer; from any thread."""
-        self._reply.on_loop(self._say, message)
-
-    def _say(self, message: bytes, *, is_answer: bool = False) -> None:
-        if self._new_stream is None:
-            self._reply.event(message, is_answer=is_answer)
-            return
-        if self.stream is None:
-            self.stream = self._new_stream(self._reply)
-            if self._primes:
-                self.stream.prime()
-        self.stream.send(message, is_answer=is_answer)
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether nothing has been said, so that the answer is all there is."""
-        return self.stream is None and not self._reply.is_stream
-
-    async def drain(self) -> None:
-        """Let a slow reader catch up."""
-        await self._reply.drain()
-
-    def disconnect(self, retry_ms: int) -> None:
-        """Close the connection and let the client come back for the rest; from any thread.
-
-        Clients of revisions without priming events do not expect this and would lose the answer.
-        """
-        if self._new_stream is None or not self._primes:
-            return
-        self._reply.on_loop(self._let_go, self._new_stream, retry_ms)
-
-    def _let_go(self, new_stream: Callable[[Reply], Stream], retry_ms: int) -> None:
-        if self.stream is None:
-            self.stream = new_stream(self._reply)
-            self.stream.prime()
-        self.stream.detach(retry_ms)
-
-    async def finish(self, answers: list[bytes], *, is_batch: bool) -> None:
-        """Answer, on the stream if there is one."""
-        if self.is_silent:
-            await self._reply.finish(codec.encode_batch(answers) if is_batch else answers[0])
-            return
-        for answer in answers:
-            self._say(answer, is_answer=True)
-        self.stop()
-        await self._reply.end()
-
-    def stop(self) -> None:
-        """Nothing more will be said, on whichever connection the stream is by now."""
-        if self.stream is not None:
-            self.stream.finished = True
-            self.stream.detach()
-        self._reply.stop()
-
-
-class AnswerOnlyOutbox(CallOutbox):
-    """The outbox of a POST whose client takes no stream: what comes before the answer is lost."""
-
-    __slots__ = ("_resolve",)
-
-    def __init__(self, reply: Reply, resolve: Callable[[Response], bool] | None) -> None:
-        """`resolve` takes the answer to a question that never reaches the client."""
-        super().__init__(None, reply, primes=False)
-        self._resolve = resolve
-
-    def send(self, message: bytes) -> None:
-        """Drop a message; a question is refused in the client's name, or it would wait in vain."""
-        asked = codec.decode(message)
-        if isinstance(asked, Request) and self._resolve is not None:
-            self._resolve(Response(asked.id, error=_NO_STREAM))

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from dovetail.transports.streamable_http.legacy import session as session_module
+from dovetail.wire.messages import Notification
 from tests.unit.fakes import settle
 from tests.unit.talk import (
     BATCHES,
@@ -48,10 +49,10 @@ def test_what_belongs_to_no_request_goes_to_whoever_listens() -> None:
         client = await shop.client.open()
         [kept] = shop.app.legacy.sessions
         # Nobody listens yet.
-        kept.tell(b'{"jsonrpc":"2.0","method":"notifications/early"}')
+        kept.send_unrelated(Notification("notifications/early"))
         stream = client.listen()
         await stream.until(lambda response: response.status == 200)
-        kept.tell(b'{"jsonrpc":"2.0","method":"notifications/late"}')
+        kept.send_unrelated(Notification("notifications/late"))
         await stream.hear("notifications/late")
         assert stream.heard("notifications/early") == []
         stream.disconnect()

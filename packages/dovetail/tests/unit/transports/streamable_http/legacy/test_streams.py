@@ -59,7 +59,7 @@ def test_a_slow_reader_keeps_only_so_much_waiting(monkeypatch: pytest.MonkeyPatc
         await shop.reached.wait()
         for _ in range(500):
             shop.change()
-        await settle()
+            await settle(3)
         response.reads.set()
         stream.reads.set()
         await response.done()

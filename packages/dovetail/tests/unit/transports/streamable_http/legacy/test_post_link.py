@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.transports.streamable_http.legacy import exchange as exchange_module
+from dovetail import Options
 from tests.unit.fakes import settle
 from tests.unit.talk import (
     BATCHES,
@@ -250,12 +250,11 @@ def test_an_id_of_a_batch_is_in_use_until_the_batch_is_answered() -> None:
         body = batch(request("tools/call", wait, id=1), request("ping", id=2))
         first = client.start("POST", body, client.own)
         await shop.reached.wait()
-        for id in (1, 2):
-            assert (await client.post("ping", id=id).done()).code == -32600
+        assert (await client.post("ping", id=1).done()).code == -32600
         # To cancel what is done already changes nothing.
         await client.tell("notifications/cancelled", {"requestId": 2})
         shop.gate.set()
-        assert [answer["id"] for answer in (await first.done()).json] == [1, 2]
+        assert {answer["id"] for answer in (await first.done()).json} == {1, 2}
 
     run(play())
 
@@ -297,16 +296,14 @@ def test_a_batch_that_is_cut_off_leaves_no_id_in_use() -> None:
 # -- how many at once -------------------------------------------------------------------------
 
 
-def test_a_session_has_only_so_many_calls_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange_module, "_MOST_CALLS", 2)
-
+def test_a_session_has_only_so_many_calls_at_once() -> None:
     async def play() -> None:
-        shop = Workshop()
+        shop = Workshop(options=Options(max_calls_per_client=2))
         client = await shop.client.open()
         calls = [client.call("wait") for _ in range(2)]
         await settle()
         refused = await client.post("ping", id=9).done()
-        assert (refused.status, refused.code, refused.json["id"]) == (429, -32603, 9)
+        assert (refused.status, refused.code, refused.json["id"]) == (429, 429, 9)
         assert refused.headers["retry-after"] == "1"
         # It can still say things, and others are served.
         assert (await client.tell("notifications/progress")).status == 202
@@ -320,14 +317,16 @@ def test_a_session_has_only_so_many_calls_at_once(monkeypatch: pytest.MonkeyPatc
     run(play())
 
 
-@pytest.mark.parametrize("stateless", [False, True])
-def test_a_batch_holds_only_so_many_calls(stateless: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange_module, "_MOST_CALLS", 2)
-
+def test_a_batch_holds_only_so_many_calls() -> None:
     async def play() -> None:
-        client = await Workshop({"stateless": stateless}).client.open(BATCHES)
-        body = batch(*(request("ping", id=id) for id in range(4)))
-        response = await client.send("POST", body, client.own)
+        shop = Workshop(options=Options(max_calls_per_client=2))
+        client = await shop.client.open(BATCHES)
+        wait = {"name": "wait"}
+        body = batch(*(request("tools/call", wait, id=id) for id in range(4)))
+        posted = client.start("POST", body, client.own)
+        await settle()
+        shop.gate.set()
+        response = await posted.done()
         assert response.status == 200
         refused = {answer["id"] for answer in response.json if "error" in answer}
         assert (len(response.json), refused) == (4, {2, 3})

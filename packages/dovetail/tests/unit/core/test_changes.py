@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dovetail import Server
-from dovetail.features.subscriptions import ChangeEvent, ChangeKind
+from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.spec.methods import METHODS, Kind
 
 

@@ -1,19 +1,20 @@
-"""What HTTP says of a call that a guard has let go no further, beside the body."""
+"""The HTTP status and headers of a response that carries a JSON-RPC error."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
-from dovetail.core.call import Call
-from dovetail.errors import InsufficientScopeError, RateLimitError
+from dovetail.errors import InsufficientScopeError, RateLimitError, RpcError
 from dovetail.transports.streamable_http.asgi import JSON, Headers
 
-__all__ = ["find_refusal"]
+__all__ = ["error_status"]
 
 
-def find_refusal(call: Call) -> tuple[int, Headers] | None:
-    """Status and headers, where the error of the call has some of its own."""
-    error = call.refusal
+def error_status(error: RpcError | None, by_code: Mapping[int, int]) -> tuple[int, Headers]:
+    """Status and headers for an error, or for success; `by_code` is the table of the era."""
+    if error is None:
+        return 200, JSON
     if isinstance(error, RateLimitError):
         after = b"%d" % max(1, math.ceil(error.retry_after))
         return 429, [*JSON, (b"retry-after", after)]
@@ -21,4 +22,4 @@ def find_refusal(call: Call) -> tuple[int, Headers] | None:
         # auth.scope.insufficient-403, auth.scope.challenge-error (2025-11-25 basic/authorization)
         challenge = error.challenge
         return 403, [*JSON, *([(b"www-authenticate", challenge.encode())] if challenge else [])]
-    return None
+    return by_code.get(error.code, 200), JSON
