@@ -261,7 +261,7 @@ class Server:
     def _add_stateless(self, date: str) -> StatelessEndpoint:
         revision = find_revision(date)
         if revision is None or revision not in LEGACY:
-            raise UsageError(f"revision is for clients with a handshake, got {date!r}")
+            raise UsageError(f"revision must be one with a handshake, got {date!r}")
         endpoint = self._stateless[date] = StatelessEndpoint(self.engine, revision)
         return endpoint
 

@@ -145,13 +145,13 @@ def test_a_line_over_the_limit_is_refused_with_the_limit_and_the_stream_goes_on(
         process.send(tool("echo", 1, text="x" * 5000), tool("echo", 2, text="on"))
         refused = process.answer()
         assert refused["error"]["code"] == -32600
-        assert "is over the limit of 1,000" in refused["error"]["message"]
+        assert "is over the limit of 1,000 bytes" in refused["error"]["message"]
         assert text_of(process.answer()["result"]) == "on"
         assert process.popen.stdin is not None
         process.popen.stdin.write(b"y" * 2000)
         process.close_stdin()
         [last], _ = process.rest()
-        assert "a message of 2,000 bytes" in last["error"]["message"]
+        assert "is over the limit of 1,000 bytes" in last["error"]["message"]
         assert ended(process) == 0
 
 
