@@ -24,9 +24,9 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from dovetail.runtime.eager_tasks import EagerTasks
+from dovetail.transports.asgi.messages import HttpResponse, PendingResponse
 from dovetail.transports.path_router import PathRouter
 from dovetail.transports.streamable_http.app import HttpApp
-from dovetail.transports.streamable_http.asgi import HttpResponse, PendingResponse
 
 __all__ = ["fast_protocol"]
 

@@ -22,9 +22,9 @@ import uvicorn
 from dovetail.errors import TransportError
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.server import HttpAppOptions, Server
+from dovetail.transports.asgi.messages import JSON, Receive, Scope, Transmit, respond
 from dovetail.transports.path_router import PathRouter
 from dovetail.transports.streamable_http.app import HttpApp
-from dovetail.transports.streamable_http.asgi import JSON, Receive, Scope, Transmit, respond
 
 __all__ = ["HttpParser", "bind", "serve_app", "serve_http"]
 

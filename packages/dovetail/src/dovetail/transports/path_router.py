@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dovetail.transports.streamable_http.app import HttpApp
-from dovetail.transports.streamable_http.asgi import (
+from dovetail.transports.asgi.messages import (
     JSON,
     PendingResponse,
     Receive,
@@ -14,6 +13,7 @@ from dovetail.transports.streamable_http.asgi import (
     Transmit,
     respond,
 )
+from dovetail.transports.streamable_http.app import HttpApp
 
 __all__ = ["PathRouter"]
 

@@ -19,9 +19,9 @@ from dovetail.features.header_params import HeaderParams
 from dovetail.runtime.auth_backend import AuthBackend, AuthRejection, AuthResult
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.message_handler import refuse_message, start_lifespan, too_long
-from dovetail.transports.security import RequestGuard
-from dovetail.transports.streamable_http.accept import accepts
-from dovetail.transports.streamable_http.asgi import (
+from dovetail.transports.asgi.accept import accepts
+from dovetail.transports.asgi.counts import HttpCounts
+from dovetail.transports.asgi.messages import (
     JSON,
     BodyTooLargeError,
     BodyTooSlowError,
@@ -37,7 +37,6 @@ from dovetail.transports.streamable_http.asgi import (
     read_body,
     respond,
 )
-from dovetail.transports.streamable_http.counts import HttpCounts
 from dovetail.transports.streamable_http.credentials import (
     WithoutCredentials,
     without_credentials,
@@ -45,6 +44,7 @@ from dovetail.transports.streamable_http.credentials import (
 from dovetail.transports.streamable_http.legacy import LegacyEndpoint
 from dovetail.transports.streamable_http.modern import ModernEndpoint
 from dovetail.transports.streamable_http.old_sse import OldSseEndpoint
+from dovetail.transports.streamable_http.security import RequestGuard
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification, Request
 

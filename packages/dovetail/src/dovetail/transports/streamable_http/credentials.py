@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from dovetail.transports.streamable_http.asgi import Receive, RequestView, Scope, Transmit
+from dovetail.transports.asgi.messages import Receive, RequestView, Scope, Transmit
 
 __all__ = ["WithoutCredentials", "without_credentials"]
 

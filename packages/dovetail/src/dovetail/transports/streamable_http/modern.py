@@ -35,17 +35,17 @@ from dovetail.runtime.engine import Engine
 from dovetail.runtime.link import RequestLink, ResponseOnlyLink
 from dovetail.runtime.message_handler import StatelessHandler
 from dovetail.spec.models import CallToolParams
-from dovetail.transports.streamable_http.accept import accepts
-from dovetail.transports.streamable_http.asgi import (
+from dovetail.transports.asgi.accept import accepts
+from dovetail.transports.asgi.counts import HttpCounts
+from dovetail.transports.asgi.error_status import error_status
+from dovetail.transports.asgi.messages import (
     HttpResponse,
     PendingResponse,
     RequestView,
     watch_for_disconnect,
 )
-from dovetail.transports.streamable_http.counts import HttpCounts
-from dovetail.transports.streamable_http.error_status import error_status
+from dovetail.transports.asgi.reply import Reply
 from dovetail.transports.streamable_http.headers import check_mirror
-from dovetail.transports.streamable_http.reply import Reply
 from dovetail.wire import codec
 from dovetail.wire.messages import Batch, Malformed, Request, Response
 

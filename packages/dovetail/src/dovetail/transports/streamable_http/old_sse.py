@@ -16,14 +16,14 @@ from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import InvalidRequestError
 from dovetail.runtime.connection import Connection
 from dovetail.runtime.engine import Engine
-from dovetail.transports.streamable_http.asgi import (
+from dovetail.transports.asgi.counts import HttpCounts
+from dovetail.transports.asgi.messages import (
     JSON,
     HttpRequest,
     respond,
     watch_for_disconnect,
 )
-from dovetail.transports.streamable_http.counts import HttpCounts
-from dovetail.transports.streamable_http.reply import Reply
+from dovetail.transports.asgi.reply import Reply
 from dovetail.wire import codec
 from dovetail.wire.framing import encode_sse
 

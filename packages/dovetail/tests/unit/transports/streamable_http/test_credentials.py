@@ -9,8 +9,8 @@ import pytest
 
 from dovetail import Context
 from dovetail.guard import Guard
+from dovetail.transports.asgi.messages import HttpRequest
 from dovetail.transports.streamable_http.app import HttpApp, HttpOptions
-from dovetail.transports.streamable_http.asgi import HttpRequest
 from dovetail.transports.streamable_http.credentials import (
     WithoutCredentials,
     without_credentials,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dovetail.spec import keys
-from dovetail.transports.streamable_http import reply as reply_module
+from dovetail.transports.asgi import reply as reply_module
 from tests.patience import CAP
 from tests.unit.fakes import settle
 from tests.unit.talk import MODERN, request, run, text_of

@@ -19,8 +19,10 @@ from dovetail.runtime.message_handler import (
 )
 from dovetail.spec.revisions import HEADERLESS, LEGACY, Family, Revision, find_revision
 from dovetail.stores.sessions import MemorySessions
-from dovetail.transports.streamable_http.accept import accepts
-from dovetail.transports.streamable_http.asgi import (
+from dovetail.transports.asgi.accept import accepts
+from dovetail.transports.asgi.counts import HttpCounts
+from dovetail.transports.asgi.error_status import error_status
+from dovetail.transports.asgi.messages import (
     JSON,
     HttpRequest,
     HttpResponse,
@@ -29,8 +31,7 @@ from dovetail.transports.streamable_http.asgi import (
     respond,
     watch_for_disconnect,
 )
-from dovetail.transports.streamable_http.counts import HttpCounts
-from dovetail.transports.streamable_http.error_status import error_status
+from dovetail.transports.asgi.reply import Reply
 from dovetail.transports.streamable_http.legacy.post_link import (
     JsonPostLink,
     PostLink,
@@ -38,7 +39,6 @@ from dovetail.transports.streamable_http.legacy.post_link import (
     StatelessPostLink,
 )
 from dovetail.transports.streamable_http.legacy.session import HttpSession
-from dovetail.transports.streamable_http.reply import Reply
 from dovetail.wire import codec
 from dovetail.wire.messages import Batch, Incoming, Malformed, Notification, Request
 

@@ -9,10 +9,10 @@ from dovetail.errors import InvalidRequestError
 from dovetail.runtime.link import NullLink
 from dovetail.spec.models import InitializeParams
 from dovetail.spec.revisions import Revision
-from dovetail.transports.streamable_http.asgi import JSON, Headers, respond
+from dovetail.transports.asgi.messages import JSON, Headers, respond
+from dovetail.transports.asgi.reply import Reply
 from dovetail.transports.streamable_http.legacy.session import HttpSession
 from dovetail.transports.streamable_http.legacy.streams import Stream
-from dovetail.transports.streamable_http.reply import Reply
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification, Request, Response
 

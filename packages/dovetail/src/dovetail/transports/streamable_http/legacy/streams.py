@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dovetail.stores.events import EventLog
-from dovetail.transports.streamable_http.reply import Reply
+from dovetail.transports.asgi.reply import Reply
 from dovetail.wire.framing import encode_sse
 
 __all__ = ["Stream"]

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from dovetail.transports.streamable_http import reply as reply_module
+from dovetail.transports.asgi import reply as reply_module
 from tests.unit.fakes import settle
 from tests.unit.talk import (
     BATCHES,

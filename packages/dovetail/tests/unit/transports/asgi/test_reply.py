@@ -7,9 +7,9 @@ import json
 
 import pytest
 
-from dovetail.transports.streamable_http import reply as module
-from dovetail.transports.streamable_http.asgi import Transmit
-from dovetail.transports.streamable_http.reply import Reply
+from dovetail.transports.asgi import reply as module
+from dovetail.transports.asgi.messages import Transmit
+from dovetail.transports.asgi.reply import Reply
 from tests.unit.fakes import settle
 from tests.unit.talk import run
 from tests.unit.transports.streamable_http.asgi_client import Message, Response

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from dovetail.transports.streamable_http.asgi import JSON, Headers, Transmit, respond
+from dovetail.transports.asgi.messages import JSON, Headers, Transmit, respond
 from dovetail.wire.framing import encode_sse, encode_sse_comment
 
 __all__ = ["EVENT_STREAM", "Reply"]

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from dovetail.transports.streamable_http.asgi import (
+from dovetail.transports.asgi.messages import (
     BodyTooLargeError,
     BodyTooSlowError,
     ClientGoneError,

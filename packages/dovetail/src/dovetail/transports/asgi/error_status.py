@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from dovetail.errors import InsufficientScopeError, RateLimitError, RpcError
-from dovetail.transports.streamable_http.asgi import JSON, Headers
+from dovetail.transports.asgi.messages import JSON, Headers
 
 __all__ = ["error_status"]
 

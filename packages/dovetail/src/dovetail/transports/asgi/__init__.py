@@ -1,0 +1,1 @@
+"""HTTP as ASGI sees it: requests, responses and streams of events. Nothing here knows MCP."""
