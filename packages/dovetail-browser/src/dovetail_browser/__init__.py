@@ -1,8 +1,8 @@
-"""The ready server `browser`: drives a real Chromium, in small answers, without leaks.
+"""The `browser` server: drives Chromium and returns pages as short text.
 
-`driver` starts the browser and `egress` is its only way out; `page_source`, `cleaning`, the forms
-and `snapshots` make a page small; `sessions`, `tabs` and `targets` say what a call means; the tools
-are on top.
+`driver` starts the browser and `egress` is the proxy for all its traffic. `page_source`,
+`html_cleaner`, `text_renderer` and `snapshots` reduce a page to text. `sessions`, `tabs` and
+`targets` find the session, tab and element of a call. The `*_tools` modules define the tools.
 """
 
 from dovetail_browser.server import BrowserOptions, build_server

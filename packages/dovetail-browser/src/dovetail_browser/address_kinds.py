@@ -1,4 +1,4 @@
-"""Which IP addresses are not public, and what they are. Pure tables."""
+"""Tables of IP addresses that are not public."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ["Address", "Network", "kind_of"]
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
-# Addresses at which clouds tell any process of a machine its secrets.
+# Cloud metadata services, which return credentials to any process on the machine.
 _METADATA = frozenset(
     map(
         ip_address,
         (
             "169.254.169.254",  # most clouds
-            "169.254.170.2",  # containers of Amazon
+            "169.254.170.2",  # Amazon ECS
             "169.254.170.23",
-            "168.63.129.16",  # Azure: looks public, is the host
+            "168.63.129.16",  # Azure: a public address that routes to the host
             "100.100.100.200",  # Alibaba
             "192.0.0.192",  # Oracle
             "fd00:ec2::254",  # Amazon
@@ -36,15 +36,15 @@ _METADATA = frozenset(
     )
 )
 
-# What is not public, by the registries of special addresses (RFC 6890 and those after it). The
-# first row that fits says what it is.
+# Networks that are not public, from the special-purpose address registries (RFC 6890 and its
+# successors). The first match wins.
 _SPECIAL: tuple[tuple[Network, str], ...] = tuple(
     (ip_network(network), kind)
     for network, kind in (
         ("0.0.0.0/32", "the unspecified address"),
         ("0.0.0.0/8", "an address of this network"),
         ("10.0.0.0/8", "a private address"),
-        ("100.64.0.0/10", "a shared address of a carrier (CGNAT)"),
+        ("100.64.0.0/10", "a carrier-grade NAT (CGNAT) address"),
         ("127.0.0.0/8", "a loopback address"),
         ("169.254.0.0/16", "a link-local address"),
         ("172.16.0.0/12", "a private address"),
@@ -66,19 +66,19 @@ _SPECIAL: tuple[tuple[Network, str], ...] = tuple(
         ("ff00::/8", "a multicast address"),
         ("2001:db8::/32", "a documentation address"),
         ("3fff::/20", "a documentation address"),
-        # All of 2001::/23 is for protocols; Teredo, inside it, is judged by what it carries.
+        # 2001::/23 is reserved for protocols; Teredo, inside it, is checked by embedded address.
         ("2001::/23", "a reserved address"),
     )
 )
 
-# Only these are in public use; whatever else IPv6 has is not a web server.
+# The only IPv6 network with public addresses.
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _TEREDO = IPv6Network("2001::/32")
 
-# IPv6 networks whose addresses are IPv4 ones in another form: mapped, and NAT64.
+# IPv6 networks whose addresses represent IPv4 addresses: mapped, and NAT64.
 _TRANSLATED = (IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96"))
 
-# IPv6 networks that carry an IPv4 address, and how many bits stand behind it.
+# IPv6 networks that embed an IPv4 address, and the number of bits after it.
 _CARRIERS: tuple[tuple[IPv6Network, int], ...] = (
     *((network, 0) for network in _TRANSLATED),
     (IPv6Network("::ffff:0:0:0/96"), 0),  # SIIT
@@ -88,13 +88,13 @@ _CARRIERS: tuple[tuple[IPv6Network, int], ...] = (
 
 
 def kind_of(address: Address) -> str | None:
-    """What makes an address not public, or None."""
+    """Return why an address is not public, or None if it is public."""
     if address in _METADATA:
         return "an address of a cloud's metadata service"
     if isinstance(address, IPv6Address):
         if address.scope_id:
             return "an address with a zone"
-        for carried in _carried(address):
+        for carried in _embedded_ipv4(address):
             if (kind := kind_of(carried)) is not None:
                 return f"a form of {carried}, {kind}"
         if any(address in network for network in _TRANSLATED):
@@ -107,10 +107,10 @@ def kind_of(address: Address) -> str | None:
     return None
 
 
-def _carried(address: IPv6Address) -> Iterator[IPv4Address]:
-    """The IPv4 addresses inside an IPv6 one, in all the ways there are."""
+def _embedded_ipv4(address: IPv6Address) -> Iterator[IPv4Address]:
+    """Yield the IPv4 addresses embedded in an IPv6 address."""
     value = int(address)
-    # :: and ::1 are themselves, not compatible forms of 0.0.0.0 and 0.0.0.1.
+    # :: and ::1 are not IPv4-compatible forms of 0.0.0.0 and 0.0.0.1.
     if value <= 1:
         return
     for network, behind in _CARRIERS:

@@ -1,14 +1,14 @@
-"""What the browser may reach: http and https, public addresses, and what the operator opens.
+"""Rules for what the browser may connect to: public http and https addresses, and --allow.
 
-Pure rules without network: a name is resolved by whoever asks, and `check_address` judges what
-came out. An answer is None where nothing speaks against it, and otherwise the reason in words.
+No network access here: the caller resolves a name, then `check_address` checks the result.
+Checks return None if the address is allowed, or the reason as text.
 
-The operator's word opens
+--allow accepts
     HOST, HOST:PORT     that name, whatever it resolves to
-    *.SUFFIX            every name below it, likewise
-    ADDRESS, NETWORK    that address written out in a URL, with :PORT on one port only
-A network does not open names that resolve into it: then a stranger's name that resolves to an
-opened address would be of one origin with it, which is what rebinding is about.
+    *.SUFFIX            every name below it, whatever it resolves to
+    ADDRESS, NETWORK    that address written literally in a URL, with :PORT on one port only
+An allowed network does not allow names that resolve into it. Otherwise a foreign name could be
+rebound to an allowed address (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from urllib.parse import urlsplit
 
 from dovetail import UsageError
 from dovetail_browser.address_kinds import Address, Network, kind_of
-from dovetail_browser.host_spelling import canonical_host
+from dovetail_browser.host_parser import canonical_host
 
-__all__ = ["AddressRules", "Place"]
+__all__ = ["AddressRules", "Destination"]
 
 _SCHEMES = {"http": 80, "https": 443}
 
-# Names that stand for this machine or its neighbourhood by convention.
+# Names that by convention refer to this machine or the local network.
 _LOCAL_NAMES = ("localhost", "local", "internal", "localdomain", "home.arpa", "intranet", "lan")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a URL leads: a name or an address, and a port."""
+class Destination:
+    """Host and port of a URL."""
 
     host: str
     port: int
-    # Set where the host is an address, however it was spelled.
+    # Set if the host is an IP address in any notation.
     address: Address | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Opening:
-    """One --allow: exactly one of name, suffix and network is set."""
+class _AllowRule:
+    """One --allow value: exactly one of name, suffix and network is set."""
 
     name: str = ""
     suffix: str = ""
@@ -61,93 +61,99 @@ class _Opening:
 
 
 class AddressRules:
-    """Which addresses the browser may reach."""
+    """Decides which addresses the browser may connect to."""
 
     def __init__(self, allow: Sequence[str] = ()) -> None:
-        self._openings = tuple(map(_read_opening, allow))
+        self._openings = tuple(map(_parse_allow, allow))
 
-    def read_url(self, url: str) -> Place | str:
-        """Where a URL leads; the reason in words if it cannot be opened whatever it resolves to."""
+    def parse_url(self, url: str) -> Destination | str:
+        """Return the destination of a URL, or the reason why it is refused before resolving."""
         cleaned = url.strip()
         scheme, sign, _ = cleaned.partition(":")
         if not sign or scheme.lower() not in _SCHEMES:
-            return f"{_show(url)} is no http or https address"
+            return f"{_show(url)} is not an http or https URL"
         if any(ord(letter) <= 32 for letter in cleaned) or "\\" in cleaned:
-            return f"{_show(url)} has white space, control characters or backslashes in it"
+            return f"{_show(url)} contains white space, control characters or backslashes"
         try:
             parts = urlsplit(cleaned)
             port = parts.port if parts.port is not None else _SCHEMES[scheme.lower()]
             host = parts.hostname
         except ValueError as error:
-            return f"{_show(url)} cannot be read: {error}"
+            return f"{_show(url)} cannot be parsed: {error}"
         if "@" in parts.netloc:
-            return "the address carries a user name or password, which is refused"
+            return "the URL contains a user name or password, which is not allowed"
         if not host:
-            return f"{_show(url)} names no host"
-        return self.read_place(host, port)
+            return f"{_show(url)} has no host"
+        return self.parse_destination(host, port)
 
-    def read_place(self, host: str, port: int) -> Place | str:
-        """A host and port as one place; the reason in words if it may not be reached at all."""
+    def parse_destination(self, host: str, port: int) -> Destination | str:
+        """Return the destination for a host and port, or the reason why it is refused."""
         if not 0 < port < 65536:
-            return f"{port} is no port"
+            return f"{port} is not a valid port"
         named = canonical_host(host)
         if isinstance(named, str) and not named:
-            return f"{_show(host)} is no host name"
+            return f"{_show(host)} is not a valid host name"
         address = named if not isinstance(named, str) else None
-        place = Place(str(named), port, address)
-        if self.is_open(place):
-            return place
+        destination = Destination(str(named), port, address)
+        if self.is_open(destination):
+            return destination
         if address is not None:
             kind = kind_of(address)
-            return place if kind is None else _refuse(place, f"is {kind}")
+            return destination if kind is None else _refuse(destination, f"is {kind}")
         for local in _LOCAL_NAMES:
-            if place.host == local or place.host.endswith(f".{local}"):
-                return _refuse(place, "is a name of this machine or its network")
-        return place
+            if destination.host == local or destination.host.endswith(f".{local}"):
+                return _refuse(destination, "is a name of this machine or its network")
+        return destination
 
-    def check_address(self, place: Place, resolved: str) -> str | None:
-        """Why the address that a name resolved to may not be connected to."""
-        if self.is_open(place):
+    def check_address(self, destination: Destination, resolved: str) -> str | None:
+        """Return why the resolved address is refused, or None if it is allowed."""
+        if self.is_open(destination):
             return None
         try:
             address = ip_address(resolved)
         except ValueError:
-            return _refuse(place, f"resolves to {_show(resolved)}, which is no address")
+            return _refuse(
+                destination, f"resolves to {_show(resolved)}, which is not an IP address"
+            )
         kind = kind_of(address)
         if kind is None:
             return None
         return _refuse(
-            place, f"resolves to {address}, {kind}" if not place.address else f"is {kind}"
+            destination,
+            f"resolves to {address}, {kind}" if not destination.address else f"is {kind}",
         )
 
-    def is_open(self, place: Place) -> bool:
-        """Whether the operator has opened it."""
-        return any(one.fits(place.host, place.port, place.address) for one in self._openings)
+    def is_open(self, destination: Destination) -> bool:
+        """Whether the operator allows this destination."""
+        return any(
+            one.fits(destination.host, destination.port, destination.address)
+            for one in self._openings
+        )
 
 
-def _read_opening(text: str) -> _Opening:
+def _parse_allow(text: str) -> _AllowRule:
     wrong = UsageError(
-        f"--allow {text!r} is none of HOST, HOST:PORT, *.SUFFIX, an address or a network "
+        f"--allow {text!r} is not a HOST, HOST:PORT, *.SUFFIX, IP address or network "
         "such as 10.0.0.0/8"
     )
     given = text.strip().lower()
     if "/" in given:
         try:
-            return _Opening(network=ip_network(given))
+            return _AllowRule(network=ip_network(given))
         except ValueError as error:
-            raise UsageError(f"--allow {text!r} is no network: {error}") from None
+            raise UsageError(f"--allow {text!r} is not a valid network: {error}") from None
     host, port = _split_port(given, wrong)
     if host.startswith("*."):
         suffix = canonical_host(host[2:])
         if not isinstance(suffix, str) or not suffix:
             raise wrong
-        return _Opening(suffix=f".{suffix}", port=port)
+        return _AllowRule(suffix=f".{suffix}", port=port)
     named = canonical_host(host)
     if not isinstance(named, str):
-        return _Opening(network=ip_network(str(named)), port=port)
+        return _AllowRule(network=ip_network(str(named)), port=port)
     if not named:
         raise wrong
-    return _Opening(name=named, port=port)
+    return _AllowRule(name=named, port=port)
 
 
 def _split_port(text: str, wrong: UsageError) -> tuple[str, int | None]:
@@ -161,14 +167,14 @@ def _split_port(text: str, wrong: UsageError) -> tuple[str, int | None]:
     return host, int(port)
 
 
-def _refuse(place: Place, why: str) -> str:
+def _refuse(destination: Destination, why: str) -> str:
     return (
-        f"{place.host} {why}; the operator can open it by starting the server with "
-        f"--allow {place.host}"
+        f"{destination.host} {why}; the operator can allow it by starting the server with "
+        f"--allow {destination.host}"
     )
 
 
 def _show(text: str) -> str:
-    """Enough of what was given to know it again, without a password that may be in it."""
+    """Return a shortened text for error messages, without a password."""
     named = re.sub(r"(?<=//)[^/]*@", "…@", text)
     return repr(named if len(named) <= 100 else f"{named[:99]}…")

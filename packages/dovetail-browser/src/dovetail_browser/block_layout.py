@@ -1,6 +1,6 @@
-"""Blocks of text one under another, inside quotes and list items.
+"""Lays out blocks of text inside nested quotes and list items.
 
-Knows prefixes and blank lines, and nothing of HTML or of how a heading is written.
+Handles prefixes and blank lines only; it knows nothing about HTML or Markdown.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 
 __all__ = ["BlockLayout"]
 
-# Deeper, a line would be all prefix.
+# Deeper levels get no prefix, or lines would consist of prefixes only.
 _DEEPEST = 24
 
 
 @dataclass(slots=True)
 class _Container:
-    """A quote or a list item: what its first line begins with, and all others."""
+    """A quote or list item: the prefix of its first line and of the following lines."""
 
     first: str
     others: str
@@ -30,15 +30,15 @@ class BlockLayout:
 
     _lines: list[str] = field(default_factory=list)
     _containers: list[_Container] = field(default_factory=list)
-    # Containers that were entered beyond the deepest, and have no mark.
+    # Open containers beyond the maximum depth, which have no prefix.
     _unmarked: int = 0
 
     def enter_quote(self, mark: str) -> None:
-        """What follows is quoted."""
+        """Begin a quote."""
         self._enter(_Container(mark, mark, is_item=False))
 
     def enter_item(self, mark: str, opens_list: bool) -> None:
-        """What follows is an item; the first of its list is set off from what stands above it."""
+        """Begin a list item; a blank line precedes the first item of a list."""
         self._enter(_Container(mark, " " * len(mark), is_item=True, opens_list=opens_list))
 
     def _enter(self, container: _Container) -> None:
@@ -48,14 +48,14 @@ class BlockLayout:
             self._containers.append(container)
 
     def leave(self) -> None:
-        """The innermost quote or item ends."""
+        """End the innermost quote or item."""
         if self._unmarked:
             self._unmarked -= 1
         elif self._containers:
             self._containers.pop()
 
     def write(self, text: str) -> None:
-        """One block; its lines get the prefixes of what they are in."""
+        """Write a block; its lines get the prefixes of the open containers."""
         if not text:
             return
         if self._lines and self._is_set_off():

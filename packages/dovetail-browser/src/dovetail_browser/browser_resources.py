@@ -1,4 +1,4 @@
-"""The browser as resources: the open tabs, a picture of one, its logs."""
+"""Resources: the open tabs, a screenshot of a tab, its console and network logs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dovetail import Context, Image, ResourceNotFoundError, Server, ToolError
 from dovetail_browser.browsing import Browsing
 from dovetail_browser.page_errors import driver_errors, explain
 from dovetail_browser.page_log import LogKind
-from dovetail_browser.pictures import Shot, take_picture
+from dovetail_browser.screenshots import ScreenshotOptions, capture_screenshot
 from dovetail_browser.sessions import BrowserSession
 from dovetail_browser.tab import Tab
 from dovetail_browser.tab_tools import list_tabs, show_line
@@ -22,7 +22,7 @@ _MOST_LINES = 100
 
 
 def add_browser_resources(server: Server, browsing: Browsing) -> None:
-    """Register them; a client whose session has a handle gives it as ?session=."""
+    """Register the resources; a client whose session has a handle passes it as ?session=."""
     _add_tabs(server, browsing)
     _add_screenshot(server, browsing)
     _add_logs(server, browsing)
@@ -78,16 +78,16 @@ def _add_screenshot(server: Server, browsing: Browsing) -> None:
     @server.resource(
         "browser://tab/{id}/screenshot{?session}",
         name="screenshot",
-        title="Picture of a tab",
+        title="Screenshot of a tab",
         mime_type="image/jpeg",
     )
     async def screenshot(id: str, ctx: Context, session: str = "") -> Image:
-        """What a tab shows."""
+        """Screenshot of a tab."""
         uri = f"browser://tab/{id}/screenshot"
         tab = _find(browsing, ctx, id, session, uri)
         try:
             async with tab.using():
-                picture = await take_picture(tab, Shot())
+                picture = await capture_screenshot(tab, ScreenshotOptions())
         except driver_errors() as error:
             raise ResourceNotFoundError(uri, explain(error)) from None
         return Image(picture.data, "image/jpeg")
@@ -103,7 +103,7 @@ def _add_logs(server: Server, browsing: Browsing) -> None:
         "browser://tab/{id}/console{?session}", name="console", title="Console", mime_type=_JSON
     )
     async def console(id: str, ctx: Context, session: str = "") -> Any:
-        """The last lines that a tab wrote to its console."""
+        """The latest console messages of a tab."""
         uri = f"browser://tab/{id}/console"
         return show(_find(browsing, ctx, id, session, uri), "console")
 
@@ -111,6 +111,6 @@ def _add_logs(server: Server, browsing: Browsing) -> None:
         "browser://tab/{id}/network{?session}", name="network", title="Requests", mime_type=_JSON
     )
     async def network(id: str, ctx: Context, session: str = "") -> Any:
-        """The last requests that a tab made."""
+        """The latest requests of a tab."""
         uri = f"browser://tab/{id}/network"
         return show(_find(browsing, ctx, id, session, uri), "network")

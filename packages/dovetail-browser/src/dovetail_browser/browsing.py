@@ -1,4 +1,4 @@
-"""What all tools share: the sessions, the secrets, the folder, and how a call finds its tab."""
+"""State that all tools share: sessions, secrets, files; and how a call finds its tab."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dovetail import Context
 from dovetail_browser.dialogs import AnsweredDialog
 from dovetail_browser.driver import Driver
 from dovetail_browser.login import LoginOptions
-from dovetail_browser.reading import title_of
-from dovetail_browser.results import DialogView
+from dovetail_browser.page_reader import title_of
+from dovetail_browser.result_types import DialogView
 from dovetail_browser.saved_files import SavedFiles
 from dovetail_browser.secret_values import Secrets
 from dovetail_browser.sessions import BrowserSession, Sessions
@@ -23,7 +23,7 @@ __all__ = ["Browsing", "Where", "view_dialog"]
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Which tab a call means."""
+    """The arguments of a call that select its tab."""
 
     session: str | None = None
     tab: str | None = None
@@ -32,7 +32,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Browsing:
-    """The browser as the tools see it."""
+    """Shared state of the tools."""
 
     driver: Driver
     sessions: Sessions
@@ -42,14 +42,14 @@ class Browsing:
 
     @contextlib.asynccontextmanager
     async def at(self, ctx: Context, where: Where) -> AsyncIterator[tuple[BrowserSession, Tab]]:
-        """The tab of a call, for this call alone."""
+        """Yield the session and tab of a call; other calls on the tab wait."""
         async with self.sessions.using(ctx, where.session) as session:
             tab = session.tabs.find(where.tab, where.url)
             async with tab.using():
                 yield session, tab
 
     async def describe(self, session: BrowserSession, tab: Tab) -> dict[str, Any]:
-        """The members that every answer about a tab has."""
+        """Return the members that every result about a tab has."""
         opened, tab.opened_tabs = tab.opened_tabs, []
         downloads, tab.downloads = tab.downloads, []
         return {
@@ -64,5 +64,5 @@ class Browsing:
 
 
 def view_dialog(dialog: AnsweredDialog) -> DialogView:
-    """A dialog as answers show it."""
+    """Convert a dialog to its form in results."""
     return DialogView(kind=dialog.kind, message=dialog.message, answer=dialog.answer)

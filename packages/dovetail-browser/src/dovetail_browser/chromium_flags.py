@@ -1,7 +1,7 @@
-"""The command line of Chromium: quiet, automated, and with one way out to the network.
+"""Chromium's command line flags: no background activity, automation, all traffic by the proxy.
 
-Playwright's own list is not used (it would also name the profile and the pipe for us); this one
-repeats what of it concerns automation and adds what keeps traffic inside the proxy.
+Playwright's default flags are not used, because they also set the profile and the pipe. This
+list repeats those for automation and adds those that keep all traffic inside the proxy.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 __all__ = ["Launch", "list_flags"]
 
-# Nothing that the page did not ask for: no first run, no updates, no reports, no sync.
+# No background activity: no first run, updates, reports or sync.
 _QUIET = (
     "--no-first-run",
     "--no-default-browser-check",
@@ -32,7 +32,7 @@ _QUIET = (
     "--use-mock-keychain",
 )
 
-# Pages run the same whether anybody looks at them or not, and nothing waits for a person.
+# Pages in the background are not throttled, and nothing waits for user input.
 _AUTOMATED = (
     "--allow-pre-commit-input",
     "--deny-permission-prompts",
@@ -56,18 +56,18 @@ _AUTOMATED = (
 _HEADLESS = (
     "--headless=new",
     "--hide-scrollbars",
-    # A mouse, so that pages do not think of a touch screen.
+    # Report a mouse, so that pages do not serve a touch layout.
     "--blink-settings=primaryHoverType=2,availableHoverTypes=2,"
     "primaryPointerType=4,availablePointerTypes=4",
 )
 
-# Whatever could leave without the proxy: UDP, names looked up by the browser itself.
+# Disable traffic that would bypass the proxy: UDP, and name resolution by the browser.
 _CONFINED = (
     "--disable-quic",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
-    # Loopback is not exempt: it is the first thing that must be refused.
+    # By default Chromium bypasses the proxy for loopback addresses, which must be refused.
     "--proxy-bypass-list=<-loopback>",
 )
 
@@ -94,17 +94,17 @@ _FEATURES_ON = ("CDPScreenshotNewSurface", "SkipListAccountsWithoutGaiaCookies")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """What differs from one start to another."""
+    """Options that differ between launches."""
 
     profile: str
-    # HOST:PORT of the proxy through which everything goes.
+    # HOST:PORT of the proxy for all traffic.
     proxy: str
     headless: bool = True
     sandbox: bool = True
 
 
 def list_flags(launch: Launch) -> list[str]:
-    """The arguments, without the program."""
+    """Return the command line arguments, without the program."""
     return [
         *_QUIET,
         *_AUTOMATED,

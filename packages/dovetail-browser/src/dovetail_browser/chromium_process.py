@@ -1,12 +1,12 @@
-"""Chromium as a process that cannot outlive the server.
+"""Starts Chromium so that it cannot outlive the server.
 
-Playwright's driver starts `launcher.py` in place of the browser; the launcher enters its process
-in the folder of a `Leash` and becomes Chromium. The leash is a pipe to `watchdog.py`: when our end
-of it closes, on purpose or because the server was killed, the watchdog ends everything and removes
-the folder. Ending on purpose and being killed are the same path.
+Playwright's driver starts `launcher.py` instead of the browser. The launcher records its process
+id in the folder of a `ProcessGuard` and then executes Chromium. The guard holds a pipe to
+`watchdog.py`: when our end closes, by shutdown or because the server was killed, the watchdog
+kills all processes and removes the folder. Shutdown and crash use the same path.
 
-The browser speaks to the driver over a pipe: there is no debugging port that others on the
-machine could connect to.
+The driver controls the browser over a pipe, so there is no debugging port that other users of
+the machine could connect to.
 """
 
 from __future__ import annotations
@@ -28,32 +28,38 @@ from dovetail_browser.chromium_flags import Launch, list_flags
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Playwright
 
-__all__ = ["Leash", "choose_parent", "launch_chromium", "list_driver_processes", "to_its_end"]
+__all__ = [
+    "ProcessGuard",
+    "choose_parent",
+    "launch_chromium",
+    "list_driver_processes",
+    "run_to_completion",
+]
 
 T = TypeVar("T")
 
 _HERE = Path(__file__).parent
-# Not the user's site, not the working directory: only what Python brings.
+# Isolated mode: no user site, no working directory on sys.path.
 _BARE = ("-I", "-S")
-# Also in watchdog.py, which cannot import this.
+# Repeated in watchdog.py, which cannot import this module.
 _VARIABLE = "DOVETAIL_BROWSER_FOLDER"
 _END_SECONDS = 15.0
 
-# Chromium puts a socket below its temporary folder, and the path of a socket is short: 104 bytes
-# with the closing zero on macOS, 108 on Linux.
+# Chromium creates a socket in its temporary folder. Socket paths are limited to 104 bytes with
+# the terminating zero on macOS, 108 on Linux.
 _SOCKET = "/dovetail-browser-0123456789ab/tmp/org.chromium.Chromium.XXXXXX/SingletonSocket"
 _LONGEST_SOCKET = 103
 
 
 def choose_parent() -> Path:
-    """Where temporary files go; the system's own place if that path is too long for a socket."""
+    """Return the temporary folder, or the system's default if its path is too long for a socket."""
     usual = tempfile.gettempdir()
     fits = len(os.fsencode(usual + _SOCKET)) <= _LONGEST_SOCKET
     return Path(usual if fits else "/tmp")
 
 
-async def to_its_end(work: Awaitable[T]) -> T:
-    """Await something that must not be left half done: a cancellation comes after it."""
+async def run_to_completion(work: Awaitable[T]) -> T:
+    """Await work that must not be interrupted; a cancellation is raised after it."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
@@ -62,8 +68,8 @@ async def to_its_end(work: Awaitable[T]) -> T:
         raise
 
 
-class Leash:
-    """A temporary folder, and the watchdog that guards it and what is started in it."""
+class ProcessGuard:
+    """A temporary folder, and the watchdog that cleans up the folder and its processes."""
 
     def __init__(self) -> None:
         self.folder = choose_parent() / f"dovetail-browser-{secrets.token_hex(6)}"
@@ -71,8 +77,8 @@ class Leash:
         self._tied: set[str] = set()
 
     async def start(self) -> None:
-        """Have the folder made by somebody who will remove it. Call `end` even if this fails."""
-        await to_its_end(asyncio.to_thread(self._start))
+        """Start the watchdog, which creates the folder. Call `end` even if this fails."""
+        await run_to_completion(asyncio.to_thread(self._start))
 
     def _start(self) -> None:
         watchdog = subprocess.Popen(
@@ -89,26 +95,26 @@ class Leash:
             is_ready = said.readline() == b"ready\n"
         if not is_ready:
             self._end()
-            raise ToolError(f"The browser's folder {self.folder} could not be made.")
+            raise ToolError(f"The browser's folder {self.folder} could not be created.")
         for name in ("profile", "artifacts", "tmp"):
             (self.folder / name).mkdir()
 
-    def tie(self, process: str) -> None:
-        """Name one more process, as PID-START, that must end with us."""
+    def add_process(self, process: str) -> None:
+        """Add a process, as PID-START, that must end with the server."""
         if self._watchdog is not None and self._watchdog.stdin is not None:
             self._tied.add(process)
-            # A watchdog that is gone is noticed by `has_all`.
+            # `is_intact` detects that the watchdog has exited.
             with contextlib.suppress(BrokenPipeError):
                 self._watchdog.stdin.write(f"{process}\n".encode())
                 self._watchdog.stdin.flush()
 
-    def has_all(self) -> bool:
-        """Whether the watchdog and all that were tied to it are there."""
+    def is_intact(self) -> bool:
+        """Whether the watchdog and all added processes are running."""
         watchdog = self._watchdog
         return watchdog is not None and watchdog.poll() is None and all(map(_is_alive, self._tied))
 
     async def end(self) -> None:
-        """Let go; returns when everything has ended and the folder is gone."""
+        """Close the pipe; returns when all processes have ended and the folder is removed."""
         await asyncio.to_thread(self._end)
 
     def _end(self) -> None:
@@ -131,10 +137,10 @@ def _is_alive(process: str) -> bool:
 
 
 async def launch_chromium(
-    playwright: Playwright, leash: Leash, program: str, launch: Launch, **context: Any
+    playwright: Playwright, guard: ProcessGuard, program: str, launch: Launch, **context: Any
 ) -> BrowserContext:
-    """Start the browser in the folder of the leash; its default context, with these options."""
-    launcher = [*_BARE, str(_HERE / "launcher.py"), str(leash.folder)]
+    """Start the browser in the guard's folder and return its default context."""
+    launcher = [*_BARE, str(_HERE / "launcher.py"), str(guard.folder)]
     return await playwright.chromium.launch_persistent_context(
         launch.profile,
         executable_path=sys.executable,
@@ -142,12 +148,12 @@ async def launch_chromium(
         ignore_default_args=True,
         env={
             **os.environ,
-            "TMPDIR": str(leash.folder / "tmp"),
-            _VARIABLE: str(leash.folder),
+            "TMPDIR": str(guard.folder / "tmp"),
+            _VARIABLE: str(guard.folder),
         },
         headless=launch.headless,
-        artifacts_dir=leash.folder / "artifacts",
-        # The server handles its signals and closes us; the driver does not act on its own.
+        artifacts_dir=guard.folder / "artifacts",
+        # The server handles signals and closes the browser; the driver must not react to them.
         handle_sigint=False,
         handle_sigterm=False,
         handle_sighup=False,
@@ -156,11 +162,11 @@ async def launch_chromium(
 
 
 def list_driver_processes() -> set[str]:
-    """Playwright's drivers among our children, as PID-START; none where the kernel has no list."""
+    """List Playwright's driver processes as PID-START; empty without /proc."""
     parent = str(os.getpid()).encode()
     found = set()
     for entry in Path("/proc").glob("[0-9]*"):
-        # A process may end while it is looked at.
+        # The process may end meanwhile.
         with contextlib.suppress(OSError):
             fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
             if fields[1] == parent and b"run-driver" in (entry / "cmdline").read_bytes():

@@ -1,4 +1,4 @@
-"""`dovetail serve browser`: the options of the command line and the server they describe."""
+"""`dovetail serve browser`: command line options, and the server built from them."""
 
 from __future__ import annotations
 
@@ -17,56 +17,54 @@ from dovetail_browser.sessions import SessionLimits
 
 __all__ = ["ARGUMENTS", "OPTIONS", "SUMMARY", "build"]
 
-SUMMARY = "A real Chromium: reads pages in small answers, clicks, types, fills in forms."
+SUMMARY = "Drive Chromium: read pages as short text, click, type and fill in forms."
 
 ARGUMENTS: Sequence[click.Parameter] = ()
 OPTIONS: Sequence[click.Parameter] = (
-    click.Option(["--headless/--headed"], default=True, help="Whether it has a window."),
+    click.Option(["--headless/--headed"], default=True, help="Run without or with a window."),
     click.Option(
         ["--profile"],
         type=click.Path(file_okay=False, path_type=Path),
         metavar="DIR",
-        help="Keep cookies and log-ins here.",
+        help="Keep cookies and logins in this folder.",
     ),
-    click.Option(
-        ["--connect"], metavar="URL", help="Use a running browser by its DevTools address."
-    ),
+    click.Option(["--connect"], metavar="URL", help="Use a running browser at this DevTools URL."),
     click.Option(
         ["--allow"],
         multiple=True,
         metavar="HOST",
-        help="Open a host, HOST:PORT, *.SUFFIX, address or network that is not public.",
+        help="Allow a non-public HOST, HOST:PORT, *.SUFFIX, address or network (repeatable).",
     ),
     click.Option(
         ["--folder"],
         type=click.Path(file_okay=False, path_type=Path),
         metavar="DIR",
-        help="The one folder for downloads, uploads and saved files.",
+        help="Folder for downloads, uploads and saved files; without it there are none.",
     ),
     click.Option(
         ["--secrets", "secrets_file"],
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="NAME=value lines that may be typed by name.",
+        help="File of NAME=value lines: secrets that tools type by name.",
     ),
-    click.Option(["--enable-scripts"], is_flag=True, help="Offer evaluate_script."),
+    click.Option(["--enable-scripts"], is_flag=True, help="Enable the evaluate_script tool."),
     click.Option(
         ["--idle"],
         type=click.FloatRange(0.01, 1440),
         default=15.0,
         show_default=True,
         metavar="MINUTES",
-        help="Close sessions that rest so long.",
+        help="Close sessions after this idle time.",
     ),
     click.Option(
         ["--max-sessions"],
         type=click.IntRange(1, 200),
         default=16,
         show_default=True,
-        help="Sessions at once.",
+        help="Maximum number of sessions.",
     ),
     click.Option(
-        ["--no-sandbox"], is_flag=True, help="Start Chromium without its sandbox, as in containers."
+        ["--no-sandbox"], is_flag=True, help="Start Chromium without its sandbox, for containers."
     ),
 )
 
@@ -85,9 +83,9 @@ def build(  # noqa: PLR0913 - the options of the command line, all by name
     no_sandbox: bool = False,
     **_others: Any,
 ) -> Server:
-    """The server that the options describe; nothing starts yet."""
+    """Build the server; no process starts yet."""
     if connect is not None and profile is not None:
-        raise UsageError("--connect uses the profile of the running browser; leave --profile out")
+        raise UsageError("--connect uses the profile of the running browser; omit --profile")
     return build_server(
         BrowserOptions(
             driver=DriverOptions(

@@ -1,7 +1,7 @@
-"""Dialogs of a page: answered at once, so that nothing ever waits for them, and reported.
+"""Answers the dialogs of a page at once, so that no call waits for them, and reports them.
 
-They are dismissed unless the next one was announced by `handle_dialog`. A page that asks whether
-it may be left may not stop anybody. One that opens dialog after dialog is closed.
+Dialogs are dismissed unless `handle_dialog` has set a reply for the next one. `beforeunload`
+dialogs are always accepted. A page that opens one dialog after another is closed.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from dovetail_browser.page_errors import driver_errors
 if TYPE_CHECKING:
     from playwright.async_api import Dialog, Page
 
-__all__ = ["AnsweredDialog", "Dialogs", "Plan"]
+__all__ = ["AnsweredDialog", "DialogReply", "Dialogs"]
 
 _MOST_KEPT = 20
 _LONGEST = 500
-# So many within so many seconds are a page that holds its reader captive.
+# A page with this many dialogs in this many seconds is closed.
 _FLOOD, _FLOOD_SECONDS = 30, 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """How the next dialog is answered."""
+class DialogReply:
+    """The reply to the next dialog."""
 
     accept: bool
     text: str | None = None
@@ -37,7 +37,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredDialog:
-    """A dialog, and what it was told."""
+    """A dialog, and how it was answered."""
 
     kind: str
     message: str
@@ -48,7 +48,7 @@ class Dialogs:
     """The dialogs of one page."""
 
     def __init__(self, page: Page, on_flood: Callable[[], None]) -> None:
-        self.plan: Plan | None = None
+        self.plan: DialogReply | None = None
         self.recent: deque[AnsweredDialog] = deque(maxlen=_MOST_KEPT)
         self._unreported: deque[AnsweredDialog] = deque(maxlen=_MOST_KEPT)
         self._times: deque[float] = deque(maxlen=_FLOOD)
@@ -57,7 +57,7 @@ class Dialogs:
         page.on("dialog", self._opened)
 
     def take_new(self) -> list[AnsweredDialog]:
-        """Those that no answer has told of yet."""
+        """Return the dialogs that no result has reported yet."""
         new = list(self._unreported)
         self._unreported.clear()
         return new
@@ -70,8 +70,8 @@ class Dialogs:
     async def _answer(self, dialog: Dialog) -> None:
         plan, self.plan = self.plan, None
         if dialog.type == "beforeunload":
-            # Kept for the dialog that it was meant for.
-            self.plan, plan = plan, Plan(accept=True)
+            # Keep the reply for the next real dialog.
+            self.plan, plan = plan, DialogReply(accept=True)
         accept = plan is not None and plan.accept
         said = AnsweredDialog(
             dialog.type, dialog.message[:_LONGEST], "accepted" if accept else "dismissed"

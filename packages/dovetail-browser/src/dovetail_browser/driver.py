@@ -1,7 +1,7 @@
-"""The browser behind all sessions: started when it is first needed, and again when it died.
+"""The browser of all sessions: started on first use, and restarted after a crash.
 
-Belongs to one event loop, the server's. Playwright is loaded with the first start: whoever only
-lists tools does not pay for it.
+Belongs to the server's event loop. Playwright is imported when the browser starts, so that
+listing tools stays cheap.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 from dovetail import ToolError, UsageError
 from dovetail_browser.addresses import AddressRules
-from dovetail_browser.egress import Egress, EgressLimits, Resolver, Trouble, resolve_name
+from dovetail_browser.egress import Egress, EgressLimits, RequestFailure, Resolver, resolve_name
 from dovetail_browser.interception import intercept
-from dovetail_browser.starting import (
+from dovetail_browser.startup import (
     CONTEXT,
     DriverOptions,
     Running,
@@ -34,19 +34,19 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _DYING_SECONDS = 0.5
 
 _NOT_ENFORCED = (
-    "This browser was not started by the server (--connect): in its own pages addresses are "
-    "checked when a request is made, not when it is connected, so a name that resolves "
-    "differently a moment later, or what the browser does outside of pages, is not stopped"
+    "This browser was not started by the server (--connect). In its own pages, addresses are "
+    "checked when a request is made, not when it connects. Names that resolve differently a "
+    "moment later, and requests that the browser makes outside of pages, are not blocked"
 )
 
 
 class Driver:
     """One browser for all sessions.
 
-    With `profile` or `connect` there is a default context that keeps cookies. `new_context` gives
-    it to the first who asks, which on stdio is the only client; until it is released, everybody
-    else gets a context of their own, which starts empty and keeps nothing. Two sessions are
-    therefore never in one context, and the next session after a release finds the same cookies.
+    With `profile` or `connect` there is a default context that keeps cookies. `new_context`
+    returns it to the first caller, which on stdio is the only client. Until it is released, other
+    callers get a new, temporary context. So two sessions never share a context, and the next
+    session after a release finds the same cookies.
     """
 
     def __init__(
@@ -59,9 +59,11 @@ class Driver:
         self.options = options or DriverOptions()
         connect = self.options.connect
         if connect is not None and urlsplit(connect).scheme not in _DEVTOOLS:
-            raise UsageError(f"--connect {connect!r} is no address of a browser: http://HOST:PORT")
+            raise UsageError(
+                f"--connect {connect!r} is not the address of a browser, like http://HOST:PORT"
+            )
         if connect is not None and self.options.profile is not None:
-            raise UsageError("--connect uses the profile of that browser; leave out --profile")
+            raise UsageError("--connect uses the profile of that browser; omit --profile")
         self.rules = rules or AddressRules(self.options.allow)
         limits = EgressLimits(response_bytes=self.options.max_response)
         self._egress = Egress(self.rules, resolve=resolve, limits=limits)
@@ -69,17 +71,17 @@ class Driver:
         self._starting: asyncio.Task[Running] | None = None
         self._is_closed = False
         self._is_kept_in_use = False
-        # Pages of a connected browser that were there before: not ours to close.
+        # Pages that a connected browser had before; they are not closed.
         self._foreign: frozenset[Page] = frozenset()
 
     async def browser(self) -> Browser:
-        """The running browser; started if there is none. ToolError says why it cannot be."""
+        """Return the running browser; start it if needed. Raises ToolError if it cannot start."""
         return (await self._ready()).browser
 
     async def new_context(self) -> BrowserContext:
-        """A context with nothing of other sessions in it, permissions denied, egress enforced.
+        """Return an isolated context with all permissions denied and address checks in place.
 
-        Give it back with `release_context`, which knows the one that keeps cookies.
+        Return it with `release_context`, which keeps the context that has the cookies.
         """
         running = await self._ready()
         if running.kept is not None and not self._is_kept_in_use:
@@ -88,7 +90,7 @@ class Driver:
         try:
             return await self._make_context(running)
         except ToolError:
-            # A browser that dies may look alive for another moment.
+            # A browser that crashes may look alive for a moment.
             await asyncio.sleep(_DYING_SECONDS)
             if running.is_alive:
                 raise
@@ -99,27 +101,27 @@ class Driver:
         connect = self.options.connect
         is_near = connect is not None and urlsplit(connect).hostname in _LOOPBACK
         if is_near:
-            # A browser on this machine reaches our egress like one of our own.
+            # A connected browser on this machine can use our proxy as well.
             options["proxy"] = proxy_of(self._egress)
         elif connect is not None:
-            # The requests of a service worker would not be stopped.
+            # Requests of service workers cannot be intercepted.
             options["service_workers"] = "block"
         context: BrowserContext = await attempt(
             "A context of the browser", running.browser.new_context(**options)
         )
         if connect is not None and not is_near:
-            await intercept(context, self._judge)
+            await intercept(context, self._check)
         await attempt("A context of the browser", context.grant_permissions([]))
         return context
 
     def has(self, context: BrowserContext) -> bool:
-        """Whether a context is one of the browser that runs now."""
+        """Whether a context belongs to the running browser."""
         running = self._running
         is_ours = running is not None and context.browser is running.browser
         return is_ours and self.is_running
 
     async def release_context(self, context: BrowserContext) -> None:
-        """End a session: its context is closed; one that keeps cookies only loses our pages."""
+        """Close a session's context; of the context that keeps cookies, close only our pages."""
         if self._running is None or context is not self._running.kept:
             await context.close()
             return
@@ -128,30 +130,30 @@ class Driver:
         self._is_kept_in_use = False
 
     async def check_url(self, url: str) -> str | None:
-        """Why this address cannot be opened (scheme, host, what it resolves to), or None."""
-        place = self.rules.read_url(url)
-        if isinstance(place, str):
-            return place
-        found = await self._egress.find_addresses(place)
-        return found.reason if isinstance(found, Trouble) else None
+        """Return why this URL is refused (scheme, host, resolved address), or None."""
+        destination = self.rules.parse_url(url)
+        if isinstance(destination, str):
+            return destination
+        found = await self._egress.find_addresses(destination)
+        return found.reason if isinstance(found, RequestFailure) else None
 
     def last_refusal(self, host: str) -> str | None:
-        """Why the last request to this host did not get through: refused, cut, unreachable."""
-        trouble = self._egress.last_trouble(host)
+        """Return why the last request to this host failed: refused, cut off or unreachable."""
+        trouble = self._egress.last_failure(host)
         return None if trouble is None else trouble.reason
 
     @property
     def is_running(self) -> bool:
-        """Whether a browser is there."""
+        """Whether the browser is running."""
         return self._running is not None and self._running.is_alive
 
     @property
     def warning(self) -> str | None:
-        """What cannot be promised in this mode, for answers and logs."""
+        """Return the limits of address checks in this mode, or None."""
         return None if self.options.connect is None else _NOT_ENFORCED
 
     async def close(self) -> None:
-        """End the browser, its processes and its temporary folder. May be called twice."""
+        """End the browser and remove its temporary folder. May be called twice."""
         self._is_closed = True
         if self._starting is not None:
             self._starting.cancel()
@@ -160,10 +162,10 @@ class Driver:
 
     async def _ready(self) -> Running:
         if self._is_closed:
-            raise ToolError("The server is shutting down; no browser is started any more.")
+            raise ToolError("The server is shutting down; the browser cannot be started.")
         if self._running is not None and self._running.is_alive:
             return self._running
-        # One start for all who wait; a caller that gives up does not take it from the others.
+        # All callers share one start; cancelling a caller does not cancel it.
         if self._starting is None:
             self._starting = asyncio.ensure_future(self._restart())
             self._starting.add_done_callback(self._finish_start)
@@ -171,7 +173,7 @@ class Driver:
 
     def _finish_start(self, task: asyncio.Task[Running]) -> None:
         self._starting = None
-        # Looked at, so that asyncio does not complain where nobody is left to hear of it.
+        # Retrieve the exception, or asyncio logs a warning if no caller is left.
         if not task.cancelled():
             task.exception()
 
@@ -183,7 +185,7 @@ class Driver:
             self._running = await connect_browser(self.options.connect, self._egress)
             if self._running.kept is not None:
                 self._foreign = frozenset(self._running.kept.pages)
-                await intercept(self._running.kept, self._judge)
+                await intercept(self._running.kept, self._check)
         return self._running
 
     async def _stop(self) -> None:
@@ -192,9 +194,9 @@ class Driver:
         if running is not None:
             await running.end()
 
-    async def _judge(self, url: str) -> str | None:
-        """What the interception asks for each request; what is refused is remembered."""
+    async def _check(self, url: str) -> str | None:
+        """Check a URL for the interception; refusals are recorded."""
         reason = await self.check_url(url)
         if reason is not None:
-            self._egress.remember(urlsplit(url).hostname or "", Trouble(True, reason))
+            self._egress.remember(urlsplit(url).hostname or "", RequestFailure(True, reason))
         return reason

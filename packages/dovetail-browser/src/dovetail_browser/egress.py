@@ -1,13 +1,13 @@
-"""The browser's only way out: a proxy on loopback that resolves, judges and connects.
+"""The proxy for all traffic of the browser: resolves names, checks addresses, connects.
 
-Every request of Chromium comes through here, as a request with an absolute address (http) or as
-CONNECT (https, ws, wss). The proxy looks the name up itself, refuses if ANY address of it is
-refused, and connects to the very addresses it has judged: a name that resolves to something else
-a moment later gains nothing. A connection serves one request or one tunnel, so nothing rides on
-what was judged for another host, and a redirect is simply the next request.
+Every request of Chromium comes through this proxy, as a request with an absolute URL (http) or as
+CONNECT (https, ws, wss). The proxy resolves the name itself, refuses the request if ANY of its
+addresses is refused, and connects only to the addresses that it has checked. So DNS rebinding has
+no effect. A connection serves one request or one tunnel, so each host is checked; a redirect is a
+new request.
 
-Bounded: size of heads, number of connections, time without traffic, bytes of one response. Inside
-a tunnel responses cannot be told apart; there the bound is on what comes without a pause.
+Limits: size of the head, number of connections, idle time, bytes of one response. Responses in a
+tunnel cannot be told apart, so there the limit applies to the bytes received without a pause.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from dovetail_browser.addresses import AddressRules, Place
-from dovetail_browser.connecting import connect_first, describe_error
+from dovetail_browser.addresses import AddressRules, Destination
+from dovetail_browser.happy_eyeballs import connect_first, describe_error
 from dovetail_browser.http_heads import RequestHead, parse_request
-from dovetail_browser.peers import can_tell_peers, is_own_peer
-from dovetail_browser.relaying import (
+from dovetail_browser.peer_credentials import can_identify_peers, is_own_peer
+from dovetail_browser.relay import (
     HEAD_END,
+    Connection,
     EgressLimits,
-    Line,
-    TooLongError,
-    UnreadableError,
+    InvalidResponseError,
+    ResponseTooLargeError,
     forward,
     tunnel,
 )
 
-__all__ = ["Egress", "EgressLimits", "Resolver", "Trouble", "resolve_name"]
+__all__ = ["Egress", "EgressLimits", "RequestFailure", "Resolver", "resolve_name"]
 
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 
@@ -48,31 +48,35 @@ _REMEMBERED = 256
 
 _WRONG = "400 Bad Request"
 _REFUSED = "403 Forbidden"
-_WHO = "407 Proxy Authentication Required"
+_AUTH_REQUIRED = "407 Proxy Authentication Required"
 _NO_LENGTH = "411 Length Required"
 _FAILED = "502 Bad Gateway"
 _BUSY = "503 Service Unavailable"
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
-    """Why a request did not get through."""
+class RequestFailure:
+    """Why a request failed."""
 
-    # Refused or cut by the rules; otherwise the other side could not be reached.
+    # True: refused or cut off by the rules. False: the host could not be reached.
     is_refusal: bool
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    """What the proxy itself says to a request, in place of the other side."""
+class _ProxyResponse:
+    """A response of the proxy itself."""
 
     status: str
     reason: str
 
     def encode(self) -> bytes:
         body = f"{self.reason}\n".encode()
-        challenge = 'Proxy-Authenticate: Basic realm="dovetail"\r\n' if self.status == _WHO else ""
+        challenge = (
+            'Proxy-Authenticate: Basic realm="dovetail"\r\n'
+            if self.status == _AUTH_REQUIRED
+            else ""
+        )
         head = (
             f"HTTP/1.1 {self.status}\r\nContent-Type: text/plain; charset=utf-8\r\n"
             f"Content-Length: {len(body)}\r\nCache-Control: no-store\r\n"
@@ -83,7 +87,7 @@ class _Answer:
 
 
 async def resolve_name(host: str, port: int) -> Sequence[str]:
-    """All addresses of a name, as the system knows them."""
+    """Resolve a name with the system resolver."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
@@ -103,17 +107,17 @@ class Egress:
         self._rules = rules
         self._resolve = resolve
         self._limits = limits or EgressLimits()
-        # None: only where the system cannot tell whose a connection is.
+        # A password is needed only if the system cannot identify the owner of a connection.
         self._by_secret = by_secret
         self._secret = ""
         self._port = 0
         self._server: asyncio.Server | None = None
         self._exchanges: set[asyncio.Task[Any]] = set()
-        self._troubles: OrderedDict[str, Trouble] = OrderedDict()
+        self._failures: OrderedDict[str, RequestFailure] = OrderedDict()
 
     async def start(self) -> None:
-        """Listen on a free port of loopback."""
-        by_secret = not can_tell_peers() if self._by_secret is None else self._by_secret
+        """Listen on a free loopback port."""
+        by_secret = not can_identify_peers() if self._by_secret is None else self._by_secret
         self._secret = secrets.token_urlsafe(24) if by_secret else ""
         limit = self._limits.head_bytes
         self._server = await asyncio.start_server(self._accept, _LOOPBACK, 0, limit=limit)
@@ -126,133 +130,139 @@ class Egress:
 
     @property
     def credentials(self) -> tuple[str, str] | None:
-        """User and password that the browser must give; None where they are not needed."""
+        """User and password that the browser must send; None if they are not needed."""
         return (_USER, self._secret) if self._secret else None
 
     async def close(self) -> None:
-        """Stop listening and drop what is under way."""
+        """Stop listening and abort open requests."""
         if self._server is not None:
             self._server.close()
         for exchange in self._exchanges:
             exchange.cancel()
         await asyncio.gather(*self._exchanges, return_exceptions=True)
 
-    def last_trouble(self, host: str) -> Trouble | None:
-        """What stopped the last request to this host; None if it got through."""
-        return self._troubles.get(_key(host))
+    def last_failure(self, host: str) -> RequestFailure | None:
+        """Return why the last request to this host failed; None if it succeeded."""
+        return self._failures.get(_key(host))
 
     def last_refusal(self, host: str) -> str | None:
-        """Why the last request to this host was refused or cut; None if it was not."""
-        trouble = self.last_trouble(host)
-        return trouble.reason if trouble is not None and trouble.is_refusal else None
+        """Return why the last request to this host was refused or cut off; None if it was not."""
+        failure = self.last_failure(host)
+        return failure.reason if failure is not None and failure.is_refusal else None
 
-    def remember(self, host: str, trouble: Trouble) -> None:
-        """Keep why a request to this host did not get through, for whoever has to explain it."""
+    def remember(self, host: str, failure: RequestFailure) -> None:
+        """Record why a request to this host failed, for error messages."""
         key = _key(host)
-        self._troubles.pop(key, None)
-        self._troubles[key] = trouble
-        while len(self._troubles) > _REMEMBERED:
-            self._troubles.popitem(last=False)
+        self._failures.pop(key, None)
+        self._failures[key] = failure
+        while len(self._failures) > _REMEMBERED:
+            self._failures.popitem(last=False)
 
-    async def find_addresses(self, place: Place) -> list[str] | Trouble:
-        """The addresses to connect to; one that may not be reached spoils them all."""
-        found: Sequence[str] = [str(place.address)]
-        if place.address is None:
+    async def find_addresses(self, destination: Destination) -> list[str] | RequestFailure:
+        """Resolve a destination; if one of its addresses is refused, so is the request."""
+        found: Sequence[str] = [str(destination.address)]
+        if destination.address is None:
             try:
                 async with asyncio.timeout(self._limits.connect_seconds):
-                    found = await self._resolve(place.host, place.port)
+                    found = await self._resolve(destination.host, destination.port)
             except (OSError, UnicodeError) as error:
-                return Trouble(False, f"{place.host} cannot be resolved: {describe_error(error)}")
+                return RequestFailure(
+                    False, f"{destination.host} cannot be resolved: {describe_error(error)}"
+                )
         for one in found:
-            reason = self._rules.check_address(place, one)
-            if reason is None and place.port == self._port and ip_address(one).is_loopback:
-                reason = f"{place.host}:{place.port} is the browser's own proxy"
+            reason = self._rules.check_address(destination, one)
+            if reason is None and destination.port == self._port and ip_address(one).is_loopback:
+                reason = f"{destination.host}:{destination.port} is the browser's own proxy"
             if reason is not None:
-                return Trouble(True, reason)
-        return list(found) or Trouble(False, f"{place.host} has no address")
+                return RequestFailure(True, reason)
+        return list(found) or RequestFailure(False, f"{destination.host} has no address")
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._exchanges.add(task)
-        client = Line(reader, writer)
+        client = Connection(reader, writer)
         try:
-            answer = await self._serve(client)
+            answer = await self._handle(client)
             if answer is not None:
                 writer.write(answer.encode())
             await client.close()
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             client.abort()
         except asyncio.CancelledError:
-            # Only `close` cancels, and it waits for us.
+            # Only `close` cancels this task, and it awaits it.
             client.abort()
         finally:
             self._exchanges.discard(task)
 
-    async def _serve(self, client: Line) -> _Answer | None:
-        """Carry out one request; what to answer if it goes no further than here."""
+    async def _handle(self, client: Connection) -> _ProxyResponse | None:
+        """Handle one request; return a response if it is not forwarded."""
         if len(self._exchanges) > self._limits.connections:
-            return _Answer(_BUSY, "too many connections")
+            return _ProxyResponse(_BUSY, "too many connections")
         if not self._is_from_browser(client):
-            return _Answer(_REFUSED, "this proxy serves the browser that was started with it")
+            return _ProxyResponse(_REFUSED, "only the browser of this server may use this proxy")
         async with asyncio.timeout(self._limits.idle_seconds):
             head = parse_request(await client.reader.readuntil(HEAD_END))
         if head is None:
-            return _Answer(_WRONG, "the request cannot be read")
-        if self._secret and not self._knows_secret(head):
-            return _Answer(_WHO, "user and password of the proxy are missing or wrong")
+            return _ProxyResponse(_WRONG, "the request cannot be parsed")
+        if self._secret and not self._is_authorized(head):
+            return _ProxyResponse(_AUTH_REQUIRED, "proxy user or password missing or wrong")
         if head.body_length is None:
-            return _Answer(_NO_LENGTH, "the length of the body cannot be told")
-        host, place = self._read_target(head)
-        if isinstance(place, str):
-            return self._fail(host, Trouble(True, place)) if host else _Answer(_WRONG, place)
-        upstream = await self._connect(place)
-        if isinstance(upstream, Trouble):
-            return self._fail(place.host, upstream)
+            return _ProxyResponse(_NO_LENGTH, "the length of the body is missing or invalid")
+        host, destination = self._read_target(head)
+        if isinstance(destination, str):
+            return (
+                self._fail(host, RequestFailure(True, destination))
+                if host
+                else _ProxyResponse(_WRONG, destination)
+            )
+        upstream = await self._connect(destination)
+        if isinstance(upstream, RequestFailure):
+            return self._fail(destination.host, upstream)
         try:
-            return await self._relay(client, upstream, head, place)
+            return await self._relay(client, upstream, head, destination)
         finally:
             upstream.abort()
 
-    def _is_from_browser(self, client: Line) -> bool:
+    def _is_from_browser(self, client: Connection) -> bool:
         if self._secret:
             return True
         names = [client.writer.get_extra_info(name) for name in ("peername", "sockname")]
         return is_own_peer(names[0], names[1])
 
-    def _knows_secret(self, head: RequestHead) -> bool:
-        due = base64.b64encode(f"{_USER}:{self._secret}".encode())
+    def _is_authorized(self, head: RequestHead) -> bool:
+        expected = base64.b64encode(f"{_USER}:{self._secret}".encode())
         given = (head.value("proxy-authorization") or "").encode()
-        return hmac.compare_digest(given, b"Basic " + due)
+        return hmac.compare_digest(given, b"Basic " + expected)
 
-    def _read_target(self, head: RequestHead) -> tuple[str, Place | str]:
-        """The host as it was given, and the place; "" and words if it is not even that."""
+    def _read_target(self, head: RequestHead) -> tuple[str, Destination | str]:
+        """Return the host as given and the destination, or "" and an error if there is no host."""
         if head.method == "CONNECT":
             host, _, port = head.target.rpartition(":")
             if not host or not (port.isascii() and port.isdigit() and len(port) <= 5):
                 return "", "CONNECT takes HOST:PORT"
-            return host, self._rules.read_place(host, int(port))
+            return host, self._rules.parse_destination(host, int(port))
         if not head.target.lower().startswith("http://"):
-            return "", "only CONNECT and whole http addresses are served"
+            return "", "only CONNECT and absolute http URLs are supported"
         try:
-            return urlsplit(head.target).hostname or "", self._rules.read_url(head.target)
+            return urlsplit(head.target).hostname or "", self._rules.parse_url(head.target)
         except ValueError as error:
-            return "", f"the address cannot be read: {error}"
+            return "", f"the URL cannot be parsed: {error}"
 
-    async def _connect(self, place: Place) -> Line | Trouble:
-        found = await self.find_addresses(place)
-        if isinstance(found, Trouble):
+    async def _connect(self, destination: Destination) -> Connection | RequestFailure:
+        found = await self.find_addresses(destination)
+        if isinstance(found, RequestFailure):
             return found
-        connected = await connect_first(found, place.port, self._limits)
+        connected = await connect_first(found, destination.port, self._limits)
         if isinstance(connected, str):
-            where = f"{place.host}, port {place.port} ({', '.join(found)})"
-            return Trouble(False, f"{where} cannot be connected to: {connected}")
-        self._troubles.pop(_key(place.host), None)
+            where = f"{destination.host}, port {destination.port} ({', '.join(found)})"
+            return RequestFailure(False, f"{where} cannot be connected to: {connected}")
+        self._failures.pop(_key(destination.host), None)
         return connected
 
     async def _relay(
-        self, client: Line, upstream: Line, head: RequestHead, place: Place
-    ) -> _Answer | None:
+        self, client: Connection, upstream: Connection, head: RequestHead, destination: Destination
+    ) -> _ProxyResponse | None:
         try:
             if head.method == "CONNECT":
                 client.writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
@@ -262,19 +272,21 @@ class Egress:
                 path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
                 upstream.writer.write(head.forwarded(path, parts.netloc))
                 await forward(client, upstream, head, self._limits)
-        except TooLongError:
+        except ResponseTooLargeError:
             most = f"{self._limits.response_bytes:,}"
-            reason = f"{place.host} sent more than the {most} bytes that one response may have"
-            self._fail(place.host, Trouble(True, f"{reason}; the connection was cut"))
+            reason = f"the response of {destination.host} exceeds the limit of {most} bytes"
+            self._fail(destination.host, RequestFailure(True, f"{reason}; the connection was cut"))
             client.abort()
-        except UnreadableError:
-            reason = f"{place.host}, port {place.port}, gave no answer that is HTTP"
-            return self._fail(place.host, Trouble(False, reason))
+        except InvalidResponseError:
+            reason = (
+                f"{destination.host}, port {destination.port}, did not send a valid HTTP response"
+            )
+            return self._fail(destination.host, RequestFailure(False, reason))
         return None
 
-    def _fail(self, host: str, trouble: Trouble) -> _Answer:
-        self.remember(host, trouble)
-        return _Answer(_REFUSED if trouble.is_refusal else _FAILED, trouble.reason)
+    def _fail(self, host: str, failure: RequestFailure) -> _ProxyResponse:
+        self.remember(host, failure)
+        return _ProxyResponse(_REFUSED if failure.is_refusal else _FAILED, failure.reason)
 
 
 def _key(host: str) -> str:

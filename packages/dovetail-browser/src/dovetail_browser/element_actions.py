@@ -1,4 +1,4 @@
-"""What can be done to an element, and what is checked before, so that nothing waits in vain."""
+"""Actions on an element, and the checks that fail early instead of waiting for a timeout."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail import ToolError
 from dovetail_browser.inputs import FieldValue
-from dovetail_browser.page_errors import driver_errors, explain, refuse
+from dovetail_browser.page_errors import driver_errors, explain, tool_error
 from dovetail_browser.saved_files import SavedFiles
 from dovetail_browser.secret_values import Secrets
 from dovetail_browser.tab import Tab, host_of
@@ -26,7 +26,7 @@ __all__ = [
     "type_into",
 ]
 
-# An element that is there and can be used is used within a moment; what covers it stays.
+# Short: a usable element reacts at once, and an element that covers it does not go away.
 ACTION_MS = 1_500
 _MARK_SECRET = "element => element.style.setProperty('-webkit-text-security', 'disc', 'important')"
 _BOXES = ("checkbox", "radio")
@@ -35,19 +35,19 @@ _LONGEST_TYPED_SECONDS = 120
 
 
 def check_usable(found: Found) -> None:
-    """Refuse at once what would only be waited for."""
-    facts = found.facts
-    if facts.is_disabled:
-        raise refuse(
-            f"{facts.describe()} cannot be used: it is disabled.",
-            "fill in what the page still needs, then try again",
+    """Raise at once for a disabled or hidden element, which Playwright would wait for."""
+    info = found.info
+    if info.is_disabled:
+        raise tool_error(
+            f"{info.describe()} cannot be used: it is disabled.",
+            "fill in the fields that the page requires, then try again",
             "wait_for with a selector like 'button:not([disabled])' waits until it is enabled",
         )
-    if not facts.is_visible:
-        raise refuse(
-            f"{facts.describe()} cannot be used: it is not visible.",
-            "open what hides it (a menu, a tab, a section), then try again",
-            "page_snapshot lists what is visible",
+    if not info.is_visible:
+        raise tool_error(
+            f"{info.describe()} cannot be used: it is not visible.",
+            "open the menu, tab or section that contains it, then try again",
+            "page_snapshot lists the visible elements",
         )
 
 
@@ -61,26 +61,26 @@ async def click(found: Found, **options: Any) -> None:
             await found.locator.click(timeout=ACTION_MS, **options)
     except driver_errors() as error:
         if "performing click action" in str(error):
-            # It was clicked; the page is busy with what follows.
+            # The click was made; the page is still busy handling it.
             return
-        raise refuse(
-            f"{found.facts.describe()} could not be clicked: {explain(error)}.",
-            "close or move what is in the way (a banner, a dialog), then try again",
-            "take_screenshot shows what is in the way",
+        raise tool_error(
+            f"{found.info.describe()} could not be clicked: {explain(error)}.",
+            "close the banner or dialog that covers it, then try again",
+            "take_screenshot shows what covers it",
         ) from None
 
 
 async def type_into(tab: Tab, found: Found, text: str, *, clear: bool, delay_ms: int) -> None:
-    """Type a text, key by key if there is a delay."""
+    """Type text into an element, key by key if `delay_ms` is set."""
     check_usable(found)
-    if not found.facts.is_editable:
-        raise refuse(
-            f"{found.facts.describe()} cannot be typed into.",
-            "name a text field; fill_form sets check boxes, options and files",
+    if not found.info.is_editable:
+        raise tool_error(
+            f"{found.info.describe()} cannot be typed into.",
+            "choose a text field; fill_form sets check boxes, options and files",
         )
     seconds = len(text) * delay_ms / 1000
     if seconds > _LONGEST_TYPED_SECONDS:
-        raise refuse(
+        raise tool_error(
             f"Typing {len(text)} characters with {delay_ms} ms each takes {seconds:.0f} s; at most "
             f"{_LONGEST_TYPED_SECONDS} s are allowed.",
             "give typeDelay=0",
@@ -93,7 +93,7 @@ async def type_into(tab: Tab, found: Found, text: str, *, clear: bool, delay_ms:
         if clear:
             await locator.fill("", timeout=ACTION_MS)
         else:
-            # Behind what is there, as a reader would go on.
+            # Append to the existing text.
             await locator.focus(timeout=ACTION_MS)
             await locator.press("Control+End", timeout=ACTION_MS)
         if delay_ms:
@@ -103,16 +103,16 @@ async def type_into(tab: Tab, found: Found, text: str, *, clear: bool, delay_ms:
         else:
             await tab.page.keyboard.insert_text(text)
     except driver_errors() as error:
-        raise refuse(
-            f"{found.facts.describe()} could not be typed into: {explain(error)}.",
-            "page_snapshot shows the fields there are",
+        raise tool_error(
+            f"{found.info.describe()} could not be typed into: {explain(error)}.",
+            "page_snapshot lists the fields of the page",
         ) from None
 
 
 async def open_secret(found: Found, name: str, secrets: Secrets) -> str:
-    """The value of a secret for this field, which from now on shows dots, also in pictures.
+    """Return the value of a secret for this field, and mask the field, also in screenshots.
 
-    Refused where the secret belongs to another host than the document that the field is in.
+    Raises ToolError if the secret is bound to another host than the field's document.
     """
     handle = await found.locator.element_handle(timeout=ACTION_MS)
     frame = await handle.owner_frame()
@@ -122,24 +122,24 @@ async def open_secret(found: Found, name: str, secrets: Secrets) -> str:
 
 
 def target_of(field: FieldValue) -> Target:
-    """The element that a field of a form means."""
+    """Return the target that a form field names."""
     return Target(
         ref=field.ref, selector=field.selector, role=field.role, name=field.name, label=field.label
     )
 
 
 async def fill_field(found: Found, field: FieldValue, secrets: Secrets, files: SavedFiles) -> None:
-    """Put into a field what was given for it."""
+    """Fill a field with the value, option, files or secret given for it."""
     given = [field.value, field.checked, field.option, field.files, field.secret]
     if sum(one is not None for one in given) != 1:
-        raise ToolError("give one of value, checked, option, files and secret")
-    locator, facts = found.locator, found.facts
+        raise ToolError("give exactly one of value, checked, option, files and secret")
+    locator, info = found.locator, found.info
     if field.files is not None:
         paths: Sequence[Path] = [files.find(name) for name in field.files]
         await locator.set_input_files(paths, timeout=ACTION_MS)
         return
-    if field.checked is not None and not facts.is_visible and facts.kind in _BOXES:
-        # Pages hide the box and draw one of their own in its label.
+    if field.checked is not None and not info.is_visible and info.kind in _BOXES:
+        # Many pages hide the input and draw their own box in its label.
         await locator.evaluate(_TOGGLE, field.checked, timeout=ACTION_MS)
         return
     check_usable(found)
@@ -150,17 +150,17 @@ async def fill_field(found: Found, field: FieldValue, secrets: Secrets, files: S
     elif field.secret is not None:
         value = await open_secret(found, field.secret, secrets)
         await locator.fill(value, timeout=ACTION_MS)
-    elif facts.tag == "select":
+    elif info.tag == "select":
         await _choose(found, [field.value or ""])
     else:
         await locator.fill(field.value or "", timeout=ACTION_MS)
 
 
 async def _choose(found: Found, wanted: list[str]) -> None:
-    if found.facts.tag != "select":
+    if found.info.tag != "select":
         raise ToolError(
-            f"{found.facts.describe()} is no list of options; click_element opens it, then click "
-            "the option"
+            f"{found.info.describe()} is not a list of options; open it with click_element, then "
+            "click the option"
         )
     options: list[list[str]] = await found.locator.evaluate(
         "element => [...element.options].slice(0, 500).map(one => [one.value, one.label])",
@@ -174,7 +174,7 @@ async def _choose(found: Found, wanted: list[str]) -> None:
             like = [value for value, label in options if folded in label.casefold()]
             if len(like) != 1:
                 labels = ", ".join(repr(label[:60]) for _, label in options[:15])
-                raise ToolError(f"there is no option {one[:100]!r}; there are: {labels}")
+                raise ToolError(f"there is no option {one[:100]!r}; the options are: {labels}")
             [match] = like
         values.append(match)
     await found.locator.select_option(value=values, timeout=ACTION_MS)

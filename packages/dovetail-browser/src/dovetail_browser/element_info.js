@@ -25,7 +25,7 @@ function squeeze(text) {
   return (text || "").slice(0, 2000).replace(/\s+/g, " ").trim().slice(0, 120);
 }
 
-// What a label says beside the fields that stand in it.
+// The text of a label without the fields in it.
 function labelText(label) {
   const copy = label.cloneNode(true);
   for (const field of copy.querySelectorAll("select,textarea,input,button")) field.remove();

@@ -1,4 +1,4 @@
-"""What an element is, asked of the page: role, name, a selector, whether it can be used."""
+"""Information about an element, read from the page: role, name, selector, state."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from dovetail_browser.results import ElementView
+from dovetail_browser.result_types import ElementView
 
-__all__ = ["DESCRIBE", "LIST_INTERACTIVE", "ElementFacts"]
+__all__ = ["DESCRIBE", "LIST_INTERACTIVE", "ElementInfo"]
 
-_SOURCE = files("dovetail_browser").joinpath("element_facts.js").read_text("utf-8")
-# Functions for evaluate: of one element, and of all that can be used.
+_SOURCE = files("dovetail_browser").joinpath("element_info.js").read_text("utf-8")
+# JavaScript functions for `evaluate`: for one element, and for all interactive elements.
 DESCRIBE = f"(element) => {{ {_SOURCE}; return describe(element); }}"
 LIST_INTERACTIVE = f"() => {{ {_SOURCE}; return listInteractive(300); }}"
 
@@ -19,8 +19,8 @@ _LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, slots=True)
-class ElementFacts:
-    """What a page says of one of its elements; all of it is the page's word."""
+class ElementInfo:
+    """Information about an element. All of it comes from the page and is untrusted."""
 
     tag: str
     kind: str
@@ -33,8 +33,8 @@ class ElementFacts:
     is_editable: bool
 
     @classmethod
-    def read(cls, said: Any) -> ElementFacts:
-        """From the JSON that the page's side made."""
+    def read(cls, said: Any) -> ElementInfo:
+        """Create it from the script's JSON."""
         return cls(
             str(said["tag"]),
             str(said["kind"]),
@@ -49,10 +49,10 @@ class ElementFacts:
 
     @property
     def view(self) -> ElementView:
-        """As answers show it."""
+        """Its form in results."""
         return ElementView(role=self.role, name=self.name)
 
     def describe(self) -> str:
-        """For a sentence."""
+        """Describe the element for a message."""
         state = " (disabled)" if self.is_disabled else "" if self.is_visible else " (not visible)"
         return f"{self.role} {self.name!r}{state}"

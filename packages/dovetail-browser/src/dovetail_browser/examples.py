@@ -1,4 +1,4 @@
-"""An example call of every tool: part of its description, and run in this order by a test."""
+"""An example call for every tool: part of its description, and run in this order by a test."""
 
 from __future__ import annotations
 

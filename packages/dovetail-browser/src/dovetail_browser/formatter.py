@@ -1,66 +1,66 @@
-"""How the parts of a text are spelled; this one spells them in no way at all.
+"""Formats the parts of a text; this base class formats plain text.
 
-Texts are one line each, but for code and tables.
+Texts are single lines, except for code and tables.
 """
 
 from __future__ import annotations
 
-__all__ = ["Notation"]
+__all__ = ["Formatter"]
 
 
-class Notation:
-    """Words and nothing around them."""
+class Formatter:
+    """Plain text without markup."""
 
     quote = "> "
 
     def escape(self, text: str, in_link: bool) -> str:
-        """Running text."""
+        """Escape text."""
         return text
 
     def paragraph(self, text: str) -> str:
-        """A whole paragraph, of texts that are escaped already."""
+        """Format a paragraph of escaped text."""
         return text
 
     def heading(self, level: int, text: str) -> str:
-        """A heading."""
+        """Format a heading."""
         return text
 
     def emphasis(self, kind: str, text: str) -> str:
-        """Text that is strong, emphasised or deleted."""
+        """Format strong, emphasised or deleted text."""
         return text
 
     def code(self, text: str) -> str:
-        """Code in a line."""
+        """Format inline code."""
         return text
 
     def code_block(self, text: str, language: str) -> str:
-        """Code in lines of its own."""
+        """Format a code block."""
         return text
 
     def link(self, text: str, url: str) -> str:
-        """A link."""
+        """Format a link."""
         return text
 
     def image(self, alt: str, url: str) -> str:
-        """An image."""
+        """Format an image."""
         return alt
 
     def item(self, number: int | None) -> str:
-        """What stands before an item of a list."""
+        """Return the prefix of a list item."""
         return "- " if number is None else f"{number}. "
 
     def description(self) -> str:
-        """What stands before the description of a term."""
+        """Return the prefix of the description of a term."""
         return "  "
 
     def rule(self) -> str:
-        """A line between two parts."""
+        """Return a horizontal rule."""
         return ""
 
     def line_break(self) -> str:
-        """The end of a line inside a paragraph."""
+        """Return a line break inside a paragraph."""
         return "\n"
 
     def table(self, rows: list[list[str]], has_head: bool) -> str:
-        """A table whose rows are of the same length."""
+        """Format a table whose rows have the same length."""
         return "\n".join("\t".join(row).rstrip() for row in rows)

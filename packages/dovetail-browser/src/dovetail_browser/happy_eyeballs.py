@@ -1,7 +1,7 @@
-"""Connecting to the first of several addresses that answers.
+"""Connects to the first of several addresses that accepts (Happy Eyeballs, RFC 8305).
 
-A network with broken IPv6 swallows attempts without a word. So the next address is tried when the
-one before it has failed or has had its head start, and the first connection wins (RFC 8305).
+With broken IPv6, connection attempts can hang without an error. So the next address is tried when
+the previous attempt has failed or a short delay has passed, and the first connection wins.
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ import asyncio
 import os
 from collections.abc import Sequence
 
-from dovetail_browser.relaying import EgressLimits, Line
+from dovetail_browser.relay import Connection, EgressLimits
 
 __all__ = ["connect_first", "describe_error"]
 
-# The head start of an address before the next one, as RFC 8305 recommends.
+# Delay between two attempts, as RFC 8305 recommends.
 _HEAD_START = 0.25
 
 
-async def connect_first(addresses: Sequence[str], port: int, limits: EgressLimits) -> Line | str:
-    """A connection to one of these addresses, or why there is none."""
+async def connect_first(
+    addresses: Sequence[str], port: int, limits: EgressLimits
+) -> Connection | str:
+    """Return a connection to one of these addresses, or the reason why none succeeded."""
     waiting = list(addresses)
-    attempts: set[asyncio.Task[Line]] = set()
+    attempts: set[asyncio.Task[Connection]] = set()
     why = "it has no address"
     try:
         async with asyncio.timeout(limits.connect_seconds):
@@ -46,23 +48,23 @@ async def connect_first(addresses: Sequence[str], port: int, limits: EgressLimit
 
 
 def describe_error(error: BaseException) -> str:
-    """What the system says of it."""
+    """Return the system's message for a connection error."""
     if isinstance(error, TimeoutError):
-        return "no answer in time"
+        return "timed out"
     if isinstance(error, OSError) and (error.errno or 0) > 0:
-        # Event loops write sentences of their own around it.
+        # Event loops wrap the system's message in their own.
         return os.strerror(error.errno or 0)
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
-async def _connect(address: str, port: int, limits: EgressLimits) -> Line:
-    return Line(*await asyncio.open_connection(address, port, limit=limits.head_bytes))
+async def _connect(address: str, port: int, limits: EgressLimits) -> Connection:
+    return Connection(*await asyncio.open_connection(address, port, limit=limits.head_bytes))
 
 
-async def _drop(attempts: set[asyncio.Task[Line]]) -> None:
-    """End attempts that were not needed, also those that have just succeeded."""
+async def _drop(attempts: set[asyncio.Task[Connection]]) -> None:
+    """Cancel the other attempts, and close those that have just succeeded."""
     for attempt in attempts:
         attempt.cancel()
     for result in await asyncio.gather(*attempts, return_exceptions=True):
-        if isinstance(result, Line):
+        if isinstance(result, Connection):
             result.abort()

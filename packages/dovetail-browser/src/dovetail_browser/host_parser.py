@@ -1,4 +1,4 @@
-"""What a browser makes of a host as it is spelled in a URL. Pure."""
+"""Parses the host of a URL as browsers do. No I/O."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["canonical_host"]
 
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-# Code points that IDNA takes for a full stop.
+# Code points that IDNA treats as a full stop.
 _DOTS = re.compile("[\u3002\uff0e\uff61]")
 _LONGEST_NAME = 253
 
 
 def canonical_host(text: str) -> str | Address:
-    """The name or address that a browser would make of this host; "" if it is none.
+    """Return the name or IP address that a browser parses from this host; "" if it is invalid.
 
-    Follows the URL standard: percent signs decoded, Unicode folded, and a host whose last label is
-    a number is an IPv4 address in any of the old spellings.
+    Follows the URL standard: percent-decoding, Unicode normalization, and a host whose last label
+    is a number is an IPv4 address, also in octal, hexadecimal or shortened notation.
     """
     host = text.strip("[]") if text.startswith("[") else text
     if ":" in host:
@@ -37,7 +37,7 @@ def canonical_host(text: str) -> str | Address:
         name = ".".join(_encode_label(label) for label in host.split("."))
     except UnicodeError:
         return ""
-    # Folding may have made a number of what was none.
+    # Normalization may have produced a number.
     if _NUMBER.fullmatch(name.rpartition(".")[2]):
         return _read_ipv4(name)
     if len(name) > _LONGEST_NAME or not all(_LABEL.fullmatch(label) for label in name.split(".")):
@@ -52,7 +52,7 @@ def _encode_label(label: str) -> str:
 
 
 def _read_ipv6(text: str) -> str | Address:
-    # A zone id names an interface of this machine; browsers refuse it as well.
+    # A zone id names a network interface; browsers reject it as well.
     if "%" in text:
         return ""
     try:
@@ -62,7 +62,7 @@ def _read_ipv6(text: str) -> str | Address:
 
 
 def _read_ipv4(text: str) -> str | Address:
-    """One to four parts, decimal, octal or hexadecimal; the last one fills what is left."""
+    """Parse one to four decimal, octal or hexadecimal parts; the last fills the rest."""
     parts = text.split(".")
     if len(parts) > 4 or not all(_NUMBER.fullmatch(part) for part in parts):
         return ""

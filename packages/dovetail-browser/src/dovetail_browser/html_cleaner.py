@@ -1,9 +1,9 @@
-"""HTML cut down to what is needed to read a page and to address what is in it.
+"""Reduces HTML to what is needed to read a page and to address its elements.
 
-Classes, styles and most attributes go, and with them the wrappers that are left with nothing to
-say. What tells one interactive element from another stays, among it `selector`, which
-`page_source` gives to those that have nothing else. Optional end tags and quotes are not written:
-the result is HTML all the same.
+Classes, styles and most attributes are removed, and so are wrappers without attributes.
+Attributes that identify an interactive element are kept, among them `selector`, which
+`page_source` adds to elements that have no other. Optional end tags and quotes are omitted; the
+result is valid HTML.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SPACES = re.compile(r"[ \t\r\n\f]+")
 _UNQUOTED = re.compile(r"[^\s\"'=<>`]+")
 _CODE_LANGUAGE = re.compile(CODE_LANGUAGE)
 
-# Attributes by what they are for; everything else goes.
+# Attributes to keep, by purpose; all others are removed.
 _ADDRESS = words(
     "id name role for selector clickable data-testid data-test-id data-test data-cy data-qa"
 )
@@ -29,7 +29,7 @@ _STATE = words(
     "type value checked selected disabled readonly required multiple open contenteditable "
     "action method min max step pattern maxlength accept controls colspan rowspan start"
 )
-# Words that are in attributes are seldom seen by anybody; nobody needs a whole story there.
+# Attributes with text, which is truncated.
 _WORDS = words("alt title placeholder aria-label aria-description aria-valuetext")
 _LONGEST_WORDS = 200
 _KEPT = _ADDRESS | _CONTENT | _STATE
@@ -54,7 +54,7 @@ _NATIVE_ROLES = {
     "form": "form",
 }
 
-# Elements that say nothing without an attribute; the second set also ends a line.
+# Elements without meaning if they have no attribute; the second set also breaks the line.
 _INLINE_WRAPPERS = words(
     "span font small big u nobr tt bdi bdo data picture ins wbr time abbr var samp kbd "
     "cite slot svg g text foreignobject mark dfn acronym tspan"
@@ -69,14 +69,14 @@ _BLOCKS = _BLOCK_WRAPPERS | words(
     "p ul ol li dl dt dd table tr td th h1 h2 h3 h4 h5 h6 pre blockquote form details "
     "summary hr figcaption caption option optgroup select legend dialog body"
 )
-# Kept although nothing is in them.
+# Kept even if they are empty.
 _CONTROLS = words(
     "a button input select textarea img hr br td th tr summary video audio iframe canvas "
     "object embed progress meter frame-content svg"
 )
-# End tags that HTML lets one leave out before another of the same kind or at the end of the parent.
+# End tags that HTML allows to omit before a sibling of the same kind or at the parent's end.
 _OPTIONAL_END = words("li dt dd td th tr option")
-# Elsewhere an id is the place where a link of the same page leads to, and nobody acts on that.
+# On other elements an id is only a link target within the page.
 _IDS_KEPT = words(
     "div section article main nav header footer aside form fieldset label table ul ol dl details "
     "dialog pre output video audio img iframe canvas frame-content"
@@ -86,7 +86,7 @@ _VERBATIM = words("pre textarea")
 
 
 def clean_html(source: str, base_url: str, main_only: bool = False) -> str:
-    """Clean HTML, from `read_source` or as served; with `main_only`, only its main content."""
+    """Return cleaned HTML, from `read_source` or as served; `main_only` keeps the main content."""
     writer = _Writer()
     for event in read_events(source, base_url, main_only):
         match event:
@@ -100,7 +100,7 @@ def clean_html(source: str, base_url: str, main_only: bool = False) -> str:
 
 
 class _Open:
-    """An element that has not ended: where its tag stands, and what is to be decided at its end."""
+    """An open element: the index of its start tag, and what its end tag needs."""
 
     __slots__ = ("attributes", "piece", "tag", "written")
 
@@ -112,19 +112,19 @@ class _Open:
 
 
 class _Writer:
-    """Writes pieces; a tag is filled in when its element ends and it is known what it holds."""
+    """Collects pieces; a start tag is filled in at the element's end, when its content is known."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._open: list[_Open] = []
         self._verbatim = 0
-        # Whether a space, or a new line, is owed before the next thing that is written.
+        # A pending space or line break before the next piece.
         self._gap = ""
-        # Whether nothing came since a block began: there white space does not count.
+        # Whether a block has just begun, where white space is ignored.
         self._is_at_start = True
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
+        """Handle the start of an element."""
         kept = _keep(tag, attributes)
         written = _is_written(tag, kept)
         if (tag in _BLOCKS and not self._is_at_start) or tag == "br":
@@ -139,11 +139,11 @@ class _Writer:
             self._verbatim += 1
 
     def text(self, text: str) -> None:
-        """Text, with white space as far as it counts."""
+        """Add text with collapsed white space."""
         if self._verbatim:
             self._close_gap()
             if self._is_at_start and text.startswith("\n"):
-                self._pieces.append("\n")  # A parser drops the first one.
+                self._pieces.append("\n")  # A parser drops the first line break.
             self._is_at_start = False
             self._pieces.append(escape(text, quote=False))
             return
@@ -160,7 +160,7 @@ class _Writer:
             self._gap = " "
 
     def end(self, tag: str) -> None:
-        """The innermost element ends."""
+        """Handle the end of the innermost element."""
         element = self._open.pop()
         if tag in _VERBATIM:
             self._verbatim -= 1
@@ -183,7 +183,7 @@ class _Writer:
             self._gap = "\n"
 
     def result(self) -> str:
-        """All that was written."""
+        """Return the whole HTML."""
         return _drop_optional_ends("".join(self._pieces).strip())
 
     def _is_blank_since(self, first: int) -> bool:
@@ -216,7 +216,7 @@ def _keep(tag: str, attributes: dict[str, str]) -> dict[str, str]:
         if name in _KEPT or (name.startswith("aria-") and name not in _ARIA_DROPPED and value)
     }
     if tag == "button" and kept.get("type") in ("button", "submit"):
-        del kept["type"]  # What a button is anyway, as far as a reader can tell.
+        del kept["type"]  # The usual types of a button.
     if kept.get("role", "none") in (_NATIVE_ROLES.get(tag), "presentation", "none", "generic"):
         kept.pop("role", None)
     if "id" in kept and not _is_addressed_by_id(tag, kept):

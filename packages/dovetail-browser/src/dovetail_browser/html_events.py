@@ -1,8 +1,8 @@
-"""HTML as a stream of what is to be read: starts, texts and ends, in order.
+"""Parses HTML into a stream of start, text and end events.
 
-The one place that parses. Hidden content, active content and what only a machine reads never
-come out of it; URLs come out absolute. It works on what `page_source` returns and, as far as
-attributes tell, on HTML as it was served. Nothing here recurses: depth is data.
+The only module that parses HTML. Hidden content, scripts and metadata are dropped; URLs are made
+absolute. Input is the output of `page_source`, or HTML as served, where hidden content is
+recognized by attributes only. No function recurses, so nesting depth is not limited by the stack.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from urllib.parse import urljoin, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from dovetail_browser.characters import drop_unseen
 from dovetail_browser.html_vocabulary import SECRET_AUTOCOMPLETE, VOID, words
 from dovetail_browser.inline_style import is_hidden_by_style, visibility_of
+from dovetail_browser.text_filters import drop_invisible
 
 __all__ = ["End", "Event", "Start", "Text", "read_events"]
 
-# Elements that are dropped with everything in them.
+# Elements that are dropped with their content.
 _SKIPPED = words(
     "script style template noscript link meta head title base noembed noframes param "
     "source track datalist area annotation annotation-xml desc defs symbol"
 )
-# Their children are a fallback that no browser draws.
+# Elements whose children are fallback content that browsers do not render.
 _OPAQUE = words("canvas video audio object iframe meter progress")
 _URLS = words("href src action formaction poster cite data longdesc background")
 _SCRIPT_URL = re.compile(r"(?:javascript|vbscript|livescript|data):", re.I)
@@ -34,7 +34,7 @@ _BESIDE_MAIN = words("nav header footer aside")
 _ROLES_BESIDE_MAIN = words("navigation banner contentinfo complementary search")
 _SECRET_FIELD = re.compile(SECRET_AUTOCOMPLETE, re.I)
 
-# Where nesting counts: what has to be closed by hand. Paragraphs, items and cells close themselves.
+# For counting depth: paragraphs, items and cells close implicitly, so only other tags count.
 _TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
 _SELF_CLOSING = VOID | words(
     "p li dt dd td th tr option optgroup tbody thead tfoot colgroup rt rp html head body"
@@ -43,20 +43,20 @@ _DEEPEST = 500
 
 
 class Start(NamedTuple):
-    """An element begins."""
+    """The start of an element."""
 
     tag: str
     attributes: dict[str, str]
 
 
 class Text(NamedTuple):
-    """Text, as written."""
+    """Text, as in the source."""
 
     text: str
 
 
 class End(NamedTuple):
-    """An element ends; there is one for every start, also of void elements."""
+    """The end of an element; there is one for every start, also for void elements."""
 
     tag: str
 
@@ -65,8 +65,8 @@ Event = Start | Text | End
 
 
 def read_events(source: str, base_url: str, main_only: bool = False) -> Iterator[Event]:
-    """What there is to read in HTML; with `main_only`, in its main content."""
-    parser = LexborHTMLParser(_shallow(drop_unseen(source)))
+    """Yield the events of HTML; with `main_only`, those of its main content."""
+    parser = LexborHTMLParser(_shallow(drop_invisible(source)))
     body = parser.body
     if body is None:
         return
@@ -76,7 +76,7 @@ def read_events(source: str, base_url: str, main_only: bool = False) -> Iterator
 
 
 def _shallow(source: str) -> str:
-    """The source without what is nested deeper than anybody means: parsing it takes the square."""
+    """Drop extremely deep nesting, because parsing takes quadratic time."""
     if source.count("<") <= _DEEPEST:
         return source
     pieces: list[str] = []
@@ -89,7 +89,7 @@ def _shallow(source: str) -> str:
             pieces.append(source[place : match.start()])
             place = len(source)
         elif depth == _DEEPEST and match[1]:
-            # What lies in between is gone, its end tag with it.
+            # Skip the end tag of the dropped content as well.
             place = source.find(">", match.end()) + 1 or len(source)
     return "".join(pieces) + source[place:] if pieces else source
 
@@ -109,11 +109,11 @@ def _find_main(parser: LexborHTMLParser) -> LexborNode | None:
 
 
 class _Open(NamedTuple):
-    """An element that was entered, and where to go on after its end."""
+    """An open element, and the node that follows it."""
 
     tag: str
     following: LexborNode | None
-    # What held before it.
+    # The state before it.
     is_visible: bool
     is_shut: bool
 
@@ -136,7 +136,7 @@ def _walk(root: LexborNode, base: str, filters: _Filters) -> Iterator[Event]:
         elif node.is_element_node and not filters.drops(node, is_shut):
             tag, attributes = node.tag or "", _plain(node)
             before, is_visible = is_visible, visibility_of(attributes, is_visible)
-            # A hidden element may have visible children; nothing it says of itself is kept.
+            # A hidden element may have visible children; its own attributes are dropped.
             yield Start(tag, _kept_attributes(tag, attributes, base) if is_visible else {})
             child = None if tag in VOID or tag in _OPAQUE else node.first_child
             if child is not None:
@@ -150,13 +150,13 @@ def _walk(root: LexborNode, base: str, filters: _Filters) -> Iterator[Event]:
 
 
 class _Filters(NamedTuple):
-    """Which elements are left out with everything in them."""
+    """Decides which elements are dropped with their content."""
 
     main_only: bool
     has_main: bool
 
     def drops(self, node: LexborNode, is_shut: bool) -> bool:
-        """Whether this element is left out; in closed details everything but the summary is."""
+        """Whether to drop this element; closed details keep only their summary."""
         tag = node.tag or ""
         if tag in _SKIPPED or (is_shut and tag != "summary"):
             return True
@@ -212,7 +212,7 @@ def _is_secret(attributes: dict[str, str]) -> bool:
 
 
 def _join(base: str, value: str) -> str | None:
-    """The absolute URL; None where it would run or carry data instead of naming a place."""
+    """Return the absolute URL; None for script and data URLs."""
     bare = _SPACES_IN_URL.sub("", value)
     if _SCRIPT_URL.match(bare):
         return None

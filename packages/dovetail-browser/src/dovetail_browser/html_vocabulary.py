@@ -1,4 +1,4 @@
-"""Names of HTML that several modules go by."""
+"""HTML element and attribute names that several modules use."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ __all__ = ["CODE_LANGUAGE", "SECRET_AUTOCOMPLETE", "VOID", "words"]
 
 
 def words(text: str) -> frozenset[str]:
-    """A set written as one text: tables of names stay readable."""
+    """Split a text into a set of words."""
     return frozenset(text.split())
 
 
 VOID = words("area base br col embed hr img input link meta source track wbr")
-# Classes by which highlighters name the language of code.
+# Classes by which syntax highlighters mark the language of code.
 CODE_LANGUAGE = r"(?:^|\s)(?:language|lang|highlight-source|highlight)-([\w+#.-]+)"
-# Fields whose value is nobody's business, whatever their type.
+# Autocomplete values of fields whose content is secret.
 SECRET_AUTOCOMPLETE = r"password|one-time-code|cc-number|cc-csc"

@@ -1,4 +1,4 @@
-"""Heads of HTTP/1 messages, as a proxy reads them and hands them on. Pure."""
+"""Parses HTTP/1 message heads and rewrites them for forwarding. No I/O."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _REQUEST_LINE = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) HTTP/1\.[01]")
 _STATUS_LINE = re.compile(r"(HTTP/1\.[01]) (\d{3})(?: (.*))?")
 
-# About this connection only, never about the next one.
+# Hop-by-hop headers.
 _HOP_BY_HOP = frozenset(
     {
         "connection",
@@ -29,19 +29,19 @@ Headers = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class RequestHead:
-    """What a browser asks its proxy for."""
+    """The head of a request to the proxy."""
 
     method: str
     target: str
     headers: Headers
 
     def value(self, name: str) -> str | None:
-        """The first header of this name."""
+        """Return the first header with this name."""
         return _value(self.headers, name)
 
     @property
     def body_length(self) -> int | None:
-        """How many bytes follow; None if that cannot be told or is contradictory."""
+        """Length of the body; None if it is invalid, contradictory or not known in advance."""
         lengths = {value for name, value in self.headers if name.lower() == "content-length"}
         if self.value("transfer-encoding") is not None or len(lengths) > 1:
             return None
@@ -49,7 +49,7 @@ class RequestHead:
         return int(length) if length.isascii() and length.isdigit() else None
 
     def forwarded(self, path: str, host: str) -> bytes:
-        """The head for the origin server: its own path and host, and one answer only."""
+        """Return the head for the origin server, with `Connection: close`."""
         kept = [
             f"{name}: {value}"
             for name, value in _end_to_end(self.headers)
@@ -61,7 +61,7 @@ class RequestHead:
 
 @dataclass(frozen=True, slots=True)
 class ResponseHead:
-    """What the origin server answers."""
+    """The head of the origin server's response."""
 
     version: str
     status: int
@@ -70,17 +70,17 @@ class ResponseHead:
 
     @property
     def is_interim(self) -> bool:
-        """Whether the real answer is still to come."""
+        """Whether this is a 1xx response."""
         return 100 <= self.status < 200
 
     @property
     def length(self) -> int:
-        """The announced length of the body; 0 where none is."""
+        """The Content-Length; 0 if there is none."""
         value = _value(self.headers, "content-length") or "0"
         return int(value) if value.isascii() and value.isdigit() else 0
 
     def forwarded(self) -> bytes:
-        """The head for the browser, which must not use this connection again."""
+        """Return the head for the browser, which must not reuse this connection."""
         kept = [f"{name}: {value}" for name, value in _end_to_end(self.headers)]
         ending = [] if self.is_interim else ["Connection: close"]
         return _encode([f"HTTP/1.1 {self.status} {self.reason}", *kept, *ending])
@@ -108,7 +108,7 @@ def _parse_headers(lines: list[str]) -> Headers | None:
     found = []
     for line in lines:
         name, colon, value = line.partition(":")
-        # A folded line or a name with a space before the colon is read differently by others.
+        # Parsers disagree about folded lines and about white space before the colon.
         if (
             not colon
             or not _TOKEN.fullmatch(name)

@@ -1,4 +1,4 @@
-"""What a style attribute says about being seen; for HTML that no browser has drawn."""
+"""Detects content that a style attribute hides, in HTML that no browser has rendered."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ _RULES: tuple[_Rule, ...] = (
 
 
 def is_hidden_by_style(style: str) -> bool:
-    """Whether an element with this style attribute is not seen, nor anything in it."""
+    """Whether this style attribute hides an element with its content."""
     declarations = _declarations(style)
     return any(rule(declarations) for rule in _RULES)
 
 
 def visibility_of(attributes: Mapping[str, str], inherited: bool) -> bool:
-    """Whether an element is visible by its own word, or by that of those above it."""
+    """Whether an element is visible by its own attributes or the inherited value."""
     style = attributes.get("style")
     word = _declarations(style).get("visibility") if style else None
     match word:

@@ -1,4 +1,4 @@
-"""What the tools take, as types; their schemas are what clients are told."""
+"""Types of tool parameters, with the descriptions that clients see."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ __all__ = [
     "Offset",
     "PageFormat",
     "Pause",
-    "Place",
     "Ref",
     "Role",
     "RoleName",
@@ -30,11 +29,12 @@ __all__ = [
     "Selector",
     "SessionHandle",
     "TabId",
+    "TabUrl",
     "Url",
     "VisibleText",
 ]
 
-# About 5,000 tokens. What clients refuse begins at four to five times as much.
+# About 5,000 tokens. Clients reject results of four to five times this size.
 MAX_CHARS = 20_000
 MOST_CHARS = 80_000
 _LEAST_CHARS = 2_000
@@ -43,42 +43,41 @@ _Short = Annotated[str, Meta(min_length=1, max_length=1000)]
 _Name = Annotated[str, Meta(min_length=1, max_length=200)]
 
 Url = Annotated[str, Meta(min_length=1, max_length=8000)]
-Place = Annotated[Url | None, "A page of the host whose tab is meant; `tab` is more exact."]
+TabUrl = Annotated[Url | None, "Use the tab of this URL's host; `tab` is more exact."]
 TabId = Annotated[
     Annotated[str, Meta(pattern=r"^t[0-9]{1,9}$")] | None,
-    "Id of the tab, as answers name it; without, the one used last.",
+    "Id of the tab from a result; default: the tab used last.",
 ]
 SessionHandle = Annotated[
     Annotated[str, Meta(pattern=r"^(new|s-[A-Za-z0-9_-]{10,64})$")] | None,
-    "The `session` of an earlier answer, where answers name one; 'new': an isolated one.",
+    "The `session` of an earlier result, if it had one; 'new': a new isolated session.",
 ]
 MaxChars = Annotated[
     int,
     Meta(
         ge=_LEAST_CHARS,
         le=MOST_CHARS,
-        description="Bound of the whole answer, text blocks and structured content together.",
+        description="Limit for the whole result, text blocks and structured content together.",
     ),
 ]
 Offset = Annotated[
-    int, Meta(ge=0, le=1_000_000_000, description="nextOffset of the answer before.")
+    int, Meta(ge=0, le=1_000_000_000, description="nextOffset of the previous result.")
 ]
 PageFormat = Annotated[
     Literal["html", "markdown", "text", "snapshot"],
     "html: cleaned; snapshot: accessibility tree with refs.",
 ]
-Clean = Annotated[
-    bool, "false: HTML as the page has it, scripts and hidden text included (format html)."
-]
+Clean = Annotated[bool, "false: the page's own HTML, with scripts and hidden text (format html)."]
 Pause = Annotated[int, Meta(ge=0, le=60_000, description="Milliseconds.")]
 ElementTimeout = Annotated[
     Annotated[int, Meta(ge=0, le=60_000)] | None,
-    "Wait so many milliseconds for the element to appear; without, it must be there.",
+    "Milliseconds to wait for the element; default: it must exist already.",
 ]
 LoadTimeout = Annotated[int, Meta(ge=100, le=120_000, description="Milliseconds.")]
-NewTab = Annotated[bool, "Open a tab of its own instead of the host's one."]
+NewTab = Annotated[bool, "Open a new tab instead of reusing the host's tab."]
 Selector = Annotated[
-    _Short | None, "CSS selector; reaches into open shadow roots and iframes; ` >> nth=1` picks."
+    _Short | None,
+    "CSS selector; searches open shadow roots and iframes; ` >> nth=1` picks a match.",
 ]
 VisibleText = Annotated[_Short | None, "Visible text of the element."]
 Ref = Annotated[
@@ -90,30 +89,28 @@ Role = Annotated[
 ]
 RoleName = Annotated[_Short | None, "Accessible name, with `role`."]
 Label = Annotated[_Short | None, "Label or placeholder of a form field."]
-SaveTo = Annotated[
-    _Name | None, "File in the folder that the operator has opened; it must not exist."
-]
+SaveTo = Annotated[_Name | None, "New file in the operator's folder; it must not exist."]
 SecretName = Annotated[
     Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,99}$")] | None,
-    "Name of a secret of the operator to type instead; never shown.",
+    "Name of one of the operator's secrets to type instead; its value is never shown.",
 ]
 Modifier = Literal["Alt", "Control", "Meta", "Shift"]
 
 
 class FieldValue(msgspec.Struct, rename="camel", kw_only=True, forbid_unknown_fields=True):
-    """One field of a form: which one, and what goes into it."""
+    """One field of a form, and its new content."""
 
     ref: Ref = None
     selector: Selector = None
     label: Label = None
     role: Role = None
     name: RoleName = None
-    value: Annotated[Annotated[str, Meta(max_length=100_000)] | None, "Text to put in."] = None
+    value: Annotated[Annotated[str, Meta(max_length=100_000)] | None, "Text to enter."] = None
     checked: Annotated[bool | None, "For check boxes and radio buttons."] = None
     option: Annotated[
-        _Short | list[_Short] | None, "Label or value of the option; several in a list."
+        _Short | list[_Short] | None, "Label or value of the option; a list for several."
     ] = None
     files: Annotated[
-        Annotated[list[_Name], Meta(max_length=20)] | None, "Files of the operator's folder."
+        Annotated[list[_Name], Meta(max_length=20)] | None, "Files in the operator's folder."
     ] = None
     secret: SecretName = None

@@ -1,4 +1,4 @@
-"""The tools for everything else that a user can do, and for scripts where they are allowed."""
+"""The interact tool (keys, mouse, scrolling, history), and evaluate_script if enabled."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from dovetail import Context, Server, ToolResult
-from dovetail_browser.acting import ACTION_MS, check_usable, fill_field
-from dovetail_browser.answers import ACTS, PageText, page_answer, tool
 from dovetail_browser.browsing import Browsing, Where
+from dovetail_browser.element_actions import ACTION_MS, check_usable, fill_field
 from dovetail_browser.inputs import (
     MAX_CHARS,
     FieldValue,
@@ -21,27 +20,28 @@ from dovetail_browser.inputs import (
     MaxChars,
     Offset,
     PageFormat,
-    Place,
     Ref,
     Role,
     RoleName,
     Selector,
     SessionHandle,
     TabId,
+    TabUrl,
     VisibleText,
 )
-from dovetail_browser.navigating import LOAD_MS, settle, telling
+from dovetail_browser.navigation import LOAD_MS, report_progress, settle
 from dovetail_browser.page_errors import (
-    ask,
     driver_errors,
     explain,
     first_line,
-    refuse,
+    tool_error,
+    with_timeout,
 )
-from dovetail_browser.reading import Reading, read_page
-from dovetail_browser.results import Acted, ScriptRun
+from dovetail_browser.page_reader import ReadOptions, read_page
+from dovetail_browser.result_types import Acted, ScriptRun
 from dovetail_browser.tab import Tab
 from dovetail_browser.targets import Found, Target, find_target
+from dovetail_browser.tool_results import ACTS, PageText, make_page_result, tool
 
 __all__ = ["add_interact_tool", "add_script_tool"]
 
@@ -52,7 +52,7 @@ _SCRIPT_SECONDS = 30
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """One action with all it may need."""
+    """The arguments of one action."""
 
     browsing: Browsing
     tab: Tab
@@ -63,9 +63,9 @@ class _Move:
     delta: tuple[int, int]
 
     def element(self, action: str) -> Found:
-        """The element, which this action needs."""
+        """Return the element; raise ToolError if the action needs one and none was given."""
         if self.found is None:
-            raise refuse(
+            raise tool_error(
                 f"action={action} needs an element.",
                 "give one of ref, selector, text, label, or role with name",
             )
@@ -74,14 +74,14 @@ class _Move:
 
 async def _press(move: _Move) -> str:
     if not move.keys:
-        raise refuse("action=key needs `keys`.", "give keys like Enter, Control+A or ArrowDown")
+        raise tool_error("action=key needs `keys`.", "give keys like Enter, Control+A or ArrowDown")
     try:
         if move.found is not None:
             await move.found.locator.press(move.keys, timeout=ACTION_MS)
         else:
             await move.tab.page.keyboard.press(move.keys)
     except driver_errors() as error:
-        raise refuse(
+        raise tool_error(
             f"{move.keys!r} could not be pressed: {first_line(error)}.",
             "give keys like Enter, Tab, Escape, Control+A, ArrowDown",
         ) from None
@@ -92,23 +92,23 @@ async def _hover(move: _Move) -> str:
     found = move.element("hover")
     check_usable(found)
     await found.locator.hover(timeout=ACTION_MS)
-    return f"The pointer is over {found.facts.describe()}"
+    return f"The pointer is over {found.info.describe()}"
 
 
 async def _drag(move: _Move) -> str:
     found = move.element("drag")
     if move.to is None:
-        raise refuse("action=drag needs a place to drop.", "give toRef or toSelector")
+        raise tool_error("action=drag needs a drop target.", "give toRef or toSelector")
     check_usable(found)
     await found.locator.drag_to(move.to.locator, timeout=ACTION_MS)
-    return f"Dragged {found.facts.describe()} to {move.to.facts.describe()}"
+    return f"Dragged {found.info.describe()} to {move.to.info.describe()}"
 
 
 async def _scroll(move: _Move) -> str:
     across, down = move.delta
     if move.found is not None and not (across or down):
         await move.found.locator.scroll_into_view_if_needed(timeout=ACTION_MS)
-        return f"{move.found.facts.describe()} is in view"
+        return f"{move.found.info.describe()} is in view"
     script = "(element, by) => (element || window).scrollBy(by[0], by[1])"
     by = [across, down or (0 if across else 600)]
     if move.found is not None:
@@ -121,35 +121,36 @@ async def _scroll(move: _Move) -> str:
 async def _select(move: _Move) -> str:
     found = move.element("select")
     if move.option is None:
-        raise refuse("action=select needs `option`.", "give the label or value of an option")
+        raise tool_error("action=select needs `option`.", "give the label or value of an option")
     field = FieldValue(option=move.option)
     await fill_field(found, field, move.browsing.secrets, move.browsing.files)
-    return f"Chose {move.option[:100]!r} in {found.facts.describe()}"
+    return f"Chose {move.option[:100]!r} in {found.info.describe()}"
 
 
-async def _travel(tab: Tab, go: Callable[..., Awaitable[Any]], where: str) -> str:
+async def _navigate(tab: Tab, go: Callable[..., Awaitable[Any]], where: str) -> str:
     before = tab.page.url
     try:
         response = await go(wait_until="domcontentloaded", timeout=LOAD_MS)
     except driver_errors() as error:
-        raise refuse(
-            f"Going {where} did not work: {explain(error)}.", "fetch_webpage opens a page"
+        raise tool_error(
+            f"action={where} failed: {explain(error)}.", "fetch_webpage opens a page"
         ) from None
-    if response is None and tab.page.url == before and where != "to the page again":
-        raise refuse(f"There is no page {where}.", "fetch_webpage opens a page")
+    if response is None and tab.page.url == before and where != "reload":
+        raise tool_error(f"There is no page {where}.", "fetch_webpage opens a page")
     return f"Went {where}"
 
 
 async def _back(move: _Move) -> str:
-    return await _travel(move.tab, move.tab.page.go_back, "back")
+    return await _navigate(move.tab, move.tab.page.go_back, "back")
 
 
 async def _forward(move: _Move) -> str:
-    return await _travel(move.tab, move.tab.page.go_forward, "forward")
+    return await _navigate(move.tab, move.tab.page.go_forward, "forward")
 
 
 async def _reload(move: _Move) -> str:
-    return await _travel(move.tab, move.tab.page.reload, "to the page again")
+    await _navigate(move.tab, move.tab.page.reload, "reload")
+    return "Reloaded the page"
 
 
 _ACTIONS: dict[str, Callable[[_Move], Coroutine[Any, Any, str]]] = {
@@ -165,14 +166,14 @@ _ACTIONS: dict[str, Callable[[_Move], Coroutine[Any, Any, str]]] = {
 
 
 def add_interact_tool(server: Server, browsing: Browsing) -> None:
-    """Register it."""
+    """Register interact."""
 
     @tool(
         server,
         browsing.secrets,
         "interact",
         "Press keys, hover, drag, scroll, choose an option, go back or forward, reload. hover, "
-        "drag and select need an element; key and scroll may have one.",
+        "drag and select need an element; for key and scroll it is optional.",
         ACTS,
         Acted,
     )
@@ -186,55 +187,56 @@ def add_interact_tool(server: Server, browsing: Browsing) -> None:
         name: RoleName = None,
         label: Label = None,
         keys: Annotated[
-            Annotated[str, Meta(min_length=1, max_length=60)] | None, "Like Enter or Control+A."
+            Annotated[str, Meta(min_length=1, max_length=60)] | None,
+            "For example Enter or Control+A.",
         ] = None,
         option: Annotated[
             Annotated[str, Meta(max_length=1000)] | None, "Label or value of an option."
         ] = None,
-        toRef: Annotated[Ref, "Where to drop."] = None,
-        toSelector: Annotated[Selector, "Where to drop."] = None,
+        toRef: Annotated[Ref, "Drop target."] = None,
+        toSelector: Annotated[Selector, "Drop target."] = None,
         deltaX: _Pixels = 0,
         deltaY: _Pixels = 0,
-        format: Annotated[PageFormat | None, "Read the page afterwards in this form."] = None,
+        format: Annotated[PageFormat | None, "Return the page afterwards in this format."] = None,
         maxChars: MaxChars = MAX_CHARS,
-        url: Place = None,
+        url: TabUrl = None,
         tab: TabId = None,
         session: SessionHandle = None,
     ) -> ToolResult:
         target = Target(ref=ref, selector=selector, text=text, role=role, name=name, label=label)
         drop = Target(ref=toRef, selector=toSelector)
-        async with browsing.at(ctx, Where(session, tab, url)) as (own, place):
-            found = await find_target(place, target) if target.is_given else None
-            to = await find_target(place, drop) if drop.is_given else None
-            before = place.page.url
-            move = _Move(browsing, place, found, to, keys, option, (deltaX, deltaY))
-            async with telling(ctx, action):
-                message = await ask(_ACTIONS[action](move), f"action {action}", 45)
-            await settle(ctx, place, None)
+        async with browsing.at(ctx, Where(session, tab, url)) as (browser_session, browser_tab):
+            found = await find_target(browser_tab, target) if target.is_given else None
+            to = await find_target(browser_tab, drop) if drop.is_given else None
+            before = browser_tab.page.url
+            move = _Move(browsing, browser_tab, found, to, keys, option, (deltaX, deltaY))
+            async with report_progress(ctx, action):
+                message = await with_timeout(_ACTIONS[action](move), f"action {action}", 45)
+            await settle(ctx, browser_tab, None)
             page = None
             if format is not None:
-                page = await read_page(place, Reading(format), browsing.secrets)
-            told = await browsing.describe(own, place)
+                page = await read_page(browser_tab, ReadOptions(format), browsing.secrets)
+            tab_state = await browsing.describe(browser_session, browser_tab)
         result = Acted(
             action=action,
             message=f"{message}.",
-            navigated=place.page.url != before,
-            target=found.facts.view if found is not None else None,
+            navigated=browser_tab.page.url != before,
+            target=found.info.view if found is not None else None,
             next_steps=["page_snapshot or get_current_html shows the page as it is now"],
-            **told,
+            **tab_state,
         )
-        return page_answer(result, page, browsing.secrets, max_chars=maxChars)
+        return make_page_result(result, page, browsing.secrets, max_chars=maxChars)
 
 
 def add_script_tool(server: Server, browsing: Browsing) -> None:
-    """Register it; only where the operator allows scripts."""
+    """Register evaluate_script; only if the operator allows scripts."""
 
     @tool(
         server,
         browsing.secrets,
         "evaluate_script",
-        "Run JavaScript in a page: an expression, or a function, which is given the element if "
-        "ref or selector names one. What it returns comes as JSON, cut at maxChars.",
+        "Run JavaScript in a page: an expression, or a function, which gets the element if "
+        "ref or selector is given. The result is returned as JSON, truncated at maxChars.",
         ACTS,
         ScriptRun,
     )
@@ -245,30 +247,34 @@ def add_script_tool(server: Server, browsing: Browsing) -> None:
         selector: Selector = None,
         maxChars: MaxChars = MAX_CHARS,
         offset: Offset = 0,
-        url: Place = None,
+        url: TabUrl = None,
         tab: TabId = None,
         session: SessionHandle = None,
     ) -> ToolResult:
         target = Target(ref=ref, selector=selector)
         begun = time.monotonic()
-        async with browsing.at(ctx, Where(session, tab, url)) as (own, place):
-            found = await find_target(place, target) if target.is_given else None
+        async with browsing.at(ctx, Where(session, tab, url)) as (browser_session, browser_tab):
+            found = await find_target(browser_tab, target) if target.is_given else None
             try:
-                async with telling(ctx, "Running"):
-                    runs = found.locator.evaluate if found is not None else place.page.evaluate
-                    value = await ask(runs(expression), "running a script", _SCRIPT_SECONDS)
+                async with report_progress(ctx, "Running"):
+                    runs = (
+                        found.locator.evaluate if found is not None else browser_tab.page.evaluate
+                    )
+                    value = await with_timeout(
+                        runs(expression), "running a script", _SCRIPT_SECONDS
+                    )
             except driver_errors() as error:
-                raise refuse(
+                raise tool_error(
                     f"The script failed: {first_line(error)}",
                     "give an expression, or a function like () => document.title",
                 ) from None
-            told = await browsing.describe(own, place)
+            tab_state = await browsing.describe(browser_session, browser_tab)
         text = json.dumps(value, ensure_ascii=False, default=str)
         result = ScriptRun(
             kind=type(value).__name__,
             took_ms=round((time.monotonic() - begun) * 1000),
             next_steps=["page_snapshot shows the page as it is now"],
-            **told,
+            **tab_state,
         )
         page = PageText(text, "json")
-        return page_answer(result, page, browsing.secrets, offset=offset, max_chars=maxChars)
+        return make_page_result(result, page, browsing.secrets, offset=offset, max_chars=maxChars)

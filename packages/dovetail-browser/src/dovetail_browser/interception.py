@@ -1,10 +1,10 @@
-"""The rules for a browser that we did not start: each request is stopped and judged in the page.
+"""Address checks for a browser that the server did not start: requests are paused and checked.
 
-The weaker way, for contexts whose traffic does not come through our egress. Requests and WebSockets
-are judged by name and by what the name resolves to at that moment; the browser looks it up again
-when it connects. Routes see the first address of a request only, so hops of a redirect are
-stopped by a session of the protocol of our own; should a page be faster than that session, the
-hop is noticed when it was made, and the page is closed before anybody reads it.
+This is weaker than the proxy, and used for contexts whose traffic does not go through it. Requests
+and WebSockets are checked by name and by the addresses that it resolves to at that moment; the
+browser resolves it again when it connects. Playwright routes see only the first URL of a request,
+so redirects are paused by our own DevTools session. If a page redirects before that session is
+attached, the redirect is detected afterwards and the page is closed before it can be read.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
         WebSocketRoute,
     )
 
-__all__ = ["Judge", "intercept"]
+__all__ = ["UrlCheck", "intercept"]
 
-# Gives the reason to refuse a URL.
-Judge = Callable[[str], Awaitable[str | None]]
+# Returns the reason to refuse a URL, or None.
+UrlCheck = Callable[[str], Awaitable[str | None]]
 
-# Addresses that lead to no network.
+# Schemes that cause no network access.
 _INNER = ("about:", "blob:", "data:")
 _SAME = {"ws": "http", "wss": "https"}
-# Policy violation, in the protocol of WebSockets.
+# WebSocket close code: policy violation.
 _REFUSED = 1008
 
 
-async def intercept(context: BrowserContext, judge: Judge) -> None:
-    """Judge everything that pages of this context ask for."""
-    interceptor = _Interceptor(context, judge)
+async def intercept(context: BrowserContext, check: UrlCheck) -> None:
+    """Check all requests of the pages in this context."""
+    interceptor = _Interceptor(context, check)
     await context.route("**/*", interceptor.decide)
     await context.route_web_socket("**/*", interceptor.decide_socket)
     context.on("page", interceptor.watch)
@@ -49,9 +49,9 @@ async def intercept(context: BrowserContext, judge: Judge) -> None:
 
 
 class _Interceptor:
-    def __init__(self, context: BrowserContext, judge: Judge) -> None:
+    def __init__(self, context: BrowserContext, check: UrlCheck) -> None:
         self._context = context
-        self._judge = judge
+        self._check = check
         self._tasks: set[asyncio.Task[None]] = set()
         self._watches: set[asyncio.Task[None]] = set()
 
@@ -69,18 +69,18 @@ class _Interceptor:
             socket.connect_to_server()
 
     def watch(self, page: Page) -> None:
-        """Stop at each hop of a redirect in this page."""
+        """Pause each redirect in this page."""
         task = self._spawn(self._watch(page))
         self._watches.add(task)
         task.add_done_callback(self._watches.discard)
 
     def notice(self, request: Request) -> None:
-        """A hop that nobody stopped."""
+        """Check a redirect that was not paused."""
         if request.redirected_from is not None:
             self._spawn(self._close_if_refused(request))
 
     async def settle(self) -> None:
-        """All pages that are there are watched."""
+        """Wait until all open pages are watched."""
         await asyncio.gather(*self._watches)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -93,10 +93,10 @@ class _Interceptor:
         if url.startswith(_INNER):
             return False
         scheme, _, rest = url.partition(":")
-        return await self._judge(f"{_SAME.get(scheme, scheme)}:{rest}") is not None
+        return await self._check(f"{_SAME.get(scheme, scheme)}:{rest}") is not None
 
     async def _watch(self, page: Page) -> None:
-        # The page may be gone before it is watched.
+        # The page may be closed before it is watched.
         with contextlib.suppress(_error()):
             session = await self._context.new_cdp_session(page)
             session.on(
@@ -114,7 +114,7 @@ class _Interceptor:
                 await session.send("Fetch.continueRequest", request)
 
     async def _close_if_refused(self, request: Request) -> None:
-        # A hop that was stopped in time has no page any more, or one that failed already.
+        # After a redirect that was blocked in time, the page is closed or the request has failed.
         with contextlib.suppress(_error()):
             if await self._is_refused(request.url) and request.failure is None:
                 await request.frame.page.close()

@@ -1,9 +1,9 @@
-"""Scripts that run in a page's documents, out of reach of the page's own scripts.
+"""Runs scripts in a page's documents, isolated from the page's own scripts.
 
-Playwright runs what it is given in the page's world, where a page may have replaced
-`getComputedStyle` and can so tell us that its hidden text is to be seen. An isolated world has the
-same document and the browser's own functions. It is reached by DevTools: one session for the page,
-and one for each frame that lives in a process of its own.
+Playwright evaluates scripts in the page's main world, where a page may have replaced functions
+like `getComputedStyle` to make hidden text look visible. An isolated world has the same document
+and the browser's original functions. It is used through DevTools: one session for the page, and
+one for each frame in a separate process.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Documents", "open_documents"]
 
 _WORLD = "dovetail"
-# What DevTools says of a document that has gone, in the words that Playwright has for it.
+# DevTools messages for a document that no longer exists.
 _GONE = (
     "Cannot find context",
     "Cannot find execution context",
@@ -30,7 +30,7 @@ _GONE = (
 
 @dataclass(slots=True)
 class Documents:
-    """The documents of a page, by the ids of their frames."""
+    """The documents of a page, by frame id."""
 
     main: str
     _sessions: dict[str, CDPSession] = field(default_factory=dict)
@@ -38,17 +38,17 @@ class Documents:
 
     @property
     def frames(self) -> list[str]:
-        """All frames, the page's own first."""
+        """All frames, the main frame first."""
         return list(self._sessions)
 
     def children_of(self, frame: str) -> list[str]:
-        """The frames in a document, in no particular order."""
+        """Return the child frames of a document, in no particular order."""
         return self._children.get(frame, [])
 
     async def run(
         self, frame: str, function: str, given: dict[str, Any], owned: Sequence[str] = ()
     ) -> Any:
-        """What a function returns, given a value and the elements that hold these frames."""
+        """Call a function with a value and the owner elements of frames; return its result."""
         session = self._sessions[frame]
         world = await self._send(
             session, "Page.createIsolatedWorld", {"frameId": frame, "worldName": _WORLD}
@@ -70,7 +70,7 @@ class Documents:
         return answer["result"].get("value")
 
     async def _owner(self, session: CDPSession, frame: str, context: int) -> dict[str, Any]:
-        """The element that holds a frame, as an argument; null where it is there no more."""
+        """Return the owner element of a frame as an argument; null if it no longer exists."""
         from playwright.async_api import Error  # noqa: PLC0415 - heavy, and not needed before
 
         try:
@@ -94,7 +94,7 @@ class Documents:
             raise
 
     def add_tree(self, session: CDPSession, tree: dict[str, Any]) -> None:
-        """A frame and all below it that a session reaches."""
+        """Add a frame and its descendants that a session can access."""
         waiting = [tree]
         while waiting:
             branch = waiting.pop()
@@ -108,7 +108,7 @@ class Documents:
 
 @contextlib.asynccontextmanager
 async def open_documents(page: Page, most_frames: int) -> AsyncIterator[Documents]:
-    """The documents of a page as it is now."""
+    """Yield the documents of a page."""
     from playwright.async_api import Error  # noqa: PLC0415 - heavy, and not needed before
 
     sessions = [await page.context.new_cdp_session(page)]
@@ -116,7 +116,7 @@ async def open_documents(page: Page, most_frames: int) -> AsyncIterator[Document
         tree = (await sessions[0].send("Page.getFrameTree"))["frameTree"]
         documents = Documents(tree["frame"]["id"])
         documents.add_tree(sessions[0], tree)
-        # Those in processes of their own are not in the tree; only asking tells which they are.
+        # Frames in separate processes are not in the tree; find them by attaching to each frame.
         for frame in page.frames[1 : most_frames + 1]:
             with contextlib.suppress(Error):
                 session = await page.context.new_cdp_session(frame)

@@ -1,4 +1,4 @@
-"""What changed between two texts, line by line."""
+"""Compares two texts line by line."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from difflib import unified_diff
 
 __all__ = ["compare_lines"]
 
-# difflib takes the square of the lines in the worst case; beyond this the order is not looked at.
+# difflib takes quadratic time in the worst case; longer texts are compared without line order.
 _MOST_ALIGNED = 1_000
 _AROUND = 1
 
 
 def compare_lines(before: str, after: str) -> tuple[str, int, int]:
-    """The difference in the unified form, and how many lines were added and removed."""
+    """Return the unified diff, and the number of lines added and removed."""
     old, new = before.splitlines(), after.splitlines()
     head = _common(old, new)
     tail = min(_common(old[::-1], new[::-1]), len(old) - head, len(new) - head)

@@ -1,7 +1,7 @@
-"""Log-in pages: known by host and path, given time for single sign-on, then put to the user.
+"""Handles login pages: detects them, waits for single sign-on, then asks the user.
 
-What counts as one is a matter of names, so it can be wrong both ways; a page that was asked for
-itself is never held back.
+Detection is by host name and path, so it can be wrong either way. A login page that was requested
+itself is returned like any other page.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 from msgspec import Meta
 
 from dovetail import Context
-from dovetail_browser.navigating import telling
+from dovetail_browser.navigation import report_progress
 from dovetail_browser.page_errors import driver_errors
 from dovetail_browser.tab import Tab, host_of
 from dovetail_browser.targets import Target, count_matches
@@ -34,8 +34,8 @@ _HOSTS = (
     "idp.",
 )  # fmt: skip
 
-# Below these everybody can have a name, so two names there have nothing in common. The list of all
-# of them has ten thousand rows; what is not here only makes a wait longer.
+# Public suffixes: two names below one of these are unrelated. The full list has ten thousand
+# entries; a missing one only makes a wait longer.
 _SHARED = frozenset(
     {
         "appspot.com", "azurewebsites.net", "blogspot.com", "cloudfront.net", "firebaseapp.com",
@@ -43,7 +43,7 @@ _SHARED = frozenset(
         "pages.dev", "vercel.app", "web.app", "workers.dev",
     }
 )  # fmt: skip
-# co.uk, com.au, or.jp: what stands before a country where names are given below it.
+# Second-level labels of country domains: co.uk, com.au, or.jp.
 _BELOW_COUNTRY = frozenset(
     {"ac", "co", "com", "edu", "go", "gob", "gov", "gv", "ne", "net", "nom", "or", "org"}
 )
@@ -51,25 +51,25 @@ _BELOW_COUNTRY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class LoginOptions:
-    """How long to wait, and whether the user can see the browser."""
+    """Timeouts, and whether the browser has a window."""
 
-    # For single sign-on, which needs nobody; less where a form waits for a password.
+    # For single sign-on, which needs no user; shorter if the page has a password field.
     sso_seconds: float = 5.0
     form_seconds: float = 1.0
-    # For a user who agreed to log in.
+    # For the user's login.
     user_seconds: float = 240.0
     has_window: bool = False
 
 
 @dataclass
 class LoginDone:
-    """What the user is asked where there is no page to send them to."""
+    """The form that asks the user to confirm the login."""
 
-    done: Annotated[bool, Meta(description="The log-in is done; go on.")] = True
+    done: Annotated[bool, Meta(description="The login is done; continue.")] = True
 
 
 def is_login_url(url: str) -> bool:
-    """Whether an address looks like a log-in page."""
+    """Whether a URL looks like a login page."""
     parts = urlsplit(url)
     path = parts.path.lower()
     return host_of(url).startswith(_HOSTS) or any(
@@ -79,7 +79,7 @@ def is_login_url(url: str) -> bool:
 
 
 def is_same_site(one: str, other: str) -> bool:
-    """Whether two hosts belong together: the same, one below the other, or below one owner's."""
+    """Whether two hosts are equal, one is a subdomain of the other, or they share a domain."""
     if one == other or one.endswith(f".{other}") or other.endswith(f".{one}"):
         return True
     common: list[str] = []
@@ -97,7 +97,7 @@ def _is_public_suffix(labels: list[str]) -> bool:
 
 
 def classify(asked: str, arrived: str) -> Redirect:
-    """What became of a request for a page."""
+    """Classify where a request for a page has ended up."""
     if is_login_url(asked):
         return "asked_for"
     if is_login_url(arrived):
@@ -106,20 +106,20 @@ def classify(asked: str, arrived: str) -> Redirect:
 
 
 async def pass_login(ctx: Context, tab: Tab, asked: str, options: LoginOptions) -> bool:
-    """Get past a log-in page where that is possible; whether the page is one still."""
+    """Wait for single sign-on or the user; return whether the page is still a login page."""
     if classify(asked, tab.page.url) != "login":
         return False
-    async with telling(ctx, "Waiting for single sign-on"):
+    async with report_progress(ctx, "Waiting for single sign-on"):
         if await _wait_until_back(tab, asked, options.form_seconds):
             return False
-        # A page that waits for a password signs nobody on by itself.
+        # A page with a password field does not complete single sign-on by itself.
         if not await _wants_password(tab) and await _wait_until_back(
             tab, asked, options.sso_seconds - options.form_seconds
         ):
             return False
     if not await _ask(ctx, tab, options):
         return True
-    async with telling(ctx, "Waiting for the log-in"):
+    async with report_progress(ctx, "Waiting for the login"):
         return not await _wait_until_back(tab, asked, options.user_seconds)
 
 
@@ -145,17 +145,17 @@ def _is_back(tab: Tab, asked: str) -> bool:
 
 
 async def _ask(ctx: Context, tab: Tab, options: LoginOptions) -> bool:
-    """Ask the user to log in; whether they say that they did, or will."""
+    """Ask the user to log in; return whether they accept."""
     ways = ctx.client.capabilities.get("elicitation")
     if ways is None:
         return False
     parts = urlsplit(tab.page.url)
-    # What follows the path can hold tokens.
+    # The query can contain tokens.
     page = urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
     if options.has_window and "url" in ways:
         answer = await ctx.elicit(
-            f"{parts.hostname} asks for a log-in. Please log in in the browser window that shows "
-            "this page; the work goes on by itself when you are through.",
+            f"{parts.hostname} asks for a login. Please log in in the browser window that shows "
+            "this page; the call continues when you are logged in.",
             url=page,
             key="login",
         )
@@ -165,9 +165,9 @@ async def _ask(ctx: Context, tab: Tab, options: LoginOptions) -> bool:
     where = (
         "Please log in in the browser window, then confirm."
         if options.has_window
-        else "The browser has no window. If the site lets you approve the log-in elsewhere (a "
-        "telephone, a link in a mail), do that and confirm; otherwise decline, and start the "
+        else "The browser has no window. If the site lets you approve the login elsewhere (a "
+        "phone, a link in an email), do that and confirm; otherwise decline, and start the "
         "server with --headed and --profile to log in once."
     )
-    form = await ctx.elicit(f"{page} asks for a log-in. {where}", LoginDone, key="login")
+    form = await ctx.elicit(f"{page} asks for a login. {where}", LoginDone, key="login")
     return form.data is not None and form.data.done

@@ -1,16 +1,16 @@
-"""HTML as Markdown (CommonMark, with tables and strikethrough as GitHub writes them)."""
+"""Renders HTML as Markdown (CommonMark, with GitHub tables and strikethrough)."""
 
 from __future__ import annotations
 
 import re
 
+from dovetail_browser.formatter import Formatter
 from dovetail_browser.html_events import read_events
-from dovetail_browser.notation import Notation
-from dovetail_browser.reading_form import render
+from dovetail_browser.text_renderer import render
 
 __all__ = ["to_markdown"]
 
-# Only where it would mean something: an underscore in a word, or a star between blanks, does not.
+# Escape only where it has a meaning: not an underscore in a word or a star between spaces.
 _SPECIAL = re.compile(r"[\\`]|(?<!\s)\*|\*(?!\s)|(?<!\w)_|_(?!\w)|<(?=[a-zA-Z/!?])|\](?=\()|~~")
 _BRACKETS = re.compile(r"[\[\]]")
 _AT_LINE_START = re.compile(r"(?:[#>]|[-+*](?=\s)|\d{1,9}[.)](?=\s)|={3,}$|-{3,}$)")
@@ -19,12 +19,12 @@ _MARKS = {"strong": "**", "emphasis": "*", "deleted": "~~"}
 
 
 def to_markdown(source: str, base_url: str, main_only: bool = False) -> str:
-    """Markdown of HTML, from `read_source` or as served."""
+    """Render HTML, from `read_source` or as served, as Markdown."""
     return render(read_events(source, base_url, main_only), _Markdown())
 
 
-class _Markdown(Notation):
-    """How Markdown spells things."""
+class _Markdown(Formatter):
+    """Formats parts of a text as Markdown."""
 
     quote = "> "
 

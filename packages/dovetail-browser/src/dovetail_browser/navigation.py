@@ -1,4 +1,4 @@
-"""Going to a page, and waiting until it is there; nothing waits without an end or unheard."""
+"""Loads pages and waits for them, with timeouts and progress notifications."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING
 
 from dovetail import Context
 from dovetail_browser.driver import Driver
-from dovetail_browser.page_errors import driver_errors, explain, refuse
+from dovetail_browser.page_errors import driver_errors, explain, tool_error
 from dovetail_browser.tab import Tab, host_of
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
-__all__ = ["LOAD_MS", "SETTLE_MS", "check_address", "go_to", "settle", "telling"]
+__all__ = ["LOAD_MS", "SETTLE_MS", "check_address", "go_to", "report_progress", "settle"]
 
 LOAD_MS = 30_000
-# A page that was loaded has so long to become quiet.
+# Time for a loaded page to become idle.
 SETTLE_MS = 1_000
 _TELL_EVERY = 1.0
 _QUIET_MS = 100
-# From the arrival of a page to a document that can be read.
+# Time from the response to a readable document.
 _READY_MS = 10_000
 _STOP_SECONDS = 2.0
 
-# True when nothing in the document has changed for a moment, false at the first change.
+# Resolves to true if the document has not changed for a moment, to false at the first change.
 _IS_QUIET = f"""() => new Promise((resolve) => {{
   const end = (quiet) => {{ observer.disconnect(); clearTimeout(timer); resolve(quiet); }};
   const observer = new MutationObserver(() => end(false));
@@ -37,17 +37,17 @@ _IS_QUIET = f"""() => new Promise((resolve) => {{
 
 
 @contextlib.asynccontextmanager
-async def telling(ctx: Context, what: str) -> AsyncIterator[None]:
-    """While this takes long, the client hears of it."""
+async def report_progress(ctx: Context, what: str) -> AsyncIterator[None]:
+    """Send progress notifications while the block runs."""
     begun = time.monotonic()
 
-    async def tell() -> None:
+    async def send() -> None:
         while True:
             await asyncio.sleep(_TELL_EVERY)
             seconds = time.monotonic() - begun
             await ctx.progress(round(seconds, 1), message=f"{what}, {seconds:.0f} s")
 
-    task = asyncio.ensure_future(tell())
+    task = asyncio.ensure_future(send())
     try:
         yield
     finally:
@@ -55,7 +55,7 @@ async def telling(ctx: Context, what: str) -> AsyncIterator[None]:
 
 
 async def check_address(driver: Driver, url: str) -> None:
-    """Refuse an address before anything is opened for it."""
+    """Raise ToolError if a URL is refused, before a tab is opened."""
     refusal = await driver.check_url(url)
     if refusal is not None:
         raise _refused(refusal)
@@ -63,15 +63,15 @@ async def check_address(driver: Driver, url: str) -> None:
 
 def _refused(reason: str) -> Exception:
     if "--allow" in reason:
-        return refuse(f"{reason.rstrip('.')}.", "give a public http or https address")
-    return refuse(f"{reason.rstrip('.')}.", "check the address, or give another one")
+        return tool_error(f"{reason.rstrip('.')}.", "give a public http or https URL")
+    return tool_error(f"{reason.rstrip('.')}.", "check the URL, or give another one")
 
 
 async def go_to(ctx: Context, driver: Driver, tab: Tab, url: str, timeout_ms: int) -> None:
-    """Load a page; the status of its answer is kept with the tab."""
+    """Load a page; the tab keeps the status of the response."""
     tab.asked_host = host_of(url)
     tab.status = None
-    async with telling(ctx, f"Loading {tab.asked_host}"):
+    async with report_progress(ctx, f"Loading {tab.asked_host}"):
         try:
             response = await tab.page.goto(url, wait_until="domcontentloaded", timeout=timeout_ms)
         except asyncio.CancelledError:
@@ -91,9 +91,9 @@ async def go_to(ctx: Context, driver: Driver, tab: Tab, url: str, timeout_ms: in
 
 
 async def settle(ctx: Context, tab: Tab, pause_ms: int | None) -> None:
-    """Wait until a page is quiet, or as long as was asked for; a navigation is waited for."""
+    """Wait until a page is idle, or for `pause_ms`; also waits for a navigation."""
     if pause_ms is not None:
-        async with telling(ctx, "Waiting"):
+        async with report_progress(ctx, "Waiting"):
             await asyncio.sleep(pause_ms / 1000)
         await _arrive(ctx, tab)
         return
@@ -110,23 +110,23 @@ async def settle(ctx: Context, tab: Tab, pause_ms: int | None) -> None:
         is_waiting = tab.log.is_busy or tab.log.is_navigating or tab.expected_popups
         if quiet and not is_waiting:
             break
-    # A window that did not come by now was never opened.
+    # A window that has not appeared by now was not opened.
     tab.expected_popups = 0
 
 
 async def _arrive(ctx: Context, tab: Tab) -> None:
-    """Wait for a page that is on its way."""
+    """Wait for a navigation to complete."""
     if not tab.log.is_navigating:
         return
-    async with telling(ctx, f"Loading {tab.host}"):
+    async with report_progress(ctx, f"Loading {tab.host}"):
         try:
             async with asyncio.timeout(LOAD_MS / 1000):
                 await tab.log.arrival()
         except TimeoutError:
             await _stop(tab.page)
-            raise refuse(
-                f"The next page did not come within {LOAD_MS // 1000} s and was given up.",
-                "get_current_html reads the page that is still there",
+            raise tool_error(
+                f"The next page did not load within {LOAD_MS // 1000} s and was stopped.",
+                "get_current_html reads the current page",
             ) from None
         except asyncio.CancelledError:
             await _stop(tab.page)
@@ -141,16 +141,16 @@ def _failure(
     shown = url[:300]
     refusal = driver.last_refusal(host_of(url)) or driver.last_refusal(tab.host)
     if "Timeout" in type(error).__name__:
-        return refuse(
+        return tool_error(
             f"{shown} did not load within {timeout_ms / 1000:g} s.",
-            "get_current_html or take_screenshot shows what has come so far",
+            "get_current_html or take_screenshot shows what has loaded so far",
             "fetch_webpage with a larger timeout waits longer",
         )
     if refusal is not None:
         return _refused(f"{shown} could not be loaded: {refusal}")
-    return refuse(
+    return tool_error(
         f"{shown} could not be loaded: {explain(error)}.",
-        "check the address",
+        "check the URL",
         "fetch_webpage tries again",
     )
 
@@ -171,7 +171,7 @@ async def _wait_for_download(tab: Tab) -> None:
 
 
 async def _stop(page: Page) -> None:
-    """Stop a navigation, before anybody else can begin the next one in this tab."""
+    """Stop a navigation before the next call can start another one in this tab."""
     with contextlib.suppress(TimeoutError, *driver_errors()):
         async with asyncio.timeout(_STOP_SECONDS):
             session = await page.context.new_cdp_session(page)

@@ -1,4 +1,4 @@
-"""What a tab has said and fetched: the last lines of its console and its last requests."""
+"""Keeps the latest console messages and requests of a tab."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CHANGING = frozenset({"document", "script", "stylesheet", "xhr", "fetch"})
 
 @dataclass(slots=True)
 class LogLine:
-    """A line of the console, or a request."""
+    """A console message or a request."""
 
     id: int
     kind: str
@@ -38,17 +38,17 @@ class LogLine:
     failure: str = ""
     started: float = field(default_factory=time.monotonic)
     milliseconds: int | None = None
-    # Held for its body; the browser keeps bodies for a while only.
+    # Kept for its body, which the browser discards after a while.
     response: Response | None = None
 
     @property
     def is_error(self) -> bool:
-        """Whether it tells of something that went wrong."""
+        """Whether it reports an error."""
         return bool(self.failure) or self.kind == "error" or (self.status or 0) >= 400
 
 
 class PageLog:
-    """The two logs of a page, bounded."""
+    """The console and network logs of a page, with a maximum length."""
 
     def __init__(self, page: Page) -> None:
         self._numbers = itertools.count(1)
@@ -56,7 +56,7 @@ class PageLog:
         self._network: deque[LogLine] = deque(maxlen=_MOST_LINES)
         self._requests: dict[Request, LogLine] = {}
         self._page = page
-        # The request for the next page, until that page is there.
+        # The navigation request, until the page has been committed.
         self._underway: Request | None = None
         self._at_rest = asyncio.Event()
         self._at_rest.set()
@@ -72,25 +72,25 @@ class PageLog:
 
     @property
     def is_navigating(self) -> bool:
-        """Whether another page is on its way."""
+        """Whether a navigation is in progress."""
         return self._underway is not None
 
     async def arrival(self) -> None:
-        """Wait until no page is on its way."""
+        """Wait until no navigation is in progress."""
         await self._at_rest.wait()
 
     @property
     def pending(self) -> int:
-        """Requests that are not answered yet."""
+        """Number of requests without a response."""
         return len(self._requests)
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is being fetched that may change what the page shows."""
+        """Whether a request is open that may change the page."""
         return any(line.resource_type in _CHANGING for line in self._requests.values())
 
     def lines(self, kind: LogKind) -> Iterator[LogLine]:
-        """The lines of a log, the oldest first."""
+        """Iterate over the entries of a log, oldest first."""
         if kind == "console":
             yield from self._console
         elif kind == "network":
@@ -124,7 +124,7 @@ class PageLog:
         if request.is_navigation_request() and self._is_of_page(request):
             self._underway = request
             self._at_rest.clear()
-        # Requests that never end, like streams, must not pile up.
+        # Limit the number of requests that never end, like streams.
         while len(self._requests) > _MOST_LINES:
             self._requests.pop(next(iter(self._requests)))
 

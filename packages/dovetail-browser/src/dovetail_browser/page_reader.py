@@ -1,4 +1,4 @@
-"""The text of a page in the form that was asked for."""
+"""Reads a page in the requested format."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dovetail import Context
-from dovetail_browser.answers import PageText
-from dovetail_browser.cleaning import clean_html
-from dovetail_browser.markdown_form import to_markdown
-from dovetail_browser.navigating import settle
-from dovetail_browser.page_errors import ask, driver_errors, refuse
+from dovetail_browser.html_cleaner import clean_html
+from dovetail_browser.markdown import to_markdown
+from dovetail_browser.navigation import settle
+from dovetail_browser.page_errors import driver_errors, tool_error, with_timeout
 from dovetail_browser.page_source import read_source
+from dovetail_browser.plain_text import to_text
 from dovetail_browser.secret_values import Secrets
 from dovetail_browser.snapshots import SnapshotOptions, read_snapshot
 from dovetail_browser.tab import Tab
-from dovetail_browser.text_form import to_text
+from dovetail_browser.tool_results import PageText
 
-__all__ = ["AFTER_ACTION", "Reading", "read_after", "read_page", "title_of"]
+__all__ = ["AFTER_ACTION", "ReadOptions", "read_after", "read_page", "title_of"]
 
 # Next steps.
 AFTER_ACTION = ["page_snapshot or get_current_html shows the page; wait_for waits for more"]
 _TRIES = 3
-_EMPTY = "There is nothing to read here as {form}; take_screenshot shows what it looks like."
+_EMPTY = "The page has no content as {form}; take_screenshot shows what it looks like."
 
-# Format -> what makes it of the visible document.
+# Format -> function that renders the visible document.
 _FORMS: dict[str, Callable[[str, str, bool], str]] = {
     "html": clean_html,
     "markdown": to_markdown,
@@ -35,8 +35,8 @@ _FORMS: dict[str, Callable[[str, str, bool], str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What of a page is wanted, and how."""
+class ReadOptions:
+    """Options for reading a page."""
 
     format: str = "html"
     selector: str | None = None
@@ -44,11 +44,11 @@ class Reading:
     clean: bool = True
 
 
-async def read_page(tab: Tab, how: Reading, secrets: Secrets) -> PageText:
-    """Read a page; one that goes on to another meanwhile is read again."""
+async def read_page(tab: Tab, how: ReadOptions, secrets: Secrets) -> PageText:
+    """Read a page; retry if it navigates meanwhile."""
     for left in reversed(range(_TRIES)):
         try:
-            return await ask(_read(tab, how, secrets), "reading it")
+            return await with_timeout(_read(tab, how, secrets), "reading it")
         except driver_errors() as error:
             moved = any(sign in str(error) for sign in ("context was destroyed", "detached"))
             if not moved:
@@ -56,25 +56,25 @@ async def read_page(tab: Tab, how: Reading, secrets: Secrets) -> PageText:
             if left == 0:
                 break
             await tab.page.wait_for_load_state("domcontentloaded", timeout=5_000)
-    raise refuse(
-        "The page went on to another page each time it was read; it seems to redirect for ever.",
-        "wait_for with url or text waits for the page that you expect",
-        "take_screenshot shows what is there",
+    raise tool_error(
+        "The page navigated each time it was read; it seems to redirect endlessly.",
+        "wait_for with pageUrl or text waits for the page that you expect",
+        "take_screenshot shows the current page",
     )
 
 
 async def read_after(
-    ctx: Context, secrets: Secrets, tab: Tab, pause: int | None, how: Reading | None
+    ctx: Context, secrets: Secrets, tab: Tab, pause: int | None, how: ReadOptions | None
 ) -> PageText | None:
-    """Let a page come to rest after an action, and read it if that is wanted."""
+    """Wait until a page is idle after an action, and read it if `how` is given."""
     await settle(ctx, tab, pause)
     return None if how is None else await read_page(tab, how, secrets)
 
 
-async def _read(tab: Tab, how: Reading, secrets: Secrets) -> PageText:
+async def _read(tab: Tab, how: ReadOptions, secrets: Secrets) -> PageText:
     if how.format == "snapshot":
         options = SnapshotOptions(selector=how.selector)
-        taken = await read_snapshot(tab.page, options, secrets=secrets.spellings)
+        taken = await read_snapshot(tab.page, options, secrets=secrets.encodings)
         tab.snapshot = taken.whole
         return PageText(taken.text, "snapshot")
     if how.format == "html" and not how.clean:
@@ -82,15 +82,15 @@ async def _read(tab: Tab, how: Reading, secrets: Secrets) -> PageText:
             return PageText(await tab.page.content(), "html")
         found = tab.page.locator(how.selector).first
         return PageText(await found.evaluate("element => element.outerHTML"), "html")
-    source = await read_source(tab.page, how.selector, secrets=secrets.spellings)
-    # A long document takes a while, and others are waiting.
+    source = await read_source(tab.page, how.selector, secrets=secrets.encodings)
+    # Rendering a long document takes a while; do not block the event loop.
     text = await asyncio.to_thread(_FORMS[how.format], source.html, source.url, how.main_only)
     empty = "" if text.strip() else _EMPTY.format(form=how.format)
     return PageText(text, how.format, " ".join(filter(None, (source.note, empty))))
 
 
 async def title_of(tab: Tab) -> str:
-    """The title of a page; empty if it does not tell."""
+    """Return the title of a page; empty if the page does not respond."""
     with contextlib.suppress(TimeoutError, *driver_errors()):
         async with asyncio.timeout(2):
             return (await tab.page.title())[:300]

@@ -1,9 +1,8 @@
-// Walks the live DOM once and writes what a reader sees as HTML.
+// Walks the live DOM once and writes the visible content as HTML.
 //
-// Whether something is seen is decided at the leaves (text, images, controls) from computed style
-// and from where they are drawn; containers only carry. Nothing recurses: a page may be as deep as
-// it likes. The page is not changed. `input` is {path, nodes, characters, milliseconds}; `owners` are
-// the elements that hold the frames.
+// Visibility is decided at the leaves (text, images, controls) from computed style and position.
+// Nothing recurses, so nesting depth is not limited. The page is not changed. `input` is
+// {path, nodes, characters, milliseconds}; `owners` are the elements that contain the frames.
 (input, ...owners) => {
   const setOf = (words) => new Set(words.split(" "));
   const SKIPPED = setOf(
@@ -15,12 +14,12 @@
   );
   const SVG_KEPT = setOf("svg a text foreignobject");
   const VOID = setOf("AREA BASE BR COL EMBED HR IMG INPUT LINK META SOURCE TRACK WBR");
-  // Their children are a fallback that a browser does not draw.
+  // Elements whose children are fallback content that browsers do not render.
   const OPAQUE = setOf("CANVAS VIDEO AUDIO OBJECT EMBED IFRAME FRAME METER PROGRESS IMG INPUT");
   const ATOMIC = setOf(
     "IMG INPUT SELECT TEXTAREA BUTTON VIDEO AUDIO CANVAS IFRAME FRAME HR BR WBR PROGRESS METER OBJECT EMBED",
   );
-  // What a hidden element may still be for the sake of its visible children.
+  // Hidden elements of these types are kept if they have visible children.
   const STRUCTURE = setOf(
     "DIV SPAN P UL OL LI DL DT DD TABLE THEAD TBODY TFOOT TR TD TH SECTION ARTICLE MAIN NAV HEADER FOOTER " +
       "ASIDE FORM FIELDSET BLOCKQUOTE PRE CODE H1 H2 H3 H4 H5 H6",
@@ -45,8 +44,8 @@
 
   const view = window;
   const styleOf = (element, pseudo) => view.getComputedStyle(element, pseudo);
-  // A form answers to the names of its fields first: <input name="attributes"> would be asked
-  // instead of the element. So everything is read through the prototypes.
+  // Fields of a form shadow its properties: with <input name="attributes">, form.attributes is the
+  // input. So properties are read through the prototypes.
   const reader = (type, name) => {
     const { get } = Object.getOwnPropertyDescriptor(type.prototype, name);
     return (node) => get.call(node);
@@ -129,7 +128,7 @@
     return below === null ? null : blend(colour, below);
   };
 
-  // Something else than the ancestors may lie below a text: an image, a coloured layer.
+  // An element that is not an ancestor may be behind a text: an image, a coloured layer.
   const isOverSomethingElse = (element, box) => {
     if (++coverChecks > MOST_COVER_CHECKS) return false;
     const x = box.left + Math.min(box.width / 2, 20);
@@ -182,7 +181,7 @@
     return !state.inkSeen;
   };
 
-  // ---- where things are drawn ----------------------------------------------------------------
+  // ---- position ------------------------------------------------------------------------------
 
   const root = document.scrollingElement || top;
   const rootArea = {
@@ -195,11 +194,11 @@
     rootArea.left = -Infinity;
   }
   const screenArea = { left: 0, top: 0, right: view.innerWidth, bottom: view.innerHeight };
-  // Beyond the edges of what can be scrolled to.
+  // Outside of the scrollable area.
   const isOutside = (box, area) =>
     box.right <= area.left || box.bottom <= area.top || box.left >= area.right || box.top >= area.bottom;
 
-  // What the body says of overflow holds for the window, unless the document says something itself.
+  // The overflow of the body applies to the window, unless the root element sets its own.
   const isWindow = (element) =>
     element === root || element === top || (element === body && styleOf(top).overflowX === "visible");
   const scrollArea = (element, style) => {
@@ -221,7 +220,7 @@
     };
   };
 
-  // ---- what hides a whole subtree ------------------------------------------------------------
+  // ---- hidden subtrees -----------------------------------------------------------------------
 
   const lengths = (text) => text.split(/[\s,]+/).filter(Boolean);
   const isFullInset = (text) => {
@@ -271,7 +270,7 @@
     style.perspective !== "none" ||
     /paint|layout|strict|content/.test(style.contain) ||
     /transform|filter|perspective/.test(style.willChange);
-  // 0: not inside a clipping box without size; 1: what is absolute escapes; 2: what is fixed; 3: nothing.
+  // 0: not in an empty clipping box. Otherwise which elements escape it: 1: absolute; 2: fixed; 3: none.
   const clipLevel = (element, style, state) => {
     let level = state.clip;
     if (level === 1 && /^(?:absolute|fixed)$/.test(style.position)) level = 0;
@@ -287,7 +286,7 @@
     ]);
     if (style.overflowX !== "visible" && width <= 2) return rank();
     if (style.overflowY === "visible") return 0;
-    // A border around nothing is as good as nothing.
+    // A box with only a border counts as empty.
     const isHollow = innerHeight <= 1 && innerWidth > 0 && !OPAQUE.has(tagOf(element));
     return height <= 2 || isHollow ? rank() : 0;
   };
@@ -314,7 +313,7 @@
     if (editable !== null && editable.toLowerCase() !== "false") return true;
     return hasAttribute(element, "tabindex") && element.tabIndex >= 0;
   };
-  // Interactive elements in the order of the page: where their tag was written, and what they are.
+  // Interactive elements in document order, with the index of their tag.
   const targets = [];
 
   const simpleName = (element) =>
@@ -331,7 +330,7 @@
   const addressesOf = (element) => {
     const tag = tagOf(element).toLowerCase();
     const href = tag === "a" ? attribute(element, "href") : null;
-    // A link is named by where it leads; one that leads nowhere is a button in disguise.
+    // A link is identified by its URL; a link without a real URL is treated as a button.
     if (href !== null && !/^\s*(?:#?\s*$|javascript:)/i.test(href)) return null;
     const found = [];
     const id = idOf(element);
@@ -344,7 +343,7 @@
       const value = /^(?:radio|checkbox|submit)$/.test(element.type) ? attribute(element, "value") || "" : "";
       found.push(`${tag}[name=${name}][value=${value}]`);
     }
-    // Without a name, one of its kind: input[type=password], select.
+    // Without a name, its type: input[type=password], select.
     if (tag !== "a") found.push(tag === "input" ? `input[type=${element.type}]` : tag);
     const words = simpleName(element);
     if (words) found.push(`${attribute(element, "role") || tag} "${words}"`);
@@ -367,7 +366,7 @@
       const parent = parentElementOf(current);
       if (!parent) {
         steps.unshift(tag);
-        // A shadow root: its host goes on, and a space crosses the border.
+        // At a shadow root, continue with its host; a space in the selector crosses the boundary.
         current = scope.host || null;
         if (current) steps.unshift("");
         continue;
@@ -380,7 +379,7 @@
     for (const step of steps) path += step === "" ? " " : path && !path.endsWith(" ") ? `>${step}` : step;
     return path;
   };
-  // The place among all of its tag is the shortest selector there is, where trees do not mix.
+  // Without shadow roots, the index among all elements of the tag is the shortest selector.
   const orders = new Map();
   let hasShadow = null;
   const selectorOf = (element) => {
@@ -393,7 +392,7 @@
     const at = orders.get(tag).get(element);
     return at === undefined ? pathOf(element) : `${tag} >> nth=${at}`;
   };
-  // Whatever cannot be told from others by what is kept gets a selector.
+  // Elements that the kept attributes do not identify get a selector.
   const addSelectors = () => {
     const counts = new Map();
     const found = targets.map(({ element }) => addressesOf(element));
@@ -463,7 +462,7 @@
     }
     return "";
   };
-  // A control that is drawn by its label: found by id, name and type, and by nothing it says.
+  // A hidden control whose label is drawn instead.
   const isDrawnByLabel = (element) =>
     tagOf(element) === "INPUT" &&
     /^(?:checkbox|radio|file)$/.test(element.type) &&
@@ -509,7 +508,7 @@
     let isHidden = box.width < 1 || box.height < 3 || state.isTiny;
     if (!isHidden && state.indent) isHidden = isOutside(box, state.indentArea());
     if (isHidden || state.clip > 0 || isOutside(box, state.area)) {
-      // Hidden from the eye, and the name of something that is not.
+      // Hidden text may be the label of a visible control.
       const label = state.label;
       if (label === null || !label.isDrawn || state.isTiny) return;
       label.left -= text.trim().length;
@@ -529,7 +528,7 @@
     else if (/auto|scroll/.test(style.overflowX + style.overflowY) && !isWindow(element)) {
       area = scrollArea(element, style);
     }
-    // What is not drawn before it is scrolled to has no size yet, and the page does not know its end.
+    // Content that is rendered only when scrolled to has no size yet.
     if (style.contentVisibility === "auto") area = { ...area, right: Infinity, bottom: Infinity };
     const indent = parseFloat(style.textIndent) || 0;
     const isWide = Math.abs(indent) >= (style.textIndent.endsWith("%") ? 90 : 200);
@@ -546,7 +545,7 @@
       label: state.label,
       isPre: /^(?:pre|break-spaces)/.test(style.whiteSpace),
       background: backgroundOf(style, state.background),
-      // The background shows through the letters.
+      // The background is painted through the text.
       isPainted: state.isPainted || style.backgroundClip === "text",
       area,
       block,
@@ -576,7 +575,7 @@
     return box.width > 0 && box.height > 0 && styleOf(control).visibility === "visible";
   };
 
-  // Writes an element's opening tag; what is to be walked below it, or null.
+  // Writes the start tag of an element; returns the nodes to walk below it, or null.
   const open = (element, state, depth) => {
     const tag = tagOf(element);
     const isSvg = spaceOf(element) === "http://www.w3.org/2000/svg";
@@ -604,7 +603,7 @@
     const isBlank =
       !/^[a-z][\w.-]*$/.test(name) ||
       UNWRITTEN.has(tag) ||
-      // A parser has to look through all that is open; deeper than this nobody nests for a reason.
+      // Parsing is slow with many open elements, so wrappers below this depth are dropped.
       (depth > DEEPEST && !interactive && (tag === "DIV" || !STRUCTURE.has(tag) || depth > 2 * DEEPEST));
     if (seen || (below.isVisible && !below.isDark && below.clip === 0 && !interactive)) {
       if (isBlank) return { first, close, below, nodes: childrenOf(element), keeps: false };
@@ -658,7 +657,7 @@
       const kept = value && name === "src" ? absolute(value, element) : value;
       if (kept) source += ` ${name}="${escapeValue(kept.slice(0, 2000))}"`;
     }
-    // What stands in a frame is put here by the caller; an iframe's own content would be mere text.
+    // The caller inserts the content of the frame. An <iframe> tag would turn it into text.
     write(`<frame-content${source}>`);
     if (index >= 0) places.push([pieces.length, index]);
     write("</frame-content>");
@@ -687,7 +686,7 @@
       inkSeen: false,
     };
     if (/^dark|only dark/.test(state.style.colorScheme)) state.background = [18, 18, 18, 1];
-    // Above the element that was asked for nothing is written, but all of it can hide.
+    // Ancestors of the requested element are not written, but they can hide it.
     const above = [];
     for (let one = parentOf(start); one; one = parentOf(one)) above.unshift(one);
     for (const [at, one] of above.entries()) {
@@ -721,7 +720,7 @@
       if (last.at >= last.nodes.length) {
         stack.pop();
         if (!last.close) continue;
-        // Nothing inside, and nothing of its own to show.
+        // Drop the element if it is empty and has nothing to show itself.
         if (!last.keeps && isBlankSince(last.length)) pieces.length = last.first;
         else write(last.close);
         continue;
@@ -742,7 +741,7 @@
     }
   };
 
-  // From the document down by places among the children; null goes into a shadow root.
+  // Follow child indexes from the document; null enters a shadow root.
   const rootAt = (path) => {
     let at = document;
     for (const step of path) at = step === null ? shadowOf(at) : nodesOf(at)[step];
@@ -751,7 +750,7 @@
   const start = input.path ? rootAt(input.path) : body || top;
   walk(start);
   addSelectors();
-  // Lengths in front of each frame's place, so that the caller can put its content in.
+  // Split the HTML at each frame, so that the caller can insert its content.
   const html = [];
   let place = 0;
   for (const [piece, index] of places) {

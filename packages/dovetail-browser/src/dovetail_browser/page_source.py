@@ -1,8 +1,8 @@
-"""What a page shows, as HTML in which everything hidden is really gone.
+"""Reads the visible content of a page as HTML, without anything hidden.
 
-The work is done by one script that runs in each document (`page_source.js`): only the browser
-knows what is drawn. This module runs it, puts the content of frames in its place, and keeps the
-limits. It knows nothing of how the result is shortened or formatted.
+A script (`page_source.js`) runs in each document, because only the browser knows what is rendered.
+This module runs the script, inserts the content of frames, and enforces the limits. It does not
+shorten or format the result.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dovetail import ToolError
-from dovetail_browser.characters import drop_unseen, hide_secrets
 from dovetail_browser.isolated_world import Documents, open_documents
+from dovetail_browser.text_filters import drop_invisible, hide_secrets
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
 __all__ = ["DEFAULT_LIMITS", "PageSource", "SourceLimits", "read_source"]
 
-# Places among the children from the document down; null stands for the root of a shadow.
+# Path of child indexes from the document; null enters a shadow root.
 _PATH = """element => {
   const path = [];
   for (let at = element; at !== document; ) {
@@ -34,7 +34,7 @@ _PATH = """element => {
   return path;
 }"""
 _STOPPED = {
-    "nodes": "The page has more than {nodes:,} nodes; what comes after them was not read.",
+    "nodes": "The page has more than {nodes:,} nodes; the rest was not read.",
     "characters": "The page is longer than {characters:,} characters; the rest was not read.",
     "time": "Reading the page took longer than {milliseconds:,} ms; the rest was not read.",
 }
@@ -42,7 +42,7 @@ _STOPPED = {
 
 @dataclass(frozen=True, slots=True)
 class SourceLimits:
-    """How much of a page is read before the walk stops and says so."""
+    """Limits for reading a page; a note reports when one is reached."""
 
     nodes: int = 150_000
     characters: int = 4_000_000
@@ -60,15 +60,15 @@ class PageSource:
     html: str
     url: str
     title: str
-    # How many nodes were looked at.
+    # Number of nodes visited.
     nodes: int
-    # What was left out because of the limits, for the reader of the answer; empty if nothing.
+    # What the limits left out; empty if nothing.
     note: str = ""
 
 
 @dataclass(slots=True)
 class _Reading:
-    """What is left of the limits while document after document is read."""
+    """The remaining limits while documents are read."""
 
     limits: SourceLimits
     documents: Documents
@@ -78,7 +78,7 @@ class _Reading:
     frames: int = 0
 
     def take_children(self, frame: str) -> list[str]:
-        """The frames in a document, as many as the limits leave."""
+        """Return the child frames of a document, as far as the limits allow."""
         children = self.documents.children_of(frame)
         left = self.limits.frames - self.frames
         if len(children) > left:
@@ -96,10 +96,10 @@ async def read_source(
     secrets: Collection[str] = (),
     limits: SourceLimits = DEFAULT_LIMITS,
 ) -> PageSource:
-    """Read what is visible in a page, or in the one element that a selector names.
+    """Read the visible content of a page, or of the element that a selector matches.
 
-    Occurrences of `secrets` are replaced. A selector that matches nothing is a ToolError; of
-    several matches the first is read and `note` says so.
+    Occurrences of `secrets` are replaced. Raises ToolError if the selector matches nothing; of
+    several matches the first is read, with a `note`.
     """
     notes: list[str] = []
     path = None if selector is None else await _find(page, selector, notes)
@@ -107,9 +107,9 @@ async def read_source(
         reading = _Reading(limits, documents, notes=notes)
         html, url, title = await _read_document(documents.main, path, reading)
     return PageSource(
-        html=hide_secrets(drop_unseen(html), secrets),
+        html=hide_secrets(drop_invisible(html), secrets),
         url=hide_secrets(url, secrets),
-        title=hide_secrets(drop_unseen(title), secrets),
+        title=hide_secrets(drop_invisible(title), secrets),
         nodes=reading.nodes,
         note=" ".join(dict.fromkeys(notes)),
     )
@@ -121,15 +121,15 @@ def _script() -> str:
 
 
 async def _find(page: Page, selector: str, notes: list[str]) -> list[int | None]:
-    """Where the first match stands in the tree."""
+    """Return the path of the first match in the tree."""
     found = await page.query_selector_all(selector)
     if not found:
         raise ToolError(
             f"Nothing on the page matches the selector {selector!r}.\n\nNext steps:\n"
-            "- Leave the selector out to see the whole page, or take one from page_snapshot."
+            "- Omit the selector to read the whole page, or take one from page_snapshot."
         )
     if len(found) > 1:
-        notes.append(f"{len(found):,} elements match the selector; this is the first.")
+        notes.append(f"{len(found):,} elements match the selector; only the first was read.")
     path: list[int | None] = await found[0].evaluate(_PATH)
     return path
 
@@ -137,7 +137,7 @@ async def _find(page: Page, selector: str, notes: list[str]) -> list[int | None]
 async def _read_document(
     frame: str, path: list[int | None] | None, reading: _Reading
 ) -> tuple[str, str, str]:
-    """The HTML of a document and of the frames in it, its address and its title."""
+    """Return the HTML of a document with its frames, its URL and its title."""
     limits = reading.limits
     children = reading.take_children(frame)
     answer: dict[str, Any] = await reading.documents.run(
@@ -163,7 +163,7 @@ async def _read_document(
 
 
 async def _read_child(frame: str, reading: _Reading) -> str:
-    """The HTML of a frame; one that has gone meanwhile is empty."""
+    """Return the HTML of a frame; empty if the frame no longer exists."""
     from playwright.async_api import Error  # noqa: PLC0415 - heavy, and not needed before
 
     try:

@@ -1,19 +1,10 @@
-"""The tools that open, read and close pages: fetch_webpage, get_current_html, close_tab."""
+"""The tools fetch_webpage, get_current_html and close_tab."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 from dovetail import Context, Server, ToolResult
-from dovetail_browser.answers import (
-    CLOSES,
-    READS,
-    SAVES,
-    PageText,
-    answer,
-    page_answer,
-    tool,
-)
 from dovetail_browser.browsing import Browsing, Where
 from dovetail_browser.inputs import (
     MAX_CHARS,
@@ -24,35 +15,44 @@ from dovetail_browser.inputs import (
     Offset,
     PageFormat,
     Pause,
-    Place,
     SaveTo,
     Selector,
     SessionHandle,
     TabId,
+    TabUrl,
     Url,
 )
 from dovetail_browser.login import pass_login
-from dovetail_browser.navigating import LOAD_MS, check_address, go_to, settle, telling
-from dovetail_browser.page_errors import refuse
-from dovetail_browser.reading import Reading, read_page
-from dovetail_browser.results import ClosedTabs, FetchedPage, PageRead
+from dovetail_browser.navigation import LOAD_MS, check_address, go_to, report_progress, settle
+from dovetail_browser.page_errors import tool_error
+from dovetail_browser.page_reader import ReadOptions, read_page
+from dovetail_browser.result_types import ClosedTabs, FetchedPage, PageRead
 from dovetail_browser.sessions import BrowserSession
 from dovetail_browser.tab import Tab, host_of
-from dovetail_browser.waiting import Wish, wait_until
+from dovetail_browser.tool_results import (
+    CLOSES,
+    READS,
+    SAVES,
+    PageText,
+    make_page_result,
+    make_result,
+    tool,
+)
+from dovetail_browser.wait_conditions import WaitCondition, wait_until
 
 __all__ = ["add_page_tools"]
 
-_MAIN_ONLY = "Leave out navigation, headers, footers and side bars."
+_MAIN_ONLY = "Omit navigation, headers, footers and side bars."
 _AFTER_FETCH = ["page_snapshot for refs; click_element, type_text or fill_form to act; close_tab"]
 _AT_LOGIN = [
-    "fill_form with `secret` for the password logs in if the operator has given secrets",
-    "ask the user to log in: dovetail serve browser --headed --profile DIR keeps the log-in",
-    "fetch_webpage with the same URL again after the log-in",
+    "fill_form with `secret` for the password logs in, if the operator has defined secrets",
+    "ask the user to log in: dovetail serve browser --headed --profile DIR keeps the login",
+    "fetch_webpage with the same URL again after the login",
 ]
 
 
 def add_page_tools(server: Server, browsing: Browsing) -> None:
-    """Register them."""
+    """Register the tools."""
     _add_fetch(server, browsing)
     _add_read(server, browsing)
     _add_close(server, browsing)
@@ -65,9 +65,9 @@ def _add_fetch(server: Server, browsing: Browsing) -> None:
         server,
         secrets,
         "fetch_webpage",
-        "Load a page in a real browser, with its scripts run, and read it: as cleaned HTML, "
+        "Load a page in a real browser, which runs its scripts, and return it as cleaned HTML, "
         "Markdown, plain text, or an accessibility tree with refs. The tab stays open for the "
-        "other tools; each host has one tab, unless newTab. Long pages come in parts (nextOffset).",
+        "other tools; each host has one tab, unless newTab. Long pages are split (nextOffset).",
         SAVES,
         FetchedPage,
     )
@@ -76,7 +76,8 @@ def _add_fetch(server: Server, browsing: Browsing) -> None:
         ctx: Context,
         removeUnnecessaryHTML: Clean = True,
         postLoadWait: Annotated[
-            Pause | None, "Wait so long after loading; without, until it is quiet, at most 1 s."
+            Pause | None,
+            "Time to wait after loading; default: until the page is idle, at most 1 s.",
         ] = None,
         format: PageFormat = "html",
         selector: Annotated[Selector, "Only this element."] = None,
@@ -84,36 +85,36 @@ def _add_fetch(server: Server, browsing: Browsing) -> None:
         maxChars: MaxChars = MAX_CHARS,
         offset: Offset = 0,
         newTab: NewTab = False,
-        waitFor: Annotated[Selector, "Wait until this element is there, at most `timeout`."] = None,
+        waitFor: Annotated[Selector, "Wait until this element exists, at most `timeout`."] = None,
         timeout: LoadTimeout = LOAD_MS,
         tab: TabId = None,
         session: SessionHandle = None,
     ) -> ToolResult:
         address = url if ":" in url.partition("/")[0] else f"https://{url}"
-        how = Reading(format, selector, mainContentOnly, removeUnnecessaryHTML)
+        how = ReadOptions(format, selector, mainContentOnly, removeUnnecessaryHTML)
         await check_address(browsing.driver, address)
-        async with browsing.sessions.using(ctx, session, may_begin=True) as own:
-            place, is_new = await _place(ctx, own, address, tab, newTab)
-            async with place.using():
+        async with browsing.sessions.using(ctx, session, may_create=True) as browser_session:
+            browser_tab, is_new = await _select_tab(ctx, browser_session, address, tab, newTab)
+            async with browser_tab.using():
                 try:
-                    was_loaded = await _load(browsing, ctx, place, address, timeout)
-                    await _expect(ctx, place, waitFor, timeout)
-                    await settle(ctx, place, postLoadWait)
-                    at_login = await pass_login(ctx, place, address, browsing.login)
+                    was_loaded = await _load(browsing, ctx, browser_tab, address, timeout)
+                    await _expect(ctx, browser_tab, waitFor, timeout)
+                    await settle(ctx, browser_tab, postLoadWait)
+                    at_login = await pass_login(ctx, browser_tab, address, browsing.login)
                 except BaseException:
-                    if is_new and place.page.url in ("about:blank", ""):
-                        await own.tabs.close(place)
+                    if is_new and browser_tab.page.url in ("about:blank", ""):
+                        await browser_session.tabs.close(browser_tab)
                     raise
-                page = await read_page(place, how, secrets) if was_loaded else None
-                told = await browsing.describe(own, place)
+                page = await read_page(browser_tab, how, secrets) if was_loaded else None
+                tab_state = await browsing.describe(browser_session, browser_tab)
             result = FetchedPage(
-                url=address if address != told["current_url"] else None,
-                status=place.status,
+                url=address if address != tab_state["current_url"] else None,
+                status=browser_tab.status,
                 login_required=at_login,
                 next_steps=_AT_LOGIN if at_login else _AFTER_FETCH,
-                **told,
+                **tab_state,
             )
-            return page_answer(result, page, secrets, offset=offset, max_chars=maxChars)
+            return make_page_result(result, page, secrets, offset=offset, max_chars=maxChars)
 
 
 def _add_read(server: Server, browsing: Browsing) -> None:
@@ -123,15 +124,15 @@ def _add_read(server: Server, browsing: Browsing) -> None:
         server,
         secrets,
         "get_current_html",
-        "Read the page of a tab as it is now, without loading it again: as cleaned HTML, Markdown, "
-        "plain text or an accessibility tree; whole or one element; or save it to a file.",
-        # Without a folder there is nothing that it could change.
+        "Return the current page of a tab without reloading it: as cleaned HTML, Markdown, "
+        "plain text or an accessibility tree; the whole page or one element; or save it to a file.",
+        # Without a folder the tool cannot write files.
         SAVES if browsing.files.folder else READS,
         PageRead,
     )
     async def get_current_html(  # noqa: PLR0913 - the tool's own parameters, nearly all optional
         ctx: Context,
-        url: Place = None,
+        url: TabUrl = None,
         removeUnnecessaryHTML: Clean = True,
         format: PageFormat = "html",
         selector: Annotated[Selector, "Only this element."] = None,
@@ -142,10 +143,10 @@ def _add_read(server: Server, browsing: Browsing) -> None:
         tab: TabId = None,
         session: SessionHandle = None,
     ) -> ToolResult:
-        how = Reading(format, selector, mainContentOnly, removeUnnecessaryHTML)
-        async with browsing.at(ctx, Where(session, tab, url)) as (own, place):
-            page: PageText | None = await read_page(place, how, secrets)
-            told = await browsing.describe(own, place)
+        how = ReadOptions(format, selector, mainContentOnly, removeUnnecessaryHTML)
+        async with browsing.at(ctx, Where(session, tab, url)) as (browser_session, browser_tab):
+            page: PageText | None = await read_page(browser_tab, how, secrets)
+            tab_state = await browsing.describe(browser_session, browser_tab)
         saved = None
         if saveTo is not None and page is not None:
             saved = browsing.files.save(saveTo, secrets.hide(page.text).encode())
@@ -153,9 +154,9 @@ def _add_read(server: Server, browsing: Browsing) -> None:
         result = PageRead(
             saved_to=saved,
             next_steps=["click_element, type_text or fill_form to act on the page"],
-            **told,
+            **tab_state,
         )
-        return page_answer(result, page, secrets, offset=offset, max_chars=maxChars)
+        return make_page_result(result, page, secrets, offset=offset, max_chars=maxChars)
 
 
 def _add_close(server: Server, browsing: Browsing) -> None:
@@ -163,41 +164,41 @@ def _add_close(server: Server, browsing: Browsing) -> None:
         server,
         browsing.secrets,
         "close_tab",
-        "Close the tab of a host, a tab by its id, or all tabs of this session. Cookies stay.",
+        "Close the tab of a host, a tab by its id, or all tabs of this session. Cookies are kept.",
         CLOSES,
         ClosedTabs,
     )
     async def close_tab(
         ctx: Context,
-        url: Place = None,
+        url: TabUrl = None,
         tab: TabId = None,
         all: Annotated[bool, "Close all tabs."] = False,
         session: SessionHandle = None,
     ) -> ToolResult:
         if sum((url is not None, tab is not None, all)) != 1:
-            raise refuse("Say what to close.", "give one of url, tab and all=true")
-        async with browsing.sessions.using(ctx, session) as own:
-            closing = _to_close(own, url, tab)
+            raise tool_error("Nothing to close was given.", "give one of url, tab and all=true")
+        async with browsing.sessions.using(ctx, session) as browser_session:
+            closing = _to_close(browser_session, url, tab)
             for one in closing:
-                await own.tabs.close(one)
-            left = own.tabs.describe()
+                await browser_session.tabs.close(one)
+            left = browser_session.tabs.describe()
         closed = [one.id for one in closing]
-        return answer(
+        return make_result(
             ClosedTabs(
-                message=f"Closed {', '.join(closed)}." if closed else "Nothing was open there.",
+                message=f"Closed {', '.join(closed)}." if closed else "No matching tab was open.",
                 closed=closed,
                 hostname=host_of(url) or None if url is not None else None,
-                session=own.handle if own.is_named else None,
+                session=browser_session.handle if browser_session.is_named else None,
                 next_steps=[f"fetch_webpage opens a page; open tabs: {left}"],
             ),
             browsing.secrets,
         )
 
 
-async def _place(
+async def _select_tab(
     ctx: Context, session: BrowserSession, url: str, tab: str | None, new_tab: bool
 ) -> tuple[Tab, bool]:
-    """The tab for a page, and whether it is new; a call that runs again finds the same one."""
+    """Return the tab for a page, and whether it is new; a retried call gets the same tab."""
     await session.start()
     is_new = False
 
@@ -205,20 +206,20 @@ async def _place(
         nonlocal is_new
         if tab is not None:
             return session.tabs.find(tab, None).id
-        # Two calls for one host at the same time must not open two tabs.
+        # Concurrent calls for one host must not open two tabs.
         async with session.placing:
             known = None if new_tab else session.tabs.of_host(host_of(url))
             is_new = known is None
-            place = known or await session.tabs.open()
-            place.asked_host = host_of(url)
-            return place.id
+            browser_tab = known or await session.tabs.open()
+            browser_tab.asked_host = host_of(url)
+            return browser_tab.id
 
     chosen = await ctx.once("tab", choose, str)
     return session.tabs.find(chosen, None), is_new
 
 
 async def _load(browsing: Browsing, ctx: Context, tab: Tab, url: str, timeout: int) -> bool:
-    """Load a page once, also for a call that runs again; False: it was a file to download."""
+    """Load a page, once also for a retried call; False if it was a file download."""
 
     async def load() -> bool:
         had = len(tab.downloads)
@@ -231,11 +232,11 @@ async def _load(browsing: Browsing, ctx: Context, tab: Tab, url: str, timeout: i
 async def _expect(ctx: Context, tab: Tab, selector: str | None, timeout: int) -> None:
     if selector is None:
         return
-    async with telling(ctx, f"Waiting for {selector[:80]}"):
-        if not await wait_until(tab, Wish(selector=selector), timeout):
-            raise refuse(
-                f"The page was loaded, but no element {selector[:200]!r} came within {timeout} ms.",
-                "get_current_html or page_snapshot shows what is there",
+    async with report_progress(ctx, f"Waiting for {selector[:80]}"):
+        if not await wait_until(tab, WaitCondition(selector=selector), timeout):
+            raise tool_error(
+                f"The page was loaded, but {selector[:200]!r} did not appear within {timeout} ms.",
+                "get_current_html or page_snapshot shows the current page",
             )
 
 

@@ -1,8 +1,8 @@
-"""Which user of this machine is at the other end of a loopback connection.
+"""Finds the user that owns the other end of a loopback connection.
 
-A TCP port is open to every user. Linux tells the owner of a connection over a socket of its own
-(sock_diag), in 60 us; looking for it in /proc/net/tcp took 6 ms, because the kernel walks its whole
-table for that. It needs no word from the browser and cannot be lost, as a password could.
+Every user of the machine can connect to a loopback port. On Linux a netlink socket (sock_diag)
+returns the owner of a connection in 60 us; reading /proc/net/tcp took 6 ms, because the kernel
+walks its whole table. Unlike a password, this needs no cooperation of the browser.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import socket
 import struct
 
-__all__ = ["can_tell_peers", "is_own_peer"]
+__all__ = ["can_identify_peers", "is_own_peer"]
 
 # linux/netlink.h, linux/sock_diag.h, linux/inet_diag.h
 _NETLINK_SOCK_DIAG = 4
@@ -23,7 +23,7 @@ _HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port
 _REQUEST = struct.Struct("=BBBBI")  # family, protocol, extensions, padding, states
 _SOCKET_ID = struct.Struct("!HH16s16sI")  # ports and addresses of both ends, interface
 _UID = struct.Struct("=I")
-# Behind the header: four bytes of state, the socket's id with its cookie, three counters.
+# After the header: four bytes of state, the socket id with its cookie, three counters.
 _UID_AT = _HEADER.size + 4 + _SOCKET_ID.size + len(_NO_COOKIE) + 12
 _SECONDS = 1.0
 
@@ -33,8 +33,8 @@ def is_own_peer(peer: tuple[str, int], here: tuple[str, int]) -> bool:
     return _find_owner(peer, here) == os.geteuid()
 
 
-def can_tell_peers() -> bool:
-    """Whether that can be told here: tried with a connection to ourselves."""
+def can_identify_peers() -> bool:
+    """Whether this system supports it; tested with a connection to ourselves."""
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.create_connection(server.getsockname()) as client,
@@ -43,7 +43,7 @@ def can_tell_peers() -> bool:
 
 
 def _find_owner(peer: tuple[str, int], here: tuple[str, int]) -> int | None:
-    """The user id of one end of a connection; None if the system does not say."""
+    """Return the user id that owns a connection; None if the system does not report it."""
     ends = (socket.inet_aton(peer[0]), socket.inet_aton(here[0]))
     request = (
         _REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, 0, 0, _ANY_STATE)
@@ -52,7 +52,7 @@ def _find_owner(peer: tuple[str, int], here: tuple[str, int]) -> int | None:
     )
     length = _HEADER.size + len(request)
     header = _HEADER.pack(length, _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST, 1, 0)
-    # Not there outside of Linux.
+    # Linux only.
     family = getattr(socket, "AF_NETLINK", None)
     if family is None:
         return None

@@ -1,4 +1,4 @@
-"""What the tools answer, as types; their schemas are what clients are told."""
+"""Types of tool results, from which the output schemas are generated."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ class DialogView(_Result, kw_only=True):
 
 
 class ElementView(_Result, kw_only=True):
-    """An element as a reader would name it."""
+    """Role and name of an element."""
 
     role: str
     name: str
 
 
 class _Answer(_Result, kw_only=True):
-    # What could be called next.
+    # Suggested next calls.
     next_steps: list[str]
-    # Give it back as `session` where it is there.
+    # Pass it as `session` with the next call.
     session: str | None = None
 
 
@@ -56,16 +56,16 @@ class _OfTab(_Answer, kw_only=True):
     tab_id: str
     current_url: str
     title: str | None = None
-    # Dialogs since the last answer.
+    # Dialogs since the last result.
     dialogs: list[DialogView] | None = None
-    # Tabs that the page opened since the last answer.
+    # Tabs that the page opened since the last result.
     opened_tabs: list[str] | None = None
-    # Files that were downloaded since the last answer, in the operator's folder.
+    # Files downloaded to the operator's folder since the last result.
     downloads: list[str] | None = None
 
 
 class _WithPage(_OfTab, kw_only=True):
-    # The text of the page: html for that format, content for the others.
+    # The text of the page: `html` for format html, `content` for the others.
     html: str | None = None
     content: str | None = None
     format: str | None = None
@@ -73,9 +73,9 @@ class _WithPage(_OfTab, kw_only=True):
     offset: int | None = None
     next_offset: int | None = None
     total_chars: int | None = None
-    # What was left out and how to get it.
+    # What was omitted and how to get it.
     note: str | None = None
-    # What in this answer was written by the page.
+    # Which members come from the page.
     untrusted: str | None = None
     saved_to: str | None = None
 
@@ -83,18 +83,18 @@ class _WithPage(_OfTab, kw_only=True):
 class FetchedPage(_WithPage, kw_only=True):
     """A page that was fetched."""
 
-    # The URL that was asked for, where currentUrl is another.
+    # The requested URL, if it differs from currentUrl.
     url: str | None = None
     status: int | None = None
     login_required: bool = False
 
 
 class PageRead(_WithPage, kw_only=True):
-    """A page as it is now."""
+    """The current page of a tab."""
 
 
 class ClickedPage(_WithPage, kw_only=True):
-    """What a click did."""
+    """The result of a click."""
 
     message: str
     clicked: ElementView
@@ -102,7 +102,7 @@ class ClickedPage(_WithPage, kw_only=True):
 
 
 class TypedPage(_WithPage, kw_only=True):
-    """What typing did."""
+    """The result of typing."""
 
     message: str
     typed_into: ElementView
@@ -121,7 +121,7 @@ class SnapshotTaken(_WithPage, kw_only=True):
 
 
 class ClosedTabs(_Answer, kw_only=True):
-    """What was closed."""
+    """The closed tabs."""
 
     message: str
     closed: list[str]
@@ -129,17 +129,17 @@ class ClosedTabs(_Answer, kw_only=True):
 
 
 class FieldOutcome(_Result, kw_only=True):
-    """What became of one field."""
+    """The result for one field."""
 
     field: str
-    # filled, or failed.
+    # "filled" or "failed".
     outcome: str
     element: ElementView | None = None
     reason: str | None = None
 
 
 class FormFilled(_WithPage, kw_only=True):
-    """What became of a form."""
+    """The result of filling in a form."""
 
     filled: int
     failed: int
@@ -149,7 +149,7 @@ class FormFilled(_WithPage, kw_only=True):
 
 
 class Acted(_WithPage, kw_only=True):
-    """What an action did."""
+    """The result of an action."""
 
     action: str
     message: str
@@ -158,7 +158,7 @@ class Acted(_WithPage, kw_only=True):
 
 
 class Waited(_OfTab, kw_only=True):
-    """Whether what was waited for came."""
+    """Whether the condition was met."""
 
     met: bool
     waited_for: str
@@ -182,14 +182,14 @@ class TabList(_Answer, kw_only=True):
 
 
 class LogEntry(_Result, kw_only=True):
-    """A line of a log."""
+    """An entry of a log."""
 
     id: int
-    # console: its level; network: the method.
+    # Console: the level; network: the method.
     kind: str
     text: str
     status: int | None = None
-    # Where it comes from: a URL, with the line for scripts.
+    # URL, with the line number for scripts.
     source: str | None = None
     resource_type: str | None = None
     milliseconds: int | None = None
@@ -197,27 +197,27 @@ class LogEntry(_Result, kw_only=True):
 
 
 class PageLogged(_OfTab, kw_only=True):
-    """What the page has logged, the newest last."""
+    """Log entries of a page, newest last."""
 
     entries: list[LogEntry]
-    # Entries that match.
+    # Number of matching entries.
     total: int
     left_out: int = 0
-    # The body of the one entry that was asked for.
+    # Response body, if one entry was requested.
     body: str | None = None
     truncated: bool = False
     untrusted: str | None = None
 
 
 class DialogPolicy(_OfTab, kw_only=True):
-    """How the next dialog will be answered, and those that were."""
+    """The reply to the next dialog, and recent dialogs."""
 
     next_dialog: str
     recent: list[DialogView]
 
 
 class ScriptRun(_WithPage, kw_only=True):
-    """What a script returned; the value is in content, as JSON."""
+    """The return value of a script, as JSON in `content`."""
 
     kind: str
     took_ms: int

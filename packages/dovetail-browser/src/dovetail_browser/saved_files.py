@@ -1,4 +1,4 @@
-"""The one folder that files come from and go to: uploads, downloads, saved pages and pictures."""
+"""The operator's folder for uploads, downloads, saved pages and screenshots."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _LONGEST_NAME = 120
 
 
 class SavedFiles:
-    """Names inside the operator's folder; nothing outside of it can be named."""
+    """Files in the operator's folder; no path outside of it is accessible."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
 
     def save(self, name: str, data: bytes) -> str:
-        """Write a new file; the name it has."""
+        """Write a new file and return its name."""
         path = self._inside(name)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            # No file is replaced, and no link followed.
+            # Do not replace files or follow links.
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
             with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
                 file.write(data)
         except FileExistsError:
             raise ToolError(
-                f"There is a file {name!r} already, and none is replaced.\n\nNext steps:\n- Give "
+                f"The file {name!r} already exists and is not replaced.\n\nNext steps:\n- Give "
                 "saveTo another name."
             ) from None
         except OSError as error:
@@ -39,17 +39,17 @@ class SavedFiles:
         return name
 
     def find(self, name: str) -> Path:
-        """A file that is there."""
+        """Return the path of an existing file."""
         path = self._inside(name)
         if not path.is_file():
             raise ToolError(
-                f"There is no file {name[:200]!r} in the operator's folder; there are: "
+                f"There is no file {name[:200]!r} in the operator's folder; its files: "
                 f"{', '.join(self._some_names()) or 'none'}."
             )
         return path
 
     def place_for(self, suggested: str) -> Path | None:
-        """Where a download may go: a free name like the one that the page suggests."""
+        """Return an unused path for a download, like the name that the page suggests."""
         if self.folder is None:
             return None
         clean = _UNSAFE.sub("_", Path(suggested).name).strip(". ")[-_LONGEST_NAME:] or "download"
@@ -64,16 +64,16 @@ class SavedFiles:
     def _inside(self, name: str) -> Path:
         if self.folder is None:
             raise ToolError(
-                "No folder is open for files.\n\nNext steps:\n- Leave saveTo and files out, or ask "
-                "the operator to start the server with --folder DIR."
+                "The server has no folder for files.\n\nNext steps:\n- Omit saveTo and files, or "
+                "ask the operator to start the server with --folder DIR."
             )
         root = self.folder.resolve()
-        # Links on the way are resolved before it is asked whether the place is inside.
+        # Resolve links before checking that the path is inside the folder.
         path = (root / name).parent.resolve() / Path(name).name
         if "\0" in name or Path(name).is_absolute() or not path.is_relative_to(root):
-            raise ToolError(f"{name[:200]!r} is outside the folder; give a name inside of it.")
+            raise ToolError(f"{name[:200]!r} is outside the folder; give a path inside of it.")
         if path.is_symlink() or path == root:
-            raise ToolError(f"{name[:200]!r} is no plain file; give another name.")
+            raise ToolError(f"{name[:200]!r} is not a regular file; give another name.")
         return path
 
     def _some_names(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Pictures of a page or an element, scaled down by the browser itself, and bounded in bytes."""
+"""Screenshots of a page or an element, scaled down by the browser and limited in size."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import base64
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from dovetail_browser.page_errors import ask, refuse
+from dovetail_browser.page_errors import tool_error, with_timeout
 from dovetail_browser.tab import Tab
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator
 
-__all__ = ["Picture", "PictureFormat", "Shot", "print_page", "take_picture"]
+__all__ = ["PictureFormat", "Screenshot", "ScreenshotOptions", "capture_screenshot", "print_page"]
 
 PictureFormat = Literal["jpeg", "png", "webp", "pdf"]
 
-# In CSS pixels; a page can be endless.
+# In CSS pixels; the height of a page has no limit.
 _HIGHEST_PAGE = 12_000
-# What a client takes without complaint, before base64.
+# A size that clients accept, before base64.
 _MOST_BYTES = 700_000
 _LEAST_SCALE = 0.05
 _MOST_PDF_BYTES = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Shot:
-    """What to take a picture of, and how."""
+class ScreenshotOptions:
+    """Options of a screenshot."""
 
     full_page: bool = False
     max_width: int = 1024
@@ -35,22 +35,24 @@ class Shot:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """A picture, and how large it is."""
+class Screenshot:
+    """An image and its size."""
 
     data: bytes
     width: int
     height: int
-    # Set where the page is higher than what is shown.
+    # Set if the page is higher than the image.
     note: str = ""
 
 
-async def take_picture(tab: Tab, shot: Shot, element: Locator | None = None) -> Picture:
-    """A picture of a page, of all of it, or of an element."""
-    return await ask(_take(tab, shot, element), "taking a picture")
+async def capture_screenshot(
+    tab: Tab, shot: ScreenshotOptions, element: Locator | None = None
+) -> Screenshot:
+    """Capture the visible part of a page, the whole page or an element."""
+    return await with_timeout(_take(tab, shot, element), "taking a screenshot")
 
 
-async def _take(tab: Tab, shot: Shot, element: Locator | None) -> Picture:
+async def _take(tab: Tab, shot: ScreenshotOptions, element: Locator | None) -> Screenshot:
     session = await tab.page.context.new_cdp_session(tab.page)
     try:
         metrics = await session.send("Page.getLayoutMetrics")
@@ -74,21 +76,21 @@ async def _take(tab: Tab, shot: Shot, element: Locator | None) -> Picture:
     finally:
         await session.detach()
     width, height = round(box["width"] * scale), round(box["height"] * scale)
-    return Picture(data, width, height, note)
+    return Screenshot(data, width, height, note)
 
 
 async def _frame(
-    metrics: dict[str, Any], shot: Shot, element: Locator | None
+    metrics: dict[str, Any], shot: ScreenshotOptions, element: Locator | None
 ) -> tuple[dict[str, float], str]:
-    """The part of the document that is wanted, in CSS pixels."""
+    """Return the part of the document to capture, in CSS pixels."""
     view = metrics["cssVisualViewport"]
     if element is not None:
         await element.scroll_into_view_if_needed(timeout=3_000)
         box = await element.bounding_box(timeout=3_000)
         if box is None or box["width"] < 1 or box["height"] < 1:
-            raise refuse(
-                "The element has no size, so there is nothing to see of it.",
-                "name another element, or leave it out for the whole view",
+            raise tool_error(
+                "The element has no size, so it cannot be captured.",
+                "choose another element, or omit it to capture the visible part of the page",
             )
         offset: list[float] = await element.page.evaluate("[scrollX, scrollY]")
         height = min(box["height"], _HIGHEST_PAGE)
@@ -116,10 +118,10 @@ async def _frame(
 
 
 async def print_page(tab: Tab) -> bytes:
-    """The page as a PDF."""
-    data = await ask(tab.page.pdf(print_background=True), "printing it", 60)
+    """Return the page as a PDF."""
+    data = await with_timeout(tab.page.pdf(print_background=True), "printing it", 60)
     if len(data) > _MOST_PDF_BYTES:
-        raise refuse(
+        raise tool_error(
             f"The PDF has {len(data):,} bytes; at most {_MOST_PDF_BYTES:,} are allowed.",
             "take_screenshot with format=jpeg and fullPage=true is smaller",
         )

@@ -1,7 +1,7 @@
-"""Secrets that may be typed by name and are never shown.
+"""Secrets that tools can type by name and that results never contain.
 
-They come from a file of the operator or from the environment (DOVETAIL_SECRET_NAME). Whatever
-leaves the server passes `hide`, so that a page that shows what was typed into it does not tell.
+They come from the operator's file or from the environment (DOVETAIL_SECRET_NAME). All output of the
+server passes through `hide`, because a page may display what was typed into it.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from dovetail import ToolError, UsageError
 __all__ = ["ENVIRONMENT_PREFIX", "Secrets", "read_secrets_file"]
 
 ENVIRONMENT_PREFIX = "DOVETAIL_SECRET_"
-# A shorter one would be found all over a page, and hiding it would tell what it is.
+# Shorter values would match text all over a page, and hiding them would reveal them.
 _SHORTEST = 3
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}(@[A-Za-z0-9.-]{1,253})?")
 
 
 class Secrets:
-    """Values by name, and how to keep them out of a text."""
+    """Secret values by name; replaces them in text."""
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
         self._values: dict[str, str] = {}
-        # Name -> the host that it may be typed at; the others may be typed anywhere.
+        # Name -> the only host where it may be typed; other secrets may be typed anywhere.
         self._hosts: dict[str, str] = {}
         for key, value in (values or {}).items():
             name, _, host = key.partition("@")
@@ -42,51 +42,53 @@ class Secrets:
         for name, value in os.environ.items():
             if name.startswith(ENVIRONMENT_PREFIX) and len(value) >= _SHORTEST:
                 self._values.setdefault(name.removeprefix(ENVIRONMENT_PREFIX), value)
-        self._spellings = {
-            spelling: name for name, value in self._values.items() for spelling in _spell(value)
+        self._names_by_encoding = {
+            spelling: name for name, value in self._values.items() for spelling in _encodings(value)
         }
-        # The longest first: one secret may be part of another.
-        longest_first = sorted(self._spellings, key=len, reverse=True)
+        # Longest first: one secret may be part of another.
+        longest_first = sorted(self._names_by_encoding, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first)))
 
     @property
     def names(self) -> list[str]:
-        """The names there are; they are no secret."""
+        """The names, which are not secret."""
         return sorted(self._values)
 
     @property
-    def spellings(self) -> list[str]:
-        """Every form in which a value might turn up."""
-        return list(self._spellings)
+    def encodings(self) -> list[str]:
+        """All encodings in which a value may appear."""
+        return list(self._names_by_encoding)
 
     def value_for(self, name: str, host: str) -> str:
-        """The value of a secret, for a field of a page of this host."""
+        """Return the value of a secret for a field on this host; raises ToolError otherwise."""
         found = self._values.get(name)
         if found is None:
             known = ", ".join(self.names) or "none"
             raise ToolError(
-                f"There is no secret {name!r}; there are: {known}.\n\nNext steps:\n- Ask the "
-                f"operator to add it to the file of --secrets, or as {ENVIRONMENT_PREFIX}{name}."
+                f"There is no secret {name!r}; the secrets are: {known}.\n\nNext steps:\n- Ask the "
+                f"operator to add it to the --secrets file, or as {ENVIRONMENT_PREFIX}{name}."
             )
         owner = self._hosts.get(name)
         if owner is not None and host != owner and not host.endswith(f".{owner}"):
             raise ToolError(
                 f"The secret {name} is for {owner} only, and this field belongs to "
                 f"{host[:200] or 'no host'}. Nothing was typed.\n\nNext steps:\n- Make sure that "
-                "you are on the right page; a page that asks for other sites' passwords is no "
-                "page to trust."
+                "you are on the right page; do not trust a page that asks for another site's "
+                "password."
             )
         return found
 
     def hide(self, text: str) -> str:
-        """The text with every secret replaced by its name."""
-        if not self._spellings:
+        """Return the text with every secret replaced by its name."""
+        if not self._names_by_encoding:
             return text
-        return self._pattern.sub(lambda found: f"[secret {self._spellings[found[0]]}]", text)
+        return self._pattern.sub(
+            lambda found: f"[secret {self._names_by_encoding[found[0]]}]", text
+        )
 
     def hide_in(self, value: Any) -> Any:
-        """The same for all texts in a JSON value."""
-        if not self._spellings:
+        """Replace secrets in all strings of a JSON value."""
+        if not self._names_by_encoding:
             return value
         match value:
             case str():
@@ -98,7 +100,7 @@ class Secrets:
         return value
 
 
-def _spell(value: str) -> set[str]:
+def _encodings(value: str) -> set[str]:
     plain = {value, value.strip()}
     encoded = {quote(value, safe=""), quote(value), quote_plus(value), html.escape(value)}
     encoded |= {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
@@ -106,7 +108,7 @@ def _spell(value: str) -> set[str]:
 
 
 def read_secrets_file(path: Path) -> dict[str, str]:
-    """NAME=value or NAME@HOST=value lines, or a JSON object of texts with such names."""
+    """Read NAME=value or NAME@HOST=value lines, or a JSON object with such names."""
     try:
         text = path.expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -115,13 +117,13 @@ def read_secrets_file(path: Path) -> dict[str, str]:
     for name, value in values.items():
         if not _NAME.fullmatch(name):
             raise UsageError(
-                f"--secrets {str(path)!r}: a name is a letter and up to 99 of A-Z a-z 0-9 _, with "
-                f"@HOST behind it if it is for one host only, got {name[:100]!r}"
+                f"--secrets {str(path)!r}: a name is a letter and up to 99 of A-Z a-z 0-9 _, "
+                f"optionally followed by @HOST, got {name[:100]!r}"
             )
         if len(value) < _SHORTEST:
             raise UsageError(
-                f"--secrets {str(path)!r}: {name} has fewer than {_SHORTEST} characters; it could "
-                "not be kept out of answers"
+                f"--secrets {str(path)!r}: {name} has fewer than {_SHORTEST} characters, too few "
+                "to hide it in results"
             )
     return values
 
@@ -130,8 +132,8 @@ def _read_json(path: Path, text: str) -> dict[str, str]:
     try:
         return msgspec.json.decode(text, type=dict[str, str])
     except msgspec.DecodeError:
-        # What the decoder says may quote a value.
-        raise UsageError(f"--secrets {str(path)!r} is no JSON object of texts") from None
+        # The decoder's message may quote a value.
+        raise UsageError(f"--secrets {str(path)!r} is not a JSON object of strings") from None
 
 
 def _read_lines(path: Path, text: str) -> dict[str, str]:

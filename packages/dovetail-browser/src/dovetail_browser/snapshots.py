@@ -1,7 +1,7 @@
-"""The accessibility tree of a page as text with refs: whole, filtered, or as a difference.
+"""The accessibility tree of a page as text with refs: complete, filtered, or as a diff.
 
-Playwright makes the tree, with frames and open shadow roots in it. Here it is read line by line:
-wrappers without a word go, what was typed into password fields goes, and what is left is filtered.
+Playwright creates the tree, including frames and open shadow roots. This module parses it line by
+line, removes wrappers without content and values of password fields, and applies the filters.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from dovetail import ToolError
-from dovetail_browser.characters import drop_unseen, hide_secrets
 from dovetail_browser.html_vocabulary import words
 from dovetail_browser.isolated_world import Documents, open_documents
-from dovetail_browser.line_difference import compare_lines
+from dovetail_browser.line_diff import compare_lines
+from dovetail_browser.text_filters import drop_invisible, hide_secrets
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
@@ -35,7 +35,7 @@ _INTERACTIVE = words(
 )
 _FIELDS = words("textbox searchbox combobox spinbutton")
 
-# What was typed into fields that hide it, in open shadow roots as well. Kept in this process.
+# Values of password and similar fields, also in open shadow roots. They stay in this process.
 _TYPED_SECRETS = """() => {
   if (!document.body) return null;
   const found = [];
@@ -54,16 +54,16 @@ _TYPED_SECRETS = """() => {
 
 @dataclass(frozen=True, slots=True)
 class SnapshotOptions:
-    """What of the tree is wanted."""
+    """Options of a snapshot."""
 
     interactive_only: bool = False
     depth: int | None = None
-    # Lines that contain this text, in any case, with the lines above them in the tree.
+    # Only lines that contain this text (case-insensitive), and their ancestors.
     find: str = ""
-    # Only the tree below the one element that this selector names.
+    # Only the tree below the element that this selector matches.
     selector: str | None = None
     boxes: bool = False
-    # As a difference to `previous`, where there is one; of the whole trees, not of what is found.
+    # Return the diff to `previous`, if given; it compares the complete trees.
     diff: bool = False
 
 
@@ -72,17 +72,17 @@ DEFAULT_OPTIONS = SnapshotOptions()
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The text for the reader, and the whole tree to compare the next one with."""
+    """The text to return, and the complete tree for the next diff."""
 
     text: str
-    # Hand this back as `previous` for the next snapshot of the same tab.
+    # Pass this as `previous` to the next snapshot of the same tab.
     whole: str
-    # Of the whole tree: its lines, how many of them have a ref, how many can be acted on.
+    # Of the complete tree: number of lines, of refs, and of interactive elements.
     lines: int
     refs: int
     interactive: int
     matches: int | None = None
-    # Lines added and removed since the previous one; None where nothing was compared.
+    # Lines added and removed since the previous snapshot; None without a diff.
     added: int | None = None
     removed: int | None = None
 
@@ -95,14 +95,14 @@ class _Line(NamedTuple):
     # Without indentation and hyphen.
     text: str
     has_name: bool
-    # What stands behind the colon.
+    # The text after the colon.
     value: str
     has_ref: bool
     is_pointed_at: bool
 
     @property
     def is_wrapper(self) -> bool:
-        """Whether there is nothing to read in it and nothing to act on."""
+        """Whether it has no content and is not interactive."""
         return (
             self.role == "generic"
             and not self.has_name
@@ -112,7 +112,7 @@ class _Line(NamedTuple):
 
     @property
     def is_interactive(self) -> bool:
-        """Whether one can act on it."""
+        """Whether it is interactive."""
         if not self.has_ref:
             return False
         return self.role in _INTERACTIVE or (self.role == "generic" and self.is_pointed_at)
@@ -131,14 +131,14 @@ async def read_snapshot(
 ) -> Snapshot:
     """Read the accessibility tree of a page, iframes and open shadow roots included.
 
-    A selector that matches nothing, or several elements, is a ToolError.
+    Raises ToolError if the selector matches no element or several.
     """
     async with open_documents(page, _MOST_FRAMES) as documents:
         typed = await _typed_secrets(documents)
         raw = await _read_tree(page, options, timeout_ms)
-        # Somebody may have typed meanwhile.
+        # Values may have changed meanwhile.
         typed |= await _typed_secrets(documents)
-    lines = _without_wrappers(_parse(hide_secrets(drop_unseen(raw), secrets), typed))
+    lines = _without_wrappers(_parse(hide_secrets(drop_invisible(raw), secrets), typed))
     whole = "\n".join(map(str, lines))
     text, matches, added, removed = whole, None, None, None
     if options.diff and previous is not None:
@@ -168,8 +168,8 @@ async def _read_tree(page: Page, options: SnapshotOptions, timeout_ms: float) ->
     if count != 1:
         many = f"matches {count:,} elements" if count else "matches nothing"
         raise ToolError(
-            f"The selector {options.selector!r} {many} on the page; a snapshot is of one.\n\n"
-            "Next steps:\n- Take a snapshot without a selector and look for a narrower one."
+            f"The selector {options.selector!r} {many} on the page; a snapshot needs one.\n\n"
+            "Next steps:\n- Take a snapshot without a selector, then choose a more specific one."
         )
     return await locator.aria_snapshot(
         mode="ai", depth=options.depth, boxes=options.boxes, timeout=timeout_ms
@@ -186,10 +186,10 @@ async def _typed_secrets(documents: Documents) -> set[str]:
         except Error as error:
             if frame == documents.main or "destroyed" not in error.message:
                 raise
-            continue  # The frame has gone, and its fields with it.
+            continue  # The frame was removed.
         if values is None and frame == documents.main:
             raise ToolError(
-                "This document is a drawing or the like and has no accessibility tree.\n\n"
+                "This document (for example an SVG image) has no accessibility tree.\n\n"
                 "Next steps:\n- Read it as html or text, or take a screenshot."
             )
         found.update(" ".join(value.split()) for value in values or ())
@@ -201,7 +201,7 @@ def _parse(raw: str, typed: set[str]) -> list[_Line]:
     for written in raw.splitlines():
         match = _LINE.fullmatch(written)
         if match is None:
-            # A text of several lines goes on.
+            # Continuation of a text with several lines.
             if lines and written.strip():
                 last = lines[-1]
                 lines[-1] = last._replace(text=f"{last.text} {written.strip()}")
@@ -211,7 +211,7 @@ def _parse(raw: str, typed: set[str]) -> list[_Line]:
 
 
 def _unquote_key(rest: str) -> str:
-    """YAML sets a key in quotes where it holds a colon; nobody here reads it as YAML."""
+    """Remove the quotes that YAML needs around a key with a colon."""
     if not rest.startswith("'"):
         return rest
     end = re.match(r"'(?:[^']|'')*'", rest)
@@ -238,7 +238,7 @@ def _parse_line(depth: int, rest: str, typed: set[str]) -> _Line:
 
 
 def _value_place(rest: str, after: int) -> int:
-    """Behind the colon that ends the attributes in brackets; -1 where there is none."""
+    """Return the index after the colon that follows the attributes; -1 if there is none."""
     match = re.compile(r"(?: \[[^\]]*\])*:").match(rest, after)
     return match.end() if match else -1
 
@@ -260,9 +260,9 @@ def _is_typed(value: str, typed: set[str]) -> bool:
 
 
 def _without_wrappers(lines: Iterable[_Line]) -> list[_Line]:
-    """The tree without wrappers; what is in them moves up."""
+    """Remove wrappers and move their children up."""
     kept: list[_Line] = []
-    # Depths of the wrappers that are open.
+    # Depths of the open wrappers.
     opened: list[int] = []
     for line in lines:
         while opened and line.depth <= opened[-1]:
@@ -275,7 +275,7 @@ def _without_wrappers(lines: Iterable[_Line]) -> list[_Line]:
 
 
 def _filter(lines: list[_Line], options: SnapshotOptions) -> tuple[list[_Line], int]:
-    """The lines that are asked for, and how many match."""
+    """Return the requested lines, and the number of matches."""
     wanted = options.find.casefold()
     shown: list[_Line] = []
     above: list[tuple[_Line, bool]] = []
@@ -289,7 +289,7 @@ def _filter(lines: list[_Line], options: SnapshotOptions) -> tuple[list[_Line], 
         if is_match:
             matches += 1
             if wanted:
-                # Lines above it that have not been shown for another match.
+                # Ancestors that were not shown for another match.
                 for at, (parent, is_shown) in enumerate(above):
                     if not is_shown:
                         shown.append(parent)

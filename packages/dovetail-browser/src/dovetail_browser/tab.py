@@ -1,4 +1,4 @@
-"""One tab: a page, and what is known of it beside what it shows."""
+"""One tab: a page with its logs, dialogs and state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from dovetail import ToolError
 from dovetail_browser.dialogs import Dialogs
-from dovetail_browser.page_errors import driver_errors, refuse
+from dovetail_browser.page_errors import driver_errors, tool_error
 from dovetail_browser.page_log import PageLog
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Tab", "close_later", "host_of"]
 
-# Pages after which a tab's process is told to let go of the earlier ones.
+# After this many navigations, the tab's process is told to free earlier pages.
 _CLEAN_EVERY = 16
 
 
 def host_of(url: str) -> str:
-    """The host name of a URL; empty if it has none."""
+    """Return the host name of a URL; empty if it has none."""
     try:
         return (urlsplit(url).hostname or "").lower()
     except ValueError:
@@ -32,7 +32,7 @@ def host_of(url: str) -> str:
 
 
 class Tab:
-    """A page, and what is known of it beside what it shows."""
+    """A page with its logs, dialogs and state."""
 
     def __init__(self, id: str, page: Page, on_end: Callable[[Tab, str], None]) -> None:
         self.id = id
@@ -40,15 +40,15 @@ class Tab:
         self.log = PageLog(page)
         self.dialogs = Dialogs(page, self._flooded)
         self.used = time.monotonic()
-        # The host that was asked for; it may have redirected.
+        # The requested host, which may have redirected.
         self.asked_host = ""
-        # The last whole snapshot, to compare the next one with.
+        # The last complete snapshot, for the next diff.
         self.snapshot: str | None = None
         self.opened_tabs: list[str] = []
         self.downloads: list[str] = []
-        # The answer to the last request for a page.
+        # The response to the last navigation.
         self.status: int | None = None
-        # Windows that the page has opened and that are not here yet.
+        # Number of opened windows that have not appeared yet.
         self.expected_popups = 0
         self._devtools: CDPSession | None = None
         self._moves = 0
@@ -61,12 +61,12 @@ class Tab:
 
     @property
     def host(self) -> str:
-        """The host of the page it shows."""
+        """The host of the current page."""
         return host_of(self.page.url)
 
     @contextlib.asynccontextmanager
     async def using(self) -> AsyncIterator[None]:
-        """One call at a time: others queue. When the tab ends, so does the call."""
+        """Lock the tab for one call; other calls wait. If the tab is closed, the call fails."""
         async with self._lock:
             self.used = time.monotonic()
             try:
@@ -85,14 +85,14 @@ class Tab:
                 self.used = time.monotonic()
 
     def _gone(self) -> ToolError:
-        return refuse(
-            f"Tab {self.id} is gone: {self._ended}.",
+        return tool_error(
+            f"Tab {self.id} is closed: {self._ended}.",
             "fetch_webpage opens the page again",
-            "manage_tabs with action=list shows what is open",
+            "manage_tabs with action=list lists the open tabs",
         )
 
     def end(self, reason: str) -> None:
-        """The page is gone; whoever waits for it is told."""
+        """Mark the tab as closed; waiting calls fail with the reason."""
         if self._ended:
             return
         self._ended = reason
@@ -101,7 +101,7 @@ class Tab:
         self._on_end(self, reason)
 
     async def listen(self) -> None:
-        """Hear of windows that the page opens before they are there."""
+        """Subscribe to window-open events, which precede the new page."""
         with contextlib.suppress(*driver_errors()):
             session = await self.page.context.new_cdp_session(self.page)
             session.on("Page.windowOpen", self._opening)
@@ -109,12 +109,12 @@ class Tab:
             self._devtools = session
 
     def has_moved(self) -> bool:
-        """Count one more page; whether it is time to clean up after those before."""
+        """Count a navigation; return whether it is time to free earlier pages."""
         self._moves += 1
         return self._moves % _CLEAN_EVERY == 0
 
     async def clean_up(self) -> None:
-        """Let go of earlier pages: left alone, a page's process keeps dozens of them."""
+        """Free earlier pages; otherwise the page's process keeps dozens of them."""
         if self._devtools is not None:
             with contextlib.suppress(TimeoutError, *driver_errors()):
                 async with asyncio.timeout(5):
@@ -124,7 +124,7 @@ class Tab:
         self.expected_popups += 1
 
     def _flooded(self) -> None:
-        self.end("it opened dialog after dialog, so it was closed")
+        self.end("it opened too many dialogs")
         close_later(self.page)
 
 

@@ -1,4 +1,4 @@
-"""Tables: which of them hold data, and their cells in rows of the same length."""
+"""Finds data tables, and collects their cells in rows of equal length."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from dovetail_browser.html_events import End, Event, Start
 from dovetail_browser.html_vocabulary import words
 
-__all__ = ["TableForm", "find_data_tables"]
+__all__ = ["TableLayout", "find_data_tables"]
 
 _WIDEST = 60
-# In a cell of data there is a word or a sentence; what else is there makes a table a layout.
+# Cells of data tables contain words or sentences; these elements indicate a layout table.
 _NO_DATA = words("table h1 h2 h3 h4 form pre ul ol dl nav main article section")
 
 
 def find_data_tables(events: Sequence[Event]) -> set[int]:
-    """The places of the tables that are more than a way to lay out a page."""
+    """Return the indexes of the tables that contain data, not page layout."""
     found: set[int] = set()
-    # Place, whether data, cells of the widest row, cells of this row.
+    # Index, whether data, cells of the widest row, cells of this row.
     opened: list[list[int]] = []
     for place, event in enumerate(events):
         match event:
@@ -39,21 +39,21 @@ def find_data_tables(events: Sequence[Event]) -> set[int]:
     return found
 
 
-class TableForm:
-    """A table that is being read."""
+class TableLayout:
+    """Collects the cells of a table."""
 
     def __init__(self) -> None:
-        # What the cell that is being read says of its width.
+        # The colspan of the current cell.
         self.columns = ""
         self.has_head = False
         self._rows: list[list[str]] = []
 
     def start_row(self) -> None:
-        """A row begins."""
+        """Start a row."""
         self._rows.append([])
 
     def add_cell(self, text: str, is_head: bool) -> None:
-        """A cell, with as many columns as it says."""
+        """Add a cell, which may span columns."""
         if not self._rows:
             self._rows.append([])
         row = self._rows[-1]
@@ -65,7 +65,7 @@ class TableForm:
             row.extend([""] * min(max(width, 1) - 1, _WIDEST - len(row)))
 
     def rows(self) -> list[list[str]]:
-        """All rows that say something, filled up to the same length."""
+        """Return the rows that are not empty, padded to the same length."""
         said = [row for row in self._rows if any(row)]
         width = max(map(len, said), default=0)
         return [row + [""] * (width - len(row)) for row in said]

@@ -1,8 +1,7 @@
-"""The tabs of one session: one for each host unless told otherwise, popups included.
+"""The tabs of one session, including popups: one for each host, unless a new tab is requested.
 
-A tab is found by its id, by the host of a URL, or because it was used last. Its host is that of
-the page it shows, so a redirect moves it without any bookkeeping; the host that was asked for is
-remembered beside it.
+A tab is selected by its id, by the host of a URL, or as the tab used last. Its host is that of its
+current page, so it changes with a redirect; the requested host is stored as well.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from dovetail_browser.page_errors import driver_errors, listed, refuse
+from dovetail_browser.page_errors import driver_errors, join_names, tool_error
 from dovetail_browser.saved_files import SavedFiles
 from dovetail_browser.tab import Tab, close_later, host_of
 
@@ -34,11 +33,11 @@ class Tabs:
     def __init__(self, files: SavedFiles, on_change: Callable[[], None]) -> None:
         self._files = files
         self._on_change = on_change
-        # What became of the tabs of this client's last session, if anything did.
+        # Why the tabs of this client's last session were closed; empty if they were not.
         self.before = ""
         self._numbers = itertools.count(1)
         self._open: dict[str, Tab] = {}
-        # Id -> why it is gone.
+        # Id -> why it was closed.
         self._gone: OrderedDict[str, str] = OrderedDict()
         self._context: BrowserContext | None = None
         self._at_work: set[asyncio.Future[None]] = set()
@@ -50,14 +49,14 @@ class Tabs:
         return len(self._open)
 
     def attach(self, context: BrowserContext) -> None:
-        """Follow the pages of a new context."""
+        """Track the pages of a new context."""
         self._context = context
         context.on("page", self._appeared)
         for page in context.pages:
             self._adopt(page)
 
     def lose_all(self, reason: str) -> None:
-        """The context is gone, or another session's from now on; and with it all tabs."""
+        """Mark all tabs as closed, because the context is closed or released."""
         if self._context is not None:
             self._context.remove_listener("page", self._appeared)
         self._context = None
@@ -66,18 +65,18 @@ class Tabs:
 
     @property
     def current(self) -> Tab | None:
-        """The one used last."""
+        """The tab used last."""
         return max(self, key=lambda tab: tab.used, default=None)
 
     def of_host(self, host: str) -> Tab | None:
-        """The tab that shows a page of a host, or was asked to; the one used last."""
+        """Return the tab whose current or requested host this is; of several, the one used last."""
         newest = sorted(self, key=lambda tab: tab.used, reverse=True)
         showing = (tab for tab in newest if tab.host == host)
         asked = (tab for tab in newest if tab.asked_host == host)
         return next(itertools.chain(showing, asked), None)
 
     def find(self, id: str | None, url: str | None) -> Tab:
-        """The tab that a call means."""
+        """Return the tab with this id or URL, or else the current tab."""
         if id is not None:
             found = self._open.get(id)
             if found is None:
@@ -86,28 +85,28 @@ class Tabs:
         if url is not None:
             found = self.of_host(host_of(url))
             if found is None:
-                raise refuse(
+                raise tool_error(
                     f"No tab shows a page of {host_of(url) or url[:200]!r}; open tabs: "
                     f"{self.describe()}.",
                     "fetch_webpage with this URL opens one",
-                    "name one of the open tabs by its id as `tab`",
+                    "pass the id of an open tab as `tab`",
                 )
             return found
         found = self.current
         if found is None:
             gone = [f"{id}: {reason}" for id, reason in self._gone.items()]
-            raise refuse(
+            raise tool_error(
                 f"No tab is open. {self.before}"
-                + (f"Closed before: {listed(gone[::-1], 3)}." if gone else ""),
+                + (f"Closed before: {join_names(gone[::-1], 3)}." if gone else ""),
                 "fetch_webpage with a URL opens one",
             )
         return found
 
     async def open(self) -> Tab:
-        """A new, empty tab."""
+        """Open an empty tab."""
         if len(self) >= _MOST_TABS:
-            raise refuse(
-                f"{_MOST_TABS} tabs are open, the most there may be: {self.describe()}.",
+            raise tool_error(
+                f"{_MOST_TABS} tabs are open, which is the limit: {self.describe()}.",
                 "close_tab with one of them, or with all=true",
             )
         assert self._context is not None, "a session has a context before it opens tabs"
@@ -116,23 +115,23 @@ class Tabs:
         return tab
 
     async def close(self, tab: Tab) -> None:
-        """Close a tab; a page cannot stop it."""
+        """Close a tab; the page cannot prevent it."""
         tab.end("it was closed by close_tab")
         with contextlib.suppress(TimeoutError, *driver_errors()):
             async with asyncio.timeout(5):
                 await tab.page.close()
 
     def describe(self) -> str:
-        """The open tabs for a sentence."""
-        return listed([f"{tab.id} ({tab.page.url[:80]})" for tab in self]) or "none"
+        """Describe the open tabs for a message."""
+        return join_names([f"{tab.id} ({tab.page.url[:80]})" for tab in self]) or "none"
 
     def _missing(self, id: str) -> Exception:
         reason = self._gone.get(id)
-        gone = f"Tab {id} is gone: {reason}" if reason else f"{self.before}There is no tab {id!r}"
-        return refuse(
+        gone = f"Tab {id} is closed: {reason}" if reason else f"{self.before}There is no tab {id!r}"
+        return tool_error(
             f"{gone}; open tabs: {self.describe()}.",
             "fetch_webpage opens the page again",
-            "manage_tabs with action=list shows what is open",
+            "manage_tabs with action=list lists the open tabs",
         )
 
     def _appeared(self, page: Page) -> None:
@@ -141,13 +140,13 @@ class Tabs:
         opener = next((tab for tab in self if tab.expected_popups), None)
         if opener is not None:
             opener.expected_popups -= 1
-        # A page may open as many windows as it likes; so many are kept.
+        # Close windows beyond the limit.
         if len(self) >= _MOST_TABS:
             close_later(page)
             return
         tab = self._adopt(page)
         if opener is not None:
-            # A popup is not what the next call means unless it says so.
+            # A popup does not become the current tab.
             tab.used = opener.used - 0.001
             opener.opened_tabs.append(tab.id)
             self._spawn(tab.listen())

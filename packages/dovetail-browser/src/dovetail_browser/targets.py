@@ -1,8 +1,8 @@
-"""Which element a call means: found at once, or an error that names what is there.
+"""Finds the element of a call at once, or raises an error that lists candidates.
 
-A target is a ref of a snapshot, a CSS selector, visible text, a role with a name, or a label. All
-frames of the page are looked at; open shadow roots are part of them. One that is not there, or
-there several times, is never waited for unless the caller says how long.
+A target is a snapshot ref, a CSS selector, visible text, a role with a name, or a label. All frames
+of the page and open shadow roots are searched. If no element or several match, there is no waiting
+unless the caller gives a timeout.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dovetail import ToolError
-from dovetail_browser.element_facts import DESCRIBE, LIST_INTERACTIVE, ElementFacts
-from dovetail_browser.page_errors import ask, driver_errors, first_line, refuse
+from dovetail_browser.element_info import DESCRIBE, LIST_INTERACTIVE, ElementInfo
+from dovetail_browser.page_errors import driver_errors, first_line, tool_error, with_timeout
 from dovetail_browser.tab import Tab
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _POLL_SECONDS = 0.1
 _LOOK_SECONDS = 8.0
 _MOST_CANDIDATES = 6
 _MOST_FRAMES = 30
-# Letters of a name that are looked at.
+# Characters of a name to compare.
 _COMPARED = 80
 
 _Query = Callable[["Frame"], "Locator"]
@@ -37,7 +37,7 @@ _Query = Callable[["Frame"], "Locator"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What a caller says of an element."""
+    """The arguments of a call that select an element."""
 
     ref: str | None = None
     selector: str | None = None
@@ -48,11 +48,11 @@ class Target:
 
     @property
     def is_given(self) -> bool:
-        """Whether anything was said."""
+        """Whether any of them is set."""
         return any((self.ref, self.selector, self.text, self.role, self.name, self.label))
 
     def describe(self) -> str:
-        """What was said, for a sentence."""
+        """Describe the target for a message."""
         said = {
             "ref": self.ref,
             "selector": self.selector,
@@ -64,11 +64,11 @@ class Target:
         return " ".join(f"{key} {value[:150]!r}" for key, value in said.items() if value)
 
     def check(self) -> None:
-        """Refuse what says two things at once, or none."""
+        """Raise ToolError unless exactly one way is used."""
         ways = [self.ref, self.selector, self.text, self.role, self.label]
         if (self.name and not self.role) or sum(map(bool, ways)) != 1:
-            raise refuse(
-                f"Name one element in one way: {self.describe() or 'nothing'} was given.",
+            raise tool_error(
+                f"Select an element in exactly one way; given: {self.describe() or 'nothing'}.",
                 "give one of ref, selector, text, label, or role with name",
                 "page_snapshot lists the elements with their refs",
             )
@@ -76,30 +76,30 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An element, and what it is."""
+    """An element and its information."""
 
     locator: Locator
-    facts: ElementFacts
+    info: ElementInfo
 
 
 async def find_target(tab: Tab, target: Target, wait_ms: int | None = None) -> Found:
-    """The one element that is meant."""
+    """Return the only element that matches; ToolError lists candidates otherwise."""
     target.check()
     deadline = time.monotonic() + (wait_ms or 0) / 1000
     while True:
-        found = await ask(_look(tab, target), "looking for an element", _LOOK_SECONDS)
+        found = await with_timeout(_look(tab, target), "looking for an element", _LOOK_SECONDS)
         if found or time.monotonic() >= deadline:
             break
         await asyncio.sleep(_POLL_SECONDS)
     if not found:
-        raise await ask(_absent(tab, target, wait_ms), "listing its elements")
+        raise await with_timeout(_absent(tab, target, wait_ms), "listing its elements")
     if len(found) > 1:
         raise await _ambiguous(target, found)
-    return Found(found[0], await _facts(found[0]))
+    return Found(found[0], await _read_info(found[0]))
 
 
 async def count_matches(tab: Tab, target: Target) -> int:
-    """How many visible elements fit, at this moment."""
+    """Return the number of visible elements that match now."""
     return len(await _look(tab, target))
 
 
@@ -109,7 +109,7 @@ async def _look(tab: Tab, target: Target) -> list[Locator]:
         try:
             return [locator] if await locator.count() else []
         except driver_errors() as error:
-            # Of a frame, or a page, that is not there any more.
+            # The frame or page no longer exists.
             if "aria-ref" not in str(error):
                 raise
             return []
@@ -123,7 +123,7 @@ async def _look(tab: Tab, target: Target) -> list[Locator]:
 
 
 def _queries(target: Target) -> Sequence[_Query]:
-    """Ways to look for a target, the strictest first."""
+    """Return the queries for a target, the strictest first."""
     role: Any = target.role
     if target.selector is not None:
         selector = target.selector
@@ -156,13 +156,13 @@ def _queries(target: Target) -> Sequence[_Query]:
 
 
 async def _visible_first(query: Locator, target: Target) -> list[Locator]:
-    """The matches in one frame: those that can be seen, or else those that cannot."""
+    """Return the visible matches in one frame, or if there are none, the hidden ones."""
     try:
         visible = query.filter(visible=True)
         count = await visible.count()
         if count:
             return [visible.nth(at) for at in range(min(count, 20))]
-        # Pages hide fields and draw their own; what names one exactly still means it.
+        # Pages hide fields and draw their own, so exact matches of hidden fields are accepted.
         if target.selector is None and target.label is None:
             return []
         return [query.nth(at) for at in range(min(await query.count(), 20))]
@@ -170,43 +170,42 @@ async def _visible_first(query: Locator, target: Target) -> list[Locator]:
         if "detached" in str(error):
             return []
         if target.selector and re.search("selector|SyntaxError", str(error)):
-            raise refuse(
-                f"The selector {(target.selector or '')[:200]!r} cannot be read: "
-                f"{first_line(error)}",
+            raise tool_error(
+                f"The selector {(target.selector or '')[:200]!r} is not valid: {first_line(error)}",
                 "give a CSS selector, or text, role with name, label or ref instead",
             ) from None
         raise
 
 
 async def _narrow(found: list[Locator]) -> list[Locator]:
-    """Of several elements with a text, the one that can be clicked."""
+    """Of several elements with a text, return the one that can be clicked."""
     if len(found) == 1:
         return found
-    facts = [await _facts(locator) for locator in found]
-    clickable = [locator for locator, fact in zip(found, facts, strict=True) if fact.is_interactive]
+    info = [await _read_info(locator) for locator in found]
+    clickable = [locator for locator, fact in zip(found, info, strict=True) if fact.is_interactive]
     return clickable if len(clickable) == 1 else found
 
 
-async def _facts(locator: Locator) -> ElementFacts:
+async def _read_info(locator: Locator) -> ElementInfo:
     try:
-        return ElementFacts.read(await locator.evaluate(DESCRIBE, timeout=2_000))
+        return ElementInfo.read(await locator.evaluate(DESCRIBE, timeout=2_000))
     except driver_errors() as error:
-        raise refuse(
-            f"The element went away while it was looked at ({first_line(error)}).",
-            "page_snapshot shows what is there now",
+        raise tool_error(
+            f"The element was removed while it was read ({first_line(error)}).",
+            "page_snapshot shows the current elements",
         ) from None
 
 
 async def _ambiguous(target: Target, found: list[Locator]) -> ToolError:
     lines = []
     for locator in found[:_MOST_CANDIDATES]:
-        facts = await _facts(locator)
-        lines.append(f"\n  {facts.describe()}: selector {facts.selector!r}")
+        info = await _read_info(locator)
+        lines.append(f"\n  {info.describe()}: selector {info.selector!r}")
     more = f"\n  and {len(found) - _MOST_CANDIDATES} more" if len(found) > len(lines) else ""
-    return refuse(
-        f"{target.describe()} fits {len(found)} elements:{''.join(lines)}{more}",
+    return tool_error(
+        f"{target.describe()} matches {len(found)} elements:{''.join(lines)}{more}",
         "give the selector of one of them",
-        "page_snapshot with find gives refs, which are never ambiguous",
+        "page_snapshot with find returns refs, which are unique",
     )
 
 
@@ -215,19 +214,17 @@ async def _absent(tab: Tab, target: Target, wait_ms: int | None) -> ToolError:
     stale = ""
     if target.ref is not None:
         wanted = _name_of_ref(tab.snapshot, target.ref)
-        stale = " any more; the page has changed since the snapshot" if wanted else ""
+        stale = "; the page has changed since the snapshot" if wanted else ""
         stale += "" if tab.snapshot else "; no snapshot of this page was taken"
     waited = f" after {wait_ms} ms" if wait_ms else ""
     candidates = nearest(wanted, await _interactive(tab))
-    there = "".join(f"\n  {facts.describe()}: selector {facts.selector!r}" for facts in candidates)
-    return refuse(
-        f"No element has {target.describe()}{stale}{waited}."
-        + (
-            f" The nearest there are:{there}" if there else " Nothing here can be clicked or typed."
-        ),
+    there = "".join(f"\n  {info.describe()}: selector {info.selector!r}" for info in candidates)
+    return tool_error(
+        f"No element matches {target.describe()}{waited}{stale}."
+        + (f" The closest matches:{there}" if there else " The page has no interactive elements."),
         "give the selector of one of these",
-        "page_snapshot lists what is there, with fresh refs",
-        "waitForElementTimeout waits for an element that comes later",
+        "page_snapshot lists the elements with new refs",
+        "waitForElementTimeout waits for an element that appears later",
     )
 
 
@@ -237,21 +234,21 @@ def _name_of_ref(snapshot: str | None, ref: str) -> str:
     return named[1] if named else ""
 
 
-async def _interactive(tab: Tab) -> list[ElementFacts]:
-    found: list[ElementFacts] = []
+async def _interactive(tab: Tab) -> list[ElementInfo]:
+    found: list[ElementInfo] = []
     for frame in tab.page.frames[:_MOST_FRAMES]:
         with contextlib.suppress(*driver_errors()):
-            found += map(ElementFacts.read, await frame.evaluate(LIST_INTERACTIVE))
+            found += map(ElementInfo.read, await frame.evaluate(LIST_INTERACTIVE))
     return found
 
 
-def nearest(wanted: str, candidates: Sequence[ElementFacts]) -> list[ElementFacts]:
-    """Those whose names or selectors are most like what was wanted."""
+def nearest(wanted: str, candidates: Sequence[ElementInfo]) -> list[ElementInfo]:
+    """Return the candidates whose names or selectors are most similar to the wanted text."""
     folded = wanted.casefold()[:_COMPARED]
     pairs = _pairs(folded)
 
-    def likeness(facts: ElementFacts) -> float:
-        return max(compare(text.casefold()[:_COMPARED]) for text in (facts.name, facts.selector))
+    def likeness(info: ElementInfo) -> float:
+        return max(compare(text.casefold()[:_COMPARED]) for text in (info.name, info.selector))
 
     def compare(text: str) -> float:
         others = _pairs(text)
@@ -262,9 +259,9 @@ def nearest(wanted: str, candidates: Sequence[ElementFacts]) -> list[ElementFact
 
 
 def _pairs(text: str) -> set[str]:
-    """Letters and neighbouring letters of a text.
+    """Return the letters and letter pairs of a text.
 
-    How many two texts share is found a hundred times faster than by aligning them, and pages have
-    hundreds of elements; single letters find those that were typed in the wrong order.
+    Comparing these sets is a hundred times faster than aligning the texts, and pages have hundreds
+    of elements. Single letters match texts with swapped letters.
     """
     return {*text, *(text[at : at + 2] for at in range(len(text) - 1))}

@@ -1,6 +1,6 @@
-"""HTML as text to read, in the notation that `Notation` spells: Markdown, or none at all.
+"""Renders HTML events as text with a `Formatter`: Markdown or plain text.
 
-One pass over the events of a page with explicit stacks; linear in the page, whatever its depth.
+One pass over the events with explicit stacks, in linear time for any nesting depth.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from dovetail_browser.block_layout import BlockLayout
+from dovetail_browser.formatter import Formatter
 from dovetail_browser.html_events import End, Event, Start, Text
 from dovetail_browser.html_vocabulary import CODE_LANGUAGE, words
 from dovetail_browser.inline_text import InlineText
-from dovetail_browser.notation import Notation
-from dovetail_browser.table_form import TableForm, find_data_tables
+from dovetail_browser.table_layout import TableLayout, find_data_tables
 
 __all__ = ["render"]
 
@@ -35,10 +35,10 @@ class _List:
     is_begun: bool = False
 
 
-def render(events: Iterable[Event], notation: Notation) -> str:
-    """All of a page."""
+def render(events: Iterable[Event], formatter: Formatter) -> str:
+    """Render the events of a page."""
     listed = list(events)
-    renderer = _Renderer(notation, find_data_tables(listed))
+    renderer = _Renderer(formatter, find_data_tables(listed))
     for index, event in enumerate(listed):
         match event:
             case Start(tag, attributes):
@@ -51,20 +51,20 @@ def render(events: Iterable[Event], notation: Notation) -> str:
 
 
 class _Renderer:
-    """Collects inline text, and hands it on to the layout when a block ends."""
+    """Collects inline text and passes it to the layout when a block ends."""
 
-    def __init__(self, notation: Notation, data_tables: set[int]) -> None:
-        self._notation = notation
+    def __init__(self, formatter: Formatter, data_tables: set[int]) -> None:
+        self._formatter = formatter
         self._data_tables = data_tables
         self._layout = BlockLayout()
-        self._inline = InlineText(notation)
+        self._inline = InlineText(formatter)
         self._heading = 0
         self._lists: list[_List] = []
-        # Quotes and items that are open in the layout.
+        # Open quotes and items in the layout.
         self._containers = 0
-        self._tables: list[TableForm | None] = []
-        self._table: TableForm | None = None
-        # The language that each open element names, and the code that is being collected.
+        self._tables: list[TableLayout | None] = []
+        self._table: TableLayout | None = None
+        # The language of each open element, and the code collected so far.
         self._languages: list[str] = []
         self._code: list[str] | None = None
         self._code_depth = 0
@@ -74,7 +74,7 @@ class _Renderer:
     # -- events ----------------------------------------------------------------------------------
 
     def start(self, index: int, tag: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
+        """Handle the start of an element."""
         if tag in _NAME_LANGUAGES:
             self._languages.append(_language(attributes))
         if self._code is not None:
@@ -99,7 +99,7 @@ class _Renderer:
             self._inline.add_text(text)
 
     def end(self, tag: str) -> None:
-        """The innermost element ends."""
+        """Handle the end of the innermost element."""
         if tag in _NAME_LANGUAGES:
             self._languages.pop()
         if self._code is not None:
@@ -119,7 +119,7 @@ class _Renderer:
             handler(self, tag)
 
     def finish(self) -> str:
-        """The whole text."""
+        """Return the whole text."""
         self._break_block()
         return self._layout.text()
 
@@ -127,15 +127,15 @@ class _Renderer:
 
     @property
     def _is_inside_text(self) -> bool:
-        """Whether there is no room for blocks: in a link, or in a table of data."""
+        """Whether blocks are not possible: in a link or a data table."""
         return self._inline.is_nested or self._table is not None
 
     def _break_block(self) -> None:
-        """What was collected is a block of its own; where there is no room for one, a word."""
+        """Write the collected text as a block; where blocks are not possible, add a space."""
         if self._is_inside_text or self._heading:
             self._inline.add_mark(" ")
         else:
-            self._layout.write(self._notation.paragraph(self._inline.take()))
+            self._layout.write(self._formatter.paragraph(self._inline.take()))
 
     def _start_heading(self, tag: str, _: dict[str, str]) -> None:
         if not self._is_inside_text:
@@ -148,7 +148,7 @@ class _Renderer:
             return
         text = self._inline.take(" ")
         if text:
-            self._layout.write(self._notation.heading(self._heading, text))
+            self._layout.write(self._formatter.heading(self._heading, text))
         self._heading = 0
         self._inline.is_heading = False
 
@@ -164,7 +164,7 @@ class _Renderer:
         if self._is_inside_text:
             return
         current = self._lists[-1] if self._lists else _List(None)
-        self._layout.enter_item(self._notation.item(current.next_number), not current.is_begun)
+        self._layout.enter_item(self._formatter.item(current.next_number), not current.is_begun)
         self._containers += 1
         current.is_begun = True
         if current.next_number is not None:
@@ -172,12 +172,12 @@ class _Renderer:
 
     def _start_description(self, _: str, __: dict[str, str]) -> None:
         if not self._is_inside_text:
-            self._layout.enter_item(self._notation.description(), opens_list=False)
+            self._layout.enter_item(self._formatter.description(), opens_list=False)
             self._containers += 1
 
     def _start_quote(self, _: str, __: dict[str, str]) -> None:
         if not self._is_inside_text:
-            self._layout.enter_quote(self._notation.quote)
+            self._layout.enter_quote(self._formatter.quote)
             self._containers += 1
 
     def _leave(self, _: str) -> None:
@@ -187,7 +187,7 @@ class _Renderer:
 
     def _write_rule(self, _: str, __: dict[str, str]) -> None:
         if not self._is_inside_text:
-            self._layout.write(self._notation.rule())
+            self._layout.write(self._formatter.rule())
 
     # -- code ------------------------------------------------------------------------------------
 
@@ -202,7 +202,7 @@ class _Renderer:
         self._break_code(tag)
 
     def _break_code(self, tag: str) -> None:
-        """Lines of code may be elements; they end where those end."""
+        """End a line of code at the end of a block element."""
         assert self._code is not None
         if tag == "br" or (tag in _BLOCKS and self._code and not self._code[-1].endswith("\n")):
             self._code.append("\n")
@@ -218,7 +218,7 @@ class _Renderer:
         if self._is_inside_text or self._heading:
             self._inline.add_code(text)
         else:
-            self._layout.write(self._notation.code_block(text, self._code_language))
+            self._layout.write(self._formatter.code_block(text, self._code_language))
 
     # -- inline ----------------------------------------------------------------------------------
 
@@ -235,7 +235,7 @@ class _Renderer:
             self._inline.add_text(f" {attributes['value']} ")
 
     def _start_option(self, _: str, attributes: dict[str, str]) -> None:
-        # Of a choice only what is chosen is read; options do not nest.
+        # Only the selected option is rendered; options do not nest.
         self._unchosen = int("selected" not in attributes)
 
     def _end_option(self, _: str) -> None:
@@ -246,18 +246,18 @@ class _Renderer:
     def _start_table(self, is_data: bool) -> None:
         self._tables.append(self._table)
         if is_data and not self._is_inside_text and not self._heading:
-            self._table = TableForm()
+            self._table = TableLayout()
 
     def _end_table(self, _: str) -> None:
         table, self._table = self._table, self._tables.pop()
         if table is None or table is self._table:
             self._break_block()
             return
-        # What stands in a table and in no cell, a caption for one, goes above it.
-        self._layout.write(self._notation.paragraph(self._inline.take(" ")))
+        # Content outside of cells, for example a caption, goes above the table.
+        self._layout.write(self._formatter.paragraph(self._inline.take(" ")))
         rows = table.rows()
         if rows:
-            self._layout.write(self._notation.table(rows, table.has_head))
+            self._layout.write(self._formatter.table(rows, table.has_head))
 
     def _start_row(self, _: str, __: dict[str, str]) -> None:
         if self._table is not None:

@@ -1,4 +1,4 @@
-"""One part of a long text, and how to get the next."""
+"""Returns a long text in parts."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-__all__ = ["Cut", "cut"]
+__all__ = ["TextPart", "truncate"]
 
 _SEPARATOR = "\n\n"
-# How far back a better place is looked for: a tenth of what fits, and not more than this.
+# Maximum distance to search back for a better place to cut, besides a tenth of the length.
 _LONGEST_LOOK_BACK = 1_000
 _LONGEST_TAG = 4_000
 _PLACES = ("\n\n", "\n", ". ", " ")
@@ -18,45 +18,45 @@ _JOINER = "\u200d"
 _MOST_MARKS = 32
 
 
-class Cut(NamedTuple):
+class TextPart(NamedTuple):
     """A part of a text.
 
-    `text`, a blank line and `note` together are never longer than what was asked for.
+    `text`, a blank line and `note` together never exceed the requested length.
     """
 
     text: str
     offset: int
     total: int
-    # Where the next part begins; None where this was the last.
+    # Offset of the next part; None for the last part.
     next_offset: int | None
-    # What was left out and how to get it; empty if nothing was.
+    # What was omitted and how to get it; empty if nothing was.
     note: str
 
 
-def cut(text: str, offset: int, max_chars: int) -> Cut:
-    """The part of the text from `offset` on that fits into `max_chars` with its note."""
+def truncate(text: str, offset: int, max_chars: int) -> TextPart:
+    """Return the part of the text from `offset` that fits into `max_chars` with its note."""
     total = len(text)
     offset = max(0, offset)
     if offset >= total > 0:
-        note = f"[nothing from character {offset} on: the whole has {total:,} characters]"
-        return Cut("", offset, total, None, note if len(note) <= max_chars else "")
+        note = f"[offset {offset} is past the end: the text has {total:,} characters]"
+        return TextPart("", offset, total, None, note if len(note) <= max_chars else "")
     if total - offset <= max_chars:
-        return Cut(text[offset:], offset, total, None, "")
+        return TextPart(text[offset:], offset, total, None, "")
     longest = len(_SEPARATOR) + len(_note(offset, total, total))
     room = max_chars - longest
-    # A note that leaves no room for the text is not worth having; next_offset says the same.
+    # Omit the note if it would leave no room for the text; next_offset has the same information.
     has_note = room >= longest
     end = _find_end(text, offset, offset + (room if has_note else max(0, max_chars)))
     note = _note(offset, end, total) if has_note else ""
-    return Cut(text[offset:end], offset, total, end, note)
+    return TextPart(text[offset:end], offset, total, end, note)
 
 
 def _note(first: int, end: int, total: int) -> str:
-    return f"[cut: characters {first:,} to {end:,} of {total:,}; go on with offset={end}]"
+    return f"[truncated: characters {first:,} to {end:,} of {total:,}; continue with offset={end}]"
 
 
 def _find_end(text: str, offset: int, limit: int) -> int:
-    """The best place to stop, at or before the limit and behind the offset."""
+    """Return the best place to cut, at most `limit` and greater than `offset`."""
     earliest = max(offset + 1, limit - min(_LONGEST_LOOK_BACK, (limit - offset) // 10))
     end = limit
     for place in _PLACES:
@@ -71,7 +71,7 @@ def _find_end(text: str, offset: int, limit: int) -> int:
 
 
 def _before_tag(text: str, offset: int, end: int) -> int:
-    """Not inside `<...>`, where that is a tag and it does not begin at the very start."""
+    """Move the cut before a tag, unless the tag begins at `offset`."""
     opening = text.rfind("<", max(offset, end - _LONGEST_TAG), end)
     if opening <= offset or text.find(">", opening, end) >= 0:
         return end
@@ -89,7 +89,7 @@ def _before_entity(text: str, offset: int, end: int) -> int:
 
 
 def _before_marks(text: str, offset: int, end: int) -> int:
-    """Not between a character and what is drawn over it or joined to it."""
+    """Move the cut before a character that has combining marks or joiners."""
     for _ in range(_MOST_MARKS):
         if end >= len(text) or end <= offset + 1:
             break

@@ -1,4 +1,4 @@
-"""Waiting for something on a page to come, or to go."""
+"""Waits for a condition on a page."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from dovetail_browser.page_errors import ask, driver_errors
+from dovetail_browser.page_errors import driver_errors, with_timeout
 from dovetail_browser.tab import Tab
 from dovetail_browser.targets import Target, count_matches
 
-__all__ = ["Wish", "wait_until"]
+__all__ = ["WaitCondition", "wait_until"]
 
 _LOOK_EVERY = 0.05
 _LOOK_SECONDS = 8.0
@@ -21,8 +21,8 @@ _IDLE_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """What is waited for; exactly one member is set."""
+class WaitCondition:
+    """A condition; exactly one member is set."""
 
     text: str | None = None
     text_gone: str | None = None
@@ -32,7 +32,7 @@ class Wish:
     ms: int | None = None
 
     def describe(self) -> list[str]:
-        """What was said, each in words."""
+        """Describe the members that are set."""
         said = {
             "text": self.text,
             "textGone": self.text_gone,
@@ -44,19 +44,19 @@ class Wish:
         return [*words, "networkIdle"] if self.network_idle else words
 
 
-async def wait_until(tab: Tab, wish: Wish, timeout_ms: int) -> bool:
-    """Wait; whether it came in time."""
-    if wish.ms is not None:
-        await asyncio.sleep(wish.ms / 1000)
+async def wait_until(tab: Tab, condition: WaitCondition, timeout_ms: int) -> bool:
+    """Wait for a condition; return whether it was met in time."""
+    if condition.ms is not None:
+        await asyncio.sleep(condition.ms / 1000)
         return True
-    look = _look(tab, wish)
+    look = _look(tab, condition)
     deadline = time.monotonic() + timeout_ms / 1000
     while True:
         try:
-            if await ask(look(), "waiting for it", _LOOK_SECONDS):
+            if await with_timeout(look(), "waiting for a condition", _LOOK_SECONDS):
                 return True
         except driver_errors() as error:
-            # It goes on to another page, and what we wait for may be there.
+            # The page navigates; the next page may meet the condition.
             if not any(sign in str(error) for sign in ("destroyed", "detached", "navigat")):
                 raise
         if time.monotonic() >= deadline:
@@ -64,18 +64,18 @@ async def wait_until(tab: Tab, wish: Wish, timeout_ms: int) -> bool:
         await asyncio.sleep(_LOOK_EVERY)
 
 
-def _look(tab: Tab, wish: Wish) -> Callable[[], Coroutine[Any, Any, bool]]:
+def _look(tab: Tab, condition: WaitCondition) -> Callable[[], Coroutine[Any, Any, bool]]:
     async def has(target: Target) -> bool:
         return await count_matches(tab, target) > 0
 
     async def is_there() -> bool:
-        return await has(Target(text=wish.text, selector=wish.selector))
+        return await has(Target(text=condition.text, selector=condition.selector))
 
     async def is_gone() -> bool:
-        return not await has(Target(text=wish.text_gone))
+        return not await has(Target(text=condition.text_gone))
 
     async def is_at() -> bool:
-        wanted = wish.url or ""
+        wanted = condition.url or ""
         return wanted in tab.page.url or fnmatch.fnmatchcase(tab.page.url, wanted)
 
     since = time.monotonic()
@@ -86,8 +86,8 @@ def _look(tab: Tab, wish: Wish) -> Callable[[], Coroutine[Any, Any, bool]]:
             since = time.monotonic()
         return time.monotonic() - since >= _IDLE_SECONDS
 
-    if wish.network_idle:
+    if condition.network_idle:
         return is_idle
-    if wish.url is not None:
+    if condition.url is not None:
         return is_at
-    return is_gone if wish.text_gone is not None else is_there
+    return is_gone if condition.text_gone is not None else is_there

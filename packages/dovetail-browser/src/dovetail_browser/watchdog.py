@@ -1,17 +1,17 @@
-"""Ends the browser and removes its folder when the server is gone, however it went.
+"""Kills the browser and removes its folder when the server has ended or crashed.
 
     python -I -S watchdog.py FOLDER
 
-Runs as a file of its own, with the standard library only, in a session of its own. It makes the
-folder, says "ready", and then reads its input, whose other end only the server holds: lines name
-further processes to end (PID-START), and the end of the input is the end of the server. Then
+Runs as a script with the standard library only, in its own session. It creates the folder, prints
+"ready", and then reads its standard input, a pipe that only the server holds open. Lines on the
+pipe add processes to kill (PID-START). When the pipe closes, the server has ended. Then
 
-1. a mark in the folder keeps `launcher.py` from starting another browser there;
-2. every process that was started in the folder is killed: those entered there, whatever shares
-   their session, and whatever carries the folder's name in its environment;
-3. the folder is removed.
+1. it creates a file in the folder that stops `launcher.py` from starting another browser;
+2. it kills every process of the folder: those recorded there, all processes in their sessions, and
+   all processes with the folder in their environment;
+3. it removes the folder.
 
-Signals meant for the terminal's group do not end it: it has nothing to do but to be the last.
+It ignores terminal signals, because it must outlive the server.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# Carried by everything that is started in the folder; its value is the folder.
+# Environment variable of all processes started for the folder; its value is the folder.
 _VARIABLE = "DOVETAIL_BROWSER_FOLDER"
 
 _PATIENCE = 10.0
@@ -34,7 +34,7 @@ _DEAD = (b"Z", b"X")
 
 
 class Running(NamedTuple):
-    """A process, as the kernel lists it."""
+    """A process in /proc."""
 
     pid: int
     session: int
@@ -42,17 +42,17 @@ class Running(NamedTuple):
 
 
 def main(folder: str) -> None:
-    """Guard the folder until the input ends."""
+    """Wait until standard input closes, then clean up."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     os.mkdir(folder, 0o700)
     deadline = time.monotonic()
     try:
         os.mkdir(os.path.join(folder, "processes"))
-        # The server may be gone already, and then the input has ended as well.
+        # The server may have ended already; then standard input is closed as well.
         with contextlib.suppress(BrokenPipeError):
             os.write(1, b"ready\n")
-        # A line that was cut in the middle names somebody else.
+        # An incomplete line could name another process.
         named = [line.decode().strip() for line in sys.stdin.buffer if line.endswith(b"\n")]
         deadline = time.monotonic() + _PATIENCE
         open(os.path.join(folder, "ended"), "x").close()
@@ -63,14 +63,14 @@ def main(folder: str) -> None:
 
 
 def kill_all(folder: str, named: list[str]) -> bool:
-    """Kill what belongs to the folder and what was named; whether there was anything."""
+    """Kill the processes of the folder and the named ones; return whether there were any."""
     entered = os.listdir(os.path.join(folder, "processes"))
     if not os.path.isdir("/proc/self"):
         return kill_by_number(entered, named)
     running = {process.pid: process for process in list_processes()}
     leaders = set(map(parse, entered))
     singles = set(map(parse, named))
-    # A session keeps its number while it has members; a number with another start is another's.
+    # A session id stays in use while it has members; a pid with another start time was reused.
     sessions = {
         pid for pid, started in leaders if pid not in running or running[pid].started == started
     }
@@ -88,14 +88,14 @@ def kill_all(folder: str, named: list[str]) -> bool:
 
 
 def kill_by_number(entered: list[str], named: list[str]) -> bool:
-    """Where the kernel does not list processes: groups and numbers, as they were given."""
+    """Without /proc: kill the process groups and pids as given."""
     groups = [-pid for pid, _ in map(parse, entered)]
     alive = [kill(pid) for pid in (*groups, *(pid for pid, _ in map(parse, named)))]
     return any(alive)
 
 
 def kill(pid: int) -> bool:
-    """Whether there was such a process, or group, that may be killed."""
+    """Kill a process or group; return whether it existed."""
     try:
         os.kill(pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
@@ -104,13 +104,13 @@ def kill(pid: int) -> bool:
 
 
 def parse(entry: str) -> tuple[int, str]:
-    """PID-START as its two parts."""
+    """Split PID-START."""
     pid, _, started = entry.partition("-")
     return int(pid), started
 
 
 def list_processes() -> Iterator[Running]:
-    """All that live, but this one."""
+    """Yield all running processes except this one."""
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) == os.getpid():
             continue
@@ -124,7 +124,7 @@ def list_processes() -> Iterator[Running]:
 
 
 def is_marked(pid: int, folder: str) -> bool:
-    """Whether a process was started with the folder in its environment."""
+    """Whether a process has the folder in its environment."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             return f"{_VARIABLE}={folder}".encode() in file.read().split(b"\0")
@@ -133,7 +133,7 @@ def is_marked(pid: int, folder: str) -> bool:
 
 
 def remove(folder: str, deadline: float) -> None:
-    """Remove the folder, again while something that dies still writes into it."""
+    """Remove the folder; retry while a dying process still writes into it."""
     shutil.rmtree(folder, ignore_errors=True)
     while os.path.isdir(folder) and time.monotonic() < deadline:
         time.sleep(_PAUSE)

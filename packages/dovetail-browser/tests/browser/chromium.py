@@ -1,4 +1,4 @@
-"""A real Chromium for tests that need a page and no server: one per module, a page per test."""
+"""A Chromium for tests that need a page but no server: one per module, a page per test."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from playwright.async_api import Browser, Page, async_playwright
 
 from dovetail_browser.page_source import PageSource, read_source
+from tests.patience import CAP
 
 T = TypeVar("T")
 
@@ -40,11 +41,11 @@ class Chromium:
         self._runner.close()
 
     def run(self, steps: Coroutine[Any, Any, T]) -> T:
-        """What these steps come to."""
+        """Run a coroutine and return its result."""
         return self._runner.run(_in_time(steps))
 
     def read(self, html: str, selector: str | None = None, **options: Any) -> PageSource:
-        """What `read_source` makes of a page with this content."""
+        """Return the result of `read_source` for a page with this content."""
         return self.run(self._read(html, selector, options))
 
     async def _read(self, html: str, selector: str | None, options: dict[str, Any]) -> PageSource:
@@ -67,5 +68,5 @@ class Chromium:
 
 
 async def _in_time(steps: Coroutine[Any, Any, T]) -> T:
-    async with asyncio.timeout(18):
+    async with asyncio.timeout(CAP):
         return await steps

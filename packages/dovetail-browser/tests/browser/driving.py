@@ -1,4 +1,4 @@
-"""The real server, `dovetail serve browser`, as a process of its own, and clients of it."""
+"""Starts `dovetail serve browser` in a subprocess, with a client for tests."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from typing import Any, TypeVar
 
 from dovetail.client import CallResult, Client
 from tests.browser.web_site import WebSite, serving_site
-
-PATIENCE = 20.0
+from tests.patience import CAP
 
 T = TypeVar("T")
 
 
 def command(*options: str) -> list[str]:
-    """The command line that serves a browser."""
+    """Return the command line of the server."""
     return [sys.executable, "-m", "dovetail", "serve", "browser", *options]
 
 
 def allowing(site: WebSite) -> list[str]:
-    """The options that open the test site, which is on loopback."""
+    """Return the options that allow the test site, which is on loopback."""
     port = site.server_port
     return ["--allow", f"127.0.0.1:{port}", "--allow", f"localhost:{port}"]
 
@@ -31,12 +30,12 @@ def allowing(site: WebSite) -> list[str]:
 @contextlib.asynccontextmanager
 async def over_stdio(*options: str, **client: Any) -> AsyncIterator[Client]:
     """A client of a server process on stdio."""
-    async with Client(command(*options), timeout=PATIENCE, **client) as connected:
+    async with Client(command(*options), timeout=CAP, **client) as connected:
         yield connected
 
 
-class Desk:
-    """One server and one site for a whole module, on a loop of their own."""
+class BrowserHarness:
+    """One server, test site and client for a module, on a separate event loop."""
 
     def __init__(self, *options: str, **client: Any) -> None:
         self._options = options
@@ -47,7 +46,7 @@ class Desk:
         self.site: WebSite
         self.client: Client
 
-    def __enter__(self) -> Desk:
+    def __enter__(self) -> BrowserHarness:
         self.site = self._site_stack.enter_context(serving_site())
         opened = over_stdio(*allowing(self.site), *self._options, **self._client_options)
         self.client = self.run(self._stack.enter_async_context(opened))
@@ -59,34 +58,34 @@ class Desk:
         self._runner.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run something on the loop of the client."""
+        """Run a coroutine on the client's event loop."""
         return self._runner.run(work)
 
     def url(self, path: str) -> str:
-        """A page of the site."""
+        """Return the URL of a page of the test site."""
         return f"{self.site.url}{path}"
 
     def call(self, tool: str, **arguments: Any) -> CallResult:
-        """A call."""
+        """Call a tool."""
         return self.run(self.client.call(tool, arguments))
 
     def good(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """The data of a call that must succeed."""
+        """Call a tool that must succeed; return its data."""
         return data_of(self.call(tool, **arguments))
 
     def refused(self, tool: str, **arguments: Any) -> str:
-        """The words of a call that must fail."""
+        """Call a tool that must fail; return the error message."""
         result = self.call(tool, **arguments)
         assert result.is_error, result.text
         return result.text
 
     def fetch(self, path: str, **arguments: Any) -> dict[str, Any]:
-        """A page of the site, fetched."""
+        """Fetch a page of the test site."""
         return self.good("fetch_webpage", url=self.url(path), **arguments)
 
 
 def data_of(result: CallResult) -> dict[str, Any]:
-    """The data of a result that must be good."""
+    """Return the data of a successful result."""
     assert not result.is_error, result.text
     first = result.text.partition("\n")[0]
     data: dict[str, Any] = result.data if isinstance(result.data, dict) else json.loads(first)
@@ -94,7 +93,7 @@ def data_of(result: CallResult) -> dict[str, Any]:
 
 
 def sized(result: CallResult) -> int:
-    """Characters of a whole answer: its text blocks and its structured content as JSON."""
+    """Return the length of a result: its text blocks and its structured content as JSON."""
     texts = sum(len(getattr(block, "text", "")) for block in result.content)
     structured = result.structured if result.has_structured else None
     if structured is None:
@@ -103,7 +102,7 @@ def sized(result: CallResult) -> int:
 
 
 @contextlib.contextmanager
-def desk(*options: str, **client: Any) -> Iterator[Desk]:
+def desk(*options: str, **client: Any) -> Iterator[BrowserHarness]:
     """A server, a site and a client."""
-    with Desk(*options, **client) as opened:
+    with BrowserHarness(*options, **client) as opened:
         yield opened

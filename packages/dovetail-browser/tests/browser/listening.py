@@ -1,4 +1,4 @@
-"""A port at which a few lines of a test answer."""
+"""A TCP server for tests."""
 
 from __future__ import annotations
 

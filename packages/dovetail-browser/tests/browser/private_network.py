@@ -1,6 +1,6 @@
-"""A public site and private places beside it, all of them really on loopback.
+"""A public site and private servers, all of them on loopback.
 
-Names resolve as the test says; what counts is whether a private place was ever connected to.
+Names resolve as the test defines; tests check that no private server was ever connected to.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 from playwright.async_api import BrowserContext
 
-from dovetail_browser.addresses import AddressRules, Place
+from dovetail_browser.addresses import AddressRules, Destination
 from dovetail_browser.driver import Driver, DriverOptions
+from tests.patience import CAP
 
-PATIENCE = 15.0
 PUBLIC = "127.0.0.1"
 PRIVATE = "127.0.0.2"
 
@@ -23,16 +23,16 @@ T = TypeVar("T")
 
 
 class _Pretending(AddressRules):
-    """Takes the address of the site for a public one, if a name leads to it."""
+    """Treats the address of the site as public, if a name resolves to it."""
 
-    def check_address(self, place: Place, resolved: str) -> str | None:
-        if resolved == PUBLIC and place.address is None:
+    def check_address(self, destination: Destination, resolved: str) -> str | None:
+        if resolved == PUBLIC and destination.address is None:
             return None
-        return super().check_address(place, resolved)
+        return super().check_address(destination, resolved)
 
 
 class PrivateNetwork:
-    """A browser, the site it may see, and the places that it may not."""
+    """A browser, a site that it may access, and servers that it may not."""
 
     def __init__(self) -> None:
         self._runner = asyncio.Runner()
@@ -41,10 +41,10 @@ class PrivateNetwork:
         self._datagrams: asyncio.DatagramTransport | None = None
         # Path of the site -> head lines and body.
         self.pages: dict[str, tuple[str, str]] = {}
-        # What came to a private place: there must be nothing.
+        # Connections to a private server: there must be none.
         self.visits: list[str] = []
         self.lookups: list[str] = []
-        # Names that once more resolve to the site before they turn private.
+        # Names that resolve to the site once more before they become private.
         self.rebinding: dict[str, int] = {}
         self.port = 0
         self.udp_port = 0
@@ -62,10 +62,10 @@ class PrivateNetwork:
         self._runner.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run something on the loop of the browser."""
+        """Run a coroutine on the browser's event loop."""
 
         async def bounded() -> T:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(CAP):
                 return await work
 
         return self._runner.run(bounded())
@@ -75,7 +75,7 @@ class PrivateNetwork:
         return f"http://{host}:{self.port}{path}"
 
     async def wait_until_refused(self, host: str) -> str:
-        """Why a request to this host was refused; waits for the request."""
+        """Wait until a request to this host was refused; return the reason."""
         while (reason := self.driver.last_refusal(host)) is None:
             await asyncio.sleep(0.01)
         return reason
@@ -83,10 +83,10 @@ class PrivateNetwork:
     async def _start(self) -> None:
         site = await asyncio.start_server(self._answer, PUBLIC, 0)
         self.port = site.sockets[0].getsockname()[1]
-        private = await asyncio.start_server(self._betray, PRIVATE, self.port)
+        private = await asyncio.start_server(self._record_visit, PRIVATE, self.port)
         self._servers = [site, private]
         with contextlib.suppress(OSError):
-            self._servers.append(await asyncio.start_server(self._betray, "::1", self.port))
+            self._servers.append(await asyncio.start_server(self._record_visit, "::1", self.port))
         loop = asyncio.get_running_loop()
         self._datagrams, _ = await loop.create_datagram_endpoint(
             lambda: _Datagrams(self.visits), (PRIVATE, 0)
@@ -123,8 +123,10 @@ class PrivateNetwork:
             writer.write("\r\n".join(lines).encode() + data)
             writer.close()
 
-    async def _betray(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # Even a connection without a request would be one too many.
+    async def _record_visit(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        # A connection without a request counts as well.
         self.visits.append(f"connection to {writer.get_extra_info('sockname')}")
         self._writers.add(writer)
         with contextlib.suppress(OSError):

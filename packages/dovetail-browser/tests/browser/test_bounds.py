@@ -1,4 +1,4 @@
-"""No answer is longer than its maxChars, whatever the page does and whichever tool is asked."""
+"""No result exceeds maxChars, for any page and any tool."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from tests.browser.driving import Desk, desk, sized
+from tests.browser.driving import BrowserHarness, desk, sized
 
 LEAST, MOST = 2_000, 80_000
 FORMS = ("html", "markdown", "text", "snapshot")
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Desk]:
+def browser() -> Iterator[BrowserHarness]:
     with desk("--enable-scripts") as opened:
         yield opened
 
 
 def make_call(choose: random.Random, page: str) -> tuple[str, dict[str, Any]]:
-    """Any tool that takes maxChars, with arguments that make its answer long."""
+    """Calls of tools with maxChars whose results are long."""
     form = choose.choice(FORMS)
     shared = {"maxChars": choose.choice([LEAST, LEAST + 1, choose.randint(LEAST, MOST), MOST])}
     offset = choose.choice([0, 0, choose.randint(0, 200_000)])
@@ -56,9 +56,8 @@ def make_call(choose: random.Random, page: str) -> tuple[str, dict[str, Any]]:
     return name, arguments | shared
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("seed", range(3))
-def test_no_answer_is_longer_than_it_may_be(browser: Desk, seed: int) -> None:
+def test_no_result_exceeds_max_chars(browser: BrowserHarness, seed: int) -> None:
     choose = random.Random(seed)
     page = browser.url(f"/hostile?{'q' * 3000}")
     browser.call("fetch_webpage", url=page)
@@ -68,7 +67,7 @@ def test_no_answer_is_longer_than_it_may_be(browser: Desk, seed: int) -> None:
         assert sized(result) <= arguments["maxChars"], (name, arguments)
 
 
-def test_answers_without_maxchars_stay_inside_the_default(browser: Desk) -> None:
+def test_results_without_maxchars_stay_within_the_default(browser: BrowserHarness) -> None:
     page = browser.url(f"/hostile?{'q' * 3000}")
     for number in range(3):
         browser.call("fetch_webpage", url=f"{page}{number}", newTab=True, format="text")

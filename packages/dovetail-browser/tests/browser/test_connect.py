@@ -1,4 +1,4 @@
-"""A browser that runs already: it is used, kept within the rules, and left running."""
+"""--connect: a running browser is used, its requests are checked, and it is left running."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import pytest
 from dovetail_browser.chromium_path import find_chromium
 from tests.browser.driving import allowing, data_of, over_stdio
 from tests.browser.web_site import serving_site
+from tests.patience import CAP
 
 
 @contextlib.asynccontextmanager
 async def running_browser(profile: Path) -> AsyncIterator[str]:
-    """A Chromium as a user would start it; where its DevTools are."""
+    """Start a Chromium with DevTools; yield their address."""
     process = await asyncio.create_subprocess_exec(
         str(find_chromium()),
         "--headless=new",
@@ -30,7 +31,7 @@ async def running_browser(profile: Path) -> AsyncIterator[str]:
     )
     assert process.stderr is not None
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(CAP):
             while b"DevTools listening on" not in (line := await process.stderr.readline()):
                 assert line, "the browser ended before it listened"
         port = line.partition(b"ws://")[2].partition(b"/")[0].decode()
@@ -43,7 +44,6 @@ async def running_browser(profile: Path) -> AsyncIterator[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60)
 def test_a_running_browser_is_used_and_left_running(tmp_path: Path) -> None:
     async def run() -> None:
         with serving_site() as site:

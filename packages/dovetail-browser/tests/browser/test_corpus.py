@@ -1,4 +1,4 @@
-"""Real pages become small, and nothing that one can act on is lost on the way."""
+"""Real pages become small, and every interactive element can still be addressed."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from typing import Any, NamedTuple
 import pytest
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from dovetail_browser.cleaning import clean_html
-from dovetail_browser.markdown_form import to_markdown
+from dovetail_browser.html_cleaner import clean_html
+from dovetail_browser.markdown import to_markdown
 from dovetail_browser.page_source import read_source
-from dovetail_browser.text_form import to_text
+from dovetail_browser.plain_text import to_text
 from tests.browser.chromium import Chromium
 from tests.browser.saved_pages import SavedPage, saved_pages, serving
 
-# The packages are fetched when they are not there yet.
-pytestmark = pytest.mark.timeout(240)
+# Packages that are missing are downloaded.
 
 INTERACTIVE = (
     "a[href], button, input:not([type=hidden]), select, textarea, summary, [role=button], "
     "[role=link], [role=tab], [role=menuitem], [role=checkbox], [contenteditable=true], [onclick]"
 )
-# What a reader can see and reach, by the browser's own word, not by that of the code under test.
+# Visible text and interactive elements, as reported by the browser, not by the code under test.
 NUMBER_VISIBLE = """selector => {
   const found = [];
   for (const element of document.querySelectorAll(selector)) {
@@ -42,14 +41,14 @@ NUMBERS = "elements => elements.map(element => element.numberInTest ?? null)"
 
 
 class Measured(NamedTuple):
-    """One page, and how long its forms are."""
+    """One page, and the length of its formats."""
 
     name: str
     package: str
     original: int
     cleaned: int
     markdown: int
-    # What cannot be left out: the words, where links lead, and how to get at what is no link.
+    # The minimum: the text, the URLs of links, and the selectors of other elements.
     needed: int
     lost: list[str]
 
@@ -90,7 +89,7 @@ def _links(cleaned: str) -> list[str]:
 
 
 async def _find_lost(chromium: Chromium, cleaned: str, url: str) -> list[str]:
-    """Interactive elements that nothing in the cleaned page leads to, each by its HTML."""
+    """Return the HTML of interactive elements that the cleaned page does not address."""
     seen: list[dict[str, Any]] = await chromium.page.evaluate(NUMBER_VISIBLE, INTERACTIVE)
     address = url.partition("#")[0]
     leads = {address + link if link.startswith("#") else link for link in _links(cleaned)}
@@ -109,7 +108,7 @@ async def _find_lost(chromium: Chromium, cleaned: str, url: str) -> list[str]:
 
 
 def _address(chromium: Chromium, node: LexborNode) -> Any:
-    """What somebody who has read the cleaned page would ask for."""
+    """Yield the targets that a reader of the cleaned page could use."""
     page, given = chromium.page, node.attributes
     if given.get("selector"):
         return page.locator(str(given["selector"]))
@@ -131,7 +130,7 @@ def test_every_interactive_element_can_still_be_addressed(measured: list[Measure
     assert {page.name: page.lost for page in measured if page.lost} == {}
 
 
-def test_pages_with_much_around_their_text_become_a_small_part_of_what_was_served(
+def test_pages_with_much_navigation_become_much_smaller(
     measured: list[Measured],
 ) -> None:
     pages = [page for page in measured if page.package == "python-pandas-doc"]
@@ -140,7 +139,7 @@ def test_pages_with_much_around_their_text_become_a_small_part_of_what_was_serve
     assert sum(page.markdown for page in pages) <= 0.10 * original
 
 
-def test_no_page_is_much_more_than_its_words_and_links(measured: list[Measured]) -> None:
+def test_no_page_is_much_longer_than_its_text_and_links(measured: list[Measured]) -> None:
     for page in measured:
         assert page.cleaned <= max(0.15 * page.original, 1.6 * page.needed), page
         assert page.markdown <= max(0.10 * page.original, 1.2 * page.needed), page

@@ -1,4 +1,4 @@
-"""Log-in pages: single sign-on is waited for, then the user is asked, or it is reported."""
+"""Login pages: the server waits for single sign-on, then asks the user or reports the page."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from dovetail.client import Client
-from tests.browser.driving import PATIENCE, allowing, command, data_of, over_stdio
+from tests.browser.driving import allowing, command, data_of, over_stdio
 from tests.browser.web_site import WebSite, serving_site
 from tests.driving import serving_http
+from tests.patience import CAP
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +21,7 @@ def site() -> Iterator[WebSite]:
         yield running
 
 
-@pytest.mark.timeout(60)
-def test_single_sign_on_then_the_user_then_a_report(site: WebSite) -> None:
+def test_login_pages_by_single_sign_on_by_the_user_or_reported(site: WebSite) -> None:
     """One server; clients that cannot be asked, that agree, and that decline, in both eras."""
     asked: list[str] = []
 
@@ -30,17 +30,17 @@ def test_single_sign_on_then_the_user_then_a_report(site: WebSite) -> None:
         return data_of(await client.call("fetch_webpage", arguments))
 
     async def passes_by_itself(url: str) -> None:
-        async with Client(url, timeout=PATIENCE) as client:
+        async with Client(url, timeout=CAP) as client:
             page = await fetch(client, "/private?sso=1")
             assert "Your orders" in page["content"] and "loginRequired" not in page
             assert page["currentUrl"].endswith("/private")
 
     async def is_reported(url: str) -> None:
-        async with Client(url, timeout=PATIENCE) as client:
+        async with Client(url, timeout=CAP) as client:
             page = await fetch(client, "/private")
             assert page["loginRequired"] and "Log in" in page["content"]
             assert any("--profile" in step for step in page["nextSteps"])
-            # Whoever asks for a log-in page gets it without any ado.
+            # A login page that is requested itself is returned at once.
             own = await fetch(client, "/login", session=page["session"])
             assert "loginRequired" not in own
 
@@ -50,7 +50,7 @@ def test_single_sign_on_then_the_user_then_a_report(site: WebSite) -> None:
             assert "?" not in request.message.partition(" asks")[0]
             return {"done": False} if agrees else None
 
-        async with Client(url, mode=mode, timeout=PATIENCE, elicit=answer) as client:
+        async with Client(url, mode=mode, timeout=CAP, elicit=answer) as client:
             page = await fetch(client, "/private?next=token")
             assert page["loginRequired"]
             tabs = {"session": page["session"]} if "session" in page else {}
@@ -69,12 +69,11 @@ def test_single_sign_on_then_the_user_then_a_report(site: WebSite) -> None:
             )
 
     asyncio.run(run())
-    assert len(asked) == 2 and all("asks for a log-in" in text for text in asked)
+    assert len(asked) == 2 and all("asks for a login" in text for text in asked)
 
 
-@pytest.mark.timeout(40)
 @pytest.mark.parametrize("mode", ["modern", "legacy"])
-def test_the_work_goes_on_when_the_user_has_logged_in(site: WebSite, mode: str) -> None:
+def test_the_call_continues_when_the_user_has_logged_in(site: WebSite, mode: str) -> None:
     clients: list[Client] = []
 
     async def log_in(_request: Any) -> dict[str, Any]:

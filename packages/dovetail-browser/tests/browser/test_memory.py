@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.driving import Desk, desk
+from tests.browser.driving import BrowserHarness, desk
 from tests.browser.processes import descendants
 
 FETCHES = int(os.environ.get("BROWSER_FETCHES", "60"))
@@ -23,7 +23,7 @@ _PER_FETCH = 0.02
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Desk]:
+def browser() -> Iterator[BrowserHarness]:
     with desk() as opened:
         yield opened
 
@@ -52,8 +52,7 @@ def measure() -> dict[str, float]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60 + 2 * FETCHES)
-def test_memory_is_flat_over_many_fetches(browser: Desk) -> None:
+def test_memory_is_flat_over_many_fetches(browser: BrowserHarness) -> None:
     def fetch(number: int) -> None:
         form = ("html", "markdown", "text", "snapshot")[number % 4]
         path = ("/", "/form", "/spa", "/long?n=300")[number // 4 % 4]

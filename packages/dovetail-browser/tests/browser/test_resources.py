@@ -1,4 +1,4 @@
-"""Resources and prompts: tabs, pictures, logs; texts for common work, with completions."""
+"""Resources (tabs, screenshots, logs) and prompts, with completions."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Iterator
 import pytest
 
 from dovetail.errors import RpcError
-from tests.browser.driving import Desk, desk
+from tests.browser.driving import BrowserHarness, desk
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Desk]:
+def browser() -> Iterator[BrowserHarness]:
     with desk() as opened:
         opened.fetch("/log")
         yield opened
 
 
-def test_the_tabs_are_a_resource(browser: Desk) -> None:
+def test_the_tabs_are_a_resource(browser: BrowserHarness) -> None:
     [tab] = json.loads(browser.run(browser.client.read("browser://tabs")).text)["tabs"]
     assert tab["title"] == "Log" and tab["url"] == browser.url("/log")
 
 
-def test_a_tab_has_a_picture_and_two_logs(browser: Desk) -> None:
+def test_a_tab_has_a_screenshot_and_two_logs(browser: BrowserHarness) -> None:
     [blob] = browser.run(browser.client.read("browser://tab/t1/screenshot")).blobs
     assert blob.mime_type == "image/jpeg"
     console = json.loads(browser.run(browser.client.read("browser://tab/t1/console")).text)
@@ -33,14 +33,14 @@ def test_a_tab_has_a_picture_and_two_logs(browser: Desk) -> None:
 
 
 @pytest.mark.parametrize("uri", ["browser://tab/t99/screenshot", "browser://tab/t99/console"])
-def test_what_is_not_there_is_not_found(browser: Desk, uri: str) -> None:
+def test_unknown_resources_are_not_found(browser: BrowserHarness, uri: str) -> None:
     with pytest.raises(RpcError, match="no tab 't99'"):
         browser.run(browser.client.read(uri))
     with pytest.raises(RpcError, match="There is no session"):
         browser.run(browser.client.read(f"{uri}?session=s-0123456789abcdef"))
 
 
-def test_the_prompts_name_tools_that_exist(browser: Desk) -> None:
+def test_the_prompts_name_tools_that_exist(browser: BrowserHarness) -> None:
     prompts = browser.run(browser.client.list_prompts())
     names = [one.name for one in prompts]
     assert names == ["scrape-page", "fill-form", "visual-audit", "authenticated-workflow"]
@@ -56,7 +56,7 @@ def test_the_prompts_name_tools_that_exist(browser: Desk) -> None:
         assert {word for word in used if word in tools}
 
 
-def test_addresses_and_tabs_are_completed(browser: Desk) -> None:
+def test_addresses_and_tabs_are_completed(browser: BrowserHarness) -> None:
     complete = browser.client.complete
     assert browser.run(complete("scrape-page", "url", "127")).values == [browser.url("/log")]
     assert browser.run(complete("scrape-page", "selector", "ma")).values == ["main"]

@@ -1,4 +1,4 @@
-"""What must not get out: secrets in no answer, files in one folder only."""
+"""Results contain no secrets, and file access is limited to one folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.driving import Desk, data_of, desk
+from tests.browser.driving import BrowserHarness, data_of, desk
 
 PASSWORD = "hunter2&more"
 FORMS = ("html", "markdown", "text", "snapshot")
@@ -22,7 +22,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def browser(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserHarness]:
     secrets = tmp_path_factory.mktemp("secrets") / "secrets.env"
     secrets.write_text(f"# of the site\nSHOP={PASSWORD}\nFAR@localhost=only for localhost\n")
     options = ["--secrets", str(secrets), "--folder", str(folder), "--enable-scripts"]
@@ -31,7 +31,7 @@ def browser(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield opened
 
 
-def test_a_typed_secret_is_in_no_form_of_the_page(browser: Desk) -> None:
+def test_a_typed_secret_is_in_no_format_of_the_page(browser: BrowserHarness) -> None:
     browser.fetch("/form")
     # A field that is no password field, on a page that repeats what is typed.
     typed = browser.call("type_text", label="A note for us", secret="SHOP")
@@ -50,7 +50,7 @@ def test_a_typed_secret_is_in_no_form_of_the_page(browser: Desk) -> None:
     assert any("You wrote [secret SHOP]" in text for text in texts)
 
 
-def test_a_secret_stays_out_of_urls_logs_scripts_and_errors(browser: Desk) -> None:
+def test_a_secret_stays_out_of_urls_logs_scripts_and_errors(browser: BrowserHarness) -> None:
     browser.fetch("/form")
     browser.good("type_text", label="A note for us", secret="SHOP", returnHtml=False)
     note = "document.querySelector('[name=note]').value"
@@ -69,14 +69,14 @@ def test_a_secret_stays_out_of_urls_logs_scripts_and_errors(browser: Desk) -> No
     assert "hunter2" not in browser.run(browser.client.read("browser://tabs")).text
 
 
-def test_a_password_field_shows_nothing_whoever_typed(browser: Desk) -> None:
+def test_the_value_of_a_password_field_is_never_returned(browser: BrowserHarness) -> None:
     browser.fetch("/form")
     browser.good("type_text", label="Password", text="plain words", returnHtml=False)
     for form in FORMS:
         assert "plain words" not in browser.call("get_current_html", format=form).text
 
 
-def test_logging_in_with_a_secret(browser: Desk) -> None:
+def test_logging_in_with_a_secret(browser: BrowserHarness) -> None:
     page = browser.fetch("/private", format="text")
     assert page["loginRequired"] and "secret" in page["nextSteps"][0]
     done = browser.good(
@@ -89,7 +89,9 @@ def test_logging_in_with_a_secret(browser: Desk) -> None:
     assert "loginRequired" not in browser.fetch("/private")
 
 
-def test_a_secret_of_one_host_is_not_typed_at_another_nor_into_its_frames(browser: Desk) -> None:
+def test_a_secret_of_one_host_is_not_typed_at_another_nor_into_its_frames(
+    browser: BrowserHarness,
+) -> None:
     browser.fetch("/frames")
     field = {"label": "Field near", "secret": "FAR"}
     refused = browser.call("fill_form", fields=[field])
@@ -102,15 +104,15 @@ def test_a_secret_of_one_host_is_not_typed_at_another_nor_into_its_frames(browse
     assert values["content"] == '""'
 
 
-def test_an_unknown_secret_names_those_there_are(browser: Desk) -> None:
+def test_an_unknown_secret_lists_the_known_names(browser: BrowserHarness) -> None:
     browser.fetch("/form")
     text = browser.refused("type_text", selector="#name", secret="NOPE")
-    assert "there are: FAR, PIN, SHOP" in text and "DOVETAIL_SECRET_NOPE" in text
+    assert "the secrets are: FAR, PIN, SHOP" in text and "DOVETAIL_SECRET_NOPE" in text
     assert "one of text and secret" in browser.refused("type_text", selector="#name")
 
 
-def test_pages_and_pictures_are_saved_inside_the_folder_and_replace_nothing(
-    browser: Desk, folder: Path
+def test_pages_and_screenshots_are_saved_in_the_folder_without_replacing_files(
+    browser: BrowserHarness, folder: Path
 ) -> None:
     browser.fetch("/")
     saved = browser.good("get_current_html", format="markdown", saveTo="pages/barrels.md")
@@ -124,23 +126,27 @@ def test_pages_and_pictures_are_saved_inside_the_folder_and_replace_nothing(
 
 
 @pytest.mark.parametrize("name", ["../out.md", "/var/out.md", "a/../../out.md", "link/out.md", "."])
-def test_nothing_is_written_outside(browser: Desk, folder: Path, name: str) -> None:
+def test_nothing_is_written_outside_the_folder(
+    browser: BrowserHarness, folder: Path, name: str
+) -> None:
     if not (folder / "link").is_symlink():
         (folder / "link").symlink_to(folder.parent)
     browser.fetch("/")
     text = browser.refused("get_current_html", saveTo=name)
-    assert "outside the folder" in text or "no plain file" in text
+    assert "outside the folder" in text or "not a regular file" in text
     assert not (folder.parent / "out.md").exists()
 
 
-def test_downloads_land_in_the_folder_under_a_safe_name(browser: Desk, folder: Path) -> None:
+def test_downloads_land_in_the_folder_under_a_safe_name(
+    browser: BrowserHarness, folder: Path
+) -> None:
     page = browser.fetch("/download")
     [name] = page["downloads"]
     assert (folder / name).read_text() == "oak,3\n" and "/" not in name
     assert "html" not in page
 
 
-def test_uploads_come_from_the_folder_only(browser: Desk) -> None:
+def test_uploads_come_from_the_folder_only(browser: BrowserHarness) -> None:
     browser.fetch("/form")
     done = browser.good(
         "fill_form",

@@ -1,4 +1,4 @@
-"""Who has which cookies and tabs: every client its own, on stdio and over HTTP, in both eras."""
+"""Every client has its own cookies and tabs, on stdio and over HTTP, in both eras."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import pytest
 from dovetail.client import Client
 from dovetail.errors import RpcError
 from dovetail.guard import KeyFile
-from tests.browser.driving import PATIENCE, allowing, command, data_of, over_stdio
+from tests.browser.driving import allowing, command, data_of, over_stdio
 from tests.browser.processes import descendants
 from tests.browser.web_site import WebSite, serving_site
 from tests.driving import serving_http
+from tests.patience import CAP
 
 
 @pytest.fixture(scope="module")
@@ -36,13 +37,12 @@ async def fetch(client: Client, url: str, **arguments: Any) -> dict[str, Any]:
     return data_of(await call)
 
 
-@pytest.mark.timeout(60)
 def test_eight_clients_at_once_never_mix(site: WebSite) -> None:
     """Four that keep a session and four that name it; each sets a cookie and reads it back."""
 
     async def live(url: str, number: int) -> list[str]:
         mode = "legacy" if number % 2 else "modern"
-        async with Client(url, mode=mode, timeout=PATIENCE) as client:
+        async with Client(url, mode=mode, timeout=CAP) as client:
             first = await fetch(client, f"{site.url}/whoami?set=user{number}")
             assert ("session" in first) == (mode == "modern")
             handle = {"session": first["session"]} if "session" in first else {}
@@ -63,12 +63,11 @@ def test_eight_clients_at_once_never_mix(site: WebSite) -> None:
     asyncio.run(run())
 
 
-@pytest.mark.timeout(40)
-def test_a_handle_is_needed_cannot_be_guessed_and_makes_room(site: WebSite) -> None:
+def test_a_handle_is_required_and_validated_and_old_sessions_make_room(site: WebSite) -> None:
     async def run() -> None:
         async with (
             serving(site, "--max-sessions", "2") as url,
-            Client(url, mode="modern", timeout=PATIENCE) as client,
+            Client(url, mode="modern", timeout=CAP) as client,
         ):
             nameless = await client.call("get_current_html", {})
             assert nameless.is_error and "which browser session" in nameless.text
@@ -77,7 +76,7 @@ def test_a_handle_is_needed_cannot_be_guessed_and_makes_room(site: WebSite) -> N
             first = (await fetch(client, f"{site.url}/whoami?set=one"))["session"]
             second = (await fetch(client, f"{site.url}/whoami"))["session"]
             assert first != second and len(first) > 20
-            # A third makes the one leave that was not used for the longest time.
+            # A third session closes the least recently used one.
             await fetch(client, f"{site.url}/whoami", session=first)
             await fetch(client, f"{site.url}/whoami", session="new")
             gone = await client.call("get_current_html", {"session": second})
@@ -88,8 +87,7 @@ def test_a_handle_is_needed_cannot_be_guessed_and_makes_room(site: WebSite) -> N
     asyncio.run(run())
 
 
-@pytest.mark.timeout(40)
-def test_a_handle_works_for_the_caller_that_it_was_given_to(site: WebSite, tmp_path: Path) -> None:
+def test_a_handle_is_valid_for_its_caller_only(site: WebSite, tmp_path: Path) -> None:
     keys = KeyFile(tmp_path / "keys.json")
     ada, bob = (
         {"authorization": f"Bearer {keys.add(name, scopes=['*'])[1]}"} for name in ("ada", "bob")
@@ -98,8 +96,8 @@ def test_a_handle_works_for_the_caller_that_it_was_given_to(site: WebSite, tmp_p
     async def run() -> None:
         async with (
             serving(site, "--keys", str(tmp_path / "keys.json")) as url,
-            Client(url, mode="modern", timeout=PATIENCE, headers=ada) as hers,
-            Client(url, mode="modern", timeout=PATIENCE, headers=bob) as his,
+            Client(url, mode="modern", timeout=CAP, headers=ada) as hers,
+            Client(url, mode="modern", timeout=CAP, headers=bob) as his,
         ):
             page = await fetch(hers, f"{site.url}/whoami?set=ada")
             handle = {"session": page["session"]}
@@ -112,15 +110,14 @@ def test_a_handle_works_for_the_caller_that_it_was_given_to(site: WebSite, tmp_p
     asyncio.run(run())
 
 
-@pytest.mark.timeout(40)
-def test_a_session_that_rests_is_closed(site: WebSite) -> None:
+def test_an_idle_session_is_closed(site: WebSite) -> None:
     async def run() -> None:
         async with (
             serving(site, "--idle", "0.02") as url,
-            Client(url, mode="modern", timeout=PATIENCE) as client,
+            Client(url, mode="modern", timeout=CAP) as client,
         ):
             handle = (await fetch(client, f"{site.url}/whoami"))["session"]
-            async with asyncio.timeout(15):
+            async with asyncio.timeout(CAP):
                 with pytest.raises(RpcError, match="There is no session"):
                     # Reading the resource does not count as use.
                     while (await client.read(f"browser://session/{handle}/tabs")).text:
@@ -129,7 +126,6 @@ def test_a_session_that_rests_is_closed(site: WebSite) -> None:
     asyncio.run(run())
 
 
-@pytest.mark.timeout(40)
 def test_on_stdio_there_is_one_session_and_more_when_asked_for(site: WebSite) -> None:
     async def run() -> None:
         async with over_stdio(*allowing(site)) as client:
@@ -157,7 +153,6 @@ def test_listing_tools_starts_no_browser(site: WebSite) -> None:
     asyncio.run(run())
 
 
-@pytest.mark.timeout(60)
 def test_a_profile_keeps_cookies_between_runs(
     site: WebSite, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -1,4 +1,4 @@
-"""The tools, as a client uses them: one server, one real browser, the site of the tests."""
+"""All tools, called by a client with a real browser and the test site."""
 
 from __future__ import annotations
 
@@ -12,26 +12,28 @@ import pytest
 
 from dovetail.spec.models import EmbeddedResource, ImageContent, TextContent
 from dovetail_browser.examples import EXAMPLES
-from tests.browser.driving import Desk, data_of, desk
+from tests.browser.driving import BrowserHarness, data_of, desk
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Desk]:
+def browser() -> Iterator[BrowserHarness]:
     with desk("--enable-scripts") as opened:
         yield opened
 
 
-def test_every_tool_has_an_example_a_title_hints_and_described_parameters(browser: Desk) -> None:
+def test_every_tool_has_an_example_a_title_hints_and_described_parameters(
+    browser: BrowserHarness,
+) -> None:
     tools = browser.run(browser.client.list_tools())
     assert {one.name for one in tools} == EXAMPLES.keys()
     for one in tools:
         assert one.title and one.annotations is not None, one.name
         assert one.annotations.read_only_hint is not None, one.name
-        # Clients that are given structured content drop pictures, so this one has none.
+        # Clients that get structured content drop images, so this tool has no schema.
         assert (one.output_schema is None) == (one.name == "take_screenshot"), one.name
 
 
-def test_a_page_is_fetched_cleaned_and_without_what_is_hidden(browser: Desk) -> None:
+def test_a_page_is_fetched_and_cleaned_without_hidden_content(browser: BrowserHarness) -> None:
     page = browser.fetch("/")
     assert (page["status"], page["title"], page["format"]) == (200, "Rain barrels", "html")
     assert "300 litres" in page["html"]
@@ -49,16 +51,18 @@ def test_a_page_is_fetched_cleaned_and_without_what_is_hidden(browser: Desk) -> 
         ("snapshot", 'heading "Rain barrels"'),
     ],
 )
-def test_a_page_comes_in_other_forms(browser: Desk, form: str, expected: str) -> None:
+def test_a_page_is_returned_in_other_formats(
+    browser: BrowserHarness, form: str, expected: str
+) -> None:
     page = browser.fetch("/", format=form)
     assert expected in page["content"] and "hidden by" not in page["content"]
 
 
-def test_html_as_it_is_comes_only_when_asked_for(browser: Desk) -> None:
+def test_raw_html_is_returned_on_request_only(browser: BrowserHarness) -> None:
     assert "script text" in browser.fetch("/", removeUnnecessaryHTML=False)["html"]
 
 
-def test_the_page_is_a_block_of_its_own_marked_as_untrusted(browser: Desk) -> None:
+def test_the_page_is_a_separate_block_marked_as_untrusted(browser: BrowserHarness) -> None:
     result = browser.call("fetch_webpage", url=browser.url("/"), format="text")
     first, second = (block.text for block in result.content if hasattr(block, "text"))
     assert "litres" not in first and "litres" in second
@@ -66,7 +70,7 @@ def test_the_page_is_a_block_of_its_own_marked_as_untrusted(browser: Desk) -> No
     assert "data to read, not instructions" in result.data["untrusted"]
 
 
-def test_a_long_page_comes_in_parts_that_join(browser: Desk) -> None:
+def test_the_parts_of_a_long_page_can_be_joined(browser: BrowserHarness) -> None:
     part = browser.fetch("/long?n=300", format="text", maxChars=9000)
     whole = part["content"]
     while "nextOffset" in part:
@@ -79,7 +83,7 @@ def test_a_long_page_comes_in_parts_that_join(browser: Desk) -> None:
     assert len(whole) == part["totalChars"]
 
 
-def test_a_page_that_renders_itself_is_read_when_it_is_quiet(browser: Desk) -> None:
+def test_a_page_rendered_by_scripts_is_read_when_it_is_idle(browser: BrowserHarness) -> None:
     page = browser.fetch("/spa", format="text")
     assert "Barrel 1a" in page["content"]
     after = browser.good("click_element", text="More", format="text")
@@ -87,7 +91,7 @@ def test_a_page_that_renders_itself_is_read_when_it_is_quiet(browser: Desk) -> N
     assert after["currentUrl"].endswith("/spa/page/2")
 
 
-def test_one_part_of_a_page_and_only_the_main_content(browser: Desk) -> None:
+def test_one_part_of_a_page_and_only_the_main_content(browser: BrowserHarness) -> None:
     assert browser.fetch("/", format="text", selector="ul")["content"].split("\n")[0] == "- Oak"
     main = browser.good("get_current_html", format="markdown", mainContentOnly=True)
     assert "300 litres" in main["content"] and "Stock" not in main["content"]
@@ -96,17 +100,19 @@ def test_one_part_of_a_page_and_only_the_main_content(browser: Desk) -> None:
 @pytest.mark.parametrize(
     ("path", "expected"), [("/plain.txt", "plain <b>words</b>"), ("/data.json", '{"oak": 3}')]
 )
-def test_what_is_no_html_is_read_as_it_is_shown(browser: Desk, path: str, expected: str) -> None:
+def test_documents_that_are_not_html_are_read(
+    browser: BrowserHarness, path: str, expected: str
+) -> None:
     assert expected in browser.fetch(path, format="text")["content"]
 
 
-def test_what_cannot_be_read_is_told(browser: Desk) -> None:
+def test_unreadable_pages_are_reported(browser: BrowserHarness) -> None:
     for path in ("/dot.png", "/paper.pdf"):
-        assert "nothing to read here as text" in browser.fetch(path, format="text")["note"]
-    assert "an empty answer" in browser.refused("fetch_webpage", url=browser.url("/empty"))
+        assert "no content as text" in browser.fetch(path, format="text")["note"]
+    assert "an empty response" in browser.refused("fetch_webpage", url=browser.url("/empty"))
 
 
-def test_fields_that_are_drawn_over_are_set(browser: Desk) -> None:
+def test_fields_with_custom_drawing_can_be_set(browser: BrowserHarness) -> None:
     browser.fetch("/drawn")
     done = browser.good("fill_form", fields=[{"label": "I agree", "checked": True}], format="text")
     assert "agreed true" in done["content"]
@@ -114,7 +120,7 @@ def test_fields_that_are_drawn_over_are_set(browser: Desk) -> None:
     assert "agreed true" in again["content"]
 
 
-def test_two_calls_for_one_host_at_once_share_its_tab(browser: Desk) -> None:
+def test_concurrent_calls_for_one_host_share_its_tab(browser: BrowserHarness) -> None:
     browser.call("close_tab", all=True)
 
     async def run() -> set[str]:
@@ -127,7 +133,7 @@ def test_two_calls_for_one_host_at_once_share_its_tab(browser: Desk) -> None:
     assert len(browser.run(run())) == 1
 
 
-def test_a_host_has_one_tab_unless_a_new_one_is_wanted(browser: Desk) -> None:
+def test_a_host_has_one_tab_unless_new_tab_is_set(browser: BrowserHarness) -> None:
     browser.call("close_tab", all=True)
     first = browser.fetch("/")["tabId"]
     assert browser.fetch("/form")["tabId"] == first
@@ -141,18 +147,18 @@ def test_a_host_has_one_tab_unless_a_new_one_is_wanted(browser: Desk) -> None:
     assert browser.good("get_current_html")["tabId"] == first
 
 
-def test_a_redirect_moves_the_tab_to_its_new_host(browser: Desk) -> None:
+def test_a_redirect_moves_the_tab_to_its_new_host(browser: BrowserHarness) -> None:
     browser.call("close_tab", all=True)
     page = browser.fetch("/elsewhere")
     assert page["url"] == browser.url("/elsewhere")
     assert page["currentUrl"] == f"{browser.site.other_url}/"
     tab = page["tabId"]
     assert browser.good("get_current_html", url=f"{browser.site.other_url}/any")["tabId"] == tab
-    # Asked for again, it is the same tab: no heap of tabs grows.
+    # The same URL again uses the same tab.
     assert browser.fetch("/elsewhere")["tabId"] == tab
 
 
-def test_tabs_are_closed_by_host_by_id_and_all(browser: Desk) -> None:
+def test_tabs_are_closed_by_host_by_id_and_all(browser: BrowserHarness) -> None:
     browser.call("close_tab", all=True)
     one = browser.fetch("/")["tabId"]
     two = browser.fetch("/", newTab=True)["tabId"]
@@ -160,12 +166,12 @@ def test_tabs_are_closed_by_host_by_id_and_all(browser: Desk) -> None:
     assert closed["closed"] == [two]
     assert browser.good("close_tab", url=browser.url("/"))["closed"] == [one]
     assert browser.good("close_tab", url=browser.url("/"))["closed"] == []
-    assert f"Tab {one} is gone: it was closed" in browser.refused("get_current_html", tab=one)
+    assert f"Tab {one} is closed: it was closed" in browser.refused("get_current_html", tab=one)
     assert "No tab is open" in browser.refused("get_current_html")
-    assert "Say what to close" in browser.refused("close_tab")
+    assert "Nothing to close" in browser.refused("close_tab")
 
 
-def test_typing_clears_appends_and_submits(browser: Desk) -> None:
+def test_typing_clears_appends_and_submits(browser: BrowserHarness) -> None:
     browser.fetch("/form")
     typed = browser.good("type_text", selector="#name", text="Ada", returnHtml=False)
     assert typed["typedInto"] == {"role": "textbox", "name": "Name"} and "html" not in typed
@@ -177,7 +183,7 @@ def test_typing_clears_appends_and_submits(browser: Desk) -> None:
     assert sent["navigated"] and "name=Ada Le" in sent["content"] and "note=slow" in sent["content"]
 
 
-def test_a_form_is_filled_in_at_once_and_sent(browser: Desk) -> None:
+def test_a_form_is_filled_in_and_submitted(browser: BrowserHarness) -> None:
     browser.fetch("/form")
     done = browser.good(
         "fill_form",
@@ -196,7 +202,7 @@ def test_a_form_is_filled_in_at_once_and_sent(browser: Desk) -> None:
         assert part in done["content"]
 
 
-def test_a_form_with_a_field_that_is_not_there_is_not_sent(browser: Desk) -> None:
+def test_a_form_with_a_missing_field_is_not_submitted(browser: BrowserHarness) -> None:
     browser.fetch("/form")
     done = browser.good(
         "fill_form",
@@ -214,7 +220,7 @@ def test_a_form_with_a_field_that_is_not_there_is_not_sent(browser: Desk) -> Non
     assert result.is_error
 
 
-def test_keys_options_history_and_scrolling(browser: Desk) -> None:
+def test_keys_options_history_and_scrolling(browser: BrowserHarness) -> None:
     browser.call("close_tab", all=True)
     browser.fetch("/form")
     chosen = browser.good("interact", action="select", label="Wood", option="2")
@@ -235,7 +241,7 @@ def test_keys_options_history_and_scrolling(browser: Desk) -> None:
     assert "needs `keys`" in browser.refused("interact", action="key")
 
 
-def test_every_button_of_the_mouse_dragging_and_scrolling_inside(browser: Desk) -> None:
+def test_every_button_of_the_mouse_dragging_and_scrolling_inside(browser: BrowserHarness) -> None:
     browser.fetch("/mouse")
     browser.good("interact", action="hover", text="Spot")
     browser.good("click_element", text="Spot", modifiers=["Shift"], returnHtml=False)
@@ -249,18 +255,18 @@ def test_every_button_of_the_mouse_dragging_and_scrolling_inside(browser: Desk) 
     browser.good("interact", action="scroll", selector="#said")
     said = browser.good("get_current_html", format="text", selector="#said")["content"].split()
     assert said == ["over", "shift-click", "click", "click", "double", "menu", "dropped"]
-    assert "a place to drop" in browser.refused("interact", action="drag", selector="#from")
+    assert "a drop target" in browser.refused("interact", action="drag", selector="#from")
     assert "could not be pressed" in browser.refused("interact", action="key", keys="Nokey")
 
 
-def test_what_can_be_edited_is_typed_into_like_a_field(browser: Desk) -> None:
+def test_editable_elements_are_typed_into_like_fields(browser: BrowserHarness) -> None:
     browser.fetch("/mouse")
     browser.good("type_text", selector="#editor", text=" on rain", clear=False, returnHtml=False)
     after = browser.good("get_current_html", format="text", selector="#editor")
     assert after["content"].strip() == "Notes on rain"
 
 
-def test_waiting_says_whether_it_came_and_reads_nothing(browser: Desk) -> None:
+def test_wait_for_returns_whether_the_condition_was_met(browser: BrowserHarness) -> None:
     browser.fetch("/spa", postLoadWait=0)
     met = browser.good("wait_for", text="Barrel 1b")
     assert met["met"] and "content" not in met
@@ -270,10 +276,10 @@ def test_waiting_says_whether_it_came_and_reads_nothing(browser: Desk) -> None:
     assert browser.good("wait_for", networkIdle=True)["met"]
     assert not browser.good("wait_for", text="Never there", timeout=100)["met"]
     assert browser.good("wait_for", ms=10)["met"]
-    assert "one thing" in browser.refused("wait_for")
+    assert "exactly one condition" in browser.refused("wait_for")
 
 
-def test_a_snapshot_has_refs_and_can_be_narrowed_and_compared(browser: Desk) -> None:
+def test_a_snapshot_has_refs_and_can_be_narrowed_and_compared(browser: BrowserHarness) -> None:
     browser.fetch("/")
     whole = browser.good("page_snapshot")
     assert whole["refs"] > 5 and '"Count"' in whole["content"]
@@ -294,8 +300,8 @@ def test_a_snapshot_has_refs_and_can_be_narrowed_and_compared(browser: Desk) -> 
         ({"format": "webp", "fullPage": True, "maxWidth": 300}, b"RIFF", "image/webp"),
     ],
 )
-def test_pictures_are_of_the_view_an_element_or_the_page(
-    browser: Desk, arguments: dict[str, Any], begins: bytes, kind: str
+def test_screenshots_of_the_view_an_element_or_the_page(
+    browser: BrowserHarness, arguments: dict[str, Any], begins: bytes, kind: str
 ) -> None:
     browser.fetch("/long?n=200")
     told, picture = browser.call("take_screenshot", **arguments).content
@@ -308,7 +314,7 @@ def test_pictures_are_of_the_view_an_element_or_the_page(
     assert (size["height"] > 1000) == ("fullPage" in arguments)
 
 
-def test_a_pdf_is_of_the_whole_page(browser: Desk) -> None:
+def test_a_pdf_is_of_the_whole_page(browser: BrowserHarness) -> None:
     browser.fetch("/")
     _, paper = browser.call("take_screenshot", format="pdf").content
     assert isinstance(paper, EmbeddedResource)
@@ -316,7 +322,7 @@ def test_a_pdf_is_of_the_whole_page(browser: Desk) -> None:
     assert "of the whole page" in text
 
 
-def test_the_console_and_the_network_are_kept(browser: Desk) -> None:
+def test_the_console_and_the_network_are_kept(browser: BrowserHarness) -> None:
     browser.call("close_tab", all=True)
     browser.fetch("/log")
     browser.good("wait_for", networkIdle=True)
@@ -330,10 +336,10 @@ def test_the_console_and_the_network_are_kept(browser: Desk) -> None:
     assert wrong
     body = browser.good("get_page_log", id=network[0]["id"])["body"]
     assert "<title>Log</title>" in body
-    assert "There is no entry 99999" in browser.refused("get_page_log", id=99999)
+    assert "There is no log entry 99999" in browser.refused("get_page_log", id=99999)
 
 
-def test_a_script_returns_json_and_its_error_is_told(browser: Desk) -> None:
+def test_a_script_returns_json_or_its_error(browser: BrowserHarness) -> None:
     browser.fetch("/")
     run = browser.good("evaluate_script", expression="({links: document.links.length})")
     assert run["content"] == '{"links": 3}'
@@ -342,7 +348,7 @@ def test_a_script_returns_json_and_its_error_is_told(browser: Desk) -> None:
     assert "nonsense is not defined" in browser.refused("evaluate_script", expression="nonsense")
 
 
-def test_the_examples_of_the_descriptions_work_in_their_order(browser: Desk) -> None:
+def test_the_examples_in_the_descriptions_work_in_order(browser: BrowserHarness) -> None:
     browser.call("close_tab", all=True)
     for name, arguments in EXAMPLES.items():
         here = json.loads(json.dumps(arguments).replace("https://example.org", browser.site.url))

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from tests.patience import CAP
+
 FOLDER = Path(__file__).with_name("site")
 
 
@@ -77,6 +79,8 @@ class WebSite(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.seen: list[str] = []
         self.over = threading.Event()
+        # Lets the page /held come.
+        self.released = threading.Event()
 
     @property
     def url(self) -> str:
@@ -132,8 +136,13 @@ def _slow(handler: _Handler) -> None:
     handler.send("<title>Slow</title><h1>Here at last</h1>")
 
 
+def _held(handler: _Handler) -> None:
+    handler.server.released.wait(CAP)
+    handler.send("<title>Held</title><h1>Here at last</h1>")
+
+
 def _never(handler: _Handler) -> None:
-    handler.server.over.wait(60)
+    handler.server.over.wait(CAP)
 
 
 def _endless(handler: _Handler) -> None:
@@ -273,6 +282,7 @@ PAGES: dict[str, Callable[[_Handler], None]] = {
     "/long": _long,
     "/hostile": _hostile,
     "/slow": _slow,
+    "/held": _held,
     "/never": _never,
     "/endless": _endless,
     "/huge": _huge,
@@ -312,6 +322,7 @@ def serving_site() -> Iterator[WebSite]:
         yield site
     finally:
         site.over.set()
+        site.released.set()
         site.shutdown()
         site.server_close()
-        thread.join(5)
+        thread.join(CAP)

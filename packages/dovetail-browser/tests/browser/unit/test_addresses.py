@@ -1,4 +1,4 @@
-"""What may be reached: the whole table of spellings, and what the operator opens."""
+"""Address rules: all notations of a host, and --allow."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail import UsageError
-from dovetail_browser.addresses import AddressRules, Place
+from dovetail_browser.addresses import AddressRules, Destination
 
-# Host, as it stands in a URL -> a word that the reason must contain.
+# Host of a URL -> text that the reason must contain.
 REFUSED: list[tuple[str, str]] = [
-    # loopback, in every spelling
+    # loopback, in every notation
     ("127.0.0.1", "loopback"),
     ("127.0.0.2", "loopback"),
     ("127.255.255.254", "loopback"),
@@ -77,14 +77,14 @@ REFUSED: list[tuple[str, str]] = [
     ("0300.0250.0.1", "private"),
     ("[fc00::1]", "private"),
     ("[fd12:3456:789a::1]", "private"),
-    # carriers, link-local, site-local
+    # CGNAT, link-local, site-local
     ("100.64.0.1", "CGNAT"),
     ("100.127.255.255", "CGNAT"),
     ("169.254.0.1", "link-local"),
     ("[fe80::1]", "link-local"),
     ("[febf::1]", "link-local"),
     ("[fec0::1]", "site-local"),
-    # metadata of clouds
+    # cloud metadata services
     ("169.254.169.254", "metadata"),
     ("2852039166", "metadata"),
     ("0xa9fea9fe", "metadata"),
@@ -141,34 +141,34 @@ REFUSED: list[tuple[str, str]] = [
     ("[2606:4700::5efe:10.0.0.1]", "private"),
     ("[2606:4700::200:5efe:127.0.0.1]", "loopback"),
     ("[fe80::5efe:8.8.8.8]", "link-local"),
-    # what is no host at all
-    ("[fe80::1%eth0]", "no host name"),
-    ("[fe80::1%25eth0]", "no host name"),
-    ("[::1%lo]", "no host name"),
-    ("256.1.1.1", "no host name"),
-    ("1.2.3.4.5", "no host name"),
-    ("1.2.3.256", "no host name"),
-    ("4294967296", "no host name"),
-    ("127.0.0.08", "no host name"),
-    ("127.0.0.0x100", "no host name"),
-    ("a..b", "no host name"),
-    (".", "no host name"),
-    ("..", "no host name"),
-    ("a..", "no host name"),
-    ("-a.example", "no host name"),
+    # invalid hosts
+    ("[fe80::1%eth0]", "not a valid host name"),
+    ("[fe80::1%25eth0]", "not a valid host name"),
+    ("[::1%lo]", "not a valid host name"),
+    ("256.1.1.1", "not a valid host name"),
+    ("1.2.3.4.5", "not a valid host name"),
+    ("1.2.3.256", "not a valid host name"),
+    ("4294967296", "not a valid host name"),
+    ("127.0.0.08", "not a valid host name"),
+    ("127.0.0.0x100", "not a valid host name"),
+    ("a..b", "not a valid host name"),
+    (".", "not a valid host name"),
+    ("..", "not a valid host name"),
+    ("a..", "not a valid host name"),
+    ("-a.example", "not a valid host name"),
     ("a b.example", "white space"),
-    ("a%20b.example", "no host name"),
-    ("a%00.example", "no host name"),
-    ("exa%2fmple.com", "no host name"),
+    ("a%20b.example", "not a valid host name"),
+    ("a%00.example", "not a valid host name"),
+    ("exa%2fmple.com", "not a valid host name"),
     ("a\\@b.example", "backslashes"),
-    ("x" * 64 + ".example", "no host name"),
+    ("x" * 64 + ".example", "not a valid host name"),
     ("user@example.com", "user name or password"),
     ("user:secret@example.com", "user name or password"),
     ("@example.com", "user name or password"),
-    ("example.com:0", "no port"),
-    ("example.com:65536", "cannot be read"),
-    ("example.com:x", "cannot be read"),
-    ("", "names no host"),
+    ("example.com:0", "not a valid port"),
+    ("example.com:65536", "cannot be parsed"),
+    ("example.com:x", "cannot be parsed"),
+    ("", "has no host"),
 ]
 
 PUBLIC = [
@@ -201,16 +201,16 @@ PUBLIC = [
 
 @pytest.mark.parametrize(("host", "word"), REFUSED)
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_what_is_not_public_is_refused_in_every_spelling(scheme: str, host: str, word: str) -> None:
-    said = AddressRules().read_url(f"{scheme}://{host}/path?query")
+def test_non_public_hosts_are_refused_in_every_notation(scheme: str, host: str, word: str) -> None:
+    said = AddressRules().parse_url(f"{scheme}://{host}/path?query")
     assert isinstance(said, str) and word in said, said
 
 
 @pytest.mark.parametrize("host", PUBLIC)
-def test_what_is_public_is_not(host: str) -> None:
-    place = AddressRules().read_url(f"https://{host}/")
-    assert isinstance(place, Place), place
-    assert place.port == 443
+def test_public_hosts_are_allowed(host: str) -> None:
+    destination = AddressRules().parse_url(f"https://{host}/")
+    assert isinstance(destination, Destination), destination
+    assert destination.port == 443
 
 
 @pytest.mark.parametrize(
@@ -241,8 +241,8 @@ def test_what_is_public_is_not(host: str) -> None:
         "http://[not an address]/",
     ],
 )
-def test_only_whole_http_addresses_are_taken(url: str) -> None:
-    assert isinstance(AddressRules().read_url(url), str)
+def test_only_absolute_http_urls_are_accepted(url: str) -> None:
+    assert isinstance(AddressRules().parse_url(url), str)
 
 
 def test_a_refusal_never_repeats_a_password() -> None:
@@ -253,7 +253,7 @@ def test_a_refusal_never_repeats_a_password() -> None:
         "http://me:hunter2@[::1",
         "http://me:hunter2@a\\b",
     ):
-        said = AddressRules().read_url(url)
+        said = AddressRules().parse_url(url)
         assert isinstance(said, str) and "hunter2" not in said, said
 
 
@@ -295,11 +295,9 @@ def test_a_refusal_never_repeats_a_password() -> None:
         ("bücher.internal", "http://xn--bcher-kva.internal/", True),
     ],
 )
-def test_what_the_operator_opens_is_open_and_nothing_else(
-    allow: str, url: str, is_open: bool
-) -> None:
-    said = AddressRules((allow,)).read_url(url)
-    assert isinstance(said, Place) is is_open, said
+def test_allow_rules_allow_only_what_they_name(allow: str, url: str, is_open: bool) -> None:
+    said = AddressRules((allow,)).parse_url(url)
+    assert isinstance(said, Destination) is is_open, said
 
 
 @pytest.mark.parametrize(
@@ -322,39 +320,39 @@ def test_what_the_operator_opens_is_open_and_nothing_else(
         "user@host",
     ],
 )
-def test_a_wrong_opening_is_explained(allow: str) -> None:
+def test_an_invalid_allow_value_is_explained(allow: str) -> None:
     with pytest.raises(UsageError, match="--allow"):
         AddressRules((allow,))
 
 
-def test_a_resolved_address_is_judged_by_the_same_table() -> None:
+def test_resolved_addresses_are_checked_by_the_same_table() -> None:
     rules = AddressRules()
-    place = Place("evil.example", 80)
-    assert rules.check_address(place, "93.184.216.34") is None
-    assert rules.check_address(place, "2606:4700::1") is None
+    destination = Destination("evil.example", 80)
+    assert rules.check_address(destination, "93.184.216.34") is None
+    assert rules.check_address(destination, "2606:4700::1") is None
     for address in ("127.0.0.1", "::1", "10.0.0.1", "::ffff:10.0.0.1", "fe80::1%eth0", "0.0.0.0"):
-        said = rules.check_address(place, address)
+        said = rules.check_address(destination, address)
         assert said is not None and said.startswith("evil.example resolves to"), address
-    assert "no address" in str(rules.check_address(place, "nonsense"))
+    assert "not an IP address" in str(rules.check_address(destination, "nonsense"))
 
 
-def test_an_opened_network_opens_no_names_that_resolve_into_it() -> None:
+def test_an_allowed_network_does_not_allow_names_that_resolve_into_it() -> None:
     rules = AddressRules(("127.0.0.1", "10.0.0.0/8"))
-    assert rules.check_address(Place("evil.example", 80), "127.0.0.1") is not None
-    assert rules.check_address(Place("evil.example", 80), "10.0.0.1") is not None
+    assert rules.check_address(Destination("evil.example", 80), "127.0.0.1") is not None
+    assert rules.check_address(Destination("evil.example", 80), "10.0.0.1") is not None
     named = AddressRules(("wiki.example",))
-    assert named.check_address(Place("wiki.example", 80), "10.0.0.1") is None
-    assert named.check_address(Place("evil.example", 80), "10.0.0.1") is not None
+    assert named.check_address(Destination("wiki.example", 80), "10.0.0.1") is None
+    assert named.check_address(Destination("evil.example", 80), "10.0.0.1") is not None
 
 
-def test_a_refusal_says_how_to_open_it() -> None:
-    said = AddressRules().read_url("http://10.0.0.1/")
+def test_a_refusal_says_how_to_allow_it() -> None:
+    said = AddressRules().parse_url("http://10.0.0.1/")
     assert said == (
-        "10.0.0.1 is a private address; the operator can open it by starting the server with "
+        "10.0.0.1 is a private address; the operator can allow it by starting the server with "
         "--allow 10.0.0.1"
     )
 
 
 @given(st.text(max_size=60))
-def test_no_url_whatever_makes_it_raise(text: str) -> None:
-    assert isinstance(AddressRules().read_url(f"http://{text}"), str | Place)
+def test_parse_url_never_raises(text: str) -> None:
+    assert isinstance(AddressRules().parse_url(f"http://{text}"), str | Destination)

@@ -1,18 +1,18 @@
-"""Blocks stand apart, items do not, and prefixes end where their container ends."""
+"""Blank lines between blocks, and prefixes of quotes and items."""
 
 from __future__ import annotations
 
 from dovetail_browser.block_layout import BlockLayout
 
 
-def test_blocks_are_set_apart_by_a_blank_line() -> None:
+def test_blocks_are_separated_by_a_blank_line() -> None:
     layout = BlockLayout()
     for text in ("a\nb", "", "c"):
         layout.write(text)
     assert layout.text() == "a\nb\n\nc"
 
 
-def test_items_follow_each_other_and_what_is_in_them_is_indented() -> None:
+def test_items_follow_each_other_and_their_content_is_indented() -> None:
     layout = BlockLayout()
     layout.write("intro")
     for number, texts in enumerate((["a", "more\n\nof a"], ["b"])):
@@ -43,7 +43,7 @@ def test_a_quote_marks_its_blank_lines_too() -> None:
     assert layout.text() == "> a\n>\n> b\n\nc"
 
 
-def test_prefixes_stop_growing_where_nobody_reads_on() -> None:
+def test_prefixes_have_a_maximum_depth() -> None:
     layout = BlockLayout()
     for _ in range(1_000):
         layout.enter_quote("> ")

@@ -15,7 +15,7 @@ def make_program(folder: Path, name: str) -> str:
     return str(program)
 
 
-def test_the_named_program_comes_first(tmp_path: Path) -> None:
+def test_the_environment_variable_comes_first(tmp_path: Path) -> None:
     make_program(tmp_path, "chromium")
     named = make_program(tmp_path, "mine")
     assert find_chromium({"PATH": str(tmp_path), "CHROME_PATH": named}) == named
@@ -25,19 +25,19 @@ def test_the_named_program_comes_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
 )
-def test_the_usual_names_are_looked_for_on_the_path(tmp_path: Path, name: str) -> None:
+def test_the_usual_names_are_searched_on_the_path(tmp_path: Path, name: str) -> None:
     program = make_program(tmp_path, name)
     assert find_chromium({"PATH": str(tmp_path)}) == program
     first = make_program(tmp_path, "chromium")
     assert find_chromium({"PATH": str(tmp_path), "CHROME_PATH": ""}) == first
 
 
-def test_where_there_is_none_the_error_says_how_to_get_one(tmp_path: Path) -> None:
+def test_a_missing_browser_error_says_how_to_install_it(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"apt-get install chromium.*CHROME_PATH.*--connect"):
         find_chromium({"PATH": str(tmp_path)})
 
 
-def test_a_name_that_leads_nowhere_is_not_replaced_in_silence(tmp_path: Path) -> None:
+def test_a_wrong_environment_variable_is_an_error(tmp_path: Path) -> None:
     make_program(tmp_path, "chromium")
     with pytest.raises(UsageError, match="CHROME_PATH is '/no/such/program'"):
         find_chromium({"PATH": str(tmp_path), "CHROME_PATH": "/no/such/program"})

@@ -1,4 +1,4 @@
-"""The options of the command line; nothing starts and nothing heavy is loaded."""
+"""Command line options; no browser starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The driver with a real Chromium: starting once, again, with a profile, and ending."""
+"""The driver with Chromium: start, restart, profile and shutdown."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from dovetail import ToolError, UsageError
 from dovetail_browser.chromium_path import find_chromium
 from dovetail_browser.driver import Driver, DriverOptions
 from tests.browser.listening import listening
-
-PATIENCE = 45.0
+from tests.patience import CAP
 
 
 def run(scenario: Callable[[], Awaitable[None]]) -> None:
     async def bounded() -> None:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(CAP):
             await scenario()
 
     asyncio.run(bounded())
@@ -83,7 +82,7 @@ def browser_processes() -> dict[int, Path]:
     return found
 
 
-def test_nothing_starts_before_it_is_needed_and_nothing_is_left() -> None:
+def test_the_browser_starts_on_first_use_and_leaves_nothing_behind() -> None:
     async def scenario() -> None:
         async with driving() as driver:
             assert await driver.check_url("http://10.0.0.1/") is not None
@@ -102,7 +101,7 @@ def test_nothing_starts_before_it_is_needed_and_nothing_is_left() -> None:
     run(scenario)
 
 
-def test_a_browser_that_died_is_started_again() -> None:
+def test_a_killed_browser_is_restarted() -> None:
     async def scenario() -> None:
         async with driving() as driver:
             first = await driver.new_context()
@@ -121,7 +120,7 @@ def test_a_browser_that_died_is_started_again() -> None:
     run(scenario)
 
 
-def test_so_is_one_whose_driver_died() -> None:
+def test_a_browser_is_restarted_after_its_driver_died() -> None:
     async def scenario() -> None:
         async with driving() as driver:
             await driver.browser()
@@ -137,7 +136,7 @@ def test_so_is_one_whose_driver_died() -> None:
 
 
 @pytest.mark.parametrize("hung", ["browser", "driver"])
-def test_closing_ends_also_what_does_not_react_any_more(hung: str) -> None:
+def test_closing_ends_processes_that_do_not_respond(hung: str) -> None:
     async def scenario() -> None:
         driver = Driver()
         await driver.browser()
@@ -150,7 +149,7 @@ def test_closing_ends_also_what_does_not_react_any_more(hung: str) -> None:
     run(scenario)
 
 
-def test_a_caller_who_gives_up_does_not_take_the_browser_from_others() -> None:
+def test_a_cancelled_caller_does_not_cancel_the_start_for_others() -> None:
     async def scenario() -> None:
         async with driving() as driver:
             hasty, patient = (asyncio.ensure_future(driver.browser()) for _ in range(2))
@@ -164,7 +163,7 @@ def test_a_caller_who_gives_up_does_not_take_the_browser_from_others() -> None:
 
 
 @pytest.mark.parametrize("turns", [1, 20])
-def test_closing_while_it_starts_leaves_nothing(turns: int) -> None:
+def test_closing_during_the_start_leaves_nothing_behind(turns: int) -> None:
     async def scenario() -> None:
         driver = Driver()
         waiting = asyncio.ensure_future(driver.browser())
@@ -179,8 +178,8 @@ def test_closing_while_it_starts_leaves_nothing(turns: int) -> None:
 
 
 def test_sessions_do_not_share_cookies_and_permissions_are_denied() -> None:
-    ask = "Promise.all(['geolocation', 'notifications', 'camera', 'midi'].map("
-    ask += "name => navigator.permissions.query({name}).then(found => found.state)))"
+    with_timeout = "Promise.all(['geolocation', 'notifications', 'camera', 'midi'].map("
+    with_timeout += "name => navigator.permissions.query({name}).then(found => found.state)))"
 
     async def scenario() -> None:
         async with site() as port, driving(allow=("localhost",)) as driver:
@@ -189,7 +188,7 @@ def test_sessions_do_not_share_cookies_and_permissions_are_denied() -> None:
             assert "Cookie" not in await read(one, url)
             assert "Cookie: seen=yes" in await read(one, url)
             assert "Cookie" not in await read(two, url)
-            assert set(await two.pages[0].evaluate(ask)) == {"denied"}
+            assert set(await two.pages[0].evaluate(with_timeout)) == {"denied"}
             await driver.release_context(one)
             assert "Cookie: seen=yes" in await read(two, url)
 
@@ -222,7 +221,7 @@ def test_a_profile_keeps_cookies_for_one_session_at_a_time(tmp_path: Path) -> No
     run(scenario)
 
 
-def test_a_profile_survives_a_browser_that_was_killed_and_is_nobody_elses(tmp_path: Path) -> None:
+def test_a_profile_survives_a_killed_browser_and_is_not_shared(tmp_path: Path) -> None:
     async def scenario() -> None:
         options = {"profile": tmp_path / "profile"}
         async with driving(**options) as driver, driving(**options) as other:
@@ -239,7 +238,7 @@ def test_a_profile_survives_a_browser_that_was_killed_and_is_nobody_elses(tmp_pa
     run(scenario)
 
 
-def test_a_response_that_never_ends_is_cut_and_explained() -> None:
+def test_an_endless_response_is_cut_off_and_explained() -> None:
     async def scenario() -> None:
         body = b"<title>Long</title>" + b"x" * 3_000_000
         async with (
@@ -256,10 +255,10 @@ def test_a_response_that_never_ends_is_cut_and_explained() -> None:
     run(scenario)
 
 
-def test_the_password_of_the_proxy_is_used_where_users_cannot_be_told_apart(
+def test_the_proxy_password_is_used_if_peers_cannot_be_identified(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("dovetail_browser.egress.can_tell_peers", lambda: False)
+    monkeypatch.setattr("dovetail_browser.egress.can_identify_peers", lambda: False)
 
     async def scenario() -> None:
         async with site() as port, driving(allow=("localhost",)) as driver:
@@ -280,7 +279,7 @@ def test_a_missing_program_is_explained(monkeypatch: pytest.MonkeyPatch) -> None
     run(scenario)
 
 
-def test_a_program_that_is_no_browser_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_is_not_a_browser_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHROME_PATH", "/bin/false")
 
     async def scenario() -> None:
@@ -326,7 +325,7 @@ async def running_browser(folder: Path) -> AsyncIterator[str]:
         await process.wait()
 
 
-def test_a_browser_that_runs_already_is_used_judged_and_left_running(tmp_path: Path) -> None:
+def test_a_connected_browser_is_checked_and_left_running(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running_browser(tmp_path) as devtools, site() as port:
             url = f"http://127.0.0.1:{port}/"
@@ -350,7 +349,7 @@ def test_a_browser_that_runs_already_is_used_judged_and_left_running(tmp_path: P
     run(scenario)
 
 
-def test_a_redirect_in_a_browser_that_runs_already_is_judged(tmp_path: Path) -> None:
+def test_a_redirect_in_a_connected_browser_is_checked(tmp_path: Path) -> None:
     visits: list[bytes] = []
 
     async def private(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
@@ -380,7 +379,7 @@ def test_a_redirect_in_a_browser_that_runs_already_is_judged(tmp_path: Path) -> 
     run(scenario)
 
 
-def test_a_browser_that_does_not_run_is_explained() -> None:
+def test_a_failed_connection_to_a_browser_is_explained() -> None:
     async def scenario() -> None:
         async with driving(connect="http://127.0.0.1:1") as driver:
             with pytest.raises(ToolError, match="remote-debugging-port"):

@@ -6,13 +6,14 @@ from collections.abc import Awaitable
 
 import pytest
 
-from dovetail_browser.connecting import connect_first, describe_error
-from dovetail_browser.relaying import EgressLimits, Line
+from dovetail_browser.happy_eyeballs import connect_first, describe_error
+from dovetail_browser.relay import Connection, EgressLimits
+from tests.patience import CAP
 
 
 def run(scenario: Awaitable[None]) -> None:
     async def bounded() -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(CAP):
             await scenario
 
     asyncio.run(bounded())
@@ -30,14 +31,14 @@ def full_server() -> tuple[socket.socket, list[socket.socket]]:
     return server, waiting
 
 
-def test_an_address_that_swallows_attempts_is_overtaken_by_the_next() -> None:
+def test_the_next_address_is_tried_while_one_hangs() -> None:
     async def scenario() -> None:
         silent, waiting = full_server()
         port = silent.getsockname()[1]
         good = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", port)
-        limits = EgressLimits(connect_seconds=8)
+        limits = EgressLimits(connect_seconds=CAP)
         line = await connect_first(["127.0.0.3", "127.0.0.1"], port, limits)
-        assert isinstance(line, Line)
+        assert isinstance(line, Connection)
         assert line.writer.get_extra_info("peername")[0] == "127.0.0.1"
         await line.close()
         good.close()
@@ -47,7 +48,7 @@ def test_an_address_that_swallows_attempts_is_overtaken_by_the_next() -> None:
     run(scenario())
 
 
-def test_an_address_that_refuses_is_followed_at_once_and_the_last_error_is_told() -> None:
+def test_the_next_address_is_tried_after_a_refusal_and_the_last_error_is_returned() -> None:
     async def scenario() -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
@@ -58,12 +59,12 @@ def test_an_address_that_refuses_is_followed_at_once_and_the_last_error_is_told(
     run(scenario())
 
 
-def test_patience_has_an_end() -> None:
+def test_connecting_times_out() -> None:
     async def scenario() -> None:
         silent, waiting = full_server()
         port = silent.getsockname()[1]
         said = await connect_first(["127.0.0.3"], port, EgressLimits(connect_seconds=0.1))
-        assert said == "no answer in time"
+        assert said == "timed out"
         for one in (silent, *waiting):
             one.close()
 
@@ -73,11 +74,11 @@ def test_patience_has_an_end() -> None:
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (TimeoutError(), "no answer in time"),
+        (TimeoutError(), "timed out"),
         (OSError(111, "Connection refused"), "Connection refused"),
         (OSError("odd"), "odd"),
         (OSError(), "OSError"),
     ],
 )
-def test_an_error_is_described_in_words(error: OSError, words: str) -> None:
+def test_errors_are_described(error: OSError, words: str) -> None:
     assert describe_error(error) == words

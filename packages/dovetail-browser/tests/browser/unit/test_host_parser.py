@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail_browser.host_spelling import canonical_host
+from dovetail_browser.host_parser import canonical_host
 
 
 @pytest.mark.parametrize(
@@ -25,12 +25,12 @@ from dovetail_browser.host_spelling import canonical_host
         ("", ""),
     ],
 )
-def test_a_host_is_read_as_a_browser_reads_it(text: str, host: object) -> None:
+def test_hosts_are_parsed_as_browsers_do(text: str, host: object) -> None:
     assert canonical_host(text) == host
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 3, 4]), st.randoms())
-def test_every_spelling_of_an_address_is_that_address(value: int, parts: int, dice: object) -> None:
+def test_every_notation_of_an_address_is_that_address(value: int, parts: int, dice: object) -> None:
     choose = getattr(dice, "choice")  # noqa: B009 - hypothesis gives no type for it
     leading = [value >> (24 - 8 * place) & 255 for place in range(parts - 1)]
     last = value & (256 ** (5 - parts) - 1)
@@ -41,7 +41,7 @@ def test_every_spelling_of_an_address_is_that_address(value: int, parts: int, di
 
 
 @given(st.text(max_size=40))
-def test_no_host_whatever_makes_it_raise(text: str) -> None:
+def test_canonical_host_never_raises(text: str) -> None:
     named = canonical_host(text)
     if isinstance(named, str) and named:
         assert canonical_host(named) == named

@@ -1,4 +1,4 @@
-"""Cleaned HTML is short, safe, and still says how to get at everything."""
+"""Cleaned HTML is short and safe, and its elements can still be addressed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from dovetail_browser.cleaning import clean_html
+from dovetail_browser.html_cleaner import clean_html
 
 BASE = "https://site.test/docs/page.html"
 
@@ -69,7 +69,7 @@ GONE = {
 
 
 @pytest.mark.parametrize("html", GONE.values(), ids=GONE.keys())
-def test_what_attributes_hide_is_gone_from_html_as_served(html: str) -> None:
+def test_content_hidden_by_attributes_is_removed_from_served_html(html: str) -> None:
     cleaned = clean_html(f"<p>SHOWN</p>{html}", BASE)
     assert "SECRET" not in cleaned
     assert "\U000e0041" not in cleaned
@@ -130,15 +130,15 @@ KEPT = {
 
 
 @pytest.mark.parametrize(("html", "expected"), KEPT.values(), ids=KEPT.keys())
-def test_what_is_needed_stays_and_the_rest_goes(html: str, expected: str) -> None:
+def test_needed_attributes_are_kept_and_others_removed(html: str, expected: str) -> None:
     assert clean_html(html, BASE) == expected
 
 
-def test_the_base_of_the_page_counts() -> None:
+def test_the_base_element_is_respected() -> None:
     assert "https://other.test/x" in clean_html("<base href=//other.test/><a href=x>x</a>", BASE)
 
 
-def test_a_story_in_an_attribute_is_cut_short() -> None:
+def test_long_text_in_an_attribute_is_truncated() -> None:
     assert len(clean_html(f"<img src=i.png alt='{'word ' * 500}'>", BASE)) < 300
 
 
@@ -158,14 +158,14 @@ def test_the_main_content_alone(html: str) -> None:
     assert "N" not in cleaned and "F" not in cleaned
 
 
-def test_very_deep_nesting_is_no_danger() -> None:
+def test_very_deep_nesting_is_handled() -> None:
     cleaned = clean_html("<p>SHOWN</p>" + "<div>" * 50_000 + "deep" + "</div>" * 50_000, BASE)
     assert "SHOWN" in cleaned
     assert "after" in clean_html("<div>" * 2_000 + "</div>" * 2_000 + "<p>after</p>", BASE)
 
 
 @given(st.text(alphabet="<>/=\"'!- abdhinoprstuvy&;", max_size=80))
-def test_cleaning_twice_changes_nothing_more_in_the_words(html: str) -> None:
+def test_cleaning_twice_does_not_change_the_text(html: str) -> None:
     once = clean_html(html, BASE)
     words = LexborHTMLParser(once).text().split()
     assert LexborHTMLParser(clean_html(once, BASE)).text().split() == words

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dovetail_browser.http_heads import parse_request, parse_response
 
 
-def test_a_request_is_read_and_handed_on() -> None:
+def test_a_request_is_parsed_and_forwarded() -> None:
     head = parse_request(
         b"POST http://a.example/x HTTP/1.1\r\nHost: other.example\r\nContent-Length: 3\r\n"
         b"Proxy-Authorization: Basic x\r\nConnection: close, X-Mine\r\nX-Mine: 1\r\n"
@@ -21,7 +21,7 @@ def test_a_request_is_read_and_handed_on() -> None:
     )
 
 
-def test_a_connection_header_cannot_drop_what_frames_the_message() -> None:
+def test_a_connection_header_cannot_drop_framing_headers() -> None:
     head = parse_request(
         b"POST http://a/ HTTP/1.1\r\nConnection: content-length\r\nContent-Length: 3\r\n\r\n"
     )
@@ -46,7 +46,7 @@ def test_a_connection_header_cannot_drop_what_frames_the_message() -> None:
         "GET / HTTP/1.1\r\n: x",
     ],
 )
-def test_what_two_readers_could_read_differently_is_no_head(lines: str) -> None:
+def test_ambiguous_heads_are_rejected(lines: str) -> None:
     assert parse_request(f"{lines}\r\n\r\n".encode()) is None
 
 
@@ -69,7 +69,7 @@ def test_the_length_of_a_body_is_certain_or_unknown(headers: str, length: int | 
     assert head is not None and head.body_length == length
 
 
-def test_a_response_loses_what_was_about_its_connection() -> None:
+def test_hop_by_hop_headers_of_a_response_are_removed() -> None:
     head = parse_response(
         b"HTTP/1.0 200 \r\nKeep-Alive: 5\r\nConnection: keep-alive\r\nSet-Cookie: a\r\n"
         b"Set-Cookie: b\r\nContent-Length: 9\r\n\r\n"
@@ -81,13 +81,13 @@ def test_a_response_loses_what_was_about_its_connection() -> None:
     )
 
 
-def test_an_interim_response_is_passed_on_as_it_is() -> None:
+def test_an_interim_response_is_forwarded_unchanged() -> None:
     head = parse_response(b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n")
     assert head is not None and head.is_interim
     assert head.forwarded() == b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
 
 
 @given(st.binary(max_size=200))
-def test_no_bytes_whatever_make_it_raise(data: bytes) -> None:
+def test_parsing_never_raises(data: bytes) -> None:
     for head in (parse_request(data), parse_response(data)):
         assert head is None or head.headers is not None

@@ -1,4 +1,4 @@
-"""What a style attribute alone tells about being seen."""
+"""Visibility according to a style attribute."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_shown(style: str) -> None:
     assert not is_hidden_by_style(style)
 
 
-def test_visibility_is_inherited_until_somebody_says_otherwise() -> None:
+def test_visibility_is_inherited_unless_it_is_set() -> None:
     assert visibility_of({}, True) and not visibility_of({}, False)
     assert not visibility_of({"style": "visibility:hidden"}, True)
     assert not visibility_of({"style": "visibility: collapse"}, True)

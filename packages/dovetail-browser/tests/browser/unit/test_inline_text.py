@@ -1,12 +1,12 @@
-"""Inline text: marks hug their words, links do not nest, and nothing is left over."""
+"""Inline text: white space outside of marks, no nested links."""
 
 from __future__ import annotations
 
+from dovetail_browser.formatter import Formatter
 from dovetail_browser.inline_text import InlineText
-from dovetail_browser.notation import Notation
 
 
-class Marked(Notation):
+class Marked(Formatter):
     def escape(self, text: str, in_link: bool) -> str:
         return text.upper() if in_link else text
 
@@ -23,7 +23,7 @@ class Marked(Notation):
         return f"!{alt}!"
 
 
-def test_white_space_stands_outside_of_the_marks() -> None:
+def test_white_space_is_outside_of_the_marks() -> None:
     inline = InlineText(Marked())
     inline.add_text("a")
     inline.start("b", {})
@@ -34,7 +34,7 @@ def test_white_space_stands_outside_of_the_marks() -> None:
     assert inline.take() == ""
 
 
-def test_only_what_has_a_notation_is_opened_and_closed() -> None:
+def test_only_formatted_elements_are_opened_and_closed() -> None:
     inline = InlineText(Marked())
     inline.start("span", {})
     assert not inline.is_nested
@@ -53,7 +53,7 @@ def test_code_is_not_escaped_and_links_are() -> None:
     assert inline.take() == "[X `y`CAT](u)"
 
 
-def test_a_link_in_a_link_and_one_to_the_same_page_are_words() -> None:
+def test_nested_links_and_links_within_the_page_are_plain_text() -> None:
     inline = InlineText(Marked())
     for href in ("u", "v"):
         inline.start("a", {"href": href})
@@ -75,7 +75,7 @@ def test_there_is_no_emphasis_in_a_heading() -> None:
     assert inline.take() == "x"
 
 
-def test_a_break_is_a_line_or_what_the_place_allows() -> None:
+def test_a_break_is_a_line_break_or_a_space() -> None:
     inline = InlineText(Marked())
     for _ in range(2):
         inline.add_text("a ")
@@ -87,7 +87,7 @@ def test_a_break_is_a_line_or_what_the_place_allows() -> None:
     assert inline.take(" ") == "a b"
 
 
-def test_a_cell_is_apart_from_what_is_around_it() -> None:
+def test_the_text_of_a_cell_is_separate() -> None:
     inline = InlineText(Marked())
     inline.add_text("out")
     inline.start_cell()

@@ -1,4 +1,4 @@
-"""A browser that we did not start, whose traffic does not come through our egress."""
+"""A connected browser, whose traffic does not go through the egress."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TRIES = {
 }
 
 
-def test_what_pages_ask_for_is_judged_request_by_request(
+def test_every_request_of_a_page_is_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As if it were on another machine, from where our egress cannot be reached.

@@ -1,4 +1,4 @@
-"""Scripts of ours and scripts of a page do not see each other."""
+"""Our scripts and the scripts of a page are isolated from each other."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_document_is_shared_and_the_variables_are_not(chromium: Chromium) ->
     assert chromium.run(steps()) == "undefined"
 
 
-def test_frames_come_with_the_elements_that_hold_them(chromium: Chromium) -> None:
+def test_frames_are_passed_with_their_owner_elements(chromium: Chromium) -> None:
     html = "<iframe id=a srcdoc='<p>x'></iframe><iframe id=b srcdoc='<p>y'></iframe>"
     held = run(chromium, html, "(given, ...owners) => owners.map(owner => owner.id)")
     assert sorted(held) == ["a", "b"]
@@ -52,7 +52,7 @@ def test_a_function_that_fails_says_why(chromium: Chromium) -> None:
         run(chromium, "<p>x</p>", "() => null.x")
 
 
-def test_a_document_that_has_gone_is_told_as_such(chromium: Chromium) -> None:
+def test_a_document_that_no_longer_exists_is_reported(chromium: Chromium) -> None:
     async def steps() -> None:
         await chromium.page.set_content("<iframe srcdoc='<p>x'></iframe>")
         async with open_documents(chromium.page, 10) as documents:
@@ -64,7 +64,7 @@ def test_a_document_that_has_gone_is_told_as_such(chromium: Chromium) -> None:
         chromium.run(steps())
 
 
-def test_sessions_are_given_back(chromium: Chromium) -> None:
+def test_devtools_sessions_are_detached(chromium: Chromium) -> None:
     async def steps() -> None:
         await chromium.page.set_content("<p>x</p>")
         async with open_documents(chromium.page, 10) as documents:

@@ -1,4 +1,4 @@
-"""What counts as a log-in page, and which hosts belong together."""
+"""Detection of login pages and related hosts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dovetail_browser.login import classify, is_login_url, is_same_site
         "https://idp.example.org/saml",
     ],
 )
-def test_log_in_pages_are_known_by_host_and_path(url: str) -> None:
+def test_login_pages_are_detected_by_host_and_path(url: str) -> None:
     assert is_login_url(url)
 
 
@@ -37,7 +37,7 @@ def test_log_in_pages_are_known_by_host_and_path(url: str) -> None:
         "about:blank",
     ],
 )
-def test_other_pages_are_not(url: str) -> None:
+def test_other_pages_are_not_login_pages(url: str) -> None:
     assert not is_login_url(url)
 
 
@@ -57,7 +57,7 @@ def test_other_pages_are_not(url: str) -> None:
         ("badexample.org", "example.org", False),
     ],
 )
-def test_hosts_belong_together_below_one_owner_only(one: str, other: str, same: bool) -> None:
+def test_hosts_are_related_below_a_registered_domain_only(one: str, other: str, same: bool) -> None:
     assert is_same_site(one, other) is same and is_same_site(other, one) is same
 
 
@@ -71,5 +71,5 @@ def test_hosts_belong_together_below_one_owner_only(one: str, other: str, same: 
         ("https://a.org/login", "https://login.b.org/", "asked_for"),
     ],
 )
-def test_redirects_are_told_apart(asked: str, arrived: str, kind: str) -> None:
+def test_redirects_are_classified(asked: str, arrived: str, kind: str) -> None:
     assert classify(asked, arrived) == kind

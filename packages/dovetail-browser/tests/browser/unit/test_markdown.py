@@ -1,4 +1,4 @@
-"""Markdown says what the page says."""
+"""Rendering of HTML as Markdown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from selectolax.lexbor import LexborHTMLParser
 
-from dovetail_browser.markdown_form import to_markdown
+from dovetail_browser.markdown import to_markdown
 
 BASE = "https://site.test/a/"
 
@@ -73,18 +73,18 @@ FORMS = {
 
 
 @pytest.mark.parametrize(("html", "expected"), FORMS.values(), ids=FORMS.keys())
-def test_each_kind_of_content_has_its_form(html: str, expected: str) -> None:
+def test_each_kind_of_content_is_rendered(html: str, expected: str) -> None:
     assert to_markdown(html, BASE) == expected
 
 
-def test_very_deep_nesting_is_no_danger() -> None:
+def test_very_deep_nesting_is_handled() -> None:
     deep = "<ul><li>" * 20_000 + "x"
     assert len(to_markdown(f"<p>first</p>{deep}", BASE)) < 10_000
     assert "first" in to_markdown("<p>first</p>" + "<div>" * 50_000 + "x", BASE)
 
 
 @given(st.text(alphabet="ab*_`[]()<>#+-.1 \n\\~|!&", max_size=60))
-def test_text_reads_the_same_after_a_round_through_markdown(text: str) -> None:
+def test_text_survives_a_round_trip_through_markdown(text: str) -> None:
     markdown = to_markdown(f"<p>x{escape(text)}</p>", BASE)
     rendered = MarkdownIt("commonmark").enable("table").enable("strikethrough").render(markdown)
     assert LexborHTMLParser(rendered).text().split() == f"x{text}".split()

@@ -1,4 +1,4 @@
-"""What the browser says, in words."""
+"""Explanations of browser errors."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ import asyncio
 import pytest
 
 from dovetail import ToolError
-from dovetail_browser.page_errors import ask, explain, first_line, listed, refuse
+from dovetail_browser.page_errors import explain, first_line, join_names, tool_error, with_timeout
+from tests.patience import CAP
 
 
 @pytest.mark.parametrize(
     ("said", "meaning"),
     [
-        ("Page.goto: net::ERR_TOO_MANY_REDIRECTS at http://x/", "it redirects in a circle"),
-        ("Page.goto: net::ERR_CERT_DATE_INVALID at x", "its certificate cannot be trusted"),
+        ("Page.goto: net::ERR_TOO_MANY_REDIRECTS at http://x/", "it redirects in a loop"),
+        ("Page.goto: net::ERR_CERT_DATE_INVALID at x", "its certificate is not trusted"),
         ("Page.evaluate: Target crashed", "its process crashed"),
         (
             'Locator.click: Timeout\nCall log:\n  - <div id="b">x</div> intercepts pointer events',
-            '<div id="b"> lies over the element',
+            '<div id="b"> covers the element',
         ),
         ("Locator.click: Something new\nCall log:\n - a", "Something new"),
     ],
@@ -27,26 +28,28 @@ def test_messages_are_explained(said: str, meaning: str) -> None:
     assert explain(RuntimeError(said)) == meaning
 
 
-def test_the_first_line_is_bounded_and_without_the_name_of_the_function() -> None:
+def test_the_first_line_is_limited_and_has_no_function_name() -> None:
     assert first_line(RuntimeError("Page.goto: oh no\nCall log:\n  - x")) == "oh no"
     assert len(first_line(RuntimeError("x" * 10_000))) <= 400
 
 
-def test_a_refusal_names_next_steps() -> None:
-    assert str(refuse("No.", "do this", "or that")) == "No.\n\nNext steps:\n- do this\n- or that"
-    assert str(refuse("No.")) == "No."
-    assert listed(list("abcdefghij"), 3) == "a, b, c and 7 more"
+def test_an_error_lists_next_steps() -> None:
+    assert (
+        str(tool_error("No.", "do this", "or that")) == "No.\n\nNext steps:\n- do this\n- or that"
+    )
+    assert str(tool_error("No.")) == "No."
+    assert join_names(list("abcdefghij"), 3) == "a, b, c and 7 more"
 
 
-def test_a_page_that_does_not_answer_is_an_error() -> None:
+def test_a_page_that_does_not_respond_is_an_error() -> None:
     async def never() -> None:
         await asyncio.Event().wait()
 
-    with pytest.raises(ToolError, match=r"did not answer within 0\.01 s: reading it"):
-        asyncio.run(ask(never(), "reading it", 0.01))
+    with pytest.raises(ToolError, match=r"did not respond within 0\.01 s: reading it"):
+        asyncio.run(with_timeout(never(), "reading it", 0.01))
 
 
-def test_nobody_waits_for_a_question_that_hangs_while_it_cleans_up() -> None:
+def test_a_cleanup_that_hangs_is_not_awaited() -> None:
     released = asyncio.Event()
 
     async def stubborn() -> None:
@@ -56,10 +59,10 @@ def test_nobody_waits_for_a_question_that_hangs_while_it_cleans_up() -> None:
             await released.wait()
 
     async def run() -> None:
-        asking = asyncio.ensure_future(ask(stubborn(), "anything"))
+        asking = asyncio.ensure_future(with_timeout(stubborn(), "anything"))
         await asyncio.sleep(0)
         asking.cancel()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(CAP):
             with pytest.raises(asyncio.CancelledError):
                 await asking
         released.set()
@@ -67,9 +70,9 @@ def test_nobody_waits_for_a_question_that_hangs_while_it_cleans_up() -> None:
     asyncio.run(run())
 
 
-def test_what_a_question_raises_is_raised() -> None:
+def test_exceptions_are_raised() -> None:
     async def fail() -> None:
         raise KeyError("x")
 
     with pytest.raises(KeyError):
-        asyncio.run(ask(fail(), "anything"))
+        asyncio.run(with_timeout(fail(), "anything"))

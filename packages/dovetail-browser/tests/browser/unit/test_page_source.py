@@ -1,4 +1,4 @@
-"""Only what a reader sees comes out of a page; judged by a real Chromium."""
+"""Only visible content is read from a page; tested with Chromium."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from html import unescape
 import pytest
 
 from dovetail import ToolError
-from dovetail_browser.cleaning import clean_html
-from dovetail_browser.markdown_form import to_markdown
+from dovetail_browser.html_cleaner import clean_html
+from dovetail_browser.markdown import to_markdown
 from dovetail_browser.page_source import SourceLimits, read_source
-from dovetail_browser.text_form import to_text
+from dovetail_browser.plain_text import to_text
 from tests.browser.chromium import Chromium
 
 WHITE = "background:white"
@@ -158,7 +158,7 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("html", HIDDEN.values(), ids=HIDDEN.keys())
-def test_what_is_hidden_is_gone(chromium: Chromium, html: str) -> None:
+def test_hidden_content_is_removed(chromium: Chromium, html: str) -> None:
     source = chromium.read(f"<p>SHOWN first</p>{html}<p>SHOWN last</p>")
     forms = [
         source.html,
@@ -253,14 +253,14 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("html", SHOWN.values(), ids=SHOWN.keys())
-def test_what_is_shown_stays(chromium: Chromium, html: str) -> None:
+def test_visible_content_is_kept(chromium: Chromium, html: str) -> None:
     source = chromium.read(html)
     assert source.html.count("SHOWN") == 1, source.html
     assert clean_html(source.html, source.url).count("SHOWN") == 1
     assert to_text(source.html, source.url).count("SHOWN") == 1
 
 
-def test_addresses_are_absolute_and_know_the_base(chromium: Chromium) -> None:
+def test_urls_are_absolute_and_respect_the_base_element(chromium: Chromium) -> None:
     source = chromium.read(
         '<base href="https://site.test/a/b/"><a href="c.html?x=1&y=2">c</a><img src="/i.png" '
         'alt=i width=9 height=9><a href="#part">p</a><form action="../go"><input></form>'
@@ -271,7 +271,7 @@ def test_addresses_are_absolute_and_know_the_base(chromium: Chromium) -> None:
     assert 'href="#part"' in source.html
 
 
-def test_the_state_of_a_form_is_written_as_it_is_now(chromium: Chromium) -> None:
+def test_the_current_state_of_a_form_is_written(chromium: Chromium) -> None:
     async def steps() -> str:
         page = chromium.page
         await page.set_content(
@@ -293,7 +293,7 @@ def test_the_state_of_a_form_is_written_as_it_is_now(chromium: Chromium) -> None
     assert "hunter2" not in html
 
 
-def test_secrets_are_replaced_wherever_they_show_up(chromium: Chromium) -> None:
+def test_secrets_are_replaced_everywhere(chromium: Chromium) -> None:
     source = chromium.read(
         "<title>s3cr3t!</title><p>You typed s3cr3t!</p><input value=s3cr3t!>", secrets=["s3cr3t!"]
     )
@@ -301,22 +301,22 @@ def test_secrets_are_replaced_wherever_they_show_up(chromium: Chromium) -> None:
     assert source.html.count("[secret]") == 2
 
 
-def test_a_control_that_its_label_draws_stays_without_its_words(chromium: Chromium) -> None:
+def test_a_control_drawn_by_its_label_is_kept(chromium: Chromium) -> None:
     source = chromium.read(
         '<label><input type=checkbox name=news style="opacity:0" title="SECRET"> News</label>'
     )
     assert '<input name="news" type="checkbox">' in source.html
 
 
-def test_only_the_chosen_element_is_read(chromium: Chromium) -> None:
+def test_only_the_selected_element_is_read(chromium: Chromium) -> None:
     html = "<div id=a><p>one</p></div><div id=b><p>two</p></div>"
     assert "one" not in chromium.read(html, "#b").html
     several = chromium.read(html, "p")
     assert "one" in several.html and "two" not in several.html
-    assert several.note == "2 elements match the selector; this is the first."
+    assert several.note == "2 elements match the selector; only the first was read."
 
 
-def test_a_chosen_element_inside_something_hidden_shows_nothing(chromium: Chromium) -> None:
+def test_a_selected_element_in_hidden_content_is_empty(chromium: Chromium) -> None:
     html = '<div style="opacity:0"><p id=a>SECRET</p></div><div hidden><p id=b>SECRET</p></div>'
     assert "SECRET" not in chromium.read("<details>x<p id=c>SECRET</p></details>", "#c").html
     assert "SECRET" not in chromium.read(html, "#a").html
@@ -328,7 +328,7 @@ def test_a_selector_without_a_match_is_an_error_at_once(chromium: Chromium) -> N
         chromium.read("<p>x</p>", "#none")
 
 
-def test_a_page_with_very_many_nodes_is_cut_and_says_so(chromium: Chromium) -> None:
+def test_a_page_with_too_many_nodes_is_truncated_with_a_note(chromium: Chromium) -> None:
     source = chromium.read(
         "<p>first</p><script>document.body.insertAdjacentHTML('beforeend', "
         "'<i>x</i>'.repeat(5000))</script>",
@@ -339,13 +339,13 @@ def test_a_page_with_very_many_nodes_is_cut_and_says_so(chromium: Chromium) -> N
     assert "more than 500 nodes" in source.note
 
 
-def test_a_long_page_is_cut_and_says_so(chromium: Chromium) -> None:
+def test_a_long_page_is_truncated_with_a_note(chromium: Chromium) -> None:
     source = chromium.read(f"<p>{'x' * 900}</p>" * 50, limits=SourceLimits(characters=5_000))
     assert len(source.html) < 7_000
     assert "longer than 5,000 characters" in source.note
 
 
-def test_too_many_frames_are_left_out_and_that_is_said(chromium: Chromium) -> None:
+def test_too_many_frames_are_omitted_with_a_note(chromium: Chromium) -> None:
     source = chromium.read("<iframe srcdoc='<p>in'></iframe>" * 4, limits=SourceLimits(frames=2))
     assert source.html.count("<p>in</p>") == 2
     assert "more than 2 frames" in source.note
@@ -360,7 +360,7 @@ def test_a_very_deep_page_is_read(chromium: Chromium) -> None:
     assert source.html.count("<div") < 1_000
 
 
-def test_buttons_of_the_same_name_get_a_selector_that_finds_them(chromium: Chromium) -> None:
+def test_buttons_with_the_same_name_get_a_selector(chromium: Chromium) -> None:
     html = "<button>Buy</button><button>Buy</button><button id=x>Buy</button><button>Sell</button>"
 
     async def steps() -> list[str | None]:
@@ -375,7 +375,7 @@ def test_buttons_of_the_same_name_get_a_selector_that_finds_them(chromium: Chrom
     assert chromium.run(steps()) == [None, "x"]
 
 
-def test_a_selector_leads_into_a_shadow_and_past_hidden_ones(chromium: Chromium) -> None:
+def test_selectors_work_in_shadow_roots_and_skip_hidden_elements(chromium: Chromium) -> None:
     html = (
         "<x-a hidden></x-a><x-a></x-a><button>Buy</button><script>"
         "for (const host of document.querySelectorAll('x-a')) host.attachShadow({mode: 'open'})"
@@ -395,7 +395,7 @@ def test_a_selector_leads_into_a_shadow_and_past_hidden_ones(chromium: Chromium)
     assert chromium.run(steps()) == [[True], [True]], selectors
 
 
-def test_a_page_cannot_lie_about_what_it_shows(chromium: Chromium) -> None:
+def test_a_page_cannot_fake_visibility(chromium: Chromium) -> None:
     source = chromium.read(
         "<script>window.getComputedStyle = () => new Proxy({}, {get: () => 'visible'});"
         "Element.prototype.getBoundingClientRect = () => ({left: 0, top: 0, right: 9, bottom: 9,"
@@ -407,7 +407,7 @@ def test_a_page_cannot_lie_about_what_it_shows(chromium: Chromium) -> None:
     assert "SECRET" not in source.html
 
 
-def test_a_frame_of_another_origin_is_put_in_its_place(chromium: Chromium) -> None:
+def test_a_frame_of_another_origin_is_inserted(chromium: Chromium) -> None:
     async def steps() -> str:
         async with _site(b"<p>inner</p><button>Go</button>") as inner:
             frame = f"<p>before</p><iframe src='http://127.0.0.1:{inner}/'></iframe><p>after</p>"

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from dovetail_browser.peers import can_tell_peers, is_own_peer
+from dovetail_browser.peer_credentials import can_identify_peers, is_own_peer
 
 # Connects, says so, and waits until its input ends.
 _CONNECT = (
@@ -36,14 +36,14 @@ def look_at_another_process(*words: str) -> bool:
 
 
 def test_a_connection_of_the_same_user_is_recognized() -> None:
-    assert can_tell_peers()
+    assert can_identify_peers()
     assert look_at_another_process()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user to try it")
-def test_a_connection_of_another_user_is_not_taken_for_ours() -> None:
+def test_a_connection_of_another_user_is_rejected() -> None:
     assert not look_at_another_process("as nobody")
 
 
-def test_a_connection_that_is_not_there_is_nobodys() -> None:
+def test_an_unknown_connection_has_no_owner() -> None:
     assert not is_own_peer(("127.0.0.1", 1), ("127.0.0.1", 2))

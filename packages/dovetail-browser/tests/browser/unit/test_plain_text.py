@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail_browser.text_form import to_text
+from dovetail_browser.plain_text import to_text
 
 FORMS = {
     "paragraphs": ("<h1>A</h1><p>b <b>c</b></p>", "A\n\nb c"),
@@ -19,5 +19,5 @@ FORMS = {
 
 
 @pytest.mark.parametrize(("html", "expected"), FORMS.values(), ids=FORMS.keys())
-def test_each_kind_of_content_has_its_form(html: str, expected: str) -> None:
+def test_each_kind_of_content_is_rendered(html: str, expected: str) -> None:
     assert to_text(html, "https://site.test/") == expected

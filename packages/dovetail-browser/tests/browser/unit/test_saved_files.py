@@ -1,4 +1,4 @@
-"""One folder for files: nothing outside can be named, nothing is replaced."""
+"""File access is limited to one folder, and no file is replaced."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_file_is_written_once_with_its_folders(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["../x", "/etc/passwd", "a/../../x", "out/x", "out", ".", "", "a\0b"]
 )
-def test_names_outside_are_refused(tmp_path: Path, name: str) -> None:
+def test_paths_outside_the_folder_are_refused(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "out").symlink_to(tmp_path)
@@ -34,7 +34,7 @@ def test_names_outside_are_refused(tmp_path: Path, name: str) -> None:
     assert sorted(tmp_path.iterdir()) == [folder]
 
 
-def test_without_a_folder_nothing_is_possible() -> None:
+def test_without_a_folder_there_is_no_file_access() -> None:
     files = SavedFiles(None)
     with pytest.raises(ToolError, match="--folder"):
         files.save("a", b"")
@@ -52,7 +52,7 @@ def test_without_a_folder_nothing_is_possible() -> None:
         ("n" * 300 + ".pdf", "n" * 116 + ".pdf"),
     ],
 )
-def test_downloads_get_a_plain_name_that_is_free(tmp_path: Path, suggested: str, name: str) -> None:
+def test_downloads_get_an_unused_safe_name(tmp_path: Path, suggested: str, name: str) -> None:
     files = SavedFiles(tmp_path)
     place = files.place_for(suggested)
     assert place == tmp_path / name

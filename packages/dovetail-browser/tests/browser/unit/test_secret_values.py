@@ -1,4 +1,4 @@
-"""Secrets: where they come from, and that no spelling of them gets out."""
+"""Sources of secrets, and that all their encodings are hidden."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def test_lines_and_json_are_read(tmp_path: Path) -> None:
         ("no equals sign here: hunter2", "line 1: expected NAME=value"),
         ("1BAD=hunter2", "a name is a letter"),
         ("SHORT=ab", "fewer than 3"),
-        ('{"A": 12345678}', "no JSON object of texts"),
+        ('{"A": 12345678}', "not a JSON object of strings"),
     ],
 )
-def test_a_file_that_does_not_fit_is_refused_without_its_values(
+def test_an_invalid_file_is_rejected_without_showing_its_values(
     tmp_path: Path, text: str, reason: str
 ) -> None:
     path = tmp_path / "file"
@@ -57,12 +57,12 @@ def test_the_environment_adds_to_the_file(monkeypatch: pytest.MonkeyPatch) -> No
         "<input value='pass&amp;word&lt;1&gt;'>",
     ],
 )
-def test_every_spelling_is_hidden(shown: str) -> None:
+def test_every_encoding_is_hidden(shown: str) -> None:
     hidden = Secrets({"KEY": "pass&word<1>"}).hide(shown)
     assert "pass" not in hidden.replace("[secret KEY]", "") and "[secret KEY]" in hidden
 
 
-def test_one_secret_inside_another_leaves_no_rest() -> None:
+def test_a_secret_that_contains_another_is_hidden_completely() -> None:
     secrets = Secrets({"SHORT": "abc", "LONG": "abcdef"})
     assert secrets.hide("abcdef abc") == "[secret LONG] [secret SHORT]"
     assert secrets.hide_in({"a": ["abc", 1, {"b": "xabcdefx"}]}) == {
@@ -70,7 +70,7 @@ def test_one_secret_inside_another_leaves_no_rest() -> None:
     }
 
 
-def test_without_secrets_nothing_is_changed_and_an_unknown_name_is_refused() -> None:
+def test_without_secrets_text_is_unchanged_and_names_are_unknown() -> None:
     secrets = Secrets()
     assert secrets.hide("anything") == "anything"
     with pytest.raises(ToolError, match="no secret 'KEY'"):

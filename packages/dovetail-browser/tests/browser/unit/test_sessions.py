@@ -1,4 +1,4 @@
-"""Which session a call belongs to, as far as no browser is needed for it."""
+"""Assignment of calls to sessions, without a browser."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def make(most: int = 4, idle: float = 900.0) -> Sessions:
 
 async def handle_of(sessions: Sessions, call: Calling, handle: str | None = None) -> str:
     ctx = cast(Context, call)
-    async with sessions.using(ctx, handle, may_begin=True) as session:
+    async with sessions.using(ctx, handle, may_create=True) as session:
         return session.handle
 
 
@@ -78,7 +78,7 @@ def test_a_connection_of_the_old_transport_is_a_session() -> None:
 
 
 @pytest.mark.parametrize("scope", [posted(), object(), {"ip": "203.0.113.9"}])
-def test_everybody_else_names_the_session(scope: Any) -> None:
+def test_other_clients_pass_the_session(scope: Any) -> None:
     async def run() -> None:
         sessions = make()
         ctx = cast(Context, Calling(scope))
@@ -93,7 +93,7 @@ def test_everybody_else_names_the_session(scope: Any) -> None:
     asyncio.run(run())
 
 
-def test_somebody_elses_session_does_not_exist() -> None:
+def test_another_callers_session_is_not_found() -> None:
     async def run() -> None:
         sessions = make()
         hers = await handle_of(sessions, Calling(posted(), "ada"))
@@ -105,7 +105,7 @@ def test_somebody_elses_session_does_not_exist() -> None:
     asyncio.run(run())
 
 
-def test_the_one_that_rests_longest_makes_room_and_one_at_work_does_not() -> None:
+def test_the_least_recently_used_session_makes_room_but_not_a_busy_one() -> None:
     async def run() -> None:
         sessions = make(most=2)
         first = await handle_of(sessions, Calling(posted()))
@@ -117,21 +117,21 @@ def test_the_one_that_rests_longest_makes_room_and_one_at_work_does_not() -> Non
             await handle_of(sessions, Calling(posted()), second)
         ctx = cast(Context, Calling(posted()))
         async with (
-            sessions.using(ctx, "new", may_begin=True),
-            sessions.using(ctx, "new", may_begin=True),
+            sessions.using(ctx, "new", may_create=True),
+            sessions.using(ctx, "new", may_create=True),
         ):
-            with pytest.raises(ToolError, match="at work"):
+            with pytest.raises(ToolError, match="are busy"):
                 await handle_of(sessions, Calling(posted()))
 
     asyncio.run(run())
 
 
-def test_sessions_that_rest_are_closed_and_those_at_work_are_not() -> None:
+def test_idle_sessions_are_closed_and_busy_ones_are_not() -> None:
     async def run() -> None:
         sessions = make(idle=0.0)
         await handle_of(sessions, Calling(posted()))
         ctx = cast(Context, Calling(posted()))
-        async with sessions.using(ctx, None, may_begin=True) as busy:
+        async with sessions.using(ctx, None, may_create=True) as busy:
             await sessions.close_idle()
             assert len(sessions) == 1 and sessions.peek(ctx, busy.handle) is busy
         await sessions.close()
@@ -140,7 +140,7 @@ def test_sessions_that_rest_are_closed_and_those_at_work_are_not() -> None:
     asyncio.run(run())
 
 
-def test_a_client_is_told_that_its_session_had_rested() -> None:
+def test_a_client_learns_that_its_session_was_closed_for_idleness() -> None:
     async def run() -> None:
         sessions = make(idle=0.0)
         await handle_of(sessions, Calling())
@@ -148,7 +148,7 @@ def test_a_client_is_told_that_its_session_had_rested() -> None:
         async with sessions.using(cast(Context, Calling()), None) as again:
             with pytest.raises(ToolError, match=r"No tab is open\. Its tabs were closed because"):
                 again.tabs.find(None, None)
-            with pytest.raises(ToolError, match=r"had rested\. There is no tab 't1'"):
+            with pytest.raises(ToolError, match=r"was idle\. There is no tab 't1'"):
                 again.tabs.find("t1", None)
 
     asyncio.run(run())

@@ -52,7 +52,7 @@ def test_the_tree_has_refs_frames_and_shadows_and_no_empty_wrappers(chromium: Ch
     assert taken.refs == taken.text.count("[ref=")
 
 
-def test_what_was_typed_into_password_fields_is_never_shown(chromium: Chromium) -> None:
+def test_values_of_password_fields_are_never_shown(chromium: Chromium) -> None:
     taken = snap(chromium)
     assert "Ada" in taken.text
     for secret in ("hunter2", "fr4me", "sh4dow"):
@@ -63,7 +63,7 @@ def test_what_was_typed_into_password_fields_is_never_shown(chromium: Chromium) 
 @pytest.mark.parametrize(
     "value", ["a", "a: b", "'q'", '"q"', "a  b", "- x", "x" * 300, "#1", "true"]
 )
-def test_a_password_of_any_spelling_is_hidden(chromium: Chromium, value: str) -> None:
+def test_a_password_with_any_characters_is_hidden(chromium: Chromium, value: str) -> None:
     async def steps() -> Snapshot:
         await chromium.page.set_content("<input type=password aria-label=P>")
         await chromium.page.fill("input", value)
@@ -91,7 +91,7 @@ def test_a_ref_finds_its_element(chromium: Chromium) -> None:
     assert chromium.run(steps()) == ["Buy", "Inside", "Shadow"]
 
 
-def test_only_what_can_be_acted_on(chromium: Chromium) -> None:
+def test_only_interactive_elements(chromium: Chromium) -> None:
     taken = snap(chromium, interactive_only=True)
     assert "heading" not in taken.text and "paragraph" not in taken.text
     for line in ('link "first: one"', 'button "Buy"', 'textbox "Name', ": More"):
@@ -99,7 +99,7 @@ def test_only_what_can_be_acted_on(chromium: Chromium) -> None:
     assert taken.matches == len(taken.text.splitlines()) == taken.interactive
 
 
-def test_lines_are_found_with_those_above_them(chromium: Chromium) -> None:
+def test_lines_are_found_with_their_ancestors(chromium: Chromium) -> None:
     taken = snap(chromium, find="FIRST")
     assert taken.matches == 1
     assert [line.split()[1] for line in taken.text.splitlines()] == ["main", "paragraph", "link"]
@@ -117,7 +117,7 @@ def test_depth_and_selector_narrow_the_tree(chromium: Chromium) -> None:
 @pytest.mark.parametrize(
     ("selector", "words"), [("#none", "matches nothing"), ("label", "matches 2")]
 )
-def test_a_selector_must_name_one_element(chromium: Chromium, selector: str, words: str) -> None:
+def test_a_selector_must_match_one_element(chromium: Chromium, selector: str, words: str) -> None:
     with pytest.raises(ToolError, match=words):
         snap(chromium, selector=selector)
 
@@ -134,7 +134,7 @@ def test_a_document_without_a_tree_is_an_error_at_once(chromium: Chromium) -> No
         chromium.run(steps())
 
 
-def test_the_difference_to_the_last_one_is_all_that_is_shown(chromium: Chromium) -> None:
+def test_a_diff_shows_only_the_changes(chromium: Chromium) -> None:
     async def steps() -> tuple[Snapshot, Snapshot]:
         page, options = chromium.page, SnapshotOptions(diff=True)
         await page.set_content("<p>one</p><p id=x>two</p><p>three</p><p>four</p><p>five</p>")

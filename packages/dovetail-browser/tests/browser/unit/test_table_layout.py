@@ -1,11 +1,11 @@
-"""Tables of data are told from layouts, and their rows made equal."""
+"""Detection of data tables, and their rows."""
 
 from __future__ import annotations
 
 import pytest
 
 from dovetail_browser.html_events import read_events
-from dovetail_browser.table_form import TableForm, find_data_tables
+from dovetail_browser.table_layout import TableLayout, find_data_tables
 
 
 @pytest.mark.parametrize(
@@ -18,12 +18,12 @@ from dovetail_browser.table_form import TableForm, find_data_tables
         ("<table></table>", 0),
     ],
 )
-def test_a_table_of_data_has_columns_and_plain_cells(html: str, count: int) -> None:
+def test_a_data_table_has_columns_and_plain_cells(html: str, count: int) -> None:
     assert len(find_data_tables(list(read_events(html, "")))) == count
 
 
-def test_rows_are_filled_up_and_empty_ones_left_out() -> None:
-    table = TableForm()
+def test_rows_are_padded_and_empty_rows_omitted() -> None:
+    table = TableLayout()
     table.start_row()
     table.add_cell("a", is_head=True)
     table.start_row()
@@ -38,8 +38,8 @@ def test_rows_are_filled_up_and_empty_ones_left_out() -> None:
 
 
 @pytest.mark.parametrize("columns", ["999", "99999999999", "-1", "x", "²", ""])
-def test_no_width_makes_a_row_too_long(columns: str) -> None:
-    table = TableForm()
+def test_a_large_colspan_is_limited(columns: str) -> None:
+    table = TableLayout()
     table.columns = columns
     table.add_cell("a", is_head=False)
     assert 1 <= len(table.rows()[0]) <= 60

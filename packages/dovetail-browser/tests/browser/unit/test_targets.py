@@ -1,16 +1,16 @@
-"""Targets as far as no page is needed; the rest is tested with real pages."""
+"""Targets, without a page."""
 
 from __future__ import annotations
 
 import pytest
 
 from dovetail import ToolError
-from dovetail_browser.element_facts import ElementFacts
+from dovetail_browser.element_info import ElementInfo
 from dovetail_browser.targets import Target, nearest
 
 
-def element(name: str, selector: str) -> ElementFacts:
-    return ElementFacts("button", "", "button", name, selector, False, True, True, False)
+def element(name: str, selector: str) -> ElementInfo:
+    return ElementInfo("button", "", "button", name, selector, False, True, True, False)
 
 
 @pytest.mark.parametrize(
@@ -23,20 +23,20 @@ def element(name: str, selector: str) -> ElementFacts:
         Target(selector="a", name="x"),
     ],
 )
-def test_a_target_says_one_thing(target: Target) -> None:
-    with pytest.raises(ToolError, match="in one way"):
+def test_a_target_is_selected_in_exactly_one_way(target: Target) -> None:
+    with pytest.raises(ToolError, match="in exactly one way"):
         target.check()
 
 
 @pytest.mark.parametrize(
     "target", [Target(ref="e1"), Target(role="button", name="x"), Target(role="main")]
 )
-def test_good_targets_pass(target: Target) -> None:
+def test_valid_targets_pass(target: Target) -> None:
     target.check()
     assert target.is_given and target.describe()
 
 
-def test_the_nearest_come_first() -> None:
+def test_the_closest_matches_come_first() -> None:
     elements = [
         element("Cancel", "#cancel"),
         element("Save changes", "#save"),

@@ -1,10 +1,10 @@
-"""Characters that nobody sees, and values that nobody may."""
+"""Removal of invisible characters and secrets."""
 
 from __future__ import annotations
 
 import pytest
 
-from dovetail_browser.characters import drop_unseen, hide_secrets
+from dovetail_browser.text_filters import drop_invisible, hide_secrets
 
 
 @pytest.mark.parametrize(
@@ -22,15 +22,15 @@ from dovetail_browser.characters import drop_unseen, hide_secrets
         "\U000e0100",
     ],
 )
-def test_what_is_never_drawn_goes(unseen: str) -> None:
-    assert drop_unseen(f"a{unseen}b") == "ab"
+def test_invisible_characters_are_removed(unseen: str) -> None:
+    assert drop_invisible(f"a{unseen}b") == "ab"
 
 
 @pytest.mark.parametrize(
     "seen", ["a\tb\n", "é", "\u200d", "\u200c", "\U0001f468\u200d\U0001f469", "❤\ufe0f", "\xa0"]
 )
-def test_what_writing_needs_stays(seen: str) -> None:
-    assert drop_unseen(seen) == seen
+def test_joiners_and_variation_selectors_are_kept(seen: str) -> None:
+    assert drop_invisible(seen) == seen
 
 
 def test_the_longest_secret_is_replaced_first() -> None:

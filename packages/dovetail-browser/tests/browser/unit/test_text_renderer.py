@@ -1,4 +1,4 @@
-"""What all notations have in common: which text is a block, and that none is lost."""
+"""Rendering that all formatters share."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dovetail_browser.formatter import Formatter
 from dovetail_browser.html_events import Text, read_events
 from dovetail_browser.html_vocabulary import words
-from dovetail_browser.notation import Notation
-from dovetail_browser.reading_form import render
+from dovetail_browser.text_renderer import render
 
 BLOCKS = {
     "blocks in a heading": ("<h1><div>a</div><div>b</div></h1>", "a b"),
@@ -31,8 +31,8 @@ BLOCKS = {
 
 
 @pytest.mark.parametrize(("html", "expected"), BLOCKS.values(), ids=BLOCKS.keys())
-def test_blocks_where_there_is_no_room_for_them(html: str, expected: str) -> None:
-    assert render(read_events(html, ""), Notation()) == expected
+def test_blocks_in_inline_content(html: str, expected: str) -> None:
+    assert render(read_events(html, ""), Formatter()) == expected
 
 
 TAGS = words("p div h1 h2 ul ol li table tr td th a b code pre blockquote dl dt dd caption br hr")
@@ -43,12 +43,12 @@ PIECES = st.one_of(
 
 
 @given(st.lists(PIECES, max_size=40).map("".join))
-def test_no_word_is_lost_whatever_is_nested_in_what(html: str) -> None:
+def test_no_word_is_lost_in_any_nesting(html: str) -> None:
     given_words = [
         word
         for event in read_events(html, "")
         if isinstance(event, Text)
         for word in event.text.split()
     ]
-    rendered = re.sub(r"\b\d\. ", "", render(read_events(html, ""), Notation()))
+    rendered = re.sub(r"\b\d\. ", "", render(read_events(html, ""), Formatter()))
     assert sorted(re.findall(r"\d{3}", rendered)) == sorted(given_words)

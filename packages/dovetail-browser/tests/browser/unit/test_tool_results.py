@@ -1,4 +1,4 @@
-"""How an answer is put together: both forms complete, both together inside their bound."""
+"""Text and structured content of results are complete and within the limit."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from dovetail import Text, ToolResult
-from dovetail_browser.answers import PageText, answer, page_answer
-from dovetail_browser.results import (
+from dovetail_browser.result_types import (
     DialogView,
     FetchedPage,
     FieldOutcome,
@@ -19,6 +18,7 @@ from dovetail_browser.results import (
     TabView,
 )
 from dovetail_browser.secret_values import Secrets
+from dovetail_browser.tool_results import PageText, make_page_result, make_result
 
 _LEAST = 2_000
 HANDLE = "s-0123456789abcdefABCDEF"
@@ -53,7 +53,7 @@ _wild = some.text(max_size=3000) | some.sampled_from(
     offset=some.integers(0, 30_000),
     max_chars=some.integers(_LEAST, 80_000),
 )
-def test_a_page_never_exceeds_its_bound(
+def test_a_page_result_never_exceeds_max_chars(
     text: str,
     title: str,
     url: str,
@@ -72,7 +72,7 @@ def test_a_page_never_exceeds_its_bound(
         title=title,
         dialogs=[DialogView(kind="alert", message=one, answer="dismissed") for one in dialogs],
     )
-    made = page_answer(
+    made = make_page_result(
         result, PageText(text, "text", note), Secrets(), offset=offset, max_chars=max_chars
     )
     assert size_of(made) <= max_chars
@@ -83,10 +83,10 @@ def test_a_page_never_exceeds_its_bound(
 
 @settings(max_examples=40, deadline=None)
 @given(names=some.lists(_wild, max_size=60), max_chars=some.integers(_LEAST, 80_000))
-def test_lists_never_exceed_their_bound(names: list[str], max_chars: int) -> None:
+def test_list_results_never_exceed_max_chars(names: list[str], max_chars: int) -> None:
     tabs = [TabView(id=f"t{at}", url=one, title=one, hostname=one) for at, one in enumerate(names)]
     listed = TabList(tabs=tabs, next_steps=["one"])
-    assert size_of(answer(listed, Secrets(), max_chars)) <= max_chars
+    assert size_of(make_result(listed, Secrets(), max_chars)) <= max_chars
     fields = [FieldOutcome(field=one, outcome="failed", reason=one) for one in names]
     filled = FormFilled(
         filled=0,
@@ -97,15 +97,17 @@ def test_lists_never_exceed_their_bound(names: list[str], max_chars: int) -> Non
         tab_id="t1",
         current_url="x",
     )
-    assert size_of(answer(filled, Secrets(), max_chars)) <= max_chars
+    assert size_of(make_result(filled, Secrets(), max_chars)) <= max_chars
 
 
 def fetch(text: str, **options: Any) -> ToolResult:
     result = FetchedPage(next_steps=["go on"], tab_id="t1", current_url="https://example.org/")
-    return page_answer(result, PageText(text, options.pop("format", "html")), Secrets(), **options)
+    return make_page_result(
+        result, PageText(text, options.pop("format", "html")), Secrets(), **options
+    )
 
 
-def test_both_forms_say_the_same() -> None:
+def test_text_and_structured_content_are_the_same() -> None:
     made = fetch("<p>hello</p>")
     first, second = texts_of(made)
     assert "<p>hello</p>" in second and made.structured["html"] == "<p>hello</p>"
@@ -142,6 +144,6 @@ def test_secrets_are_hidden_everywhere() -> None:
         current_url="https://example.org/?q=s3cret%2Fvalue",
         title="s3cret/value",
     )
-    made = page_answer(result, PageText("<b>s3cret/value</b>", "html"), secrets)
+    made = make_page_result(result, PageText("<b>s3cret/value</b>", "html"), secrets)
     everything = json.dumps(made.structured) + "".join(texts_of(made))
     assert "s3cret" not in everything and everything.count("[secret KEY]") >= 6

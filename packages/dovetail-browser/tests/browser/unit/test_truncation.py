@@ -1,4 +1,4 @@
-"""A part of a text fits with its note, and the parts make up the whole."""
+"""Parts of a text fit into the limit with their note, and can be joined."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail_browser.cutting import cut
+from dovetail_browser.truncation import truncate
 
 TEXTS = st.text(alphabet="ab .\n<>&;p/\u0301\u200d\U0001f600\ud83d\ude00", max_size=600)
 
 
 @given(TEXTS, st.integers(-5, 700), st.integers(-5, 500))
-def test_text_and_note_are_never_longer_than_asked_for(
-    text: str, offset: int, max_chars: int
-) -> None:
-    part = cut(text, offset, max_chars)
+def test_text_and_note_never_exceed_the_limit(text: str, offset: int, max_chars: int) -> None:
+    part = truncate(text, offset, max_chars)
     whole = f"{part.text}\n\n{part.note}" if part.note and part.text else part.text + part.note
     assert len(whole) <= max(0, max_chars)
     assert part.total == len(text)
@@ -26,7 +24,7 @@ def test_text_and_note_are_never_longer_than_asked_for(
 def test_the_parts_make_up_the_whole(text: str, max_chars: int) -> None:
     parts, offset = [], 0
     while True:
-        part = cut(text, offset, max_chars)
+        part = truncate(text, offset, max_chars)
         parts.append(part.text)
         if part.next_offset is None:
             break
@@ -36,19 +34,20 @@ def test_the_parts_make_up_the_whole(text: str, max_chars: int) -> None:
     assert "".join(parts) == text
 
 
-def test_what_fits_is_not_cut_and_has_no_note() -> None:
-    assert cut("abc", 0, 3) == ("abc", 0, 3, None, "")
+def test_short_text_is_not_truncated_and_has_no_note() -> None:
+    assert truncate("abc", 0, 3) == ("abc", 0, 3, None, "")
 
 
-def test_the_note_says_what_was_cut_and_how_to_go_on() -> None:
-    part = cut("word " * 1_000, 0, 500)
+def test_the_note_says_how_to_continue() -> None:
+    part = truncate("word " * 1_000, 0, 500)
     assert part.note == (
-        f"[cut: characters 0 to {part.next_offset} of 5,000; go on with offset={part.next_offset}]"
+        f"[truncated: characters 0 to {part.next_offset} of 5,000; "
+        f"continue with offset={part.next_offset}]"
     )
 
 
-def test_an_offset_behind_the_end_says_so() -> None:
-    part = cut("abc", 10, 200)
+def test_an_offset_past_the_end_has_a_note() -> None:
+    part = truncate("abc", 10, 200)
     assert part.text == "" and part.next_offset is None
     assert "has 3 characters" in part.note
 
@@ -66,11 +65,11 @@ PLACES = {
 
 
 @pytest.mark.parametrize(("text", "expected"), PLACES.values(), ids=PLACES.keys())
-def test_a_cut_is_made_at_a_sensible_place(text: str, expected: str) -> None:
-    assert cut(text, 0, 200 + _note_length(text)).text == expected
+def test_text_is_cut_at_a_sensible_place(text: str, expected: str) -> None:
+    assert truncate(text, 0, 200 + _note_length(text)).text == expected
 
 
 def _note_length(text: str) -> int:
     total = f"{len(text):,}"
-    note = f"[cut: characters 0 to {total} of {total}; go on with offset={len(text)}]"
+    note = f"[truncated: characters 0 to {total} of {total}; continue with offset={len(text)}]"
     return len(note) + 2

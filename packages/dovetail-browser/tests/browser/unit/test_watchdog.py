@@ -1,4 +1,4 @@
-"""The watchdog with real processes: whatever was started in its folder ends with the server."""
+"""The watchdog, with real processes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from dovetail_browser import launcher, watchdog
+from tests.patience import CAP
 
-PATIENCE = 15.0
 SLEEP = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]
 VARIABLE = "DOVETAIL_BROWSER_FOLDER"
 
@@ -55,7 +55,7 @@ class Guarded:
         """What happens when the server ends; the watchdog's own status."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        return self.process.wait(PATIENCE)
+        return self.process.wait(CAP)
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def guarded(tmp_path: Path) -> Iterator[Guarded]:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + CAP
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.005)
@@ -83,7 +83,7 @@ def started_of(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
 
 
-def test_the_folder_is_private_and_goes_with_the_server(guarded: Guarded) -> None:
+def test_the_folder_is_private_and_removed_with_the_server(guarded: Guarded) -> None:
     assert guarded.folder.stat().st_mode & 0o777 == 0o700
     (guarded.folder / "profile").mkdir()
     (guarded.folder / "profile" / "Cookies").write_text("x")
@@ -91,14 +91,14 @@ def test_the_folder_is_private_and_goes_with_the_server(guarded: Guarded) -> Non
     assert not guarded.folder.exists()
 
 
-def test_what_was_launched_in_the_folder_is_killed(guarded: Guarded) -> None:
+def test_launched_processes_are_killed(guarded: Guarded) -> None:
     browser = guarded.launch(SLEEP)
     assert browser.poll() is None
     guarded.let_go()
-    assert browser.wait(PATIENCE) == -signal.SIGKILL
+    assert browser.wait(CAP) == -signal.SIGKILL
 
 
-def test_so_is_the_rest_of_its_session_and_what_left_it(guarded: Guarded) -> None:
+def test_processes_of_the_session_and_those_that_left_it_are_killed(guarded: Guarded) -> None:
     # One child in a group of its own, one in a session of its own with the folder's name.
     script = (
         "import os, subprocess, sys, time; sleep = sys.argv[1:]; "
@@ -123,18 +123,18 @@ def test_so_is_the_rest_of_its_session_and_what_left_it(guarded: Guarded) -> Non
     assert not alive & set(entries.items())
 
 
-def test_a_named_process_is_killed_and_one_with_its_number_is_not(guarded: Guarded) -> None:
+def test_a_named_process_is_killed_but_not_one_that_reused_its_pid(guarded: Guarded) -> None:
     driver, stranger = guarded.start(SLEEP), guarded.start(SLEEP)
     guarded.say(f"{driver.pid}-{started_of(driver.pid)}")
     guarded.say(f"{stranger.pid}-1")
     guarded.let_go()
-    assert driver.wait(PATIENCE) == -signal.SIGKILL
+    assert driver.wait(CAP) == -signal.SIGKILL
     assert stranger.poll() is None
 
 
-def test_nothing_is_launched_any_more_once_the_end_has_begun(guarded: Guarded) -> None:
+def test_nothing_is_launched_after_the_cleanup_has_begun(guarded: Guarded) -> None:
     (guarded.folder / "ended").touch()
-    assert guarded.launch(SLEEP).wait(PATIENCE) == 1
+    assert guarded.launch(SLEEP).wait(CAP) == 1
 
 
 def test_a_launched_process_dies_with_its_parent(guarded: Guarded) -> None:
@@ -157,24 +157,24 @@ def test_a_launched_process_dies_with_its_parent(guarded: Guarded) -> None:
     wait_until(is_gone)
 
 
-def test_signals_for_a_terminal_do_not_end_it(guarded: Guarded) -> None:
+def test_terminal_signals_are_ignored(guarded: Guarded) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         guarded.process.send_signal(number)
     browser = guarded.launch(SLEEP)
     guarded.let_go()
-    assert browser.wait(PATIENCE) == -signal.SIGKILL and not guarded.folder.exists()
+    assert browser.wait(CAP) == -signal.SIGKILL and not guarded.folder.exists()
 
 
-def test_a_server_that_is_gone_before_the_folder_is_ready_leaves_none(tmp_path: Path) -> None:
+def test_a_server_that_ends_before_the_folder_is_ready_leaves_none(tmp_path: Path) -> None:
     words = [sys.executable, "-I", "-S", str(watchdog.__file__), str(tmp_path / "folder")]
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=writing, timeout=PATIENCE)
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=writing, timeout=CAP)
     os.close(writing)
     assert done.returncode == 0 and not (tmp_path / "folder").exists()
 
 
-def test_a_line_that_was_cut_names_nobody(guarded: Guarded) -> None:
+def test_an_incomplete_line_is_ignored(guarded: Guarded) -> None:
     stranger = guarded.start(SLEEP)
     assert guarded.process.stdin is not None
     guarded.process.stdin.write(f"{stranger.pid}-{started_of(stranger.pid)}".encode())
@@ -182,23 +182,23 @@ def test_a_line_that_was_cut_names_nobody(guarded: Guarded) -> None:
     assert stranger.poll() is None
 
 
-def test_a_folder_that_is_there_already_is_not_taken(tmp_path: Path) -> None:
+def test_an_existing_folder_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("x")
     words = [sys.executable, "-I", "-S", str(watchdog.__file__), str(tmp_path)]
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=CAP)
     assert done.returncode != 0 and done.stdout == b""
     assert (tmp_path / "kept").exists()
 
 
-def test_where_processes_are_not_listed_groups_and_numbers_are_killed(guarded: Guarded) -> None:
+def test_without_proc_groups_and_pids_are_killed(guarded: Guarded) -> None:
     leader = guarded.launch(SLEEP)
     single = guarded.start(SLEEP)
     assert watchdog.kill_by_number([f"{leader.pid}-0"], [f"{single.pid}-0"])
-    assert leader.wait(PATIENCE) == single.wait(PATIENCE) == -signal.SIGKILL
+    assert leader.wait(CAP) == single.wait(CAP) == -signal.SIGKILL
     assert not watchdog.kill_by_number([f"{leader.pid}-0"], [])
 
 
-def test_the_same_variable_is_set_and_looked_for() -> None:
+def test_launcher_and_watchdog_use_the_same_variable() -> None:
     from dovetail_browser import chromium_process  # noqa: PLC0415
 
     both = (chromium_process, watchdog)
