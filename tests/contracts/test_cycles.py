@@ -17,17 +17,6 @@ from tests.contracts.source_tree import (
 )
 from tests.contracts.test_layers import is_delegate
 
-# Folder pair -> why its imports go both ways.
-EXCEPTIONS: dict[tuple[str, str], str] = {
-    ("dovetail.transports", "dovetail.transports.streamable_http"): (
-        "transports.security is used by the HTTP app only and could move into its folder"
-    ),
-    (
-        "dovetail.transports.streamable_http",
-        "dovetail.transports.streamable_http.legacy",
-    ): "the HTTP app creates the legacy endpoint, which uses the app's helpers",
-}
-
 
 def find_cycle(modules: Mapping[str, Module]) -> list[str]:
     """One cycle of imports that run when a module is loaded; empty if there is none."""
@@ -68,8 +57,7 @@ def test_no_module_imports_itself_indirectly() -> None:
 
 
 def test_no_two_folders_import_each_other() -> None:
-    assert find_two_way_imports(load_packages()) == EXCEPTIONS.keys()
-    assert all(EXCEPTIONS.values())
+    assert find_two_way_imports(load_packages()) == set()
 
 
 def test_a_cycle_is_caught_and_a_lazy_import_is_not_a_cycle(tmp_path: Path) -> None:
