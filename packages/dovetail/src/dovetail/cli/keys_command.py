@@ -31,15 +31,12 @@ _file = click.option(
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
-class _Duration(click.ParamType[float]):
-    name = "duration"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        """Seconds from 30s, 15min, 12h or 90d."""
-        match = _DURATION.fullmatch(str(value))
-        if match is None:
-            self.fail(f"expected a duration like 30s, 15min, 12h or 90d, got {value!r}", param, ctx)
-        return float(int(match["number"]) * _SECONDS[match["unit"]])
+def _parse_duration(value: str) -> float:
+    """Seconds from 30s, 15min, 12h or 90d."""
+    match = _DURATION.fullmatch(value)
+    if match is None:
+        raise click.BadParameter(f"expected a duration like 30s, 15min, 12h or 90d, got {value!r}")
+    return float(int(match["number"]) * _SECONDS[match["unit"]])
 
 
 @click.group()
@@ -57,7 +54,7 @@ def keys() -> None:
 )
 @click.option(
     "--expires",
-    type=_Duration(),
+    type=_parse_duration,
     metavar="DURATION",
     help="Let the key expire after this time: 90d, 12h.",
 )
@@ -106,7 +103,7 @@ def revoke(id: str, path: str) -> None:
 @click.argument("id")
 @click.option(
     "--grace",
-    type=_Duration(),
+    type=_parse_duration,
     default="0s",
     show_default=True,
     metavar="DURATION",

@@ -63,21 +63,21 @@ class Runner(Protocol):
         arguments: dict[str, Any],
         shape: Callable[[Call, Any], T],
     ) -> T | Coroutine[Any, Any, T]:
-        """What `shape` makes of the function's value: at once, or to be awaited.
+        """Run the function and pass its value to `shape`; may return a coroutine.
 
-        Raises what the function raises, or LimitError. Must be called in the task that the
-        function is to run in.
+        Raises the function's exceptions, or LimitError. Must be called in the task in which the
+        function runs.
         """
 
 
 class Host(Protocol):
-    """The server, as far as a running handler may reach it."""
+    """The part of the server that handlers can use."""
 
     def resource_updated(self, uri: str) -> None:
-        """Tell whoever watches this resource."""
+        """Notify the subscribers of this resource."""
 
     async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:
-        """What resources/read would answer."""
+        """The contents that resources/read returns."""
 
 
 class Origin(Protocol):
@@ -85,29 +85,29 @@ class Origin(Protocol):
 
     @property
     def scope(self) -> Any:
-        """What a transport or an embedder knows of it beside the message."""
+        """Data about the request from the transport or the embedding application."""
 
 
 class Given(NamedTuple):
-    """A scope that was given with the request, as it is."""
+    """An origin with a fixed scope."""
 
     scope: Any
 
 
 class Peer(NamedTuple):
-    """The client as far as this request knows it."""
+    """What is known about the client of this request."""
 
     info: ClientInfo | None
     capabilities: dict[str, Any]
-    # The rank of the mildest log message the client wants; None: it wants none.
+    # The rank of the lowest log level that the client wants; None: no log messages.
     log_rank: int | None
 
 
 class Record:
-    """What a handler has been told and has done so far, across the runs of one request.
+    """The answers and `once` values of a handler, across the runs of one request.
 
-    Answers are the raw results of asks by key, results are the raw values of `once` by
-    key. In the legacy era a request runs once and the record only guards the keys.
+    `answers` are the raw results of asks by key, `results` are the raw values of `once` by key.
+    In the legacy era a request runs once and the record only detects duplicate keys.
     """
 
     __slots__ = ("answers", "asked", "busy", "on_rest", "ordinals", "results", "stage")
@@ -115,18 +115,18 @@ class Record:
     def __init__(self) -> None:
         self.answers: dict[str, Raw] = {}
         self.results: dict[str, Raw] = {}
-        # The keys of all questions, with the stage that has asked them last. (No sets here: an
-        # empty one is three times as large as a dictionary, and tasks wait by the thousand.)
+        # The keys of all questions, with the stage that asked them last. (Dictionaries instead of
+        # sets: an empty set is three times as large, and thousands of tasks may wait.)
         self.asked: dict[str, int] = {}
         self.stage = 0
         self.ordinals: dict[str, int] = {}
-        # The `once` functions that run right now: their effects must be recorded before
-        # the handler may be interrupted. Whoever wants to do that waits for `on_rest`.
+        # The running `once` functions. Their effects must be recorded before the handler may be
+        # interrupted; `on_rest` is called when none is left.
         self.busy: dict[str, None] = {}
         self.on_rest: Callable[[], None] | None = None
 
     def claim(self, key: str | None, kind: str) -> str:
-        """The key of the next ask: the author's, or one counted per kind."""
+        """The key of the next ask: the given one, or a counter per kind."""
         if key is None:
             self.ordinals[kind] = self.ordinals.get(kind, 0) + 1
             key = f"{kind}-{self.ordinals[kind]}"
@@ -138,13 +138,13 @@ class Record:
         return key
 
     def begin_again(self) -> None:
-        """Another function, or another run, may ask what has been asked: it is answered at once."""
+        """Start another function or run, which may ask the same questions again."""
         self.stage += 1
         self.ordinals.clear()
 
     @contextmanager
     def effect(self, key: str) -> Iterator[None]:
-        """Around something that must be recorded before the handler may be interrupted."""
+        """Context of an effect that must be recorded before the handler may be interrupted."""
         if key in self.busy:
             raise UsageError(f"once({key!r}) is at work already; give each effect a key of its own")
         self.busy[key] = None
@@ -201,7 +201,7 @@ class Services(Protocol):
 
     @property
     def permission(self) -> Permission | None:
-        """What the guard allows to all callers; None without a guard."""
+        """The guard's permission for all callers; None without a guard."""
 
 
 class Call:
@@ -217,7 +217,7 @@ class Call:
     principal: Principal | None = None
     # The task that the call runs as, if the client fetches the result later.
     task: RunningTask | None = None
-    # The client no longer waits for the response; handlers may look at it.
+    # The client no longer waits for the response; handlers may check this.
     cancelled = False
     # The call has been answered: nothing more may be sent for it.
     over = False
@@ -255,7 +255,7 @@ class Call:
 
     @property
     def record(self) -> Record:
-        """What the handler has been told and has done so far."""
+        """The answers and `once` values so far."""
         if self._record is None:
             self._record = Record()
         return self._record
@@ -269,13 +269,13 @@ class Call:
 
     @property
     def progress_token(self) -> str | int | None:
-        """The token under which the client wants to hear of progress."""
+        """The token for progress notifications, if the client sent one."""
         token = self.meta.get(PROGRESS_TOKEN)
-        # progress.token-type: a string or an integer; anything else is as good as none.
+        # progress.token-type: a string or an integer; anything else is ignored.
         return token if isinstance(token, str | int) and not isinstance(token, bool) else None
 
     async def waiting(self, answer: Awaitable[T]) -> T:
-        """Await something that the client owes; its time does not count as the handler's."""
+        """Await an answer of the client; the time does not count against the handler's limits."""
         self.hold(1)
         try:
             return await answer
@@ -283,7 +283,7 @@ class Call:
             self.hold(-1)
 
     def hold(self, change: int) -> None:
-        """One question to the client more, or one less."""
+        """Change the number of open questions to the client."""
         self.holds += change
         if self.on_hold is not None:
             self.on_hold()
@@ -297,7 +297,7 @@ class Call:
                 self.task.tell(method, params)
 
     async def drain(self) -> None:
-        """Wait for a slow client; a task has no client that waits for it."""
+        """Wait for a slow client; returns at once in a task, which has no connection."""
         if self.task is None:
             await self.link.drain()
 

@@ -1,8 +1,8 @@
-"""Look up, gate, call, shape: the one path of every request.
+"""`Dispatcher`: looks up the method, checks capabilities, runs the handler, encodes the result.
 
-This is also the one place that catches whatever a handler raises. The traceback
-goes to the log under a reference, the client gets the reference: neither silence
-nor a leak. Requests that need no waiting are answered without a coroutine.
+This is the only place that catches the exceptions of handlers. The traceback is logged with a
+reference, and the client gets only the reference. Requests that do not wait are answered without
+a coroutine.
 """
 
 from __future__ import annotations
@@ -43,32 +43,32 @@ class Shaped(NamedTuple):
 
 
 class InputRequired(Exception):
-    """Not an error: the request ends with this body, and the client will come back."""
+    """Not an error: ends the request with an interim result; the client sends it again."""
 
     def __init__(self, body: bytes) -> None:
         super().__init__()
         self.body = body
 
 
-# A `Raw` is a result whose members are JSON already and which the era still has to stamp.
+# A `Raw` is a JSON object to which the era still adds its metadata.
 Outcome: TypeAlias = Struct | dict[str, Any] | Raw | Shaped | Encoded
 
 
 class MethodHandler(NamedTuple):
     """How a feature serves a method.
 
-    `fault` turns a failure into a result where the protocol wants one (tools), given the
-    text that the client may read.
+    `fault` turns an error text into a result, for methods that report failures as results
+    (tools).
     """
 
     run: Callable[[Call], Outcome | Coroutine[Any, Any, Outcome]]
     fault: Callable[[str], Struct] | None = None
-    # It waits, or runs a function of the author's, which must have a task of its own.
+    # It waits or runs a user function, so it needs its own task.
     needs_task: bool = False
 
 
 class Dispatcher:
-    """Answers requests from a table of method handlers."""
+    """Dispatches requests to a table of method handlers."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Dispatcher:
     def hooked(
         self, hooks: Sequence[Hook], transport: str, max_result_bytes: int | None = None
     ) -> HookedDispatcher:
-        """The same with hooks around every call, and no larger results than these."""
+        """A dispatcher with hooks around every call and an additional result limit."""
         limits = [
             limit for limit in (max_result_bytes, self._max_result_bytes) if limit is not None
         ]
@@ -101,12 +101,12 @@ class Dispatcher:
         return dispatcher
 
     def needs_task(self, call: Call) -> bool:
-        """Whether `answer` has to be called in a task of the call's own."""
+        """Whether `answer` must be called in a separate task."""
         handler = self._handlers.get(call.method)
         return handler is not None and handler.needs_task
 
     def answer(self, call: Call) -> bytes | Coroutine[Any, Any, bytes]:
-        """The encoded response, at once or to be awaited."""
+        """The encoded response, or a coroutine that returns it."""
         handler = self._handlers.get(call.method)
         spec = call.era.methods.get(call.method)
         if handler is None or spec is None:
@@ -153,14 +153,14 @@ class Dispatcher:
         if isinstance(error, RpcError):
             try:
                 return self._failed(call, error)
-            except Exception as unsayable:  # noqa: BLE001 - the boundary
-                # Its message or data is no JSON; the request is answered all the same.
-                error = unsayable
+            except Exception as encoding_error:  # noqa: BLE001 - the boundary
+                # Its message or data cannot be encoded as JSON; report that instead.
+                error = encoding_error
         if isinstance(error, ToolError | LimitError):
             text = str(error)
         else:
             text = self._log_crash(call, error)
-        # Halves of surrogate pairs (names of files hold them) cannot be sent.
+        # Lone surrogates (file names may contain them) cannot be encoded.
         text = text.encode(errors="replace").decode()
         if handler.fault is None:
             return self._failed(call, InternalError(text))
@@ -178,13 +178,13 @@ class Dispatcher:
     def _failed(self, call: Call, error: RpcError) -> bytes:
         call.failure, call.refusal = error.code, error
         if isinstance(error, ResourceNotFoundError):
-            # resources.notfound.32602 (2026-07-28 server/resources) and its forerunner -32002
+            # resources.notfound.32602 (2026-07-28 server/resources) and earlier -32002
             code = call.era.revision.resource_not_found
             error = RpcError(error.message, error.data, code=code)
         return codec.encode_error(call.id, error)
 
     def _unknown(self, call: Call) -> RpcError:
-        # base.error.method-not-found: absent from the table at this revision is the gate
+        # base.error.method-not-found: methods of other revisions are not in the table
         return MethodNotFoundError(
             f"Method not found: {call.method[:100]!r} does not exist at {call.era.revision}"
         )
@@ -200,21 +200,21 @@ _REFUSED = MethodHandler(lambda call: {})
 
 
 class HookedDispatcher(Dispatcher):
-    """A dispatcher with hooks; make it with `Dispatcher.hooked`."""
+    """A dispatcher with hooks; create it with `Dispatcher.hooked`."""
 
     hooks: tuple[Hook, ...] = ()
     transport = ""
 
     def needs_task(self, call: Call) -> bool:
-        """A hook may wait, whatever the method."""
+        """Always True: a hook may wait in any method."""
         return True
 
     def answer(self, call: Call) -> bytes | Coroutine[Any, Any, bytes]:
-        """The encoded response, at once or to be awaited."""
+        """The encoded response, or a coroutine that returns it."""
         hooked = call.hooked = HookedCall(call, self.transport)
-        return self._pass(call, hooked, 0)
+        return self._run_hooks(call, hooked, 0)
 
-    def _pass(
+    def _run_hooks(
         self, call: Call, hooked: HookedCall, passed: int
     ) -> bytes | Coroutine[Any, Any, bytes]:
         try:
@@ -224,10 +224,10 @@ class HookedDispatcher(Dispatcher):
                     return self._wait_for_hook(call, hooked, passed, waiting)
                 passed += 1
         except Exception as error:  # noqa: BLE001 - the boundary
-            return self._turned_away(call, hooked, passed, error)
+            return self._rejected(call, hooked, passed, error)
         answer = super().answer(call)
         if isinstance(answer, bytes):
-            self._leave(hooked, passed, answer)
+            self._end_hooks(hooked, passed, answer)
             return answer
         return self._wait_for_answer(hooked, passed, answer)
 
@@ -237,11 +237,11 @@ class HookedDispatcher(Dispatcher):
         try:
             await waiting
         except Exception as error:  # noqa: BLE001 - the boundary
-            return self._turned_away(call, hooked, passed, error)
+            return self._rejected(call, hooked, passed, error)
         except BaseException:
-            self._leave(hooked, passed, None)
+            self._end_hooks(hooked, passed, None)
             raise
-        answer = self._pass(call, hooked, passed + 1)
+        answer = self._run_hooks(call, hooked, passed + 1)
         return answer if isinstance(answer, bytes) else await answer
 
     async def _wait_for_answer(
@@ -252,13 +252,13 @@ class HookedDispatcher(Dispatcher):
             body = await answer
             return body
         finally:
-            self._leave(hooked, passed, body)
+            self._end_hooks(hooked, passed, body)
 
-    def _turned_away(self, call: Call, hooked: HookedCall, passed: int, error: Exception) -> bytes:
+    def _rejected(self, call: Call, hooked: HookedCall, passed: int, error: Exception) -> bytes:
         handler = self._handlers.get(call.method, _REFUSED)
         answer = self._fault(call, handler, error)
         hooked.outcome = "refused"
-        self._leave(hooked, passed, answer)
+        self._end_hooks(hooked, passed, answer)
         return answer
 
     def _completed(self, call: Call, outcome: Outcome) -> bytes:
@@ -271,7 +271,7 @@ class HookedDispatcher(Dispatcher):
             call.hooked.error = error
         return super()._fault(call, handler, error)
 
-    def _leave(self, hooked: HookedCall, passed: int, answer: bytes | None) -> None:
+    def _end_hooks(self, hooked: HookedCall, passed: int, answer: bytes | None) -> None:
         hooked.end(answer)
         left = self.hooks if passed == len(self.hooks) else self.hooks[:passed]
         for hook in reversed(left):
@@ -281,5 +281,5 @@ class HookedDispatcher(Dispatcher):
                 else:
                     hook.failed(hooked, hooked.error)
             except Exception:
-                # The call has been answered; what is wrong with a hook is no client's business.
+                # The response is ready; an error in a hook must not change it.
                 logger.exception("a hook failed after %s", hooked.method)

@@ -1,8 +1,8 @@
-"""What the two eras of the protocol have in common, as an interface.
+"""`Era`: the interface that both eras of the protocol implement.
 
-Features are written against this and never learn which era asks: they return a
-neutral result, the era stamps it; they ask the user something, the era finds the
-way (a request on the back channel, or an interim result and a second run).
+Features use this interface and do not depend on the era. They return a neutral result, to which
+the era adds its metadata. When they ask the client for input, the era either sends a request or
+returns an interim result and runs the handler again.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ class CacheHint(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """A result that is stamped and encoded already."""
+    """A complete result that is already encoded."""
 
     body: bytes
 
 
 class Era(ABC):
-    """One revision, seen by the features."""
+    """One protocol revision, as features see it."""
 
-    # How it speaks of tasks.
+    # The wire format of tasks.
     tasks: TaskShape
 
     def __init__(self, revision: Revision) -> None:
@@ -51,19 +51,19 @@ class Era(ABC):
     def complete(
         self, result: Struct | dict[str, Any] | Raw, hint: CacheHint | None = None
     ) -> bytes:
-        """The final result of a request as JSON, stamped as the revision wants it.
+        """The final result of a request as JSON, with the metadata of the revision.
 
-        A `Raw` is a JSON object with members, none of them `_meta`.
+        A `Raw` must be a JSON object that is not empty and has no `_meta`.
         """
 
     @abstractmethod
     def undeclared(self, call: Call, required: dict[str, Any]) -> DovetailError:
-        """What to raise when the client has not declared what an ask needs."""
+        """The error to raise if the client did not declare a required capability."""
 
     @abstractmethod
     def bad_answer(self, text: str) -> DovetailError:
-        """What to raise when the client's answer to an ask cannot be used."""
+        """The error to raise if the client's answer is not valid."""
 
     @abstractmethod
     def ask(self, call: Call, ask: Ask) -> Coroutine[Any, Any, Raw]:
-        """Get one thing from the client; the answer is the raw JSON of its result."""
+        """Ask the client for input; returns the raw JSON of its result."""

@@ -1,7 +1,7 @@
-"""What stands around a call: the one seam with which guards are built.
+"""Hooks: middleware around calls. Guards, rate limits and audit logs are hooks.
 
-A hook is told before a call is answered and may refuse it, and is told once when it is over. It
-gets a `HookedCall`, which can be read at any time; what costs something is worked out when asked.
+A hook runs before each call and may reject it, and runs once more after the call. It gets a
+`HookedCall`, which can be read at any time; expensive attributes are computed on access.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from dovetail.wire import codec
 
 __all__ = ["Hook", "HookedCall", "Outcomes"]
 
-# ok: a result. tool_error: a result that says that the tool has failed. error: a JSON-RPC error.
-# refused: a hook let it go no further. cancelled: nobody waits for the answer any more.
+# ok: a result. tool_error: a tool result with isError. error: a JSON-RPC error.
+# refused: rejected by a hook. cancelled: the client no longer waits for the response.
 Outcomes: TypeAlias = Literal["ok", "tool_error", "error", "refused", "cancelled"]
 
 
 class HookedCall(CallFacts):
-    """One call as hooks see it."""
+    """One call, as hooks see it."""
 
     __slots__ = (
         "_duration", "_notes", "_started", "error", "outcome", "size", "transport",
@@ -36,20 +36,20 @@ class HookedCall(CallFacts):
         self._duration: float | None = None
         self._notes: dict[Any, Any] | None = None
         self.transport = transport
-        # How it ended, and the bytes of the answer: known when it is over.
+        # The outcome and the size of the response in bytes; set after the call.
         self.outcome: Outcomes | None = None
         self.size = 0
-        # What ended it, where that was an exception.
+        # The exception that ended the call, if any.
         self.error: Exception | None = None
 
     @property
     def method(self) -> str:
-        """The method of the request: `tools/call`, say."""
+        """The method of the request, such as `tools/call`."""
         return self._call.method
 
     @property
     def name(self) -> str | None:
-        """The tool, prompt or URI that the request names."""
+        """The tool name, prompt name or URI in the request."""
         spec = self._call.era.methods.get(self._call.method)
         if spec is None or spec.member is None:
             return None
@@ -58,7 +58,7 @@ class HookedCall(CallFacts):
 
     @property
     def raw_arguments(self) -> bytes:
-        """The arguments as JSON; nothing where the method takes none."""
+        """The arguments as JSON; empty if the method has no arguments."""
         given = getattr(self._call.params, "arguments", UNSET)
         if given is UNSET or given is None:
             return b""
@@ -66,23 +66,23 @@ class HookedCall(CallFacts):
 
     @property
     def notes(self) -> dict[Any, Any]:
-        """What hooks keep until the call is over, each under a key of its own."""
+        """Values that hooks store for the duration of the call, each under its own key."""
         if self._notes is None:
             self._notes = {}
         return self._notes
 
     @property
     def code(self) -> int | None:
-        """The code of the JSON-RPC error that it ended with."""
+        """The code of the JSON-RPC error, if the call ended with one."""
         return self._call.failure
 
     @property
     def duration(self) -> float:
-        """Seconds that it took, or has taken so far."""
+        """Seconds that the call took, or has taken so far."""
         return perf_counter() - self._started if self._duration is None else self._duration
 
     def end(self, answer: bytes | None) -> None:
-        """It is over, with an answer or without."""
+        """Record the end of the call; `answer` is None if it has no response."""
         self._duration = perf_counter() - self._started
         if answer is None:
             self.outcome = "cancelled"
@@ -95,18 +95,21 @@ class HookedCall(CallFacts):
 
 
 class Hook:
-    """Stands around calls. Write the methods you need; each call gets one `before` and one end."""
+    """Middleware around calls; override the methods you need.
+
+    Each call gets one `before`, then one `after` or `failed`.
+    """
 
     def before(self, call: HookedCall) -> Awaitable[None] | None:
-        """Look at a call before anything is done for it; may be `async`.
+        """Runs before the handler; may be `async`.
 
-        Raise an `RpcError`, or a `ToolError` for a tool, to let it go no further. Hooks are asked
-        in their order; those that have let it pass hear of its end in the opposite one.
+        Raise an `RpcError`, or a `ToolError` for a tool, to reject the call. Hooks run in their
+        order. After the call, the hooks that let it pass run in reverse order.
         """
 
     def after(self, call: HookedCall) -> None:
-        """It is over: `outcome`, `size` and `duration` say how."""
+        """Runs after the call, when `outcome`, `size` and `duration` are set."""
 
     def failed(self, call: HookedCall, error: Exception) -> None:
-        """It is over because of an exception; unless you write this, `after` is told."""
+        """Runs instead of `after` if the call raised an exception; calls `after` by default."""
         self.after(call)

@@ -1,1 +1,1 @@
-"""What only one era of the protocol has, and the choice between them."""
+"""The parts of the protocol that differ between eras, and the selection of the era."""

@@ -1,10 +1,10 @@
-"""Which era a request belongs to, decided from how the client opens.
+"""Selects the era of a request from its first message or its `_meta`.
 
     carries modern `_meta`, or is server/discover   -> modern, this request alone
     initialize                                      -> legacy, for the whole connection
     anything else after initialize                  -> legacy, at the negotiated revision
-    ping before initialize                          -> legacy: it is allowed there
-    anything else before initialize                 -> refused as a modern request without `_meta`
+    ping before initialize                          -> legacy, where it is allowed
+    anything else before initialize                 -> rejected as a modern request without `_meta`
 
 The only file that imports both eras; a server may serve both on one connection.
 """
@@ -59,18 +59,18 @@ __all__ = [
     "speaks_modern",
 ]
 
-# A notification that comes as a request is an unknown method, whatever it carries.
+# A notification sent as a request is an unknown method, so its params are not validated.
 _decode_any = codec.decoder(Params)
 _DECODE = {
     method.name: codec.decoder(method.params) for method in METHODS if method.kind is Kind.REQUEST
 }
 
-_NOBODY = Peer(None, {}, None)
+_UNKNOWN_PEER = Peer(None, {}, None)
 _MODERN_HEADERS = frozenset(revision.date.encode() for revision in MODERN)
 
 
 def no_batches() -> InvalidRequestError:
-    """The refusal of an array where only one message may stand."""
+    """The error for a batch at a revision without batching."""
     return InvalidRequestError(
         f"Invalid request: one message at a time; batches exist at "
         f"{' and '.join(r.date for r in REVISIONS if r.batching)} only"
@@ -78,9 +78,9 @@ def no_batches() -> InvalidRequestError:
 
 
 def id_in_use(id: bytes) -> InvalidRequestError:
-    """The refusal of an id that would make two answers look alike."""
-    # base.request.id-unique: of all ids a client has used, only those that can still be confused
-    # are known: of requests that are not answered yet, and of the same batch
+    """The error for a request id that is still in use."""
+    # base.request.id-unique: only ids of unanswered requests and of the same batch are tracked,
+    # because only those can be confused
     return InvalidRequestError(
         f"Invalid request: id {id.decode()[:100]} is in use by a request that is not answered yet"
     )
@@ -103,7 +103,7 @@ def speaks_modern(message: Incoming, version: bytes | None) -> bool:
 
 
 class Eras:
-    """Opens calls in the era they belong to."""
+    """Creates each call in its era."""
 
     def __init__(
         self,
@@ -140,14 +140,14 @@ class Eras:
         session: LegacySession | None,
         principal: Principal | None = None,
     ) -> Call | RpcError:
-        """The call, or the error that refuses the request."""
+        """The call, or the error that rejects the request."""
         raw = message.params
         params: Params
         problem: RpcError | None = None
         try:
             params = _DECODE.get(message.method, _decode_any)(b"{}" if raw is None else raw)
         except codec.UNREADABLE as error:
-            # Who asks decides which complaint comes first, so `_meta` is read all the same.
+            # The era decides which error takes precedence, so `_meta` is read in any case.
             problem = InvalidParamsError(f"Invalid params: {codec.reason(error)}")
             try:
                 params = codec.decode_as(Params, raw or b"{}")
@@ -168,7 +168,7 @@ class Eras:
         return self._open_modern(message, params, problem, principal)
 
     def reopen(self, date: str, method: str, params: bytes) -> tuple[Params, Era] | None:
-        """What was kept of a call, as it was; None where its revision is not spoken any more."""
+        """Restore the params and era of a stored call; None if its revision is unsupported."""
         revision = find_revision(date)
         era = self._modern.get(revision) or self._legacy.get(revision)  # type: ignore[arg-type]
         return None if era is None else (_DECODE[method](params), era)
@@ -221,10 +221,10 @@ class Eras:
         revision = LATEST_LEGACY
         if isinstance(params, InitializeParams):
             revision = negotiate(params.protocol_version)
-        return Call(message.id, message.method, params, era_of(revision), _NOBODY)
+        return Call(message.id, message.method, params, era_of(revision), _UNKNOWN_PEER)
 
     def stateless_session(self, revision: Revision) -> LegacySession:
-        """The session of legacy requests that stand alone: shared, so it is never modified."""
+        """The session of stateless legacy requests; shared, so it must not be modified."""
         return self._stateless[revision]
 
     def _make_stateless(self, revision: Revision) -> LegacySession:

@@ -1,1 +1,1 @@
-"""The event loop's side: threads, deadlines, a client's calls in flight."""
+"""Everything that needs the event loop: connections, running handlers, timeouts, threads, tasks."""

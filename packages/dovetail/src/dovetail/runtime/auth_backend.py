@@ -1,4 +1,4 @@
-"""What a transport asks a guard, so that neither has to know the other."""
+"""The authentication interface between transports and the guard; neither imports the other."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ __all__ = ["AuthBackend", "AuthRejection", "AuthResult", "PublicDocument"]
 
 
 class AuthRejection(NamedTuple):
-    """Why somebody is not let in, in the words of HTTP."""
+    """A rejected request, as an HTTP response."""
 
     status: int
     text: str
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-# None: nobody in particular, and let in all the same.
+# None: the caller is anonymous, and anonymous callers are allowed.
 AuthResult: TypeAlias = Principal | AuthRejection | None
 
 
 class PublicDocument(NamedTuple):
-    """Something that anybody may read with GET."""
+    """A document served to GET requests without authentication."""
 
     status: int
     body: bytes
@@ -32,22 +32,22 @@ class PublicDocument(NamedTuple):
 
 
 class AuthBackend(Protocol):
-    """A guard, as far as transports need it."""
+    """The part of a guard that transports use."""
 
     @property
     def credential_headers(self) -> Collection[bytes]:
-        """Headers that may be there once at most, in lower case."""
+        """Headers that may occur at most once in a request, in lower case."""
 
     def protect(self, engine: Engine, transport: str) -> Engine:
-        """The engine, guarded."""
+        """Return an engine that applies the guard to every call of this transport."""
 
     def identify(
         self, headers: Mapping[bytes, bytes]
     ) -> AuthResult | Coroutine[Any, Any, AuthResult]:
-        """Who sends a request with these headers: at once, or to be awaited."""
+        """Authenticate a request by its headers; returns the result or a coroutine for it."""
 
     def local(self, environment: Mapping[str, str]) -> Principal | None:
-        """Who is at the other end of the standard streams; raises UsageError."""
+        """Return the principal of a stdio client; raises UsageError."""
 
     def page(self, path: str, mcp_path: str) -> PublicDocument | None:
-        """What is to be read at a path that is not that of MCP."""
+        """Return the public document at a path other than the MCP path; None if there is none."""

@@ -1,4 +1,4 @@
-"""What is kept of a request that became a task, so that another process can run it again."""
+"""Stored requests of tasks, from which another process can run the task again."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class _KeptRequest(Struct, omit_defaults=True):
     capabilities: dict[str, Any]
     info: ClientInfo | None = None
     log_rank: int | None = None
-    # What the caller was allowed; what else is known of it is not kept.
+    # The permissions of the caller. Other claims of the principal are not stored.
     scopes: list[str] = []
     trusted: bool = False
 
 
 def keep_request(call: Call) -> bytes:
-    """A request as it is kept."""
+    """Encode a request for the task store."""
     peer, principal = call.peer, call.principal
     return codec.encode(
         _KeptRequest(
@@ -45,7 +45,7 @@ def keep_request(call: Call) -> bytes:
 
 
 def reopen_request(row: TaskRow, eras: Eras) -> TaskCall | None:
-    """The call that a row was made of; None where nothing is kept or nobody serves it now."""
+    """Rebuild the call of a row; None if no request is stored or no era serves it any more."""
     if not row.request:
         return None
     request = codec.decode_as(_KeptRequest, row.request)

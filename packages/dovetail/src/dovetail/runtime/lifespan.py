@@ -1,7 +1,7 @@
-"""The server's lifespan: entered before the first call that needs it, left when the server closes.
+"""The server's lifespan: entered before the first call that needs it, exited on shutdown.
 
-It runs in a task of its own, so that whoever happens to make the first call may come
-and go, and a context manager that wants to be left by the task that entered it is.
+It runs in its own asyncio task. It therefore does not end with the client that made the first
+call, and the same task enters and exits the context manager, as cancel scopes require.
 """
 
 from __future__ import annotations
@@ -15,51 +15,51 @@ __all__ = ["Lifespan"]
 
 
 class Lifespan:
-    """Starts once, on first need."""
+    """Enters the context managers of a server once, on first use."""
 
     def __init__(
         self, factory: Callable[[], AbstractAsyncContextManager[Any]] | None = None
     ) -> None:
-        """Without a factory there is nothing to enter, and everything has started."""
+        """Create a lifespan; without a factory it counts as started."""
         self._factory = factory
         self._task: asyncio.Task[None] | None = None
         self._entered: asyncio.Future[Any] | None = None
         self._stop: asyncio.Event | None = None
-        # Whether calls may run, and what the context manager yielded: plain attributes,
-        # because every call looks at them.
+        # Whether calls may run, and the value that the context manager yielded. Plain attributes,
+        # because every call reads them.
         self.started = factory is None
         self.state: Any = None
         self._inner: list[Callable[[], AbstractAsyncContextManager[Any]]] = []
 
     def add(self, factory: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
-        """Something of the server's own, entered after the author's and left before it.
+        """Add an internal context manager, entered after the author's and exited before it.
 
-        What is added to a lifespan that is entered already takes part from the next time on.
+        If the lifespan has already been entered, the addition takes effect the next time it starts.
         """
         self._inner.append(factory)
         if self._entered is None:
             self.started = False
 
     async def start(self) -> Any:
-        """Enter the context manager, once; raises what entering raised."""
+        """Enter the context managers, once, and return the state; raises what entering raised."""
         if self._factory is None and not self._inner:
             return None
         if self._entered is None:
             self._entered = asyncio.get_running_loop().create_future()
             self._stop = asyncio.Event()
             factory = self._factory or nullcontext
-            self._task = asyncio.create_task(self._live(factory, self._entered, self._stop))
+            self._task = asyncio.create_task(self._run(factory, self._entered, self._stop))
         return await asyncio.shield(self._entered)
 
     async def close(self) -> None:
-        """Leave the context manager."""
+        """Exit the context managers."""
         if self._task is not None and self._stop is not None:
             self._stop.set()
             task, self._task, self._entered, self._stop = self._task, None, None, None
             self.started, self.state = False, None
             await task
 
-    async def _live(
+    async def _run(
         self,
         factory: Callable[[], AbstractAsyncContextManager[Any]],
         entered: asyncio.Future[Any],
@@ -79,6 +79,6 @@ class Lifespan:
             entered.set_exception(error)
         finally:
             if self._entered is entered:
-                # Failed, or its event loop ended: the next call enters it anew.
+                # Startup failed, or the event loop ended: the next call enters it again.
                 self._task = self._entered = self._stop = None
                 self.started, self.state = False, None

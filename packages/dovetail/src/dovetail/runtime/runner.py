@@ -1,10 +1,9 @@
-"""Runs authors' functions: in turn, within their time, interruptible for real.
+"""Runs handlers with a concurrency limit, timeouts and cancellation.
 
-Three things can stop a function before it returns: its time is up, the run has to end
-because it asks the client for something (modern era), or nobody wants the answer any
-more. All three cancel the task; the first two leave an outcome, which then replaces
-whatever the function does about being cancelled. The third is somebody else's
-cancellation and passes through.
+Three things can stop a function before it returns: a timeout, a question to the client that ends
+the run (modern era), or a cancellation of the request. All three cancel the asyncio task. The first
+two also set an outcome, which replaces whatever the cancelled function returns or raises. A
+cancellation of the request propagates unchanged.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ __all__ = ["HandlerRunner", "TaskRunner"]
 
 T = TypeVar("T")
 
-# Looked up once: an enum's members are found by a descriptor, each time they are named.
+# Looked up once: each access to an enum member calls a descriptor.
 _ASYNC, _THREAD = Style.ASYNC, Style.THREAD
 
 
 class HandlerRunner:
-    """The runner of one server."""
+    """Runs the handlers of one server."""
 
     def __init__(self, options: Options) -> None:
         self._workers = WorkerPool(options.worker_threads)
@@ -47,10 +46,10 @@ class HandlerRunner:
         arguments: dict[str, Any],
         shape: Callable[[Call, Any], T],
     ) -> T | Coroutine[Any, Any, T]:
-        """What `shape` makes of the function's value: at once, or to be awaited."""
+        """Run the handler and return what `shape` makes of its value, or a coroutine for it."""
         if call.running:
-            # A running handler reads a resource. It has a slot and a clock already; to wait for
-            # a second slot could last forever, once all slots are held by such handlers.
+            # A running handler reads a resource. It already has a slot and a timeout. Waiting for a
+            # second slot could deadlock once such handlers hold all slots.
             return self._nested(call, handler, arguments, shape)
         if self._slots.free < 1:
             return self._queued(call, handler, arguments, shape)
@@ -64,54 +63,54 @@ class HandlerRunner:
         arguments: dict[str, Any],
         shape: Callable[[Call, Any], T],
     ) -> T | Coroutine[Any, Any, T]:
-        """Take the first step, with a slot in hand; most functions need no second one."""
+        """Run the function up to its first suspension; most return without one. Needs a slot."""
         call.running = True
-        goes_on = False
+        suspended = False
         try:
             if call.cancelled:
-                raise asyncio.CancelledError  # withdrawn before it began: no effect is wanted
+                raise asyncio.CancelledError  # cancelled before it started
             running: Awaitable[Any]
             if handler.style is _THREAD:
-                goes_on, running = True, self._in_thread(call, handler, arguments)
+                suspended, running = True, self._in_thread(call, handler, arguments)
             else:
                 value = handler.function(**arguments)
                 if handler.style is _ASYNC:
                     try:
                         awaited = value.send(None)
                         running = resume_coroutine(value, awaited, value.send, value.throw)
-                        goes_on = True
+                        suspended = True
                     except StopIteration as returned:
                         value = returned.value
         except (SystemExit, asyncio.CancelledError) as error:
-            _refuse_own(call, error)
+            _raise_as_failure(call, error)
             raise
         finally:
-            if not goes_on:
+            if not suspended:
                 call.running = False
                 self._slots.release()
-        return self._go_on(call, handler, running, shape) if goes_on else shape(call, value)
+        return self._await_rest(call, handler, running, shape) if suspended else shape(call, value)
 
-    async def _go_on(
+    async def _await_rest(
         self,
         call: Call,
         handler: Handler,
         running: Awaitable[Any],
         shape: Callable[[Call, Any], T],
     ) -> T:
-        """The rest of a run that waits for something: now the clock runs."""
-        watch = self._clock.start(call, handler)
+        """Await the rest of a function that has suspended, with its timeouts."""
+        timer = self._clock.start(call, handler)
         try:
             value = await running
         except (SystemExit, asyncio.CancelledError) as error:
-            _refuse_own(call, error)
+            _raise_as_failure(call, error)
             raise
         finally:
             call.running = False
             self._slots.release()
-            # In place of whatever the function did about being cancelled: value or error.
-            if watch.stop():
-                assert watch.outcome is not None
-                raise watch.outcome from None
+            # The outcome replaces what the function returned or raised when it was cancelled.
+            if timer.stop():
+                assert timer.outcome is not None
+                raise timer.outcome from None
         return shape(call, value)
 
     async def _queued(
@@ -144,26 +143,26 @@ class HandlerRunner:
         try:
             return await self._workers.run(partial(handler.function, **arguments))
         except asyncio.CancelledError:
-            # A thread cannot be stopped; it can look at ctx.cancelled.
+            # A thread cannot be stopped, but the function can check ctx.cancelled.
             call.cancelled = call.cancelled or _is_cancelling()
             raise
 
 
 class TaskRunner(HandlerRunner):
-    """The runner of a server's tasks, which may take long: slots, threads and time of their own."""
+    """Runs the tasks of a server, with slots, threads and timeouts separate from other calls."""
 
     def __init__(self, options: Options) -> None:
         self._workers = WorkerPool(options.worker_threads)
         self._slots = _Slots(options.task_concurrency, sys.maxsize)
-        # Only a tool's own limits hold.
+        # Only the timeouts of a tool itself apply to tasks.
         self._clock = _Clock(None, None)
 
-    def lend(self) -> None:
-        """Let others have the slot of a run that waits for the client."""
+    def release_slot(self) -> None:
+        """Release the slot of a run that waits for the client."""
         self._slots.release()
 
-    def take_back(self) -> None:
-        """The run goes on; it does not stand in line again."""
+    def reclaim_slot(self) -> None:
+        """Take the slot again without queueing; this may exceed the limit for a while."""
         self._slots.free -= 1
 
     def start(
@@ -173,7 +172,7 @@ class TaskRunner(HandlerRunner):
         arguments: dict[str, Any],
         shape: Callable[[Call, Any], T],
     ) -> T | Coroutine[Any, Any, T]:
-        """In one coroutine: nobody waits for the first step, and many wait for their clients."""
+        """Run the handler in one coroutine, which uses less memory while it waits for a client."""
         if call.running or handler.timeout is not None or handler.idle_timeout is not None:
             return super().start(call, handler, arguments, shape)
         return self._run(call, handler, arguments, shape)
@@ -205,12 +204,12 @@ class TaskRunner(HandlerRunner):
         return shape(call, value)
 
 
-def _refuse_own(call: Call, error: BaseException) -> None:
-    """Turn what is meant for others than whoever waits for an answer into a failure.
+def _raise_as_failure(call: Call, error: BaseException) -> None:
+    """Raise RuntimeError for SystemExit, and for a cancellation that nobody requested.
 
-    SystemExit would end the event loop, and with it every other call. A cancellation passes on
-    where somebody has cancelled; one that the function raised by itself, or let through from a
-    task of its own, would leave the client without an answer.
+    SystemExit would stop the event loop, and with it every other call. A CancelledError that the
+    function raised itself, or that came from one of its own tasks, would leave the client without
+    a response.
     """
     if isinstance(error, SystemExit) or not (call.cancelled or _is_cancelling()):
         raise RuntimeError(f"the handler raised {error!r}") from error
@@ -222,105 +221,105 @@ def _is_cancelling() -> bool:
 
 
 class _Slots:
-    """At most `limit` at a time, others in line, and a line of bounded length."""
+    """A semaphore with `limit` slots and a queue of limited length."""
 
-    __slots__ = ("_limit", "_line", "_queue", "free")
+    __slots__ = ("_limit", "_queue", "_waiters", "free")
 
     def __init__(self, limit: int, queue: int) -> None:
-        # Whoever sees one free may take it: a plain number, because every call looks at it.
+        # Callers may decrement it if it is above 0. A plain number, because every call reads it.
         self.free = limit
         self._limit = limit
         self._queue = queue
-        self._line: deque[asyncio.Future[None]] = deque()
+        self._waiters: deque[asyncio.Future[None]] = deque()
 
     async def wait(self) -> None:
-        """Stand in line for a slot."""
-        if len(self._line) >= self._queue:
+        """Wait for a slot; raises LimitError if the queue is full."""
+        if len(self._waiters) >= self._queue:
             raise LimitError(
                 f"The server is busy: {self._limit} calls run and {self._queue} wait. Try again "
                 "later."
             )
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._line.append(turn)
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
         try:
-            await turn
+            await waiter
         except asyncio.CancelledError:
-            if turn in self._line:
-                self._line.remove(turn)  # others may have the place
-            elif not turn.cancelled():
-                self.release()  # the slot was handed over in the same moment
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)  # leave the queue
+            elif not waiter.cancelled():
+                self.release()  # the slot was assigned just before the cancellation
             raise
 
     def release(self) -> None:
-        """Give the slot to the next in line, or back."""
+        """Hand the slot to the next waiter, or mark it as free."""
         if self.free < 0:
-            self.free += 1  # it was taken beyond the limit
+            self.free += 1  # the slot exceeded the limit
             return
-        while self._line:
-            turn = self._line.popleft()
-            if not turn.done():
-                turn.set_result(None)
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
                 return
         self.free += 1
 
 
 class _Clock:
-    """One timer for all runs, set to the earliest time at which any of them could be over time.
+    """One event loop timer for all runs, set to the earliest deadline of any of them.
 
-    A timer for each run would be a tenth of what a short call costs.
+    One event loop timer per run would take a tenth of the time of a short call.
     """
 
     def __init__(self, timeout: float | None, idle_timeout: float | None) -> None:
         self._timeout = timeout
         self._idle_timeout = idle_timeout
-        self._watches: set[_Watch] = set()
+        self._timers: set[_RunTimer] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._rings_at = math.inf
+        self._handle: asyncio.TimerHandle | None = None
+        self._fires_at = math.inf
 
-    def start(self, call: Call, handler: Handler) -> _Watch:
-        """Begin to time a run."""
-        watch = _Watch(
+    def start(self, call: Call, handler: Handler) -> _RunTimer:
+        """Start the timeouts of a run."""
+        timer = _RunTimer(
             self,
             call,
             handler,
             self._timeout if handler.timeout is None else handler.timeout,
             self._idle_timeout if handler.idle_timeout is None else handler.idle_timeout,
         )
-        self._watches.add(watch)
-        self.schedule(watch)
-        return watch
+        self._timers.add(timer)
+        self.schedule(timer)
+        return timer
 
-    def schedule(self, watch: _Watch) -> None:
-        """Make sure that the timer rings when this run is due."""
-        if watch.loop is not self._loop:
-            # A server may live through several event loops, one after another.
-            self._loop, self._rings_at = watch.loop, math.inf
-        if watch.due < self._rings_at:
-            if self._timer is not None:
-                self._timer.cancel()
-            self._rings_at = watch.due
-            self._timer = watch.loop.call_at(watch.due, self._ring)
+    def schedule(self, timer: _RunTimer) -> None:
+        """Make sure that the clock fires when this run is due."""
+        if timer.loop is not self._loop:
+            # A server may be used in several event loops, one after another.
+            self._loop, self._fires_at = timer.loop, math.inf
+        if timer.due < self._fires_at:
+            if self._handle is not None:
+                self._handle.cancel()
+            self._fires_at = timer.due
+            self._handle = timer.loop.call_at(timer.due, self._fire)
 
-    def forget(self, watch: _Watch) -> None:
-        """The run is over."""
-        self._watches.discard(watch)
+    def forget(self, timer: _RunTimer) -> None:
+        """Remove a run that has ended."""
+        self._timers.discard(timer)
 
-    def _ring(self) -> None:
+    def _fire(self) -> None:
         assert self._loop is not None
-        self._rings_at = math.inf
+        self._fires_at = math.inf
         now = self._loop.time()
-        for watch in tuple(self._watches):
-            if watch.loop is not self._loop:
-                self._watches.discard(watch)  # its loop ended before its run did
-            elif watch.due <= now:
-                watch.expire(now)
+        for timer in tuple(self._timers):
+            if timer.loop is not self._loop:
+                self._timers.discard(timer)  # its event loop has ended
+            elif timer.due <= now:
+                timer.expire(now)
             else:
-                self.schedule(watch)
+                self.schedule(timer)
 
 
-class _Watch:
-    """The time of one run, and the way to end it from outside."""
+class _RunTimer:
+    """The timeouts of one run, and the means to interrupt it."""
 
     __slots__ = (
         "_call",
@@ -353,55 +352,55 @@ class _Watch:
         self._task = asyncio.current_task()
         self.outcome: Exception | None = None
         now = loop.time()
-        # Since when the time stands still; a function may wait for the client from the start.
+        # When the timeouts were paused; the function may already wait for the client.
         self._held_since = now if call.holds else None
         self._deadline = math.inf if timeout is None else now + timeout
         self._idle_deadline = math.inf if idle is None else now + idle
         call.interruption = self.interrupt
         call.on_hold = self.hold
         if idle is not None:
-            call.on_activity = self._alive
+            call.on_activity = self._extend_idle
 
     @property
     def due(self) -> float:
-        """When the run is over time, as it stands."""
+        """The time of the next timeout; infinite while the timeouts are paused."""
         if self._held_since is not None:
             return math.inf
         return min(self._deadline, self._idle_deadline)
 
     def interrupt(self, outcome: Exception) -> None:
-        """End the run; `outcome` is what the run comes to."""
+        """Cancel the run, which then raises `outcome`."""
         if self.outcome is None and self._task is not None:
             self.outcome = outcome
             self._task.cancel()
 
     def stop(self) -> bool:
-        """The run is over; True if it was interrupted and nobody else cancelled it."""
+        """Stop the timeouts; True if the run was interrupted and not cancelled from outside."""
         call = self._call
         call.interruption = call.on_hold = call.on_activity = None
         self._clock.forget(self)
         if self.outcome is None or self._task is None:
             return False
-        # Take our own cancellation back; one that remains came from somebody else.
+        # Undo the cancellation of `interrupt`; one that remains came from outside.
         return self._task.uncancel() == 0
 
     def hold(self) -> None:
-        """Stop the time while the client is asked something."""
+        """Pause or resume the timeouts, depending on whether the call waits for its client."""
         if self._held_since is None:
             self._held_since = self.loop.time()
         elif not self._call.holds:
             self._deadline += self.loop.time() - self._held_since
             self._held_since = None
-            self._alive()
+            self._extend_idle()
             self._clock.schedule(self)
 
-    def _alive(self) -> None:
-        # May come from a worker thread: it only moves a number that the clock looks at.
+    def _extend_idle(self) -> None:
+        # May be called from a worker thread: it only sets a number that the clock reads.
         if self._idle is not None:
             self._idle_deadline = self.loop.time() + self._idle
 
     def expire(self, now: float) -> None:
-        """The time is up: say which, and end the run."""
+        """Interrupt the run with an error that names the exceeded timeout."""
         if now >= self._deadline:
             what = f"took longer than {self._timeout:g} seconds"
         else:

@@ -1,4 +1,4 @@
-"""Which store the tasks of a server are kept in, and where its file is."""
+"""Selects the task store of a server and the path of its file."""
 
 from __future__ import annotations
 
@@ -19,29 +19,32 @@ MEMORY = "memory"
 
 
 def find_task_file(chosen: str | None, server: str) -> Path | None:
-    """The file of a server's tasks; None where they are kept in memory."""
+    """Return the path of a server's task file; None if tasks are kept in memory."""
     if chosen == MEMORY:
         return None
     if chosen is not None:
         return Path(chosen)
-    # The XDG Base Directory Specification: what should outlive a restart and is no document.
+    # XDG Base Directory Specification: state that should survive restarts belongs here.
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "dovetail" / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', server)}.tasks.sqlite3"
 
 
 def open_task_store(chosen: str | None, server: str) -> TaskStore:
-    """The store; raises TransportError where the chosen file cannot be used."""
+    """Open the task store; raises TransportError if the chosen file cannot be used.
+
+    If no file was chosen and the default one cannot be used, tasks are kept in memory.
+    """
     try:
         file = find_task_file(chosen, server)
         if file is None:
             return MemoryTaskStore()
-        # 4 ms that a server without tasks must not cost.
+        # Imported late: it takes 4 ms, which servers without tasks should not pay.
         from dovetail.stores.tasks_sqlite import SqliteTaskStore  # noqa: PLC0415
 
         return SqliteTaskStore(file)
     except (TransportError, RuntimeError) as error:
         if chosen is not None:
             raise
-        # Nobody chose a file, and many a container has no home that can be written to.
+        # The file is only a default, and many containers have no writable home directory.
         logger.warning("%s; they are kept in memory and lost with this process", error)
         return MemoryTaskStore()

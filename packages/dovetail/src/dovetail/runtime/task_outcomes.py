@@ -1,4 +1,4 @@
-"""How a task ends: the row that says so."""
+"""Builds the final row of a task: finished, failed or cancelled."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["cancelled_row", "failed_row", "finished_row"]
 
 
 def finished_row(row: TaskRow, era: Era, answer: bytes, limit: int) -> TaskRow:
-    """The task when its request was answered; `limit` bytes of a result are kept."""
+    """Return the row of a task with this response; fails it if the result exceeds `limit` bytes."""
     response = codec.decode(answer)
-    assert isinstance(response, Response)  # the dispatcher makes no others
+    assert isinstance(response, Response)  # the dispatcher returns only responses
     ended = _ended(row)
     if response.result is not None and len(bytes(response.result)) > limit:
-        # tasks.limits: what is kept for clients is bounded
+        # tasks.limits: the size of stored results is limited
         size = len(bytes(response.result))
         text = f"The result is too large to be kept: {size:,} bytes, the limit is {limit:,}."
         return failed_row(row, f"{text} Ask for less.")
@@ -37,7 +37,7 @@ def finished_row(row: TaskRow, era: Era, answer: bytes, limit: int) -> TaskRow:
 
 
 def failed_row(row: TaskRow, reason: str) -> TaskRow:
-    """The task when it cannot be finished."""
+    """Return the row of a task that failed for this reason."""
     error = InternalError(reason)
     ended = _ended(row)
     ended.status, ended.message = Status.FAILED.value, reason
@@ -46,7 +46,7 @@ def failed_row(row: TaskRow, reason: str) -> TaskRow:
 
 
 def cancelled_row(row: TaskRow) -> TaskRow:
-    """The task when its client does not want it any more."""
+    """Return the row of a task that its client cancelled."""
     ended = _ended(row)
     ended.status = Status.CANCELLED.value
     ended.message = "The task was cancelled by its client."

@@ -1,4 +1,4 @@
-"""One task at work: its call, the questions it has open, and who waits for it to change."""
+"""A running task: its call, its pending questions, and the callers that wait for a change."""
 
 from __future__ import annotations
 
@@ -22,51 +22,52 @@ from dovetail.wire.messages import Notification
 
 __all__ = [
     "KeptRecord",
+    "TaskBackend",
     "TaskCall",
     "TaskRun",
-    "Upkeep",
     "encode_asks",
     "read_asks",
     "view_of",
 ]
 
-# Progress may come a thousand times a second; whoever listens is told this often (seconds).
-_TOLD_EVERY = 0.25
-_LONGEST_MESSAGE = 500
+# A handler may report progress a thousand times a second; changes are published at most this
+# often (seconds).
+_PUBLISH_INTERVAL = 0.25
+_MAX_MESSAGE_CHARS = 500
 
 
 class KeptRecord(Struct, omit_defaults=True):
-    """What has been answered and done so far, and how many processes have tried."""
+    """The stored record of a task: answers, results of steps, and the number of attempts."""
 
     answers: dict[str, Raw] = {}
     results: dict[str, Raw] = {}
     attempts: int = 1
 
 
-class Upkeep(Protocol):
-    """Whoever keeps the tasks of a server, as one that runs sees it."""
+class TaskBackend(Protocol):
+    """The interface through which a running task is published and saved."""
 
     poll_ms: int
 
     @property
     def is_shared(self) -> bool:
-        """Whether others may look at what is kept."""
+        """Whether other processes may read the store."""
 
-    def told(self, run: TaskRun) -> None:
-        """Tell whoever listens that the task has changed."""
+    def publish(self, run: TaskRun) -> None:
+        """Notify subscribers that the task has changed."""
 
     def save_soon(self, row: TaskRow) -> None:
-        """Keep a row; nobody waits for it."""
+        """Save a row without waiting for it."""
 
     async def save(self, row: TaskRow) -> bool:
-        """Keep a row; False if the task has ended or is gone."""
+        """Save a row; False if the task has ended or no longer exists."""
 
 
 class TaskCall(Call):
     """A call that runs as a task.
 
-    A class of its own, whose objects have all that a waiting one needs from the start: so they
-    share one layout, where what is set later would cost each a dictionary.
+    It sets all attributes of a waiting call in `__init__`: the objects then share one key table,
+    while attributes that are set later would cost each object a dictionary of its own.
     """
 
     def __init__(self, method: str, params: Params, era: Era, peer: Peer) -> None:
@@ -76,31 +77,34 @@ class TaskCall(Call):
         self._record = Record()
 
 
-class _Open:
-    """A question that is open."""
+class _PendingAsk:
+    """A question that the client has not answered yet."""
 
     __slots__ = ("answer", "ask", "taken")
 
     def __init__(self, ask: Ask, answer: asyncio.Future[Raw]) -> None:
         self.ask = ask
         self.answer = answer
-        # Somebody is putting it to the client.
+        # Whether a caller is already sending it to the client.
         self.taken = False
 
 
 class TaskRun:
-    """A task that this process runs. Everything but `tell` and `progressed` is the loop's."""
+    """A task that this process runs.
+
+    Only `tell` and `progressed` may be called from other threads than the event loop's.
+    """
 
     __slots__ = (
-        "_loop", "_open", "_runner", "_thread", "_told_at", "_upkeep", "_waiting", "asyncio_task",
-        "attempts", "call", "resumable", "row", "version",
+        "_backend", "_loop", "_pending", "_published_at", "_runner", "_thread", "_waiters",
+        "asyncio_task", "attempts", "call", "resumable", "row", "version",
     )  # fmt: skip
 
     def __init__(
         self,
         row: TaskRow,
         call: Call,
-        upkeep: Upkeep,
+        backend: TaskBackend,
         runner: TaskRunner,
         *,
         resumable: bool,
@@ -112,13 +116,13 @@ class TaskRun:
         self.attempts = attempts
         self.version = 0
         self.asyncio_task: asyncio.Task[None] | None = None
-        self._upkeep = upkeep
+        self._backend = backend
         self._runner = runner
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
-        self._open: dict[str, _Open] | None = None
-        self._waiting: list[asyncio.Future[None]] | None = None
-        self._told_at = 0.0
+        self._pending: dict[str, _PendingAsk] | None = None
+        self._waiters: list[asyncio.Future[None]] | None = None
+        self._published_at = 0.0
 
     @property
     def id(self) -> str:
@@ -126,164 +130,164 @@ class TaskRun:
         return self.row.id
 
     def view(self) -> TaskView:
-        """The task as it is now."""
-        asks = {key: waiting.ask for key, waiting in (self._open or {}).items()}
-        return view_of(self.row, self._upkeep.poll_ms, asks, self.version)
+        """Return the current state of the task."""
+        asks = {key: pending.ask for key, pending in (self._pending or {}).items()}
+        return view_of(self.row, self._backend.poll_ms, asks, self.version)
 
     # -- changes ----------------------------------------------------------------------------
 
     def show(self, row: TaskRow) -> None:
-        """From now on the task is this."""
+        """Replace the row, wake the callers of `wait`, and publish the change."""
         self.row = row
         self._wake()
-        self._upkeep.told(self)
+        self._backend.publish(self)
 
     def _wake(self) -> None:
         self.version += 1
-        waiting, self._waiting = self._waiting, None
-        for future in waiting or ():
+        waiters, self._waiters = self._waiters, None
+        for future in waiters or ():
             if not future.done():
                 future.set_result(None)
 
     async def wait(self) -> None:
         """Wait for the next change."""
         future: asyncio.Future[None] = self._loop.create_future()
-        if self._waiting is None:
-            self._waiting = []
-        self._waiting.append(future)
+        if self._waiters is None:
+            self._waiters = []
+        self._waiters.append(future)
         try:
             await future
         finally:
             self._forget(future)
 
     def _forget(self, future: asyncio.Future[None]) -> None:
-        if self._waiting is not None and future in self._waiting:
-            self._waiting.remove(future)
+        if self._waiters is not None and future in self._waiters:
+            self._waiters.remove(future)
 
-    # -- what the call needs of its task --------------------------------------------------------
+    # -- the interface for the call -------------------------------------------------------------
 
     async def ask(self, ask: Ask) -> Raw:
-        """Park the task until the client has answered."""
+        """Suspend the task until the client has answered; returns the answer."""
         record = self.call.record
         answer = record.answers.get(ask.key)
         if answer is not None:
             return answer
-        waiting = _Open(ask, self._loop.create_future())
-        if not self._open:
-            self._open = {}
-            self._runner.lend()
-        self._open[ask.key] = waiting
+        pending = _PendingAsk(ask, self._loop.create_future())
+        if not self._pending:
+            self._pending = {}
+            self._runner.release_slot()
+        self._pending[ask.key] = pending
         # tasks.input-required-state (2025-11-25 basic/utilities/tasks)
-        self._park()
+        self._update_asks()
         self.call.hold(1)
         try:
-            return await waiting.answer
+            return await pending.answer
         finally:
             self.call.hold(-1)
-            # The author may have given up this question alone, or all are withdrawn.
+            # Still pending if the wait was cancelled, for this question or for the whole task.
             self._drop(ask.key)
 
-    def _park(self) -> None:
-        """Show what is open; tasks.leave-input-required once nothing is."""
-        opened = self._open or {}
+    def _update_asks(self) -> None:
+        """Publish and save the pending questions; tasks.leave-input-required if there are none."""
+        pending = self._pending or {}
         row = replace(
             self.row,
-            status=(Status.INPUT_REQUIRED if opened else Status.WORKING).value,
+            status=(Status.INPUT_REQUIRED if pending else Status.WORKING).value,
             message=None,
             updated=time.time(),
-            asks=self._kept_asks(),
+            asks=self._encode_pending(),
         )
         self.show(row)
-        self._upkeep.save_soon(self.with_record() if self.resumable else row)
+        self._backend.save_soon(self.with_record() if self.resumable else row)
 
-    def _kept_asks(self) -> bytes | None:
-        # A store that is gone with the process is asked for them only once nothing runs here.
-        if not self._open or not (self.may_sleep or self._upkeep.is_shared):
+    def _encode_pending(self) -> bytes | None:
+        # A store in memory needs them only for suspended tasks: running ones are read from here.
+        if not self._pending or not (self.can_suspend or self._backend.is_shared):
             return None
-        return encode_asks({key: waiting.ask for key, waiting in self._open.items()})
+        return encode_asks({key: pending.ask for key, pending in self._pending.items()})
 
     def _drop(self, key: str) -> None:
-        if self._open is None or self._open.pop(key, None) is None:
+        if self._pending is None or self._pending.pop(key, None) is None:
             return
-        if not self._open:
-            self._open = None
-            self._runner.take_back()
-        self._park()
+        if not self._pending:
+            self._pending = None
+            self._runner.reclaim_slot()
+        self._update_asks()
 
     @property
-    def may_sleep(self) -> bool:
-        """Whether it may be run again once it is answered.
+    def can_suspend(self) -> bool:
+        """Whether the task may be suspended, and run again from the start when it is answered.
 
-        Its tool says so, or its client is of an era in which every call that asks is.
+        True if its tool is resumable, or in eras that run every call again after a question.
         """
         return self.resumable or self.call.era.tasks.asks_first
 
     @property
     def is_idle(self) -> bool:
-        """Whether the function does nothing but wait for one answer, and may be run again."""
-        if self._open is None or self.asyncio_task is None or not self.may_sleep:
+        """Whether the function only waits for one answer, and the task can be suspended."""
+        if self._pending is None or self.asyncio_task is None or not self.can_suspend:
             return False
-        # What an asyncio task waits for, it does not say in public.
+        # asyncio has no public way to find out what a task waits for.
         awaited = self.asyncio_task._fut_waiter  # type: ignore[attr-defined]
-        return any(waiting.answer is awaited for waiting in self._open.values())
+        return any(pending.answer is awaited for pending in self._pending.values())
 
-    def sleep(self, row: TaskRow) -> None:
-        """End the run and change nothing: the row says all there is to know."""
+    def suspend(self, row: TaskRow) -> None:
+        """End the run without a change of status; `row` holds everything needed to run it again."""
         assert self.asyncio_task is not None
-        self.row, self._open = row, None
-        self._runner.take_back()
+        self.row, self._pending = row, None
+        self._runner.reclaim_slot()
         self._wake()
         self.asyncio_task.cancel()
 
     def take(self, key: str) -> bool:
-        """Whether it is for the caller to put this question to the client."""
-        waiting = (self._open or {}).get(key)
-        if waiting is None or waiting.taken:
+        """Claim a question; True if the caller should send it to the client."""
+        pending = (self._pending or {}).get(key)
+        if pending is None or pending.taken:
             return False
-        waiting.taken = True
+        pending.taken = True
         return True
 
     def give_back(self, key: str) -> None:
-        """Somebody else may put the question."""
-        waiting = (self._open or {}).get(key)
-        if waiting is not None:
-            waiting.taken = False
+        """Release a claimed question, so that another caller can send it."""
+        pending = (self._pending or {}).get(key)
+        if pending is not None:
+            pending.taken = False
             self._wake()
 
     def answer(self, key: str, answer: Raw) -> None:
-        """The client has answered."""
-        waiting = (self._open or {}).get(key)
-        if waiting is None or waiting.answer.done():
+        """Deliver the answer of the client; ignored if the question is not pending."""
+        pending = (self._pending or {}).get(key)
+        if pending is None or pending.answer.done():
             return
         self.call.record.answers[key] = answer
-        waiting.answer.set_result(answer)
-        # xtasks.get-shapes: it is not open any more, though its function has yet to go on
+        pending.answer.set_result(answer)
+        # xtasks.get-shapes: no longer pending, even before the function has resumed
         self._drop(key)
 
     def refuse(self, key: str, error: Exception) -> None:
-        """The client will not answer."""
-        waiting = (self._open or {}).get(key)
-        if waiting is not None and not waiting.answer.done():
-            waiting.answer.set_exception(error)
+        """Raise `error` in the function that asked: the client will not answer."""
+        pending = (self._pending or {}).get(key)
+        if pending is not None and not pending.answer.done():
+            pending.answer.set_exception(error)
             self._drop(key)
 
     def tell(self, method: str, params: bytes) -> None:
-        """Send a notification that belongs to the task, where the era has such."""
+        """Send a notification of the task, if the era has them; safe from any thread."""
         related = self.call.era.tasks.related(self.id, params)
         if related is not None:
             self._on_loop(self.call.link.send_unrelated, Notification(method, Raw(related)))
 
     def progressed(self, done: float, total: float | None, message: str | None) -> None:
-        """Say in the status how far the work is."""
+        """Report progress in the status message; safe from any thread."""
         share = f"{done:g}" if total is None else f"{done:g} of {total:g}"
-        self._on_loop(self._say, (message or share)[:_LONGEST_MESSAGE])
+        self._on_loop(self._set_message, (message or share)[:_MAX_MESSAGE_CHARS])
 
-    def _say(self, text: str) -> None:
+    def _set_message(self, text: str) -> None:
         if self.row.status != Status.WORKING.value:
             return
         self.row.message, self.row.updated = text, time.time()
-        if self._loop.time() - self._told_at >= _TOLD_EVERY:
-            self._told_at = self._loop.time()
+        if self._loop.time() - self._published_at >= _PUBLISH_INTERVAL:
+            self._published_at = self._loop.time()
             self.show(self.row)
 
     def _on_loop(self, function: Callable[..., None], *arguments: Any) -> None:
@@ -293,12 +297,12 @@ class TaskRun:
             self._loop.call_soon_threadsafe(function, *arguments)
 
     async def recorded(self) -> None:
-        """Keep the record, if the task may be run again."""
+        """Save the record if the tool is resumable."""
         if self.resumable:
-            await self._upkeep.save(self.with_record())
+            await self._backend.save(self.with_record())
 
     def with_record(self) -> TaskRow:
-        """The row with all that has been answered and done so far."""
+        """Return the row with the current record: answers and results of steps."""
         record = self.call.record
         kept = KeptRecord(record.answers, record.results, self.attempts)
         return replace(self.row, record=codec.encode(kept))
@@ -307,7 +311,7 @@ class TaskRun:
 def view_of(
     row: TaskRow, poll_ms: int, asks: dict[str, Ask] | None = None, version: int | None = None
 ) -> TaskView:
-    """What clients may know of a row."""
+    """Return the view of a row that clients get."""
     return TaskView(
         id=row.id,
         status=Status(row.status),
@@ -329,7 +333,7 @@ class _KeptAsk(Struct, omit_defaults=True):
 
 
 def encode_asks(asks: Mapping[str, Ask]) -> bytes:
-    """Questions as they are kept."""
+    """Encode questions for the store."""
     return codec.encode(
         {
             key: _KeptAsk(ask.method, UNSET if ask.params is None else Raw(ask.params))
@@ -339,7 +343,7 @@ def encode_asks(asks: Mapping[str, Ask]) -> bytes:
 
 
 def read_asks(raw: bytes | None) -> dict[str, Ask]:
-    """Questions that were kept."""
+    """Decode questions from the store."""
     kept = {} if raw is None else codec.decode_as(dict[str, _KeptAsk], raw)
     return {
         key: Ask(key, ask.method, None if ask.params is UNSET else bytes(ask.params))

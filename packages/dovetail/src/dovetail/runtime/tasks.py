@@ -1,9 +1,9 @@
-"""The tasks of a server: made, run outside of any request, found again, taken over, forgotten.
+"""The tasks of a server: creates, runs, suspends, resumes and expires them.
 
-A task runs in an asyncio task of its own, so it survives the request that made it and the
-connection that carried the request. What has ended is in the store before anybody hears of it.
-What a process leaves behind is taken over by the next one that looks: run again, where the tool
-allows it, or failed with a reason.
+A task runs in its own asyncio task, so it outlives its request and its connection. A final status
+is saved before it is published. If a process ends while it runs tasks, another process that shares
+the store takes them over: it runs them again if the tool is resumable, and otherwise marks them as
+failed.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ logger = logging.getLogger("dovetail")
 
 T = TypeVar("T")
 
-# Seconds between two looks at what other processes have done: while something is going on here,
-# and otherwise; and between two looks for tasks whose time is up or whose process is gone.
+# Seconds between two checks for changes by other processes: while tasks run here, and otherwise.
+# The third is the interval of the search for expired tasks and for tasks of ended processes.
 _BUSY_TICK = 0.1
 _IDLE_TICK = 1.0
 _SWEEP = 2.0
-_MOST_ATTEMPTS = 5
-_PAGE = 50
-# 192 random bits: nobody guesses one (tasks.id.entropy, xtasks.id-entropy).
+_MAX_ATTEMPTS = 5
+_PAGE_SIZE = 50
+# 192 random bits: ids cannot be guessed (tasks.id.entropy, xtasks.id-entropy).
 _ID_BYTES = 24
 
 
 class TaskKeeper:
-    """Keeps and runs the tasks of one server."""
+    """Stores and runs the tasks of one server."""
 
     def __init__(
         self, open_store: Callable[[], TaskStore], is_resumable: Callable[[str], bool]
@@ -71,35 +71,35 @@ class TaskKeeper:
         self._engine: Engine | None = None
         self._runner: TaskRunner | None = None
         self._live: dict[str, TaskRun] = {}
-        # Taken by this process, and not at work yet: nobody else's to take over.
-        self._in_hand: Counter[str] = Counter()
+        # Claimed in the store by this process but not running yet: `_take_over` must skip them.
+        self._claimed: Counter[str] = Counter()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._upkeep: asyncio.Task[None] | None = None
+        self._maintenance: asyncio.Task[None] | None = None
         self._starting: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
         self._stopping = False
         self.poll_ms = 0
 
     def attach(self, engine: Engine) -> None:
-        """The engine whose calls may become tasks."""
+        """Set the engine whose calls may become tasks."""
         self._runner = TaskRunner(engine.options)
         self._engine = engine._replace(runner=self._runner)
         self.poll_ms = max(1, round(engine.options.task_poll * 1000))
 
     @property
     def _ready(self) -> Engine:
-        assert self._engine is not None  # a server attaches its engine when it is made
+        assert self._engine is not None  # a server attaches its engine in its constructor
         return self._engine
 
     @property
     def is_shared(self) -> bool:
-        """Whether others may look at what is kept."""
+        """Whether other processes may read the store."""
         return self._rows.is_shared
 
-    # -- life -------------------------------------------------------------------------------
+    # -- startup and shutdown ---------------------------------------------------------------
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        """While the server is open: what others have left behind is taken over."""
+        """Start on entry, taking over tasks of ended processes; close on exit."""
         await self._start()
         try:
             yield
@@ -108,34 +108,34 @@ class TaskKeeper:
 
     async def _start(self) -> TaskStore:
         loop = asyncio.get_running_loop()
-        if self._rows.store is not None and self._loop is loop and self._upkeep is not None:
+        if self._rows.store is not None and self._loop is loop and self._maintenance is not None:
             return self._rows.store
         if self._starting is None or self._starting[0] is not loop:
             self._starting = (loop, asyncio.Lock())
-        # Of several that come first, one opens the store.
+        # Concurrent first calls open the store once.
         async with self._starting[1]:
             return await self._open(loop)
 
     async def _open(self, loop: asyncio.AbstractEventLoop) -> TaskStore:
         await self._rows.open()
-        if self._loop is not loop or self._upkeep is None:
+        if self._loop is not loop or self._maintenance is None:
             if self._loop is not loop:
-                # A server may live through several event loops: what ran in an earlier one is over.
+                # The server was used in an earlier event loop, whose tasks no longer run.
                 self._live.clear()
             self._loop, self._stopping = loop, False
-            self._upkeep = loop.create_task(self._look_after())
+            self._maintenance = loop.create_task(self._maintain())
             await self._take_over()
         return self._rows.opened
 
     async def close(self) -> None:
-        """Stop what runs; what may be run again is left for whoever comes next."""
-        if self._upkeep is None or self._loop is not asyncio.get_running_loop():
+        """Stop all tasks; resumable ones stay in the store for the next process."""
+        if self._maintenance is None or self._loop is not asyncio.get_running_loop():
             return
         self._stopping = True
-        self._upkeep.cancel()
-        self._upkeep = None
+        self._maintenance.cancel()
+        self._maintenance = None
         for run in [run for run in self._live.values() if run.is_idle]:
-            await self._put_to_sleep(run)
+            await self._suspend(run)
         runs = list(self._live.values())
         for run in runs:
             run.call.cancelled = True
@@ -148,8 +148,8 @@ class TaskKeeper:
         self._live.clear()
         await self._rows.close()
 
-    async def _look_after(self) -> None:
-        """What has to be done again and again while the server is open."""
+    async def _maintain(self) -> None:
+        """Collect answers, suspend, expire and take over tasks, until the server closes."""
         swept = time.monotonic()
         while True:
             store = self._rows.store
@@ -163,13 +163,13 @@ class TaskKeeper:
                         self._collected(id, answers)
                 if time.monotonic() - swept >= _SWEEP:
                     swept = time.monotonic()
-                    for run in [run for run in self._live.values() if self._may_sleep(run)]:
-                        await self._put_to_sleep(run)
+                    for run in [run for run in self._live.values() if self._should_suspend(run)]:
+                        await self._suspend(run)
                     await self._expire(store)
                     if store.is_shared:
                         await self._take_over()
             except Exception:
-                logger.exception("looking after the tasks failed; it is tried again")
+                logger.exception("task maintenance failed; it will be retried")
 
     def _collected(self, id: str, answers: bytes) -> None:
         run = self._live.get(id)
@@ -185,13 +185,13 @@ class TaskKeeper:
         for id in await self._rows.do(store.expire, time.time()):
             run = self._live.get(id)
             if run is not None:
-                # tasks.ttl-delete: whatever its status is
+                # tasks.ttl-delete: regardless of its status
                 self._stop(run, run.row)
 
-    # -- making and running -------------------------------------------------------------------
+    # -- creating and running -----------------------------------------------------------------
 
     async def create(self, call: Call) -> TaskView:
-        """Make a task of a request, and run it."""
+        """Create a task from a request and start it."""
         ttl = self._ttl(call)
         store = await self._start()
         options = self._ready.options
@@ -211,8 +211,8 @@ class TaskKeeper:
         own.origin, own.principal = call.origin, call.principal
         own.record.answers.update(call.record.answers)
         own.record.results.update(call.record.results)
-        # What is gone with the process is never run again but for answers it waited for.
-        if store.is_shared or run.may_sleep:
+        # A store in memory needs the request only to resume a suspended task.
+        if store.is_shared or run.can_suspend:
             row.request = keep_request(call)
         if run.resumable:
             row.record = run.with_record().record
@@ -222,7 +222,7 @@ class TaskKeeper:
         except BaseException as error:
             del self._live[row.id]
             if isinstance(error, LimitError):
-                # Who asks for a task expects one, or an error; a result would be neither.
+                # The client expects a task or a JSON-RPC error; a tool result would be neither.
                 raise InternalError(str(error)) from None
             raise
         # tasks.audit-log
@@ -232,7 +232,7 @@ class TaskKeeper:
         return view
 
     def _ttl(self, call: Call) -> float:
-        # tasks.ttl-override, tasks.limits: no longer than the server allows
+        # tasks.ttl-override, tasks.limits: at most what the server allows
         options = self._ready.options
         wanted = call.era.tasks.wanted_ttl_ms(call)
         if wanted is None:
@@ -240,7 +240,7 @@ class TaskKeeper:
         return min(max(wanted / 1000, 0.001), options.task_max_ttl)
 
     def _prepare(self, call: Call, row: TaskRow, attempts: int = 1) -> TaskRun:
-        """Give a call what it needs to run as a task."""
+        """Create the run of a call and attach it to the call."""
         assert self._runner is not None
         resumable = self._is_resumable(call.params.name)  # type: ignore[attr-defined]
         run = TaskRun(row, call, self, self._runner, resumable=resumable, attempts=attempts)
@@ -257,7 +257,7 @@ class TaskKeeper:
             answer = self._ready.dispatcher.answer(call)
             await self._finish(run, answer if isinstance(answer, bytes) else await answer)
         except asyncio.CancelledError:
-            # Somebody has ended it and said so, or the server ends.
+            # Either the task was stopped and its row already says so, or the server shuts down.
             is_left = self._stopping and self._live.get(run.id) is run
             if is_left and not run.resumable and run.row.status not in FINAL:
                 await self._fail(run.row, "The server was shut down before the task had ended.")
@@ -270,8 +270,8 @@ class TaskKeeper:
     async def _finish(self, run: TaskRun, answer: bytes) -> None:
         limit = self._ready.options.max_task_result_bytes
         row = finished_row(run.row, run.call.era, answer, limit)
-        # In the store before anybody is told: what has ended is never lost. Whoever ended the
-        # task meanwhile, in this process or another, was first.
+        # Saved before it is published, so that no published outcome is lost. Saving fails if the
+        # task was ended in the meantime, by this process or another; that outcome stands.
         if await self.save(row):
             run.show(row)
             logger.info("task %s of %r: %s", row.id[:8], row.owner, row.status)
@@ -281,7 +281,7 @@ class TaskKeeper:
         logger.info("task %s of %r: failed: %s", row.id[:8], row.owner, reason)
 
     def _stop(self, run: TaskRun, row: TaskRow) -> None:
-        """End a run whose row says already what has become of it."""
+        """Stop a run whose final row is already in the store, or whose row was deleted."""
         self._live.pop(run.id, None)
         run.call.cancelled = True
         run.show(row)
@@ -291,28 +291,28 @@ class TaskKeeper:
     # -- taking over --------------------------------------------------------------------------
 
     async def _take_over(self) -> None:
-        """Go on with what nobody runs any more, or say that it has failed."""
-        known = (*self._live, *self._in_hand)
+        """Resume the tasks that no process runs any more, or mark them as failed."""
+        known = (*self._live, *self._claimed)
         rows = await self._rows.do(self._rows.opened.adopt, known)
-        with self._holding([row.id for row in rows]):
+        with self._claiming([row.id for row in rows]):
             for row in rows:
-                await self._go_on_with(row)
+                await self._resume_or_fail(row)
 
     @contextlib.contextmanager
-    def _holding(self, ids: Sequence[str]) -> Iterator[None]:
-        self._in_hand.update(ids)
+    def _claiming(self, ids: Sequence[str]) -> Iterator[None]:
+        self._claimed.update(ids)
         try:
             yield
         finally:
-            self._in_hand.subtract(ids)
-            self._in_hand += Counter()
+            self._claimed.subtract(ids)
+            self._claimed += Counter()
 
-    async def _go_on_with(self, row: TaskRow) -> None:
+    async def _resume_or_fail(self, row: TaskRow) -> None:
         kept = KeptRecord() if row.record is None else codec.decode_as(KeptRecord, row.record)
         call = reopen_request(row, self._ready.eras)
         if call is None or not self._is_resumable(call.params.name):  # type: ignore[attr-defined]
             await self._fail(row, "The process that ran the task has ended before it.")
-        elif kept.attempts >= _MOST_ATTEMPTS:
+        elif kept.attempts >= _MAX_ATTEMPTS:
             await self._fail(
                 row, f"{kept.attempts} processes have run the task and ended before it."
             )
@@ -332,15 +332,15 @@ class TaskKeeper:
         else:
             del self._live[row.id]
 
-    # -- sleeping -------------------------------------------------------------------------------
+    # -- suspending -----------------------------------------------------------------------------
 
-    def _may_sleep(self, run: TaskRun) -> bool:
+    def _should_suspend(self, run: TaskRun) -> bool:
         return time.time() - run.row.updated >= self._ready.options.task_nap and run.is_idle
 
-    async def _put_to_sleep(self, run: TaskRun) -> None:
-        """Let go of a run that only waits; it runs again when the answers are there.
+    async def _suspend(self, run: TaskRun) -> None:
+        """End a run that only waits for its client; it runs again when all answers are there.
 
-        Ten thousand that wait for their users cost a row each, and survive the process.
+        A suspended task needs only its row in the store.
         """
         row = run.with_record()
         row.worker = ASLEEP
@@ -348,20 +348,20 @@ class TaskKeeper:
             return
         if run.is_idle:
             del self._live[run.id]
-            run.sleep(row)
+            run.suspend(row)
         else:
-            # It was answered in the meantime.
+            # It was answered while the row was saved.
             self.save_soon(run.with_record())
 
     async def _wake(self, row: TaskRow, answers: Mapping[str, Raw]) -> None:
-        """Answers for a task that sleeps: with the last one it runs again."""
-        # Before it is woken: between that and its run it would look like one left behind.
-        with self._holding([row.id]):
-            await self._wake_held(row, answers)
+        """Store answers for a suspended task; with the last one it runs again."""
+        # Claimed first: between waking and running, `_take_over` would see it as abandoned.
+        with self._claiming([row.id]):
+            await self._wake_claimed(row, answers)
 
-    async def _wake_held(self, row: TaskRow, answers: Mapping[str, Raw]) -> None:
+    async def _wake_claimed(self, row: TaskRow, answers: Mapping[str, Raw]) -> None:
         if not await self._rows.do(self._rows.opened.wake, row.id):
-            # Somebody else is at it.
+            # Another caller or process has claimed it; that process collects the answers.
             await self._rows.do(self._rows.opened.leave, row.id, codec.encode(dict(answers)))
             return
         found: TaskRow | None = await self._rows.do(self._rows.opened.get, row.id)
@@ -373,7 +373,7 @@ class TaskKeeper:
                 kept.answers[key] = answer
         call = None if asks else reopen_request(row, self._ready.eras)
         if call is not None:
-            # It did not end with its process; that is no attempt.
+            # A suspension is not a failed attempt.
             kept.attempts -= 1
             await self._run_again(call, row, kept)
             return
@@ -386,24 +386,24 @@ class TaskKeeper:
         )
         await self.save(updated)
 
-    # -- keeping --------------------------------------------------------------------------------
+    # -- the interface for running tasks --------------------------------------------------------
 
-    def told(self, run: TaskRun) -> None:
-        """Tell whoever listens."""
+    def publish(self, run: TaskRun) -> None:
+        """Notify subscribers that the task has changed."""
         self._ready.bus.publish(ChangeEvent(ChangeKind.TASK, run.id, run.view()))
 
     async def save(self, row: TaskRow) -> bool:
-        """Keep a row; False if the task has ended or is gone."""
+        """Save a row; False if the task has ended or no longer exists."""
         return await self._rows.save(row)
 
     def save_soon(self, row: TaskRow) -> None:
-        """Keep a row; nobody waits for it."""
+        """Save a row without waiting for it."""
         self._rows.save_soon(row)
 
-    # -- what clients ask -----------------------------------------------------------------------
+    # -- the interface for eras -----------------------------------------------------------------
 
     async def get(self, call: Call, id: str) -> TaskView:
-        """A task of the caller's."""
+        """Return a task of the caller; raises InvalidParamsError if it does not exist."""
         run = self._live.get(id)
         row = await self._find(call, id)
         return view_of(row, self.poll_ms) if run is None or run.row is not row else run.view()
@@ -415,7 +415,7 @@ class TaskKeeper:
         else:
             store = await self._start()
             row = await self._rows.do(store.get, id)
-        # tasks.auth-bound, xtasks.authz: what is somebody else's is as good as nothing
+        # tasks.auth-bound, xtasks.authz: tasks of other callers are reported as unknown
         if (
             row is None
             or row.owner != owner_of(call.principal)
@@ -429,7 +429,7 @@ class TaskKeeper:
         return row
 
     async def changed(self, call: Call, seen: TaskView) -> TaskView:
-        """The task when it is another than `seen`."""
+        """Wait until the task differs from `seen`, and return it."""
         while True:
             run = self._live.get(seen.id)
             if run is not None and run.version == seen.version:
@@ -440,11 +440,11 @@ class TaskKeeper:
             if view.version != seen.version or view.status is not seen.status:
                 return view
             if seen.id not in self._live:
-                # Another process runs it: it can only be looked at again.
+                # Another process runs it, so its changes can only be polled.
                 await asyncio.sleep(_BUSY_TICK)
 
     async def answer(self, call: Call, id: str, answers: Mapping[str, Raw]) -> None:
-        """Give a task what it asked for."""
+        """Deliver answers to a task."""
         row = await self._find(call, id)
         run = self._live.get(id)
         if run is None:
@@ -458,27 +458,27 @@ class TaskKeeper:
         await run.recorded()
 
     def refuse(self, id: str, key: str, error: Exception) -> None:
-        """The client will not answer; another process's task goes on waiting."""
+        """Raise `error` in the task that asked; a task of another process keeps waiting."""
         run = self._live.get(id)
         if run is not None:
             run.refuse(key, error)
 
     def take(self, id: str, key: str) -> bool:
-        """Whether it is for the caller to put this question to the client."""
+        """Claim a question; True if the caller should send it to the client."""
         run = self._live.get(id)
         return run is None or run.take(key)
 
     def give_back(self, id: str, key: str) -> None:
-        """Somebody else may put the question."""
+        """Release a claimed question, so that another caller can send it."""
         run = self._live.get(id)
         if run is not None:
             run.give_back(key)
 
     async def cancel(self, call: Call, id: str) -> tuple[TaskView, bool]:
-        """End a task."""
+        """Cancel a task; returns it, and whether it had already ended."""
         row = await self._find(call, id)
         ended = cancelled_row(row)
-        # tasks.cancel-status: first it is cancelled for good, then it is stopped
+        # tasks.cancel-status: the final status is saved before the run is stopped
         if not await self.save(ended):
             return await self.get(call, id), True
         logger.info("task %s of %r: cancelled", row.id[:8], row.owner)
@@ -490,11 +490,11 @@ class TaskKeeper:
         return view_of(ended, self.poll_ms), False
 
     async def page(self, call: Call, cursor: str | None) -> TaskPage:
-        """Tasks of the caller's, oldest first."""
+        """Return a page of the caller's tasks, oldest first."""
         salt = f"tasks of {self._ready.eras.server_name}"
         after = 0 if cursor is None else decode_cursor(cursor, "task", salt=salt)
         store = await self._start()
-        size = self._ready.options.page_size or _PAGE
+        size = self._ready.options.page_size or _PAGE_SIZE
         revision = call.era.revision.date
         rows = await self._rows.do(store.page, owner_of(call.principal), revision, after, size + 1)
         more = encode_cursor("task", rows[size - 1].number, salt=salt) if len(rows) > size else None

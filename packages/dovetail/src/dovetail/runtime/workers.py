@@ -1,7 +1,7 @@
-"""Threads for functions that may block.
+"""A thread pool for functions that may block.
 
-Daemon threads, unlike those of `concurrent.futures`: a handler that never returns must
-not keep the process from ending when its client is gone.
+Unlike `concurrent.futures`, it uses daemon threads: a handler that never returns does not keep the
+process from exiting.
 """
 
 from __future__ import annotations
@@ -20,43 +20,44 @@ __all__ = ["WorkerPool"]
 T = TypeVar("T")
 
 
-class _Landing:
-    """Where threads leave outcomes for one event loop: it is woken once for all that wait.
+class _Outcomes:
+    """The queue of finished jobs for one event loop, delivered in batches.
 
-    Each wake-up is a system call, and dearer than the rest of a short job.
+    Waking the loop is a system call and costs more than the rest of a short job. The loop is
+    therefore woken once for all queued outcomes.
     """
 
-    __slots__ = ("_is_woken", "_outcomes", "loop")
+    __slots__ = ("_is_scheduled", "_pending", "loop")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self._outcomes: deque[tuple[asyncio.Future[Any], Any, bool]] = deque()
-        self._is_woken = False
+        self._pending: deque[tuple[asyncio.Future[Any], Any, bool]] = deque()
+        self._is_scheduled = False
 
-    def leave(self, future: asyncio.Future[Any], outcome: Any, failed: bool) -> None:
-        """From a thread: leave an outcome."""
-        self._outcomes.append((future, outcome, failed))
-        if not self._is_woken:
-            self._is_woken = True
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                self.loop.call_soon_threadsafe(self._collect)
+    def put(self, future: asyncio.Future[Any], outcome: Any, failed: bool) -> None:
+        """Queue an outcome; called from worker threads."""
+        self._pending.append((future, outcome, failed))
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                self.loop.call_soon_threadsafe(self._deliver)
 
-    def _collect(self) -> None:
-        # In this order: what is left from now on wakes the loop again.
-        self._is_woken = False
-        while self._outcomes:
-            _settle(*self._outcomes.popleft())
+    def _deliver(self) -> None:
+        # Reset the flag first: an outcome that is queued from now on wakes the loop again.
+        self._is_scheduled = False
+        while self._pending:
+            _set_outcome(*self._pending.popleft())
 
 
 class _Job(NamedTuple):
-    landing: _Landing
+    outcomes: _Outcomes
     future: asyncio.Future[Any]
     function: Callable[[], Any]
     context: contextvars.Context
 
 
 class WorkerPool:
-    """At most `size` threads, started when they are needed."""
+    """A pool of at most `size` threads, which are started on demand."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -64,16 +65,16 @@ class WorkerPool:
         self._threads = 0
         self._idle = 0
         self._lock = threading.Lock()
-        self._landing: _Landing | None = None
+        self._outcomes: _Outcomes | None = None
 
     def run(self, function: Callable[[], T]) -> asyncio.Future[T]:
-        """Run `function` in a thread, in the caller's context; the future has its outcome."""
+        """Run `function` in a thread, in the caller's context; returns a future for its outcome."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        landing = self._landing
-        if landing is None or landing.loop is not loop:
-            landing = self._landing = _Landing(loop)
-        self._jobs.put(_Job(landing, future, function, contextvars.copy_context()))
+        outcomes = self._outcomes
+        if outcomes is None or outcomes.loop is not loop:
+            outcomes = self._outcomes = _Outcomes(loop)
+        self._jobs.put(_Job(outcomes, future, function, contextvars.copy_context()))
         with self._lock:
             start = self._idle == 0 and self._threads < self._size
             if start:
@@ -90,19 +91,19 @@ class WorkerPool:
             outcome: Any = None
             failed = False
             try:
-                # Nobody waits for a job that was cancelled while all threads were busy: its
-                # effects are not wanted either.
+                # Skip jobs that were cancelled while they were queued: their side effects are not
+                # wanted either.
                 if not job.future.cancelled():
                     outcome = job.context.run(job.function)
-            except BaseException as error:  # noqa: BLE001 - it belongs to whoever awaits the future
+            except BaseException as error:  # noqa: BLE001 - raised where the future is awaited
                 outcome, failed = error, True
             with self._lock:
                 self._idle += 1
-            job.landing.leave(job.future, outcome, failed)
+            job.outcomes.put(job.future, outcome, failed)
             del job, outcome
 
 
-def _settle(future: asyncio.Future[Any], outcome: Any, failed: bool) -> None:
+def _set_outcome(future: asyncio.Future[Any], outcome: Any, failed: bool) -> None:
     if future.done():
         return
     if not failed:
@@ -110,6 +111,6 @@ def _settle(future: asyncio.Future[Any], outcome: Any, failed: bool) -> None:
     elif isinstance(outcome, Exception) and not isinstance(outcome, StopIteration):
         future.set_exception(outcome)
     else:
-        # SystemExit and the like would stop the loop, and a future refuses StopIteration; the
-        # handler has simply failed.
+        # SystemExit and KeyboardInterrupt would stop the loop, and a future rejects StopIteration:
+        # report the handler as failed.
         future.set_exception(RuntimeError(f"the handler raised {outcome!r}"))

@@ -1,4 +1,4 @@
-"""What carries the bytes."""
+"""Transports: stdio and HTTP."""
 
 import typing as _typing
 
@@ -11,7 +11,7 @@ __all__ = ["serve_http", "serve_stdio"]
 
 
 def __getattr__(name: str) -> _typing.Any:
-    # uvicorn takes longer to import than everything a server on stdio needs.
+    # Imported on first use: uvicorn takes longer to import than a whole stdio server.
     if name == "serve_http":
         from dovetail.transports.http_server import serve_http  # noqa: PLC0415 - see above
 

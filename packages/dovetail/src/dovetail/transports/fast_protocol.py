@@ -1,12 +1,12 @@
-"""uvicorn's protocol, with a shorter way for most requests: a small POST, answered at once.
+"""uvicorn's HTTP protocol with a fast path for small POST requests.
 
-uvicorn makes a scope, a task, an event and a cycle for each request before the application is
-asked, and takes the answer in two messages. Here the application is asked first. A function that
-needs no waiting is over by then, and its answer is written as it is; anything else (a body that is
-not all there, a stream, a function that waits, a client nobody has looked at yet) goes the usual
-way.
+For each request uvicorn creates a scope, a task, an event and a cycle before it calls the
+application, and receives the response in two ASGI messages. The fast path calls the application
+first. If the handler returns without waiting, its response is written directly. Everything else
+(an incomplete body, a stream, a handler that waits, a request that is not validated yet) takes
+uvicorn's own path.
 
-An author's function begins in the very task that goes on with it; see `runtime/eager_tasks.py`.
+A handler starts in the task that continues it; see `runtime/eager_tasks.py`.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ __all__ = ["fast_protocol"]
 
 logger = logging.getLogger("dovetail")
 
-# Kinds of request that are remembered; clients choose what stands in them.
+# Maximum number of cached fingerprints; clients choose their content.
 _MAX_VALIDATED = 1024
-# Bytes of a head that arrive in several pieces; h11 takes as many.
-_MOST_HEAD = 64 * 1024
-# Also those that may follow a body.
-_MOST_HEADERS = 500
-# httptools leaves out the body of a request that asks for HTTP/2, which some clients do in every
-# request. To pass the question over is a server's right (RFC 9110 section 7.8).
+# Maximum bytes of a request head that arrives in several pieces; h11 has the same limit.
+_MAX_HEAD_BYTES = 64 * 1024
+# Maximum number of headers, including trailers.
+_MAX_HEADERS = 500
+# httptools drops the body of a request with `Upgrade: h2c`, which some clients send with every
+# request. A server may ignore the header (RFC 9110 section 7.8).
 _H2C = re.compile(rb"(?im)^upgrade(?=:[ \t]*h2c[ \t]*\r$)")
-_BROKEN = HttpResponse(500, b'{"error":"internal error"}')
+_INTERNAL_ERROR = HttpResponse(500, b'{"error":"internal error"}')
 
 
 def fast_protocol(app: HttpApp | PathRouter) -> type[HttpToolsProtocol]:
-    """The protocol class for uvicorn to serve this application with."""
+    """The uvicorn protocol class that serves this application."""
 
     class FastProtocol(_FastProtocol):
         mcp = app
@@ -59,27 +59,27 @@ def fast_protocol(app: HttpApp | PathRouter) -> type[HttpToolsProtocol]:
 class _FastProtocol(HttpToolsProtocol):
     mcp: ClassVar[HttpApp | PathRouter]
     eager_tasks: ClassVar[EagerTasks]
-    # What the application has looked at: nothing is left to decide but what the body says.
+    # Fingerprints of validated requests: only the body of such a request is checked.
     validated: ClassVar[set[tuple[Any, ...]]]
-    # The request that may be answered at once, while its body comes; None: the usual way.
+    # The request on the fast path while its body arrives; None on uvicorn's path.
     _fast: _FastRequest | None = None
     _head: tuple[Any, bytes] = (None, b"")
-    # The request whose task is at work; others may have come behind it.
+    # The request whose task is running; others may be pipelined after it.
     _running: RequestResponseCycle | None = None
-    # Whether the head of a request is being read, and bytes that have come since it began.
+    # Whether a request head is being read, and the bytes received since it started.
     _in_head = True
     _head_bytes = 0
-    # Answers so far, and how many there were when somebody looked last.
-    _answered = 0
-    _answered_then = 0
+    # Number of responses, now and at the last idle check.
+    _responses = 0
+    _responses_at_check = 0
     _idle_timer: asyncio.TimerHandle | None = None
 
-    # -- what comes ---------------------------------------------------------------------------
+    # -- requests -----------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        # Also for those that never finish the head of a request.
-        self._watch_idling()
+        # Also closes connections that never complete a request head.
+        self._start_idle_timer()
 
     def data_received(self, data: bytes) -> None:
         if self._in_head:
@@ -87,20 +87,20 @@ class _FastProtocol(HttpToolsProtocol):
             if b"h2c" in data:
                 data = _without_h2c(data)
         super().data_received(data)
-        if self._is_too_much() and not self.transport.is_closing():
-            # httptools keeps what it is given, and joins the pieces of a long line each time.
-            self.send_400_response("The head of the request is too long.")
+        if self._exceeds_limits() and not self.transport.is_closing():
+            # httptools buffers the data and joins the pieces of a long line each time.
+            self.send_400_response("The request head is too large.")
         elif self._fast is not None:
-            # Waiting for the rest of a body is a task's business: it has a time limit.
+            # Incomplete bodies are read in a task, which enforces the body timeout.
             self._use_uvicorn(self._fast)
 
-    def _is_too_much(self) -> bool:
+    def _exceeds_limits(self) -> bool:
         if self._in_head:
-            return self._head_bytes > _MOST_HEAD
-        return len(self.headers) > _MOST_HEADERS
+            return self._head_bytes > _MAX_HEAD_BYTES
+        return len(self.headers) > _MAX_HEADERS
 
     def on_message_begin(self) -> None:
-        # The scope is made where it is needed.
+        # The scope is created only if it is needed.
         self.url = b""
         self.headers = []
 
@@ -111,10 +111,10 @@ class _FastProtocol(HttpToolsProtocol):
         self._in_head = False
         headers = dict(self.headers)
         parser = self.parser
-        # None before the first request, whatever its annotation says.
+        # None before the first request, despite its annotation.
         cycle: RequestResponseCycle | None = self.cycle
         if (
-            # Who does not read is not answered any faster than usual, or all would wait here.
+            # Clients that stop reading get no fast path: responses would pile up in memory.
             self.flow.write_paused
             or parser.get_method() != b"POST"
             or (cycle is not None and not cycle.response_complete)
@@ -152,7 +152,7 @@ class _FastProtocol(HttpToolsProtocol):
         if isinstance(begun, HttpResponse):
             self._write(begun)
         else:
-            self._follow(request, begun)
+            self._continue(request, begun)
 
     def _begin(self, request: _FastRequest) -> HttpResponse | asyncio.Task[Any] | None:
         get = request.headers.get
@@ -167,10 +167,10 @@ class _FastProtocol(HttpToolsProtocol):
         try:
             return self.eager_tasks.begin(request.begin, request.wrap)
         except Exception:
-            logger.exception("a request could not be begun")
-            return _BROKEN
+            logger.exception("a request could not be started")
+            return _INTERNAL_ERROR
 
-    # -- what goes out ------------------------------------------------------------------------
+    # -- responses ----------------------------------------------------------------------------
 
     def _write(self, answer: HttpResponse) -> None:
         defaults = self.server_state.default_headers
@@ -184,24 +184,24 @@ class _FastProtocol(HttpToolsProtocol):
         lines.append(body)
         self.transport.write(b"".join(lines))
         self.server_state.total_requests += 1
-        self._answered += 1
+        self._responses += 1
 
-    def _watch_idling(self) -> None:
-        # One timer that looks whether anything has happened, not one that is set anew each time.
-        self._answered_then = self._answered
-        self._idle_timer = self.loop.call_later(self.timeout_keep_alive, self._look)
+    def _start_idle_timer(self) -> None:
+        # One timer that checks for activity is cheaper than a new timer per request.
+        self._responses_at_check = self._responses
+        self._idle_timer = self.loop.call_later(self.timeout_keep_alive, self._check_idle)
 
-    def _look(self) -> None:
+    def _check_idle(self) -> None:
         self._idle_timer = None
         cycle: RequestResponseCycle | None = self.cycle
         is_busy = cycle is not None and not cycle.response_complete
-        if is_busy or self._answered != self._answered_then:
-            self._watch_idling()
+        if is_busy or self._responses != self._responses_at_check:
+            self._start_idle_timer()
         else:
             self.timeout_keep_alive_handler()
 
-    def _follow(self, request: _FastRequest, task: asyncio.Task[Any]) -> None:
-        """Give what has begun the cycle it would have had, and let its task go on."""
+    def _continue(self, request: _FastRequest, task: asyncio.Task[Any]) -> None:
+        """Create the uvicorn cycle for a started request, so that its task can continue."""
         cycle = self.cycle = RequestResponseCycle(
             scope=request.scope,
             transport=self.transport,
@@ -220,7 +220,7 @@ class _FastProtocol(HttpToolsProtocol):
         task.add_done_callback(self.tasks.discard)
         self.tasks.add(task)
 
-    # -- the usual way ------------------------------------------------------------------------
+    # -- uvicorn's path -----------------------------------------------------------------------
 
     def _use_uvicorn(self, request: _FastRequest) -> None:
         self._fast = None
@@ -229,7 +229,7 @@ class _FastProtocol(HttpToolsProtocol):
             super().on_body(request.body)
 
     def _use_uvicorn_head(self) -> None:
-        """Tell uvicorn of a head that has been read."""
+        """Pass a parsed request head to uvicorn."""
         url, headers = self.url, self.headers
         super().on_message_begin()
         self.url = url
@@ -243,18 +243,18 @@ class _FastProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self._answered += 1
+        self._responses += 1
         if self.pipeline:
-            # uvicorn reads on after each answer, and so takes in more than it answers.
+            # uvicorn resumes reading after each response, and so would buffer without limit.
             self.flow.pause_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        # uvicorn leaves the timer to a connection that was reset, and it holds on to everything.
+        # uvicorn does not cancel the timer of a reset connection, which keeps it in memory.
         self._unset_keepalive_if_required()
         if self._idle_timer is not None:
             self._idle_timer.cancel()
-        # It tells the request that came last; the one that is at work may be another.
+        # uvicorn notifies the last request only; the running one may be another.
         cycle, self._running = self._running, None
         self.pipeline.clear()
         if cycle is not None and not cycle.response_complete:
@@ -263,7 +263,7 @@ class _FastProtocol(HttpToolsProtocol):
 
 
 class _FastRequest:
-    """A request whose scope and cycle are made only where they are needed."""
+    """A request whose scope and cycle are created only if needed."""
 
     __slots__ = ("_lines", "_protocol", "_scope", "_url", "body", "cycle", "headers")
 
@@ -284,33 +284,33 @@ class _FastRequest:
 
     @property
     def scope(self) -> Any:
-        """The scope, as uvicorn would make it."""
+        """The ASGI scope, as uvicorn creates it."""
         if self._scope is None:
             self._scope = _make_scope(self._protocol, self._url, self._lines)
         return self._scope
 
     def begin(self) -> PendingResponse | None:
-        """Ask the application."""
+        """Start the request in the application."""
         return self._protocol.mcp.begin(self, self.body)
 
     async def receive(self) -> Any:
-        """The body has been read: what comes next can only be the end."""
+        """Wait for the disconnect; the body has been read."""
         assert self.cycle is not None
         return await self.cycle.receive()
 
     async def transmit(self, message: Any) -> None:
-        """A part of the response."""
+        """Send an ASGI message of the response."""
         assert self.cycle is not None
         await self.cycle.send(message)
 
     async def wrap(self, rest: Coroutine[Any, Any, None]) -> None:
-        """What is left of a request, watched over as uvicorn does."""
+        """Run the rest of the request with uvicorn's error handling."""
 
-        async def go_on(_scope: Any, _receive: Any, _send: Any) -> None:
+        async def run(_scope: Any, _receive: Any, _send: Any) -> None:
             await rest
 
         assert self.cycle is not None
-        await self.cycle.run_asgi(go_on)
+        await self.cycle.run_asgi(run)
 
 
 def _make_scope(
@@ -320,7 +320,7 @@ def _make_scope(
     text = path.decode("latin-1")
     return {
         "type": "http",
-        "asgi": {"version": protocol.asgi_version, "spec_version": "2.3"},
+        "asgi": {"version": protocol.config.asgi_version, "spec_version": "2.3"},
         "http_version": "1.1",
         "server": protocol.server,
         "client": protocol.client,
@@ -329,7 +329,7 @@ def _make_scope(
         "method": "POST",
         "headers": headers,
         "state": protocol.app_state.copy(),
-        # One that is not plain is none that the application knows, and goes the usual way.
+        # Not unquoted: a path with escapes is never validated, so it takes uvicorn's path.
         "path": protocol.root_path + text,
         "raw_path": protocol.root_path.encode() + path,
         "query_string": query,

@@ -1,8 +1,7 @@
-"""A process of its own that serves HTTP: uvicorn around `server.http_app()`.
+"""Serves `server.http_app()` with uvicorn.
 
-Nothing here knows the protocol. What uvicorn is told differs from its defaults where MCP
-differs from the web: streams stay open for as long as a client likes, so a server that is to
-end must end them itself, and a client that comes back after a minute finds its connection.
+This module does not depend on the protocol. It changes two uvicorn defaults for MCP: streams
+stay open indefinitely, so shutdown ends them explicitly, and idle connections are kept longer.
 
 Importing this module imports uvicorn; `dovetail.transports` does so on first use only.
 """
@@ -30,11 +29,12 @@ __all__ = ["HttpParser", "bind", "serve_app", "serve_http"]
 
 HttpParser: TypeAlias = Literal["auto", "httptools", "h11"]
 
-# Seconds an idle connection is kept. Clients reuse one that is seconds old and fail if it is
-# closed under them; nginx keeps 75, uvicorn only 5.
+# Seconds that an idle connection is kept. Clients reuse idle connections and fail if the server
+# closes one at that moment; nginx keeps 75 seconds, uvicorn only 5.
 _KEEP_ALIVE = 75
 _BACKLOG = 2048
-_LAST_WORDS = 0.02
+# Seconds for a cancelled stream to write its end.
+_STREAM_END_DELAY = 0.02
 _HAS_HTTPTOOLS = find_spec("httptools") is not None
 
 
@@ -50,12 +50,11 @@ async def serve_http(
     guard: AuthBackend | None = None,
     **options: Unpack[HttpAppOptions],
 ) -> None:
-    """Serve over HTTP until a signal comes or the task is cancelled.
+    """Serve over HTTP until a signal arrives or the task is cancelled.
 
-    Takes the keywords of `server.http_app()` as well.
-    Port 0 takes any free one. `on_ready` is called with the port once requests are answered.
-    A `listener` that is bound already is used instead of host and port. Raises TransportError
-    where the address cannot be had.
+    Also accepts the keyword arguments of `server.http_app()`. Port 0 selects a free port.
+    `on_ready` is called with the port when the server accepts requests. A bound `listener` is
+    used instead of host and port. Raises TransportError if the address is not available.
     """
     app = server.http_app(path, guard=guard, **options)
     own = bind(host, port) if listener is None else listener
@@ -70,19 +69,19 @@ async def serve_app(
     parser: HttpParser = "auto",
     on_ready: Callable[[int], None] | None = None,
 ) -> None:
-    """Serve an application and start and close the servers behind it; takes the listener over."""
+    """Serve an application; starts and closes its servers, and closes the listener."""
     with listener:
         async with contextlib.AsyncExitStack() as started:
             for server in servers:
                 await server.start()
                 started.push_async_callback(server.close)
-            # First of all at the end: servers would wait for streams that nobody has ended.
+            # Runs first at shutdown: servers wait for open streams, so end these before.
             started.callback(app.close)
             config = uvicorn.Config(
-                _unless_ended(app),
+                _with_shutdown_response(app),
                 http=_protocol(parser, app),
                 ws="none",
-                # Started and closed here: uvicorn would log a failure and end the process.
+                # Started and closed here: on a failure uvicorn would log it and exit the process.
                 lifespan="off",
                 log_config=None,
                 access_log=False,
@@ -104,7 +103,7 @@ def _grace_of(servers: Sequence[Server]) -> int:
 
 
 def _protocol(parser: HttpParser, app: HttpApp | PathRouter) -> Any:
-    """What uvicorn reads HTTP with."""
+    """The HTTP protocol class or name for uvicorn."""
     if parser == "h11" or not _HAS_HTTPTOOLS:
         return parser
     from dovetail.transports.fast_protocol import fast_protocol  # noqa: PLC0415 - httptools
@@ -113,12 +112,12 @@ def _protocol(parser: HttpParser, app: HttpApp | PathRouter) -> Any:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; raises TransportError where the address cannot be had."""
+    """A listening socket; raises TransportError if the address is not available."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, _, _, address = found[0]
-        # asyncio sets TCP_NODELAY only on a socket that was made with its protocol by name;
-        # without it every event of a stream would wait for the acknowledgement of the last.
+        # asyncio sets TCP_NODELAY only on sockets created with an explicit protocol; without it,
+        # each event of a stream waits for the acknowledgement of the previous one.
         listener = socket.socket(family, kind, socket.IPPROTO_TCP)
     except OSError as error:
         raise TransportError(f"Cannot listen on {host}: {error.strerror}") from None
@@ -132,26 +131,26 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _unless_ended(
+def _with_shutdown_response(
     app: HttpApp | PathRouter,
 ) -> Callable[[Scope, Receive, Transmit], Awaitable[None]]:
-    """The application, with an answer for calls that have used up their grace."""
+    """Wrap the application to respond with 503 if a call outlasts the graceful shutdown."""
 
     async def serve(scope: Scope, receive: Receive, send: Transmit) -> None:
         try:
             await app(scope, receive, send)
         except asyncio.CancelledError:
-            # Only uvicorn cancels, and only at the end; what it would log is a crash of ours.
-            # A stream that has begun writes its own end, and then refuses the answer here.
-            await asyncio.sleep(_LAST_WORDS)
+            # Only uvicorn cancels, at shutdown, and it would log the exception as a crash.
+            # A started stream writes its own end; then `respond` raises RuntimeError.
+            await asyncio.sleep(_STREAM_END_DELAY)
             with contextlib.suppress(RuntimeError):
-                await respond(send, 503, b'{"error":"the server is ending"}', JSON)
+                await respond(send, 503, b'{"error":"the server is shutting down"}', JSON)
 
     return serve
 
 
 class _UvicornServer(uvicorn.Server):
-    """Ends streams before it waits for them, and leaves a signal at that."""
+    """Ends streams before waiting for connections, and does not raise signals again."""
 
     def __init__(
         self,
@@ -173,11 +172,11 @@ class _UvicornServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.close()
         await super().shutdown(sockets)
-        # Those that it has cancelled and does not wait for.
+        # uvicorn cancels these tasks but does not wait for them.
         if self.server_state.tasks:
             await asyncio.wait(set(self.server_state.tasks), timeout=1)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        # uvicorn raises the signal once more when it has ended, and so dies of it.
+        # uvicorn would raise the signal again after shutdown, which would kill the process.
         self.force_exit = self.should_exit
         self.should_exit = True

@@ -1,4 +1,4 @@
-"""Applications side by side at one address, told apart by the path of a request."""
+"""Routes requests to one of several applications by path."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["PathRouter"]
 
 
 class PathRouter:
-    """Serves what one application serves, for each of several by its path."""
+    """An ASGI application that routes to other applications by path."""
 
     def __init__(self, apps: Mapping[str, HttpApp]) -> None:
         self._apps = dict(apps)
@@ -28,22 +28,22 @@ class PathRouter:
         """Serve one ASGI connection."""
         app = self._find(scope)
         if app is None:
-            await respond(send, 404, b'{"error":"no server has this path"}', JSON)
+            await respond(send, 404, b'{"error":"no server at this path"}', JSON)
         else:
             await app(scope, receive, send)
 
     def is_validated(self, request: RequestView) -> bool:
-        """Whether a POST like this has been looked at, so that its body alone is left."""
+        """Whether an identical POST was validated before, so that only the body is unchecked."""
         app = self._find(request.scope)
         return app is not None and app.is_validated(request)
 
     def begin(self, request: RequestView, body: bytes) -> PendingResponse | None:
-        """Begin to answer a welcome POST whose body is there; None where that must wait."""
+        """Start a validated POST with a complete body; None if the ASGI path is needed."""
         app = self._find(request.scope)
         return None if app is None else app.begin(request, body)
 
     def close(self) -> None:
-        """End the sessions and streams of all."""
+        """End the sessions and streams of all applications."""
         for app in self._apps.values():
             app.close()
 
@@ -51,7 +51,7 @@ class PathRouter:
         path = scope.get("path", "").rstrip("/")
         app = self._apps.get(path)
         if app is None:
-            # auth.prm.discovery: what is said of a server lies at its path behind a prefix
-            behind = (app for own, app in self._apps.items() if path.endswith(own))
-            app = next(behind, None) if path.startswith("/.well-known/") else None
+            # auth.prm.discovery: the metadata path is a well-known prefix plus the server's path
+            matching = (app for own, app in self._apps.items() if path.endswith(own))
+            app = next(matching, None) if path.startswith("/.well-known/") else None
         return app

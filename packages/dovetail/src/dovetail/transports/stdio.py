@@ -1,18 +1,17 @@
-"""stdio: one message a line on the standard streams (basic/transports/stdio).
+"""The stdio transport: one message per line on stdin and stdout (basic/transports/stdio).
 
-Theory of operation. The process's own stdin and stdout are taken away first: file
-descriptor 0 becomes /dev/null and 1 becomes stderr, so a stray `print`, a C library or a
-child process can neither put a byte between two messages nor eat one. Messages move on
-private copies of the two descriptors.
+The transport first duplicates stdin and stdout and uses the private copies for messages. File
+descriptor 0 then becomes /dev/null and 1 becomes stderr, so a stray `print`, a C library or a
+child process can neither corrupt the output nor consume input.
 
-Reading follows readiness: the loop says that there are bytes, one `read` takes what is
-there, and every whole line is handed to the connection at once; no thread, no hop per
-line. Writing is a list of lines that one `writev` sends; what a full pipe does not take
-waits for readiness, and while too much of that waits, reading pauses: a client that does
-not read is not listened to. Files have no readiness, they are read and written straight.
+Reading uses the event loop: when input is ready, one `read` takes what is available and every
+complete line goes to the connection at once, without threads. Writing queues lines and sends
+them with one `writev`; if the pipe is full, the rest waits until it is writable. While too much
+output is queued, reading pauses (back-pressure). Regular files cannot be polled; they are read
+and written directly.
 
-The end of input is the end: calls in flight get a short grace, then they are cancelled,
-and the process may exit. SIGTERM and SIGINT end it the same way.
+At the end of input, calls in flight get a short grace period and are then cancelled. SIGTERM and
+SIGINT shut the server down in the same way.
 """
 
 from __future__ import annotations
@@ -39,25 +38,24 @@ __all__ = ["serve_stdio"]
 
 logger = logging.getLogger("dovetail")
 
-# As much as a pipe holds. A larger buffer is mapped, faulted in and unmapped for every read.
+# The capacity of a pipe. A larger buffer is mapped, faulted in and unmapped for every read.
 _CHUNK = 64 * 1024
-# Bytes that may wait for a slow client before its input is left alone, and before handlers
-# that await their progress are held back. 64 KiB is what a Linux pipe takes by itself.
+# Queued bytes at which reading pauses and handlers that await a message wait, and at which they
+# continue. 64 KiB is the capacity of a Linux pipe.
 _HIGH_WATER = 1024 * 1024
 _LOW_WATER = 64 * 1024
-# POSIX guarantees 16 buffers for writev, Linux has 1024.
-_MOST_BUFFERS = 512
+# Buffers per writev: Linux allows 1024, POSIX guarantees 16.
+_MAX_BUFFERS = 512
 
 
-# Whoever starts a process owns it: nothing in it can be kept from them.
+# The user who starts the process has full access to it.
 _OWNER = Principal("local", trusted=True)
 
 
 async def serve_stdio(server: Server, *, guard: AuthBackend | None = None) -> None:
-    """Serve the client on the standard streams until it is gone or a signal comes.
+    """Serve the client on stdin and stdout until it disconnects or a signal arrives.
 
-    Without a `guard` that says otherwise, the client is whoever started the process, and may
-    use everything.
+    Without a `guard`, the client is the user who started the process and may use everything.
     """
     # auth.stdio-none (2025-11-25 basic/authorization): credentials come from the environment
     principal = _OWNER if guard is None else guard.local(os.environ)
@@ -85,12 +83,12 @@ async def serve_stdio(server: Server, *, guard: AuthBackend | None = None) -> No
 
 @contextlib.contextmanager
 def _private_streams() -> Iterator[tuple[int, int]]:
-    """Descriptors that nobody else writes to or reads from; the public ones put back after."""
+    """Private copies of stdin and stdout; the originals are restored afterwards."""
     sys.stdout.flush()
     incoming, outgoing = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
-    # A process may come without a stderr; then 2 is any descriptor, the event loop's say.
+    # Without a stderr, descriptor 2 may be something else, such as the event loop's.
     os.dup2(2 if sys.stderr is not None else nothing, 1)
     os.close(nothing)
     public = sys.stdout
@@ -109,7 +107,7 @@ def _private_streams() -> Iterator[tuple[int, int]]:
 
 @contextlib.contextmanager
 def _signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> Iterator[None]:
-    """End on SIGTERM and SIGINT; a second SIGINT ends the process at once."""
+    """Shut down on SIGTERM and SIGINT; a repeated signal exits the process at once."""
 
     def again(number: int, frame: FrameType | None) -> None:
         os._exit(128 + number)
@@ -121,7 +119,7 @@ def _signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> Iterator[N
     try:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, end, number)
-    except (RuntimeError, ValueError):  # not the main thread: signals are not ours to handle
+    except (RuntimeError, ValueError):  # not the main thread: signal handlers cannot be set
         yield
         return
     try:
@@ -137,19 +135,19 @@ def _is_file(descriptor: int) -> bool:
 
 
 def _is_null_device(descriptor: int) -> bool:
-    # epoll takes neither files nor /dev/null
+    # epoll supports neither files nor /dev/null
     return os.fstat(descriptor).st_rdev == os.stat(os.devnull).st_rdev
 
 
 class _Writer:
-    """Whole lines, in order, never more than the client takes."""
+    """Writes complete lines in order, with back-pressure."""
 
     def __init__(self, descriptor: int, ended: asyncio.Event) -> None:
         self._descriptor = descriptor
         self._ended = ended
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[bytes | memoryview] = deque()
-        self._waiting_bytes = 0
+        self._queue: deque[bytes | memoryview] = deque()
+        self._queued_bytes = 0
         self._scheduled = False
         self._blocked = False
         self._broken = False
@@ -159,61 +157,61 @@ class _Writer:
         self._empty.set()
         self._blocking = _is_file(descriptor) or os.isatty(descriptor)
         if not self._blocking:
-            # Not for terminals: the flag is shared with whoever else has the terminal open.
+            # Not for terminals: the flag is shared with other processes on the terminal.
             os.set_blocking(descriptor, False)
 
     @property
     def is_full(self) -> bool:
-        """Whether more waits than a client should leave unread."""
-        return self._waiting_bytes > _HIGH_WATER
+        """Whether the queue is above the high-water mark."""
+        return self._queued_bytes > _HIGH_WATER
 
     def send(self, message: bytes) -> None:
-        """Queue one message; it leaves with others of the same turn of the loop."""
+        """Queue one message; it is written together with others of the same loop iteration."""
         if self._broken:
             return
-        self._waiting.append(message)
-        self._waiting.append(b"\n")
-        self._waiting_bytes += len(message) + 1
+        self._queue.append(message)
+        self._queue.append(b"\n")
+        self._queued_bytes += len(message) + 1
         if not self._scheduled and not self._blocked:
             self._scheduled = True
             self._empty.clear()
             self._loop.call_soon(self._write)
-        if self._waiting_bytes > _HIGH_WATER:
+        if self._queued_bytes > _HIGH_WATER:
             self._drained.clear()
 
     def send_now(self, message: bytes) -> None:
-        """Write one message that no other is about to follow, unless others are in line."""
-        if self._waiting or self._broken:
+        """Write one message at once, or queue it if others are queued."""
+        if self._queue or self._broken:
             self.send(message)
             return
-        self._waiting.append(message)
-        self._waiting.append(b"\n")
-        self._waiting_bytes = len(message) + 1
+        self._queue.append(message)
+        self._queue.append(b"\n")
+        self._queued_bytes = len(message) + 1
         self._empty.clear()
         self._write()
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """What is sent meanwhile leaves at once when it is over, in as few writes as can be."""
+        """Collect the messages sent inside the block and write them together at its end."""
         if self._scheduled or self._blocked:
             yield
             return
         self._scheduled = True
         yield
-        if self._waiting:
+        if self._queue:
             self._empty.clear()
             self._write()
         else:
             self._scheduled = False
 
     async def drain(self) -> None:
-        """Wait until a slow client has read most of what waits."""
+        """Wait until a slow client has read most of the queue."""
         await self._drained.wait()
 
-    async def flush(self, patience: float) -> None:
-        """Wait until everything is written, or `patience` seconds have passed."""
+    async def flush(self, timeout: float) -> None:
+        """Wait until everything is written, at most `timeout` seconds."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(max(patience, 0.1)):
+            async with asyncio.timeout(max(timeout, 0.1)):
                 await self._empty.wait()
         if self._blocked:
             self._loop.remove_writer(self._descriptor)
@@ -221,56 +219,56 @@ class _Writer:
 
     def _write(self) -> None:
         self._scheduled = False
-        while self._waiting:
-            batch = [self._waiting[i] for i in range(min(len(self._waiting), _MOST_BUFFERS))]
+        while self._queue:
+            batch = [self._queue[i] for i in range(min(len(self._queue), _MAX_BUFFERS))]
             try:
                 written = os.writev(self._descriptor, batch)
             except BlockingIOError:
                 written = 0
             except OSError as error:
-                self._give_up(error)
+                self._abort(error)
                 return
-            self._forget(written)
+            self._remove_written(written)
             if written < sum(map(len, batch)) and not self._blocking:
-                self._wait_for_room()
+                self._wait_until_writable()
                 return
-        self._settle()
+        self._mark_empty()
 
-    def _forget(self, written: int) -> None:
-        self._waiting_bytes -= written
+    def _remove_written(self, written: int) -> None:
+        self._queued_bytes -= written
         while written:
-            first = self._waiting.popleft()
+            first = self._queue.popleft()
             if len(first) > written:
-                self._waiting.appendleft(memoryview(first)[written:])
+                self._queue.appendleft(memoryview(first)[written:])
                 return
             written -= len(first)
 
-    def _wait_for_room(self) -> None:
+    def _wait_until_writable(self) -> None:
         if not self._blocked:
             self._blocked = True
             self._loop.add_writer(self._descriptor, self._write)
-        if self._waiting_bytes <= _LOW_WATER:
+        if self._queued_bytes <= _LOW_WATER:
             self._drained.set()
 
-    def _settle(self) -> None:
+    def _mark_empty(self) -> None:
         if self._blocked:
             self._blocked = False
             self._loop.remove_writer(self._descriptor)
         self._drained.set()
         self._empty.set()
 
-    def _give_up(self, error: OSError) -> None:
-        # The client has closed its end: there is nobody to tell, so there is nothing to do.
+    def _abort(self, error: OSError) -> None:
+        # The client has closed its end, so the rest of the output is dropped.
         logger.debug("cannot write to the client: %s", error)
         self._broken = True
         self._ended.set()
-        self._waiting.clear()
-        self._waiting_bytes = 0
-        self._settle()
+        self._queue.clear()
+        self._queued_bytes = 0
+        self._mark_empty()
 
 
 class _Reader:
-    """Lines to the connection, as they come."""
+    """Passes lines to the connection as they arrive."""
 
     def __init__(
         self,
@@ -290,14 +288,14 @@ class _Reader:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start reading."""
         if self._is_file:
             self._task = self._loop.create_task(self._read_file())
         else:
             self._loop.add_reader(self._descriptor, self._read)
 
     def stop(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         if self._task is not None:
             self._task.cancel()
         if not self._is_file:

@@ -32,7 +32,7 @@ class Keeper:
         self.statuses: list[str] = []
         self.saved: list[TaskRow] = []
 
-    def told(self, run: TaskRun) -> None:
+    def publish(self, run: TaskRun) -> None:
         self.statuses.append(run.row.status)
 
     def save_soon(self, row: TaskRow) -> None:
@@ -47,7 +47,7 @@ def make_run(**how: Any) -> tuple[TaskRun, Keeper]:
     keeper = Keeper()
     call = make_call(era=era_of(LATEST_LEGACY))
     runner = TaskRunner(Options())
-    runner.take_back()  # as if it had begun
+    runner.reclaim_slot()  # as if it had begun
     run = TaskRun(make_row(), call, keeper, runner, **{"resumable": False, **how})
     call.task = run
     return run, keeper

@@ -197,7 +197,7 @@ def test_what_may_be_run_again_is_with_what_it_has_done(tmp_path: Path) -> None:
 def test_a_task_under_which_processes_keep_ending_fails(tmp_path: Path) -> None:
     async def scenario() -> None:
         id = ""
-        for attempt in range(module._MOST_ATTEMPTS):
+        for attempt in range(module._MAX_ATTEMPTS):
             yard = Yard(str(tmp_path / "t.sqlite3"))
             await yard.server.start()
             id = id or await yard.make("build")

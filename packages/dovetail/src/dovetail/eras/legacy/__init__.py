@@ -1,1 +1,1 @@
-"""2024-11-05 to 2025-11-25: a handshake, a session, a back channel."""
+"""2024-11-05 to 2025-11-25: handshake, session and server requests."""

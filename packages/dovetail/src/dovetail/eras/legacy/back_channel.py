@@ -1,7 +1,7 @@
 """Requests from the server to the client: elicitation, sampling, roots.
 
-Only this era has them. Ids count up and never repeat within a session. A request
-whose caller stops waiting is cancelled at the client too.
+Only this era has them. Ids increase and never repeat within a session. If the handler stops
+waiting, the request is also cancelled at the client.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _Error(Struct):
 
 
 class BackChannel:
-    """Sends requests on one session and matches the answers."""
+    """Sends requests on one session and matches the responses."""
 
     def __init__(self, timeout: float | None) -> None:
         self._timeout = timeout
@@ -38,7 +38,10 @@ class BackChannel:
         self._closed = False
 
     async def request(self, ask: Ask, send: Callable[[Outgoing], None]) -> Raw:
-        """Send and wait; raises RpcError for an error answer, LimitError for none in time."""
+        """Send a request and wait for its result.
+
+        Raises RpcError if the client responds with an error, LimitError after the timeout.
+        """
         if self._closed:
             raise TransportError("the client is gone")
         self._last_id += 1
@@ -62,7 +65,7 @@ class BackChannel:
             self._waiting.pop(id, None)
 
     def resolve(self, response: Response) -> bool:
-        """Hand an answer to whoever waits for it; False if nobody does."""
+        """Deliver a response to the waiting request; False if there is none."""
         waiting = self._waiting.get(response.id) if response.id is not None else None
         if waiting is None or waiting.done():
             return False
@@ -74,7 +77,7 @@ class BackChannel:
         return True
 
     def close(self) -> None:
-        """Nobody will answer any more."""
+        """Fail all waiting requests, because the client has disconnected."""
         self._closed = True
         for waiting in self._waiting.values():
             if not waiting.done():
@@ -82,7 +85,7 @@ class BackChannel:
 
 
 def _cancel(id: bytes, reason: str, send: Callable[[Outgoing], None]) -> None:
-    # cancel.own-direction (2025-11-25 basic/utilities/cancellation): only what we sent
+    # cancel.own-direction (2025-11-25 basic/utilities/cancellation): only requests that we sent
     params = codec.encode({"requestId": codec.decode_json(id), "reason": reason})
     send(Notification("notifications/cancelled", Raw(params)))
 

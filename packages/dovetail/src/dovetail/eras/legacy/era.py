@@ -1,4 +1,4 @@
-"""The legacy era as the features see it: results go out as they are, asks go to the client."""
+"""The legacy implementation of `Era`: results are unchanged, asks become requests."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ class LegacyEra(Era):
     def complete(
         self, result: Struct | dict[str, Any] | Raw, hint: CacheHint | None = None
     ) -> bytes:
-        """The result as it is; cache hints do not exist here."""
+        """The result unchanged; legacy revisions have no cache hints."""
         return bytes(result) if isinstance(result, Raw) else codec.encode(result)
 
     def undeclared(self, call: Call, required: dict[str, Any]) -> DovetailError:
-        """A text the model reads: these revisions have no error code for it."""
+        """A tool error that the model reads; these revisions have no error code for it."""
         session = session_of(call)
         if session is not None and not session.is_kept:
             return ToolError(
-                f"This needs a client that supports {_spell(required)} and a session to ask it in; "
-                "this server keeps no sessions."
+                f"This needs a client that supports {_format_capability(required)} and a session "
+                "to ask it in; this server keeps no sessions."
             )
         return ToolError(
-            f"This needs a client that supports {_spell(required)}; this one does not."
+            f"This needs a client that supports {_format_capability(required)}; this one does not."
         )
 
     def bad_answer(self, text: str) -> DovetailError:
-        """tools.call.errors-in-result: the request itself was fine, so the model reads it."""
+        """tools.call.errors-in-result: the request itself was valid, so this is a tool error."""
         return ToolError(text)
 
     def ask(self, call: Call, ask: Ask) -> Coroutine[Any, Any, Raw]:
-        """The recorded answer, or that of the client to a request on the back channel."""
+        """Return the recorded answer, or send a request to the client."""
         return self._ask(call, ask) if call.task is None else call.task.ask(ask)
 
     async def _ask(self, call: Call, ask: Ask) -> Raw:
@@ -70,16 +70,16 @@ class LegacyEra(Era):
         try:
             return await call.waiting(session.back_channel.request(ask, call.link.send))
         except RpcError as error:
-            # The client refused; that is for the model to read, not an error of its request.
+            # The client refused; the model reads this as a tool error.
             raise ToolError(f"The client refused {ask.method}: {error.message}") from None
 
 
 @cache
 def era_of(revision: Revision) -> LegacyEra:
-    """The one era object of a revision."""
+    """The shared `LegacyEra` of a revision."""
     return LegacyEra(revision)
 
 
-def _spell(required: dict[str, Any]) -> str:
+def _format_capability(required: dict[str, Any]) -> str:
     [(name, parts)] = required.items()
     return " ".join([name, *(f"({part})" for part in parts)])

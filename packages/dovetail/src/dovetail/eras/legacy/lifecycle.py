@@ -1,4 +1,4 @@
-"""initialize, ping, setLevel and subscribe: the methods that only a session has."""
+"""The methods that need a session: initialize, ping, setLevel, subscribe, unsubscribe."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from dovetail.spec.revisions import LATEST_LEGACY, Family, Revision, find_revisi
 __all__ = ["legacy_methods", "negotiate"]
 
 
-# Resources that one client may subscribe to: a template matches as many as there are names.
-_MOST_URIS = 1000
+# Maximum subscriptions of one client; templates match an unlimited number of URIs.
+_MAX_SUBSCRIPTIONS = 1000
 
 
 def negotiate(requested: str) -> Revision:
-    """The revision to answer with."""
+    """The revision to respond with."""
     revision = find_revision(requested)
     if revision is not None and revision.family is Family.LEGACY:
         # lifecycle.version.echo (2025-11-25 basic/lifecycle)
@@ -44,18 +44,18 @@ def _require_session(call: Call) -> LegacySession:
     return session
 
 
-def _out_of_reach(call: Call) -> MethodNotFoundError:
+def _no_notifications(call: Call) -> MethodNotFoundError:
     # resources.subscribe-undeclared (2025-11-25 server/resources)
     return MethodNotFoundError(
-        f"Method not found: {call.method!r} is not served here: nothing can be sent to this client "
-        "beside answers"
+        f"Method not found: {call.method!r} is not served here: the server cannot send "
+        "notifications to this client"
     )
 
 
 def legacy_methods(
     identity: Identity, resource_exists: Callable[[Call, str], bool]
 ) -> dict[str, MethodHandler]:
-    """The methods of this era alone."""
+    """The method handlers of this era."""
 
     def initialize(call: Call) -> dict[str, Any]:
         params: InitializeParams = call.params  # type: ignore[assignment]
@@ -80,7 +80,7 @@ def legacy_methods(
 
     def set_level(call: Call) -> dict[str, Any]:
         if not call.link.channels.messages:
-            raise _out_of_reach(call)
+            raise _no_notifications(call)
         params: SetLevelParams = call.params  # type: ignore[assignment]
         rank = rank_of(params.level)
         session = _require_session(call)
@@ -101,15 +101,15 @@ def _subscription_methods(
 ) -> dict[str, MethodHandler]:
     def subscribe(call: Call) -> dict[str, Any]:
         if not call.link.channels.changes:
-            raise _out_of_reach(call)
+            raise _no_notifications(call)
         params: ResourceParams = call.params  # type: ignore[assignment]
         if not resource_exists(call, params.uri):
             raise ResourceNotFoundError(params.uri[:2000])
         session = _require_session(call)
         if session.is_kept:
-            if len(session.uris) >= _MOST_URIS and params.uri not in session.uris:
+            if len(session.uris) >= _MAX_SUBSCRIPTIONS and params.uri not in session.uris:
                 raise InternalError(
-                    f"This session has {_MOST_URIS:,} subscriptions and takes no more; "
+                    f"This session has reached its limit of {_MAX_SUBSCRIPTIONS:,} subscriptions; "
                     "unsubscribe from some first"
                 )
             session.uris.add(params.uri)
@@ -117,7 +117,7 @@ def _subscription_methods(
 
     def unsubscribe(call: Call) -> dict[str, Any]:
         if not call.link.channels.changes:
-            raise _out_of_reach(call)
+            raise _no_notifications(call)
         params: ResourceParams = call.params  # type: ignore[assignment]
         session = _require_session(call)
         session.uris.discard(params.uri)

@@ -1,10 +1,10 @@
-"""A legacy session: what `initialize` settled, and the states it goes through.
+"""A legacy session: the result of `initialize`, and the session states.
 
-    nothing --initialize--> GREETED --notifications/initialized--> READY
+    (none) --initialize--> INITIALIZING --notifications/initialized--> READY
 
-In GREETED the server answers requests but sends none of its own (but ping) and no
-change notifications: lifecycle.init.no-early-requests. A session lives as long as the
-stdio process, the in-memory connection or the HTTP session that it belongs to.
+While INITIALIZING, the server responds to requests but sends no requests (except ping) and no
+change notifications: lifecycle.init.no-early-requests. A session lasts as long as its stdio
+process, in-memory connection or HTTP session.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Tasks as 2025-11-25 has them (basic/utilities/tasks), an experiment of that revision.
+"""The experimental tasks of 2025-11-25 (basic/utilities/tasks).
 
-The client asks for a task in the params of its request, polls it, and fetches the result with a
-request that waits. What the task asks meanwhile goes out while such a request waits.
+The client requests a task in the params of a call, polls it, and gets the result with
+tasks/result, which waits for the end. While such a request waits, the task's own requests are
+sent to the client.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ from dovetail.wire import codec
 
 __all__ = ["LegacyTasks", "describe", "result_methods"]
 
-# The longest text of a failed tool that is repeated in the status of its task.
-_LONGEST_MESSAGE = 500
-# Tasks of which one session is told; whoever makes more polls the others.
-_MOST_TOLD_OF = 1000
+# Maximum characters of a tool error that are repeated in the status of its task.
+_MAX_MESSAGE = 500
+# Maximum tasks with notifications per session; clients have to poll the others.
+_MAX_NOTIFIED_TASKS = 1000
 
 
 class _Block(Struct):
@@ -56,19 +57,19 @@ class _Failure(Struct):
 
 
 class LegacyTasks(TaskShape):
-    """How a revision with a handshake speaks of tasks, if it knows any."""
+    """The wire format of tasks in legacy revisions, if they have tasks."""
 
     def __init__(self, revision: Revision) -> None:
         self._revision = revision
 
     def is_wanted(self, call: Call) -> bool:
-        """The params ask for it."""
+        """Whether the params request a task."""
         params = call.params
         asked = isinstance(params, CallToolParams) and params.task is not UNSET
         return asked and self._revision.tasks
 
     def needed(self, label: str) -> DovetailError:
-        """tasks.tool.required-32601; where there are no tasks, a text that the model reads."""
+        """tasks.tool.required-32601; a tool error if the revision has no tasks."""
         if self._revision.tasks:
             return MethodNotFoundError(
                 f"{label!r} runs as a task only: call it with `task` in the params"
@@ -85,10 +86,10 @@ class LegacyTasks(TaskShape):
         )
 
     def require(self, call: Call) -> None:
-        """Whoever has shaken hands may ask."""
+        """Legacy sessions need no declaration."""
 
     def wanted_ttl_ms(self, call: Call) -> float | None:
-        """What the params say; raises InvalidParamsError."""
+        """The ttl in the params; raises InvalidParamsError."""
         params = call.params
         assert isinstance(params, CallToolParams)
         try:
@@ -97,41 +98,41 @@ class LegacyTasks(TaskShape):
             raise InvalidParamsError(f"Invalid params: task: {error}") from None
 
     def created(self, call: Call, task: TaskView) -> Encoded:
-        """tasks.create-result; from now on the session is told of it."""
+        """tasks.create-result; the session is notified of its changes."""
         session = session_of(call)
         if session is not None and session.is_kept:
-            if len(session.tasks) >= _MOST_TOLD_OF:
+            if len(session.tasks) >= _MAX_NOTIFIED_TASKS:
                 session.tasks.pop()
             session.tasks.add(task.id)
         return Encoded(codec.encode({"task": describe(task)}))
 
     def shown(self, task: TaskView) -> Encoded:
-        """tasks.get-no-related-meta: the task and nothing else."""
+        """tasks.get-no-related-meta: only the task."""
         return Encoded(codec.encode(describe(task)))
 
     def cancelled(self, task: TaskView, *, was_final: bool) -> Encoded:
-        """tasks.cancel-status; what has ended cannot be cancelled."""
+        """tasks.cancel-status; a finished task cannot be cancelled."""
         if was_final:
             # tasks.cancel-terminal-32602
             raise InvalidParamsError(f"The task has ended already: it is {task.status.value}")
         return self.shown(task)
 
     def status_of(self, result: bytes) -> tuple[Status, str | None]:
-        """A tool that failed makes a task that failed, and its status says why."""
+        """A failed tool call is a failed task, with the error as status message."""
         called = codec.decode_as(_Called, result)
         if not called.is_error:
             return Status.COMPLETED, None
         # tasks.failed-message
         text = "\n".join(block.text for block in called.content if block.text)
-        return Status.FAILED, text[:_LONGEST_MESSAGE] or "The tool failed without saying why."
+        return Status.FAILED, text[:_MAX_MESSAGE] or "The tool failed without saying why."
 
     def related(self, id: str, params: bytes) -> bytes | None:
         """tasks.related-meta-on-requests."""
-        return _relate(id, params)
+        return _add_task_id(id, params)
 
 
 def describe(task: TaskView) -> dict[str, Any]:
-    """The task as this revision shows it."""
+    """The task as a JSON object of this revision."""
     # tasks.created-at, tasks.updated-at, tasks.ttl-reported
     described: dict[str, Any] = {
         "taskId": task.id,
@@ -146,8 +147,8 @@ def describe(task: TaskView) -> dict[str, Any]:
     return described
 
 
-def _relate(id: str, members: bytes | None) -> bytes:
-    """The JSON object with the metadata that names its task."""
+def _add_task_id(id: str, members: bytes | None) -> bytes:
+    """Add the task id to the `_meta` of a JSON object."""
     given = codec.decode_as(dict[str, Raw], members or b"{}")
     meta = codec.decode_as(dict[str, Raw], given.get("_meta", b"{}"))
     meta[RELATED_TASK] = Raw(codec.encode({"taskId": id}))
@@ -155,16 +156,16 @@ def _relate(id: str, members: bytes | None) -> bytes:
 
 
 def result_methods() -> dict[str, MethodHandler]:
-    """tasks/result and tasks/list, ready for the dispatcher."""
+    """The method handlers of tasks/result and tasks/list."""
 
     async def result(call: Call) -> Encoded:
         params: TaskParams = call.params  # type: ignore[assignment]
         task = await call.services.tasks.get(call, params.task_id)
         # tasks.result-blocks
-        task = await _Courier(call, task).wait()
+        task = await _ResultWaiter(call, task).wait()
         if task.result is not None:
             # tasks.result-terminal, tasks.result-related-meta
-            return Encoded(_relate(task.id, task.result))
+            return Encoded(_add_task_id(task.id, task.result))
         if task.error is not None:
             # tasks.failed-error-same
             failure = codec.decode_as(_Failure, task.error)
@@ -173,7 +174,7 @@ def result_methods() -> dict[str, MethodHandler]:
 
     async def list_tasks(call: Call) -> dict[str, Any]:
         if call.principal is None:
-            # tasks.list-not-anonymous: anybody's tasks would be shown to anybody
+            # tasks.list-not-anonymous: all clients would see all tasks
             raise MethodNotFoundError(
                 "Method not found: 'tasks/list' is not served to callers who cannot be told apart"
             )
@@ -191,8 +192,8 @@ def result_methods() -> dict[str, MethodHandler]:
     }
 
 
-class _Courier:
-    """Waits for the end of a task, and puts its questions to the client that waits."""
+class _ResultWaiter:
+    """Waits for the end of a task and sends its requests to the waiting client."""
 
     def __init__(self, call: Call, task: TaskView) -> None:
         self._call = call
@@ -201,18 +202,18 @@ class _Courier:
         self._asking: dict[str, asyncio.Task[None]] = {}
 
     async def wait(self) -> TaskView:
-        """The task when it has ended."""
+        """The finished task."""
         try:
             while not self._task.status.is_final:
                 for key, ask in self._task.asks.items():
-                    self._put(key, ask)
+                    self._send(key, ask)
                 self._task = await self._tasks.changed(self._call, self._task)
             return self._task
         finally:
             for asking in self._asking.values():
                 asking.cancel()
 
-    def _put(self, key: str, ask: Ask) -> None:
+    def _send(self, key: str, ask: Ask) -> None:
         session = session_of(self._call)
         capability = ask.method.partition("/")[0]
         if session is None or session.back_channel is None or not session.ready:
@@ -225,17 +226,17 @@ class _Courier:
 
     async def _deliver(self, key: str, ask: Ask, channel: BackChannel) -> None:
         call, id = self._call, self._task.id
-        ask = ask._replace(params=_relate(id, ask.params))
+        ask = ask._replace(params=_add_task_id(id, ask.params))
         try:
             answer = await call.waiting(channel.request(ask, call.link.send))
         except RpcError as error:
-            # The client refused; that is for the model to read.
+            # The client refused; the model reads this as a tool error.
             refusal = ToolError(f"The client refused {ask.method}: {error.message}")
             self._tasks.refuse(id, key, refusal)
         except LimitError as error:
             self._tasks.refuse(id, key, error)
         except (TransportError, asyncio.CancelledError):
-            # Whoever waits for the result next is asked.
+            # The next client that waits for the result gets the request.
             self._tasks.give_back(id, key)
         else:
             await self._tasks.answer(call, id, {key: answer})

@@ -1,1 +1,1 @@
-"""2026-07-28: every request stands alone."""
+"""2026-07-28: stateless requests."""

@@ -1,4 +1,4 @@
-"""server/discover: what the server speaks and offers."""
+"""server/discover: supported versions, capabilities and instructions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["discover_methods"]
 
 
 def discover_methods(identity: Identity, hint: CacheHint) -> dict[str, MethodHandler]:
-    """The method, ready for the dispatcher."""
+    """The method handler of server/discover."""
 
     def discover(call: Call) -> Shaped:
         # versioning.supported-honoured: a version that needs a handshake is not in this list,
@@ -28,7 +28,7 @@ def discover_methods(identity: Identity, hint: CacheHint) -> dict[str, MethodHan
             capabilities=capabilities,
             instructions=identity.instructions,
         )
-        # caching.public-aware (2026-07-28 server/utilities/caching): behind a guard, for its caller
+        # caching.public-aware (2026-07-28 server/utilities/caching): a guard's callers differ
         is_guarded = call.services.permission is not None
         return Shaped(result, hint._replace(scope="private") if is_guarded else hint)
 

@@ -1,13 +1,13 @@
-"""Admission of a modern request: the `_meta` that every request carries.
+"""Validation of the `_meta` that every modern request carries.
 
-A ladder without side effects; the first rung that breaks decides the error:
+The checks have no side effects; the first one that fails sets the error:
 
-    1. `_meta` is there and holds protocolVersion and clientCapabilities    -32602
-    2. the version is one we speak                                          -32022
-    3. everything in it has the right type                                  -32602
+    1. `_meta` contains protocolVersion and clientCapabilities              -32602
+    2. the version is supported                                             -32022
+    3. all members have the right type                                      -32602
 
-Nothing is remembered between requests (base.stateless.no-prior-context); equal bytes
-are only read once, because a client repeats itself.
+No state is kept between requests (base.stateless.no-prior-context). Parsed values are cached by
+their bytes, because clients send the same `_meta` again.
 """
 
 from __future__ import annotations
@@ -33,62 +33,62 @@ from dovetail.wire import codec
 
 __all__ = ["Admitted", "admit", "is_modern", "may_be_modern", "recall"]
 
-# The keys that only modern requests carry.
-_MARKS = frozenset({PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO})
+# Keys that only modern requests contain.
+_MODERN_KEYS = frozenset({PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO})
 _NAMESPACE = PREFIX.encode()
-# Few clients talk to one process; their `_meta` differs by progress token at most.
-_MOST_REMEMBERED = 512
-_LONGEST_REMEMBERED = 2048
+# Cache limits: a process has few clients, whose `_meta` differs in the progress token at most.
+_MAX_CACHED = 512
+_MAX_CACHED_BYTES = 2048
 
 _SUPPORTED = tuple(revision.date for revision in MODERN)
 
 
 class Admitted(NamedTuple):
-    """A request that may be served."""
+    """The validated `_meta` of a request."""
 
     revision: Revision
     peer: Peer
 
 
-_remembered: dict[bytes, Admitted] = {}
+_cache: dict[bytes, Admitted] = {}
 
 
 def recall(meta: Raw) -> Admitted | None:
-    """What the same bytes were found to be before."""
-    return _remembered.get(bytes(meta))
+    """The cached result for the same bytes, if any."""
+    return _cache.get(bytes(meta))
 
 
 def may_be_modern(raw: bytes | Raw) -> bool:
-    """Whether it is worth a closer look: a key of ours may be in there, escaped or not."""
+    """Whether the JSON may contain a modern key, escaped or not; a cheap first check."""
     raw = bytes(raw)
     return _NAMESPACE in raw or b"\\" in raw
 
 
 def is_modern(meta: Raw | UnsetType) -> bool:
-    """Whether `_meta` speaks of a modern client, rightly or wrongly."""
+    """Whether `_meta` contains a modern key, with a valid value or not."""
     if meta is UNSET:
         return False
     raw = bytes(meta)
     if not may_be_modern(raw):
         return False
     try:
-        # Read, not searched: a key may be escaped, and may stand in a value or deeper down.
-        return not _MARKS.isdisjoint(codec.decode_as(dict[str, Raw], raw))
+        # Parsed, not searched: a key may be escaped, and may occur in a value or nested object.
+        return not _MODERN_KEYS.isdisjoint(codec.decode_as(dict[str, Raw], raw))
     except msgspec.ValidationError:
         return False
 
 
 def admit(meta: Raw | UnsetType) -> Admitted | RpcError:
-    """The admitted request, or the error that refuses it."""
+    """The validated `_meta`, or the error that rejects the request."""
     raw = b"{}" if meta is UNSET else bytes(meta)
-    known = _remembered.get(raw)
+    known = _cache.get(raw)
     if known is not None:
         return known
     admitted = _admit(raw)
-    if isinstance(admitted, Admitted) and len(raw) <= _LONGEST_REMEMBERED:
-        if len(_remembered) >= _MOST_REMEMBERED:
-            _remembered.clear()
-        _remembered[raw] = admitted
+    if isinstance(admitted, Admitted) and len(raw) <= _MAX_CACHED_BYTES:
+        if len(_cache) >= _MAX_CACHED:
+            _cache.clear()
+        _cache[raw] = admitted
     return admitted
 
 

@@ -1,4 +1,4 @@
-"""The modern era as the features see it: results are stamped, asks end the run."""
+"""The modern implementation of `Era`: results get `_meta`, an ask ends the run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["ModernEra"]
 
 
 class ModernEra(Era):
-    """A stateless revision: every request stands alone, every result says who made it."""
+    """A stateless revision; every result contains the server info."""
 
     def __init__(
         self, revision: Revision, implementation: Implementation, rounds: InputRounds
@@ -42,7 +42,7 @@ class ModernEra(Era):
     def complete(
         self, result: Struct | dict[str, Any] | Raw, hint: CacheHint | None = None
     ) -> bytes:
-        """The result with its type, the server's name and, if it is cacheable, hints."""
+        """The result with its type, the server info and, if given, cache hints."""
         head = self._head
         if isinstance(result, Raw):
             return b"%b,%b" % (head, bytes(result)[1:])
@@ -66,5 +66,5 @@ class ModernEra(Era):
         return InvalidParamsError(text)
 
     def ask(self, call: Call, ask: Ask) -> Coroutine[Any, Any, Raw]:
-        """The recorded answer, or the end of this run; a task waits for it instead."""
+        """Return the recorded answer or end this run; a task waits for the answer instead."""
         return self.rounds.ask(call, ask) if call.task is None else call.task.ask(ask)

@@ -1,16 +1,15 @@
-"""Multi round-trip requests (basic/patterns/mrtr): asking without a way to ask.
+"""Multi round-trip requests (basic/patterns/mrtr): client input without server requests.
 
-There are no server requests in this era. When a handler asks for something that is
-not recorded yet, its run ends: the questions become an `input_required` result, and
-the client sends the request again with the answers. The handler then runs from its
-start; each `ask` that has been answered returns at once, and `ctx.once` returns what
-it recorded, until the handler gets further than before.
+There are no server requests in this era. When a handler asks for input that is not recorded
+yet, the run ends with an `input_required` result that contains the questions, and the client
+sends the request again with the answers. The handler then runs again from its start: each
+answered `ask` returns at once and `ctx.once` returns its recorded value.
 
-What is recorded travels through the client in `requestState`, sealed: it is bound to
-the principal, the method and the arguments, and it expires (mrtr.state-*). The run is
-ended by cancelling it, which `except Exception` in a handler cannot swallow. Questions
-asked together (`asyncio.gather`) go out together, because the run only ends when the
-event loop has gone round twice since the first of them.
+The record is sent to the client and back in `requestState`. It is sealed, bound to the
+principal, the method and the arguments, and expires (mrtr.state-*). The run is ended by
+cancelling it, which `except Exception` in a handler does not catch. Concurrent questions
+(`asyncio.gather`) are sent together, because the run ends two event loop iterations after the
+first of them.
 """
 
 from __future__ import annotations
@@ -41,14 +40,14 @@ __all__ = ["InputRounds", "read_responses"]
 
 
 class _State(Struct):
-    """What travels in requestState."""
+    """The content of requestState."""
 
     answers: dict[str, Raw]
     results: dict[str, Raw]
 
 
 class InputRounds:
-    """Restores the record of a request that comes again, and ends runs that ask."""
+    """Restores the record of a retried request, and ends runs that ask for input."""
 
     def __init__(self, sealer: Sealer, lifetime: float, implementation: Implementation) -> None:
         self._sealer = sealer
@@ -72,7 +71,7 @@ class InputRounds:
                 record.answers.setdefault(key, answer)
 
     async def ask(self, call: Call, ask: Ask) -> Raw:
-        """The recorded answer to `ask`, or the end of this run."""
+        """Return the recorded answer to `ask`, or end this run."""
         answer = call.record.answers.get(ask.key)
         if answer is not None:
             return answer
@@ -83,31 +82,31 @@ class InputRounds:
         loop = asyncio.get_running_loop()
         pending = self._pending.setdefault(id(call), {})
         if not pending:
-            loop.call_soon(self._soon, call, 1)
+            loop.call_soon(self._end_run, call, 1)
         pending[ask.key] = ask
-        # Nobody will answer it: the run is cancelled instead.
+        # Never resolved: the run is cancelled instead.
         never: asyncio.Future[Raw] = loop.create_future()
         try:
             return await never
         finally:
-            # The author may have given up this question alone (asyncio.timeout, say).
+            # The handler may have cancelled only this question (for example asyncio.timeout).
             del pending[ask.key]
             if not pending:
                 del self._pending[id(call)]
 
-    def _soon(self, call: Call, turns: int) -> None:
+    def _end_run(self, call: Call, turns: int) -> None:
         pending = self._pending.get(id(call))
         if pending is not None and call.interruption is None and call.running:
-            # It asked in its first step, and its task has yet to go on with the second.
-            asyncio.get_running_loop().call_soon(self._soon, call, turns)
+            # It asked in its first step, and its task has not continued yet.
+            asyncio.get_running_loop().call_soon(self._end_run, call, turns)
             return
         if pending is None or call.interruption is None:
             return  # cancelled or timed out meanwhile
         if call.record.busy:
-            # A `once` that runs right now must be recorded before the run may end.
-            call.record.on_rest = partial(self._soon, call, 1)
+            # A running `once` must be recorded before the run may end.
+            call.record.on_rest = partial(self._end_run, call, 1)
         elif turns > 0:
-            asyncio.get_running_loop().call_soon(self._soon, call, turns - 1)
+            asyncio.get_running_loop().call_soon(self._end_run, call, turns - 1)
         else:
             call.interruption(self._outcome(call, pending))
 
@@ -115,7 +114,7 @@ class InputRounds:
         try:
             return InputRequired(self._interim(call, pending))
         except DovetailError as error:
-            return error  # what is recorded is too large to travel, say
+            return error  # for example, the record is too large
 
     def _interim(self, call: Call, pending: dict[str, Ask]) -> bytes:
         requests: dict[str, Any] = {}
@@ -125,7 +124,7 @@ class InputRounds:
                 requests[key]["params"] = Raw(ask.params)
         record = call.record
         state = _State(
-            # mrtr.ignore-extra: answers to questions nobody asked are not carried on
+            # mrtr.ignore-extra: answers to questions that were not asked are dropped
             answers={key: record.answers[key] for key in record.asked if key in record.answers},
             results=record.results,
         )
@@ -158,7 +157,7 @@ def read_responses(raw: Raw) -> dict[str, Raw]:
 
 
 def _binding(call: Call) -> bytes:
-    """What a state belongs to: who asked for what, with which arguments."""
+    """The digest that binds a state to the principal, method, subject and arguments."""
     params = call.params
     arguments: Any = UNSET
     if isinstance(params, CallToolParams):

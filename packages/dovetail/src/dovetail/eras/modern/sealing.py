@@ -1,12 +1,12 @@
-"""Sealed state: bytes that travel through the client and come back unread and unchanged.
+"""Sealed state: encrypted tokens that the client stores and returns unchanged.
 
-The modern era has no session, so what a call has learned so far goes out in `requestState` and
-returns with the retry. It is encrypted and authenticated (AES-256-GCM), expires, and is bound to
-a digest of whoever and whatever it was made for. A token is base64url, without padding, of
+The modern era has no session, so the state of a call is sent in `requestState` and returned with
+the retry. It is encrypted and authenticated (AES-256-GCM), expires, and is bound to a digest of
+the principal and the request. A token is base64url, without padding, of
 
     key id (4) | nonce (12) | encrypted: expiry (8), payload | tag (16)
 
-The module must not know requests, principals or what the payload means.
+This module must not depend on requests, principals or the content of the payload.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dovetail.errors import InvalidParamsError, UsageError
 
 __all__ = ["Sealer", "binding_of"]
 
-# nginx takes request bodies up to 1 MiB (client_max_body_size); the token comes back in one.
+# nginx limits request bodies to 1 MiB (client_max_body_size), and the token is sent in one.
 _MAX_TOKEN: Final = 2**20
 # The size of an AES-256 key: a shorter secret would be the weakest part.
 _MIN_KEY: Final = 32
@@ -34,17 +34,17 @@ _KEY_ID_SIZE: Final = 4
 _NONCE_SIZE: Final = 12
 _TAG_SIZE: Final = 16
 _HEADER: Final = struct.Struct(">d")
-_SMALLEST: Final = _KEY_ID_SIZE + _NONCE_SIZE + _HEADER.size + _TAG_SIZE
+_MIN_SEALED: Final = _KEY_ID_SIZE + _NONCE_SIZE + _HEADER.size + _TAG_SIZE
 # One key serves two purposes, kept apart by what is hashed with it (16 bytes at most).
 _FOR_SEALING: Final = b"dovetail seal 1"
 _FOR_KEY_ID: Final = b"dovetail keyid 1"
 
 
 class Sealer:
-    """Seals with the first key and opens with any: put a new key in front to rotate.
+    """Seals with the first key and opens with any key; to rotate, insert a new key first.
 
-    Without keys a random one is made on first use. Its tokens die with the process and are
-    foreign to every other one, so several processes need the same keys.
+    Without keys a random one is created on first use. Its tokens are valid in this process only,
+    so several processes need the same keys.
     """
 
     def __init__(
@@ -62,14 +62,14 @@ class Sealer:
         self._first_use = threading.Lock()
 
     def seal(self, payload: bytes, *, binding: bytes, lifetime: float) -> str:
-        """The token that `open` turns back into the payload for `lifetime` seconds."""
+        """A token that `open` decrypts for `lifetime` seconds."""
         if not (lifetime > 0 and math.isfinite(lifetime)):
-            raise UsageError(f"The lifetime of sealed state is a number of seconds, not {lifetime}")
+            raise UsageError(f"lifetime must be a positive number of seconds, got {lifetime}")
         cipher = next(iter(self._ready_ciphers().values()))
         token = _to_base64url(cipher.encrypt(_pack(payload, self._clock() + lifetime), binding))
         if len(token) > _MAX_TOKEN:
             raise UsageError(
-                f"The sealed state has {len(token)} characters; at most {_MAX_TOKEN} can travel"
+                f"The sealed state has {len(token)} characters; the limit is {_MAX_TOKEN}"
             )
         return token
 
@@ -77,11 +77,11 @@ class Sealer:
         """The payload of a token made for the same binding.
 
         Raises:
-            InvalidParamsError: it has expired, or is not valid. The message does not say why:
-                whoever forges a token learns nothing from it.
+            InvalidParamsError: it has expired or is not valid. The message gives no reason, so that
+                an attacker learns nothing from it.
         """
         sealed = _from_base64url(text)
-        if sealed is None or len(sealed) < _SMALLEST:
+        if sealed is None or len(sealed) < _MIN_SEALED:
             raise _not_valid()
         cipher = self._ready_ciphers().get(sealed[:_KEY_ID_SIZE])
         opened = cipher.decrypt(sealed, binding) if cipher else None
@@ -90,9 +90,9 @@ class Sealer:
         return _unpack(opened, self._clock())
 
     def _ready_ciphers(self) -> Mapping[bytes, _Cipher]:
-        """By key id, the sealing one first."""
+        """Ciphers by key id; the first one seals."""
         if self._ciphers is None:
-            # Two threads that each made a random key could not open each other's tokens.
+            # Without the lock, two threads could create different random keys.
             with self._first_use:
                 if self._ciphers is None:
                     self._ciphers = _ciphers_from(self._keys or (secrets.token_bytes(_MIN_KEY),))
@@ -100,7 +100,7 @@ class Sealer:
 
 
 def binding_of(*parts: bytes) -> bytes:
-    """A digest of the parts in which no two different lists of parts look alike."""
+    """A digest that differs for any two different lists of parts."""
     digest = blake2b(digest_size=32, person=b"dovetail bind 1")
     for part in parts:
         digest.update(len(part).to_bytes(8, "big"))
@@ -137,7 +137,7 @@ class _Cipher:
 def _ciphers_from(keys: Sequence[bytes]) -> Mapping[bytes, _Cipher]:
     ciphers: dict[bytes, _Cipher] = {}
     for cipher in map(_Cipher, keys):
-        # Should two ids ever collide (1 in 2**32), the newer key wins and the old tokens die.
+        # If two ids collide (1 in 2**32), the newer key wins and the old tokens become invalid.
         ciphers.setdefault(cipher.key_id, cipher)
     return ciphers
 
@@ -170,5 +170,6 @@ def _from_base64url(text: str) -> bytes | None:
         data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except ValueError:
         return None
-    # The decoder skips foreign characters and ignores unused bits; one token has one spelling.
+    # The decoder skips invalid characters and ignores unused bits, so compare with the canonical
+    # encoding.
     return data if _to_base64url(data) == text else None

@@ -1,8 +1,8 @@
-"""subscriptions/listen: a request whose answer is a stream of changes.
+"""subscriptions/listen: a request that opens a stream of change notifications.
 
-The acknowledgement comes first and says what will be delivered; every message of the
-stream carries the id of the request; the stream ends when the client cancels it, or
-with a result when the server ends it.
+The acknowledgement comes first and lists what will be delivered. Every message of the stream
+contains the id of the request. The stream ends when the client cancels it, or with a result
+when the server ends it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from dovetail.wire.messages import Notification
 
 __all__ = ["ListenStream", "listen_methods"]
 
-# Each is looked up before the stream begins.
-_MOST_TASKS = 1000
+# Maximum task ids in one filter; each is looked up before the stream starts.
+_MAX_TASKS = 1000
 
 
 class ListenStream:
@@ -89,7 +89,7 @@ def listen_methods(
     capabilities: Callable[[], dict[str, Any]],
     is_hidden: Callable[[Call, str], bool] = lambda call, uri: False,
 ) -> dict[str, MethodHandler]:
-    """The method, ready for the dispatcher."""
+    """The method handler of subscriptions/listen."""
 
     async def listen(call: Call) -> _ListenResult:
         params: ListenParams = call.params  # type: ignore[assignment]
@@ -100,7 +100,7 @@ def listen_methods(
             )
         wanted = honoured(params.notifications, capabilities())
         if wanted.resource_subscriptions is not None:
-            # Of what a caller may not read it does not hear either.
+            # Callers are not notified of resources that they may not read.
             wanted.resource_subscriptions = [
                 uri for uri in wanted.resource_subscriptions if not is_hidden(call, uri)
             ]
@@ -121,15 +121,15 @@ def listen_methods(
 
 
 async def _visible_tasks(call: Call, ids: list[str]) -> list[str] | None:
-    """Those of the caller's, of the tasks that it wants to hear of."""
-    # xtasks.non-declaring: nobody hears of tasks who has not said that they are known
+    """The requested tasks that belong to the caller."""
+    # xtasks.non-declaring: only clients that declare tasks are notified of them
     require_tasks(call)
     visible = []
-    for id in dict.fromkeys(ids[:_MOST_TASKS]):
+    for id in dict.fromkeys(ids[:_MAX_TASKS]):
         try:
             visible.append((await call.services.tasks.get(call, id)).id)
         except InvalidParamsError:
-            continue  # xtasks.authz: one of somebody else's is as good as none
+            continue  # xtasks.authz: another caller's task counts as unknown
     return visible or None
 
 

@@ -1,8 +1,8 @@
-"""Tasks as the extension io.modelcontextprotocol/tasks has them.
+"""Tasks of the extension io.modelcontextprotocol/tasks.
 
-A client says in each request that it knows tasks; whether the answer is one is the server's
-choice. Everything about a task is in the answer to tasks/get; what it asks is answered by
-tasks/update, one question at a time or all at once.
+A client declares in each request that it supports tasks; the server decides whether to create
+one. The result of tasks/get contains everything about a task. The client answers its questions
+with tasks/update, one at a time or all at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _REQUIRED: dict[str, Any] = {"extensions": {TASKS: {}}}
 
 
 class ModernTasks(TaskShape):
-    """How the extension speaks of tasks."""
+    """The wire format of tasks in the extension."""
 
     asks_first = True
 
@@ -37,8 +37,8 @@ class ModernTasks(TaskShape):
         self._meta = {SERVER_INFO: server_info}
 
     def is_wanted(self, call: Call) -> bool:
-        """xtasks.opt-in: only the request itself tells, whatever was said before."""
-        return _knows_tasks(call)
+        """xtasks.opt-in: declared per request."""
+        return _declares_tasks(call)
 
     def needed(self, label: str) -> DovetailError:
         """xtasks.missing-capability-32021."""
@@ -47,7 +47,7 @@ class ModernTasks(TaskShape):
         )
 
     def unsupported(self, label: str) -> DovetailError | None:
-        """The server chooses: it just runs."""
+        """No error: the server decides, so the call runs without a task."""
         return None
 
     def require(self, call: Call) -> None:
@@ -55,38 +55,38 @@ class ModernTasks(TaskShape):
         require_tasks(call)
 
     def wanted_ttl_ms(self, call: Call) -> float | None:
-        """xtasks.result-removed: clients have no say in it any more."""
+        """xtasks.result-removed: clients cannot request a ttl."""
         return None
 
     def created(self, call: Call, task: TaskView) -> Encoded:
-        """xtasks.resulttype-task: flat, and with nothing of what the task comes to."""
+        """xtasks.resulttype-task: a flat object without the task's result."""
         return Encoded(codec.encode({"resultType": "task", "_meta": self._meta, **_describe(task)}))
 
     def shown(self, task: TaskView) -> Encoded:
-        """The task with whatever its status brings along."""
+        """The task with the members of its status."""
         return Encoded(self._complete(Raw(codec.encode(detail(task)))))
 
     def cancelled(self, task: TaskView, *, was_final: bool) -> Encoded:
-        """xtasks.update-ack: nothing but that the request has arrived."""
+        """xtasks.update-ack: an empty acknowledgement."""
         return Encoded(self._complete({}))
 
     def status_of(self, result: bytes) -> tuple[Status, str | None]:
-        """xtasks.failed-only-jsonrpc: a tool that failed has a result all the same."""
+        """xtasks.failed-only-jsonrpc: a failed tool call is a completed task."""
         return Status.COMPLETED, None
 
     def related(self, id: str, params: bytes) -> bytes | None:
-        """xtasks.no-progress-on-listen: neither progress nor log messages belong to a task."""
+        """xtasks.no-progress-on-listen: no progress or log messages are sent for tasks."""
         return None
 
 
-def _knows_tasks(call: Call) -> bool:
+def _declares_tasks(call: Call) -> bool:
     extensions = call.peer.capabilities.get("extensions")
     return isinstance(extensions, dict) and isinstance(extensions.get(TASKS), dict)
 
 
 def require_tasks(call: Call) -> None:
-    """Raise for a request that does not say that its client knows tasks."""
-    if not _knows_tasks(call):
+    """Raise MissingCapabilityError if the request does not declare tasks."""
+    if not _declares_tasks(call):
         raise MissingCapabilityError(_REQUIRED, f"This request does not declare {TASKS}")
 
 
@@ -105,7 +105,7 @@ def _describe(task: TaskView) -> dict[str, Any]:
 
 
 def detail(task: TaskView) -> dict[str, Any]:
-    """xtasks.get-shapes: the task and what its status brings along."""
+    """xtasks.get-shapes: the task with the members of its status."""
     described = _describe(task)
     if task.status is Status.INPUT_REQUIRED:
         described["inputRequests"] = {
@@ -123,7 +123,7 @@ def detail(task: TaskView) -> dict[str, Any]:
 
 
 def update_methods() -> dict[str, MethodHandler]:
-    """tasks/update, ready for the dispatcher."""
+    """The method handler of tasks/update."""
 
     async def update(call: Call) -> dict[str, Any]:
         params: TaskUpdateParams = call.params  # type: ignore[assignment]

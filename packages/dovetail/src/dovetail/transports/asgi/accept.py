@@ -1,4 +1,4 @@
-"""The Accept header: which types of content a client takes (RFC 9110 section 12.5.1)."""
+"""The Accept header: which media types a client accepts (RFC 9110 section 12.5.1)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from functools import lru_cache
 __all__ = ["accepts"]
 
 
-# Clients send the same header with every request, and there are few kinds of clients.
+# Clients send the same header with every request, so a small cache is enough.
 @lru_cache(maxsize=256)
 def accepts(accept: bytes | None, kind: bytes) -> bool:
-    """Whether a client that sends this header takes content of `kind`, such as text/html."""
+    """Whether this Accept header allows the media type `kind`, such as text/html."""
     if accept is None or not accept.strip():
-        # A client that says nothing takes anything.
+        # No Accept header allows any type.
         return True
     weights = dict(map(_read_range, accept.lower().split(b",")))
     main = kind.partition(b"/")[0]
-    # The range that names most of the type has the say.
+    # The most specific range takes precedence.
     for wanted in (kind, main + b"/*", b"*/*"):
         if wanted in weights:
             return weights[wanted]
@@ -24,7 +24,7 @@ def accepts(accept: bytes | None, kind: bytes) -> bool:
 
 
 def _read_range(part: bytes) -> tuple[bytes, bool]:
-    """A range of types, and whether it is welcome: a weight of zero says that it is not."""
+    """A media range and whether it is acceptable: a weight of zero means it is not."""
     name, *parameters = (word.strip() for word in part.split(b";"))
     for parameter in parameters:
         key, _, value = parameter.partition(b"=")

@@ -1,7 +1,6 @@
-"""What an application holds for its clients at this moment, in numbers.
+"""Current numbers of sessions, calls and streams, for monitoring.
 
-Nothing is counted while requests are served: each number is the length of something that is
-held in any case, looked at when somebody asks.
+The numbers are computed on request from existing collections, so they add no cost to requests.
 """
 
 from __future__ import annotations
@@ -13,17 +12,17 @@ __all__ = ["HttpCounts"]
 
 
 class HttpCounts(NamedTuple):
-    """How much is held for clients now; all of it goes back to zero when they are gone."""
+    """Current numbers; all return to zero after the clients have disconnected."""
 
-    # Sessions of the legacy era, until they end or their lifetime is over.
+    # Legacy sessions that have not ended or expired.
     sessions: int = 0
-    # Requests whose function has begun and waits for something; an open subscription is one.
-    # Those of legacy clients are known by their session only.
+    # Requests whose handler is waiting, including open subscriptions. Stateless legacy requests
+    # are not counted.
     calls: int = 0
-    # Streams of events that a connection carries.
+    # SSE streams with a connected client.
     streams: int = 0
 
     @classmethod
     def total(cls, parts: Iterable[HttpCounts]) -> HttpCounts:
-        """Everything together."""
+        """The sum of all parts."""
         return cls(*map(sum, zip(*parts, strict=True)))

@@ -12,7 +12,7 @@ __all__ = ["error_status"]
 
 
 def error_status(error: RpcError | None, by_code: Mapping[int, int]) -> tuple[int, Headers]:
-    """Status and headers for an error, or for success; `by_code` is the table of the era."""
+    """Status and headers for an error, or for success; `by_code` is the status table of the era."""
     if error is None:
         return 200, JSON
     if isinstance(error, RateLimitError):

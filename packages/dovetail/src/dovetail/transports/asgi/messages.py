@@ -1,4 +1,4 @@
-"""The few words of ASGI this transport needs: read a request, say a response."""
+"""ASGI helpers: read a request body, send a response, watch for a disconnect."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Transmit: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers: TypeAlias = list[tuple[bytes, bytes]]
 
-# Digits of a Content-Length: more than any limit needs.
-_LONGEST_LENGTH = 18
+# Maximum digits of a Content-Length; more than any limit needs.
+_MAX_LENGTH_DIGITS = 18
 
 JSON: Headers = [(b"content-type", b"application/json")]
 
 
 class BodyTooLargeError(Exception):
-    """The body is longer than the server takes."""
+    """The body exceeds the size limit."""
 
 
 class BodyTooSlowError(Exception):
@@ -44,11 +44,11 @@ class BodyTooSlowError(Exception):
 
 
 class ClientGoneError(Exception):
-    """The client went away before its request was complete."""
+    """The client disconnected before its request was complete."""
 
 
 class HttpRequest(NamedTuple):
-    """One HTTP request, headers by lower-case name."""
+    """One HTTP request; header names are lower case."""
 
     scope: Scope
     headers: dict[bytes, bytes]
@@ -57,43 +57,42 @@ class HttpRequest(NamedTuple):
 
 
 class RequestView(Protocol):
-    """A request whose body is there."""
+    """A request whose body has been read."""
 
     @property
     def scope(self) -> Scope:
-        """As ASGI has it; may be made when it is asked for."""
+        """The ASGI scope; may be created on first use."""
 
     @property
     def headers(self) -> dict[bytes, bytes]:
-        """By lower-case name."""
+        """Headers by lower-case name."""
 
     @property
     def receive(self) -> Receive:
-        """What comes after the body: the end of the client."""
+        """The ASGI receive callable; after the body it only reports the disconnect."""
 
     @property
     def transmit(self) -> Transmit:
-        """Takes the response."""
+        """The ASGI send callable."""
 
 
 class HttpResponse(NamedTuple):
-    """A response that needs no waiting: whoever asked writes it."""
+    """A complete response, to be written by the caller."""
 
     status: int
     body: bytes
     headers: Headers = JSON
 
 
-# What answering a request comes to: the answer at once, or the rest of the work, which writes
-# its response itself.
+# A complete response, or a coroutine that finishes the request and writes its response itself.
 PendingResponse: TypeAlias = HttpResponse | Coroutine[Any, Any, None]
 
 
 async def read_body(request: HttpRequest, limit: int, timeout: float) -> bytes:
     """The whole body, within `limit` bytes and `timeout` seconds."""
     declared = request.headers.get(b"content-length", b"")
-    # Compared by length first: Python refuses to read a number of thousands of digits.
-    if declared.isdigit() and (len(declared) > _LONGEST_LENGTH or int(declared) > limit):
+    # Check the length first: int() raises for numbers with thousands of digits.
+    if declared.isdigit() and (len(declared) > _MAX_LENGTH_DIGITS or int(declared) > limit):
         raise BodyTooLargeError
     message = await request.receive()
     body: bytes = message.get("body", b"")
@@ -128,10 +127,10 @@ async def _read_rest(receive: Receive, first: bytes, limit: int) -> bytes:
 async def respond(
     transmit: Transmit, status: int, body: bytes = b"", headers: Headers | None = None
 ) -> None:
-    """A whole response."""
-    # A list of its own: middleware may add to it in place.
+    """Send a complete response."""
+    # A copy, because middleware may append to it in place.
     sent = [] if headers is None else [*headers]
-    # RFC 9110 section 8.6: a 204 has no length to speak of
+    # RFC 9110 section 8.6: a 204 has no Content-Length
     if status != 204:
         sent.append((b"content-length", b"%d" % len(body)))
     await transmit({"type": "http.response.start", "status": status, "headers": sent})
@@ -139,7 +138,7 @@ async def respond(
 
 
 def watch_for_disconnect(receive: Receive, gone: Callable[[], None]) -> asyncio.Task[None]:
-    """Call `gone` when the client has closed its end."""
+    """Call `gone` when the client disconnects."""
 
     async def watch() -> None:
         while (await receive())["type"] != "http.disconnect":

@@ -1,9 +1,9 @@
-"""The answer to a POST: plain JSON, unless something has to be said before it is ready.
+"""The response to a POST: plain JSON, or an SSE stream if messages are sent before the result.
 
-The first message that a handler sends turns the response into a stream of events, which
-ends with the answer. Until then nothing is written and nothing is scheduled, so a call that
-just answers costs no more than the answer. What a slow client does not read waits, but only
-so much of it: beyond that, messages that are not the answer are dropped.
+The first message that a handler sends turns the response into an SSE stream, which ends with
+the JSON-RPC response. Until then nothing is written or scheduled, so a call without messages has
+no overhead. Messages for a slow client are queued up to a limit; beyond it, messages other than
+the JSON-RPC response are dropped.
 """
 
 from __future__ import annotations
@@ -30,61 +30,61 @@ EVENT_STREAM: Headers = [
     (b"x-accel-buffering", b"no"),
 ]
 
-# Bytes that may wait for one slow reader.
-_MOST_WAITING = 1024 * 1024
-# Quiet seconds after which a comment shows proxies that the stream is alive.
+# Maximum bytes queued for one slow client.
+_MAX_QUEUED_BYTES = 1024 * 1024
+# Idle seconds after which a comment is sent, so that proxies keep the stream open.
 _KEEP_ALIVE = 15.0
-# Seconds that a client may take to read what is written to it.
-_PATIENCE = 120.0
+# Seconds that one write may take before the client counts as disconnected.
+_WRITE_TIMEOUT = 120.0
 
 
 class Reply:
-    """One HTTP response in the making; the outbox of its call."""
+    """One HTTP response, which becomes an SSE stream when it is needed."""
 
-    # Most responses never touch these, so they stay on the class until somebody sets them.
+    # Most responses never set these, so the defaults are on the class.
     _size = 0
     _ending = False
-    _waiting: deque[bytes]
+    _queue: deque[bytes]
     _writer: asyncio.Task[None] | None = None
     _wake: asyncio.Event | None = None
-    # Set when a slow reader has caught up, for whoever waits for that.
-    _room: asyncio.Event | None = None
+    # Set when a slow client has caught up, to wake `drain`.
+    _drained: asyncio.Event | None = None
 
     def __init__(self, transmit: Transmit, *, streams: bool = True) -> None:
-        """Without `streams` whatever comes before the answer is dropped."""
+        """With `streams=False`, messages before the response are dropped."""
         self.transmit = transmit
         self._streams = streams
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
 
-    # -- as an outbox -----------------------------------------------------------------------
+    # -- messages before the response --------------------------------------------------------
 
     def send(self, message: bytes) -> None:
-        """Say something before the answer; from any thread."""
+        """Send a message before the response; thread-safe."""
         self.on_loop(self.event, message)
 
     def on_loop(self, act: Callable[..., None], *given: Any) -> None:
-        """Call something where the response is written, from wherever this is called."""
+        """Call `act` in the thread of the event loop; thread-safe."""
         if threading.get_ident() == self._thread:
             act(*given)
         else:
             self._loop.call_soon_threadsafe(act, *given)
 
     async def drain(self) -> None:
-        """Let a slow reader catch up."""
-        if self._size > _MOST_WAITING // 2:
-            self._room = self._room or asyncio.Event()
-            await self._room.wait()
+        """Wait until a slow client has caught up."""
+        if self._size > _MAX_QUEUED_BYTES // 2:
+            self._drained = self._drained or asyncio.Event()
+            await self._drained.wait()
 
-    # -- as a response ----------------------------------------------------------------------
+    # -- the response -----------------------------------------------------------------------
 
     @property
     def is_stream(self) -> bool:
-        """Whether the response has become a stream of events."""
+        """Whether the response has become an SSE stream."""
         return self._writer is not None
 
     async def finish(self, answer: bytes, status: int = 200, headers: Headers = JSON) -> None:
-        """Send the answer and end the response."""
+        """Send the JSON-RPC response and end the HTTP response."""
         if self._writer is None:
             self._ending = True
             await respond(self.transmit, status, answer, headers)
@@ -99,37 +99,37 @@ class Reply:
             await self._writer
 
     def stop(self) -> None:
-        """End the stream once what waits is written."""
+        """End the stream after the queued messages are written."""
         self._ending = True
         if self._wake is not None:
             self._wake.set()
 
     async def written(self) -> None:
-        """Wait until the stream has ended and all of it is written."""
+        """Wait until the stream has ended and is fully written."""
         if self._writer is not None:
             await self._writer
 
     def open(self) -> None:
-        """Make the response a stream, also if there is nothing to say yet."""
+        """Start the SSE stream, even if there is no message yet."""
         if self._writer is None:
-            self._waiting = deque()
+            self._queue = deque()
             self._wake = asyncio.Event()
             self._writer = self._loop.create_task(self._write(self._wake))
 
     def raw(self, chunk: bytes) -> None:
-        """Put an encoded event on the stream, opening it if need be."""
+        """Queue an encoded event; starts the stream if needed."""
         if self._ending or not self._streams:
             return
         self.open()
-        self._waiting.append(chunk)
+        self._queue.append(chunk)
         self._size += len(chunk)
         assert self._wake is not None
         self._wake.set()
 
     def event(self, message: bytes, *, id: bytes | None = None, is_answer: bool = False) -> None:
-        """Put a message on the stream; it is dropped if too much waits already."""
-        if self._size > _MOST_WAITING and not is_answer:
-            logger.debug("dropped a message that a slow client has no room for")
+        """Queue a message; it is dropped if the queue is full, unless it is the response."""
+        if self._size > _MAX_QUEUED_BYTES and not is_answer:
+            logger.debug("dropped a message for a slow client")
             return
         self.raw(encode_sse(message, event=b"message", id=id))
 
@@ -137,36 +137,36 @@ class Reply:
         try:
             await self._write_all(wake)
         except (OSError, TimeoutError) as error:
-            # What ASGI servers raise for a client that is gone (ASGI 2.4), or the end of patience.
-            logger.debug("ended a stream that is not read: %r", error)
+            # ASGI servers raise OSError for a disconnected client (ASGI 2.4).
+            logger.debug("ended a stream whose client does not read: %r", error)
             self._ending = True
         finally:
-            # However it ended, nobody will read what is left, and nobody need wait for that.
-            self._waiting.clear()
+            # Drop what is left and wake `drain`: nothing more will be written.
+            self._queue.clear()
             self._size = 0
-            self._make_room()
+            self._wake_drain()
 
-    def _make_room(self) -> None:
-        if self._room is not None and self._size <= _MOST_WAITING // 2:
-            self._room.set()
-            self._room = None
+    def _wake_drain(self) -> None:
+        if self._drained is not None and self._size <= _MAX_QUEUED_BYTES // 2:
+            self._drained.set()
+            self._drained = None
 
     async def _write_all(self, wake: asyncio.Event) -> None:
-        # A list of its own: middleware may add to it in place.
+        # A copy, because middleware may append to it in place.
         headers = [*EVENT_STREAM]
         await self.transmit({"type": "http.response.start", "status": 200, "headers": headers})
         while True:
             wake.clear()
-            while self._waiting:
-                chunk = b"".join(self._waiting)
-                self._waiting.clear()
-                # Whoever reads nothing for so long is not there, whatever its connection says.
-                async with asyncio.timeout(_PATIENCE):
+            while self._queue:
+                chunk = b"".join(self._queue)
+                self._queue.clear()
+                # A client that reads nothing for this long counts as disconnected.
+                async with asyncio.timeout(_WRITE_TIMEOUT):
                     await self.transmit(
                         {"type": "http.response.body", "body": chunk, "more_body": True}
                     )
                 self._size -= len(chunk)
-                self._make_room()
+                self._wake_drain()
             if self._ending:
                 break
             try:

@@ -1,7 +1,7 @@
-"""The ASGI application: one URL for both eras.
+"""The ASGI application, which serves both eras at one URL.
 
-A bare ASGI callable. It needs no lifespan from whoever mounts it, makes no redirects, and
-picks the era of each request from what the request says of itself.
+It works without lifespan events from the framework that mounts it, sends no redirects, and
+selects the era of each request from its headers and body.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ logger = logging.getLogger("dovetail")
 
 _MAX_VALIDATED = 1024
 _METHODS = b"POST, GET, DELETE, OPTIONS"
-# Headers whose value must not depend on which of two copies somebody looks at.
+# Headers that must not be repeated: a proxy could read another copy than this server.
 _SINGLE = (
     b"mcp-protocol-version",
     b"mcp-method",
@@ -69,28 +69,28 @@ _SINGLE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpOptions:
-    """What can be set about HTTP; the defaults suit a server on the user's own machine."""
+    """HTTP options; the defaults suit a server on the user's own machine."""
 
     path: str = "/mcp"
-    # Hosts that requests may name. None: loopback names where the server listens on a loopback
-    # address, anything where it does not; ("*",) anything in any case.
+    # Allowed values of the Host header. None: loopback names if the server listens on a loopback
+    # address, otherwise any; ("*",): always any.
     allowed_hosts: Collection[str] | None = None
-    # Pages that may call from a browser, beside those of the same host.
+    # Origins of browser pages that may send requests, in addition to the same origin.
     allowed_origins: Collection[str] = ()
-    # Keep no sessions for legacy clients: no back channel, no GET stream.
+    # Keep no sessions for legacy clients: no server requests, no GET stream.
     stateless: bool = False
-    # Answer with JSON only, for places where streaming is not possible.
+    # False: respond with JSON only, for platforms that cannot stream.
     streaming: bool = True
     max_sessions: int = 10_000
     session_lifetime: float = 1800.0
-    # Serve HTTP+SSE of 2024-11-05 as well, its stream at this path ("/sse", say).
+    # Also serve HTTP+SSE of 2024-11-05, with its stream at this path (for example "/sse").
     old_sse: str | None = None
-    # Seconds that the rest of a body may take to arrive.
+    # Seconds that the client has to send the rest of a body.
     body_timeout: float = 30.0
 
 
 class HttpApp:
-    """The application; make it with `server.http_app()`."""
+    """The ASGI application; create it with `server.http_app()`."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class HttpApp:
         self._limit = engine.options.max_message_bytes
         self._auth = auth
         self._single = (*_SINGLE, *(() if auth is None else auth.credential_headers))
-        # What is known of requests whose message is all that is left to look at.
+        # Fingerprints of validated requests: only the body of such a request is checked.
         self._validated: set[tuple[Any, ...]] = set()
         self.modern = ModernEndpoint(engine, header_params, streaming=options.streaming)
         self.legacy = LegacyEndpoint(
@@ -142,7 +142,7 @@ class HttpApp:
                 try:
                     await self._engine.lifespan.start()
                 except Exception as error:
-                    # Only what is said here keeps the process from serving all the same.
+                    # The ASGI server only stops if it gets this message.
                     await send({"type": "lifespan.startup.failed", "message": str(error)})
                     raise
                 await send({"type": "lifespan.startup.complete"})
@@ -153,12 +153,12 @@ class HttpApp:
                 return
 
     def counts(self) -> HttpCounts:
-        """How much is held for clients at this moment."""
+        """Current number of sessions, calls and streams."""
         old = HttpCounts() if self._old_sse is None else self._old_sse.counts
         return HttpCounts.total((self.legacy.counts, self.modern.counts, old))
 
     def close(self) -> None:
-        """End sessions and streams, so that the process can end."""
+        """End all sessions and streams, so that the process can exit."""
         self.legacy.close()
         self.modern.close()
         if self._old_sse is not None:
@@ -170,18 +170,18 @@ class HttpApp:
         request = HttpRequest(scope, headers, receive, send)
         fingerprint = request_fingerprint(scope, headers)
         if fingerprint in self._validated and len(headers) == len(raw):
-            # A client sends the same outside with every message; it is looked at once.
-            await self._take(request)
+            # A client sends the same headers with every message; they are validated once.
+            await self._serve_post(request)
         else:
-            await self._look_at(request, fingerprint)
+            await self._validate(request, fingerprint)
 
-    async def _look_at(self, request: HttpRequest, fingerprint: tuple[Any, ...]) -> None:
-        """Find out what a request wants and whether it may have it."""
+    async def _validate(self, request: HttpRequest, fingerprint: tuple[Any, ...]) -> None:
+        """Validate the path, headers and method of a request, then route it."""
         scope, headers, _, send = request
         raw: Headers = scope["headers"]
-        path = self._path_in(scope)
-        if path != self._path and not self._is_old(path):
-            await self._elsewhere(request, path)
+        path = self._relative_path(scope)
+        if path != self._path and not self._is_old_sse(path):
+            await self._auth_page(request, path)
             return
         refusal = self._guard.refusal(
             headers.get(b"host", b""), headers.get(b"origin", b""), scope.get("server")
@@ -193,27 +193,27 @@ class HttpApp:
         if origin is not None and self._guard.allows_cors(origin):
             request = request._replace(transmit=_with_cors(send, origin))
         if len(headers) != len(raw):
-            if _has_copies(raw, self._single):
-                await self._refuse(request, 400, "A header of the protocol is there twice")
+            if _has_repeated(raw, self._single):
+                await self._refuse(request, 400, "A protocol header is repeated; send it once")
                 return
-            headers.update(_whole_accept(raw))
+            headers.update(_joined_accept(raw))
         method = scope["method"]
         if path != self._path:
-            await self._old(request, method, path)
+            await self._serve_old_sse(request, method, path)
         elif method == "POST":
             if await self._is_json(request):
                 if origin is None and len(headers) == len(raw):
-                    self._remember(fingerprint)
-                await self._take(request)
+                    self._mark_validated(fingerprint)
+                await self._serve_post(request)
         elif method == "OPTIONS":
             await respond(request.transmit, 204, headers=[(b"allow", _METHODS)])
         elif method in ("GET", "DELETE"):
             await self._get_or_delete(request, method)
         else:
-            await self._refuse(request, 405, f"{method} is not served here")
+            await self._refuse(request, 405, f"Method {method} is not allowed")
 
-    async def _elsewhere(self, request: HttpRequest, path: str) -> None:
-        """What a guard has to be read: where to get a token, say. Else there is nothing."""
+    async def _auth_page(self, request: HttpRequest, path: str) -> None:
+        """Serve a page of the auth backend, such as its metadata, or respond with 404."""
         page = None if self._auth is None else self._auth.page(path, self._path)
         method = request.scope["method"]
         origin = request.headers.get(b"origin")
@@ -228,37 +228,37 @@ class HttpApp:
             body = b"" if method == "HEAD" else page.body
             await respond(request.transmit, page.status, body, headers)
         else:
-            await self._refuse(request, 405, f"{method} is not served here")
+            await self._refuse(request, 405, f"Method {method} is not allowed")
 
-    def _remember(self, fingerprint: tuple[Any, ...]) -> None:
-        # Clients choose much of it, so it must not grow with them.
+    def _mark_validated(self, fingerprint: tuple[Any, ...]) -> None:
+        # Clients choose most of the fingerprint, so the set is bounded.
         if len(self._validated) >= _MAX_VALIDATED:
             self._validated.clear()
         self._validated.add(fingerprint)
 
-    def _path_in(self, scope: Scope) -> str:
-        """The path below wherever the application is mounted; a slash at its end says nothing."""
+    def _relative_path(self, scope: Scope) -> str:
+        """The path relative to the mount point, without a trailing slash."""
         path: str = scope["path"]
         root: str = scope.get("root_path", "")
-        # Some servers leave the prefix of a mount in the path, some take it off.
+        # Some servers keep the mount prefix in the path, others strip it.
         if root and (path == root or path.startswith(root.rstrip("/") + "/")):
             path = path[len(root.rstrip("/")) :]
         return path.rstrip("/")
 
-    def _is_old(self, path: str) -> bool:
+    def _is_old_sse(self, path: str) -> bool:
         old = self._old_sse
         return old is not None and path in (old.path, old.messages_path)
 
-    async def _old(self, request: HttpRequest, method: str, path: str) -> None:
+    async def _serve_old_sse(self, request: HttpRequest, method: str, path: str) -> None:
         old = self._old_sse
         assert old is not None
         if (method, path) not in (("GET", old.path), ("POST", old.messages_path)):
             # sse.two-endpoints (2024-11-05 basic/transports): one to read, one to post to
-            await self._refuse(request, 405, f"{method} is not served here")
+            await self._refuse(request, 405, f"Method {method} is not allowed")
             return
         principal = await self._identify(request)
         if isinstance(principal, AuthRejection):
-            await self._turn_away(request, principal)
+            await self._reject(request, principal)
         elif method == "GET":
             hidden = () if self._auth is None else self._auth.credential_headers
             await old.get(request, without_credentials(request.scope, hidden), principal)
@@ -273,16 +273,16 @@ class HttpApp:
             return
         principal = await self._identify(request)
         if isinstance(principal, AuthRejection):
-            await self._turn_away(request, principal)
+            await self._reject(request, principal)
             return
         serve = self.legacy.get if method == "GET" else self.legacy.delete
         await serve(request, principal)
 
-    async def _take(self, request: HttpRequest) -> None:
-        # auth.token.validate-first: not even the body of a stranger is read
+    async def _serve_post(self, request: HttpRequest) -> None:
+        # auth.token.validate-first: authenticate before the body is read
         principal = None if self._auth is None else await self._identify(request)
         if isinstance(principal, AuthRejection):
-            await self._turn_away(request, principal)
+            await self._reject(request, principal)
             return
         body = await self._body(request)
         if body is None:
@@ -294,7 +294,7 @@ class HttpApp:
             await begun
 
     async def _is_json(self, request: HttpRequest) -> bool:
-        """Whether both sides speak JSON; a client that does not has been told."""
+        """Check Content-Type and Accept; if it returns False, the error has been sent."""
         headers = request.headers
         content_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if content_type != b"application/json":
@@ -306,26 +306,27 @@ class HttpApp:
         return True
 
     async def _body(self, request: HttpRequest) -> bytes | None:
-        """The body of a POST; None if there is none to be had and the client has been told."""
+        """The body of a POST; None if it could not be read, after sending the error."""
         try:
             return await read_body(request, self._limit, self._options.body_timeout)
         except BodyTooLargeError:
             await self._refuse(request, 413, too_long(self._limit).message)
         except BodyTooSlowError:
-            await self._refuse(request, 408, "The body took too long to arrive")
+            seconds = self._options.body_timeout
+            await self._refuse(request, 408, f"The body did not arrive within {seconds:g} seconds")
         except ClientGoneError:
             logger.debug("a client went away before its request was complete")
         return None
 
     def is_validated(self, request: RequestView) -> bool:
-        """Whether a POST like this has been looked at, so that its body alone is left."""
+        """Whether an identical POST was validated before, so that only the body is unchecked."""
         return request_fingerprint(request.scope, request.headers) in self._validated
 
     def begin(self, request: RequestView, body: bytes) -> PendingResponse | None:
-        """Begin to answer a welcome POST whose body is there; None where that must wait.
+        """Start a validated POST with a complete body; None if the ASGI path is needed.
 
-        For servers that can call before they make a task. An author's function may begin in
-        here: it has to be called as if in the task that goes on with what is left.
+        For servers that can call this before they create a task. The handler may start in here,
+        so this must be called in the context of the task that awaits the result.
         """
         if not self._engine.lifespan.started or len(body) > self._limit:
             return None
@@ -335,17 +336,17 @@ class HttpApp:
         if identified is None or isinstance(identified, Principal):
             return self._begin(request, body, identified)
         if isinstance(identified, AuthRejection):
-            return _turned_away(identified)
+            return _rejection(identified)
         return self._begin_identified(request, body, identified)
 
     async def _begin_identified(
         self, request: RequestView, body: bytes, identifying: Coroutine[Any, Any, AuthResult]
     ) -> None:
-        """For a caller whom it takes time to know."""
+        """Start a request after asynchronous authentication."""
         identified = await identifying
         begun: PendingResponse
         if isinstance(identified, AuthRejection):
-            begun = _turned_away(identified)
+            begun = _rejection(identified)
         else:
             begun = self._begin(request, body, identified)
         await (respond(request.transmit, *begun) if isinstance(begun, HttpResponse) else begun)
@@ -354,7 +355,7 @@ class HttpApp:
         self, request: RequestView, body: bytes, principal: Principal | None
     ) -> PendingResponse:
         if not self._engine.lifespan.started:
-            return self._begin_late(request, body, principal)
+            return self._begin_after_startup(request, body, principal)
         if self._auth is not None:
             request = WithoutCredentials(request, self._auth.credential_headers)
         message = codec.decode(body)
@@ -367,7 +368,7 @@ class HttpApp:
             return HttpResponse(202, b"", [])
         return HttpResponse(400, self.modern.refuse(message))
 
-    async def _begin_late(
+    async def _begin_after_startup(
         self, request: RequestView, body: bytes, principal: Principal | None
     ) -> None:
         error = await start_lifespan(self._engine)
@@ -381,14 +382,14 @@ class HttpApp:
     async def _identify(self, request: HttpRequest) -> AuthResult:
         if self._auth is None:
             return None
-        # auth.token.every-request, sbp.session-not-auth: whatever session the request names
+        # auth.token.every-request, sbp.session-not-auth: also for requests with a session id
         identified = self._auth.identify(request.headers)
         if identified is None or isinstance(identified, Principal | AuthRejection):
             return identified
         return await identified
 
-    async def _turn_away(self, request: HttpRequest, refusal: AuthRejection) -> None:
-        await respond(request.transmit, *_turned_away(refusal))
+    async def _reject(self, request: HttpRequest, refusal: AuthRejection) -> None:
+        await respond(request.transmit, *_rejection(refusal))
 
     async def _refuse(self, request: HttpRequest, status: int, text: str) -> None:
         # http.origin.403-body, http.post.refused-body: an error without an id
@@ -399,18 +400,18 @@ class HttpApp:
         await respond(request.transmit, status, body, JSON + extra)
 
 
-def _turned_away(refusal: AuthRejection) -> HttpResponse:
+def _rejection(refusal: AuthRejection) -> HttpResponse:
     body = codec.encode_error(None, InvalidRequestError(refusal.text))
     return HttpResponse(refusal.status, body, [*JSON, *refusal.headers])
 
 
 def request_fingerprint(scope: Scope, headers: dict[bytes, bytes]) -> tuple[Any, ...]:
-    """Everything that decides whether a POST is looked into."""
+    """All values that decide whether a POST passes validation."""
     return (
         scope["method"],
         scope["path"],
         scope.get("root_path"),
-        # Some servers give a list, which no set takes.
+        # Some servers pass a list, which is not hashable.
         *(scope.get("server") or ()),
         headers.get(b"host"),
         headers.get(b"origin"),
@@ -419,13 +420,13 @@ def request_fingerprint(scope: Scope, headers: dict[bytes, bytes]) -> tuple[Any,
     )
 
 
-def _whole_accept(raw: Headers) -> Headers:
-    """A list may come on several lines (RFC 9110 section 5.3)."""
+def _joined_accept(raw: Headers) -> Headers:
+    """Join repeated Accept headers (RFC 9110 section 5.3)."""
     lines = [value for name, value in raw if name == b"accept"]
     return [(b"accept", b", ".join(lines))] if lines else []
 
 
-def _has_copies(raw: Headers, single: Collection[bytes]) -> bool:
+def _has_repeated(raw: Headers, single: Collection[bytes]) -> bool:
     names = [name for name, _ in raw]
     return any(
         names.count(name) > 1 for name in names if name in single or name.startswith(b"mcp-param-")
@@ -433,7 +434,7 @@ def _has_copies(raw: Headers, single: Collection[bytes]) -> bool:
 
 
 def _with_cors(transmit: Transmit, origin: bytes) -> Transmit:
-    """Responses that a page of another origin may read."""
+    """Add CORS headers to the response."""
     extra: Headers = [
         (b"access-control-allow-origin", origin),
         (b"access-control-allow-methods", _METHODS),

@@ -1,6 +1,6 @@
-"""A request as handlers may see it: not how its sender has shown who it is.
+"""Remove credential headers from the request that handlers see.
 
-auth.no-passthrough (2025-06-18 basic/authorization): what a handler lacks it cannot pass on.
+auth.no-passthrough (2025-06-18 basic/authorization): handlers cannot forward the credentials.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ __all__ = ["WithoutCredentials", "without_credentials"]
 
 
 def without_credentials(scope: Scope, hidden: Collection[bytes]) -> Scope:
-    """A copy of the scope, without these headers."""
+    """A copy of the scope without the `hidden` headers."""
     headers = [(name, value) for name, value in scope["headers"] if name not in hidden]
     return {**scope, "headers": headers}
 
 
 class WithoutCredentials:
-    """A request whose scope lacks some headers; the scope is made when somebody asks for it."""
+    """A request without the `hidden` headers in its scope; the scope is copied on first use."""
 
     __slots__ = ("_hidden", "_request", "_scope", "headers")
 
@@ -31,17 +31,17 @@ class WithoutCredentials:
 
     @property
     def scope(self) -> Scope:
-        """What handlers find in `ctx.scope`."""
+        """The value of `ctx.scope`."""
         if self._scope is None:
             self._scope = without_credentials(self._request.scope, self._hidden)
         return self._scope
 
     @property
     def receive(self) -> Receive:
-        """What comes after the body."""
+        """The ASGI receive callable."""
         return self._request.receive
 
     @property
     def transmit(self) -> Transmit:
-        """Takes the response."""
+        """The ASGI send callable."""
         return self._request.transmit

@@ -1,7 +1,7 @@
 """Header values that mirror the body (2026-07-28 basic/transports/streamable-http).
 
-Pure functions: what a header says, and whether it says the same as the body. Values may be
-wrapped in base64 where plain ASCII cannot carry them.
+Pure functions that decode a header value and compare it with the body. Values that are not
+plain ASCII are encoded in base64.
 """
 
 from __future__ import annotations
@@ -18,51 +18,51 @@ __all__ = ["check_mirror", "read_value"]
 
 _PREFIX = b"=?base64?"
 _SUFFIX = b"?="
-_BLANKS = b" \t"
-# As JSON writes numbers; Decimal reads more than that.
+_WHITESPACE = b" \t"
+# The JSON number syntax; Decimal accepts more than that.
 _NUMBER = re.compile(r"-?[0-9]{1,400}(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,4})?")
 # RFC 9110 field values: visible ASCII, space and tab
 _VISIBLE = frozenset(range(0x20, 0x7F)) | {0x09}
 
 
 def read_value(name: str, raw: bytes) -> str:
-    """The text a header carries; raises HeaderMismatchError for one that carries none."""
-    # Surrounding blanks are no part of a value, but not every HTTP parser takes them off.
-    raw = raw.strip(_BLANKS)
+    """Decode a header value; raises HeaderMismatchError if it is not valid."""
+    # Surrounding whitespace is not part of a value, but not every HTTP parser strips it.
+    raw = raw.strip(_WHITESPACE)
     if not _VISIBLE.issuperset(raw):
         # http2.header.invalid-chars
-        raise HeaderMismatchError(f"Header mismatch: {name} holds characters no header may hold")
+        raise HeaderMismatchError(
+            f"Header mismatch: {name} contains characters that are not allowed in a header"
+        )
     if raw.startswith(_PREFIX) and raw.endswith(_SUFFIX) and len(raw) >= len(_PREFIX + _SUFFIX):
-        # http2.header.name-base64: decoded before it is compared, and strictly
+        # http2.header.name-base64: decoded strictly before it is compared
         try:
             return base64.b64decode(raw[len(_PREFIX) : -len(_SUFFIX)], validate=True).decode()
         except (binascii.Error, UnicodeDecodeError):
             raise HeaderMismatchError(
-                f"Header mismatch: {name} is wrapped in base64 that cannot be read"
+                f"Header mismatch: {name} is not valid base64 of UTF-8 text"
             ) from None
     return raw.decode()
 
 
 def check_mirror(name: str, raw: bytes | None, value: Any) -> None:
-    """Raise HeaderMismatchError unless the header says what the body says.
+    """Raise HeaderMismatchError unless the header has the same value as the body.
 
-    `value` is the body's; None means that it has none and no header is expected.
+    `value` is the value in the body; None means that no header is expected.
     """
     if value is None:
         return
-    if _is_plainly(raw, value):
+    if _is_identical(raw, value):
         return
     if raw is None:
-        raise HeaderMismatchError(f"Header mismatch: {name} is missing; the body says {value!r}")
+        raise HeaderMismatchError(f"Header mismatch: {name} is missing; the body has {value!r}")
     given = read_value(name, raw)
-    if not _says(given, value):
-        raise HeaderMismatchError(
-            f"Header mismatch: {name} says {given!r}, the body says {value!r}"
-        )
+    if not _is_equal(given, value):
+        raise HeaderMismatchError(f"Header mismatch: {name} is {given!r}, the body has {value!r}")
 
 
-def _is_plainly(raw: bytes | None, value: Any) -> bool:
-    """Whether the header is the value letter for letter, with nothing to unwrap or to doubt."""
+def _is_identical(raw: bytes | None, value: Any) -> bool:
+    """Whether the header equals the value byte for byte and needs no decoding."""
     return (
         isinstance(value, str)
         and value.encode() == raw
@@ -73,7 +73,7 @@ def _is_plainly(raw: bytes | None, value: Any) -> bool:
     )
 
 
-def _says(given: str, value: Any) -> bool:
+def _is_equal(given: str, value: Any) -> bool:
     if isinstance(value, bool):
         return given == ("true" if value else "false")
     if isinstance(value, int | float):

@@ -1,13 +1,13 @@
 """POST at 2026-07-28: one request, one response, no session.
 
     problem                                                  status  code
-    `_meta` lacks what every request carries                 400     -32602
+    `_meta` lacks a required key                             400     -32602
     a header is missing or differs from the body             400     -32020
     unsupported version                                      400     -32022
     the method does not exist or is not declared             404     -32601
-    the client has not declared what the call needs          400     -32021
+    the client did not declare a required capability         400     -32021
     too many calls                                           429     429
-    anything else                                            200     as the feature says
+    anything else                                            200     set by the feature
 
 A client that closes the response cancels its request.
 """
@@ -61,15 +61,15 @@ _STATUS = {
 _NOT_A_REQUEST = InvalidRequestError(
     "Invalid request: the body must be one request or notification"
 )
-# Header sets that are remembered, and the length of one: clients choose what is in them.
-_MAX_REMEMBERED = 1024
-_MAX_REMEMBERED_BYTES = 512
-# A client that reads no streams gets the response alone.
+# Limits of the cache of validated header sets, whose values are chosen by clients.
+_MAX_CACHED = 1024
+_MAX_CACHED_BYTES = 512
+# Clients that do not accept streams get the response only.
 _RESPONSE_ONLY: Link = ResponseOnlyLink(channels=ClientChannels(changes=False, messages=False))
 
 
 class _Mirrored(NamedTuple):
-    """The headers that repeat parts of the body, and these parts."""
+    """The headers that mirror parts of the body, and these parts."""
 
     version_header: bytes | None
     method_header: bytes | None
@@ -79,8 +79,8 @@ class _Mirrored(NamedTuple):
     name: str | None
 
     def check(self) -> None:
-        """Raise HeaderMismatchError where they differ."""
-        # http2.version-header.mismatch: the header is held to the body, then to what we speak
+        """Raise HeaderMismatchError if they differ."""
+        # http2.version-header.mismatch: compare with the body first, then with our versions
         check_mirror("MCP-Protocol-Version", self.version_header, self.version)
         # http2.header.method-missing, http2.header.method-mismatch
         check_mirror("Mcp-Method", self.method_header, self.method)
@@ -116,18 +116,18 @@ class ModernEndpoint:
         self._handler = StatelessHandler(engine)
         self._header_params = header_params
         self._streaming = streaming
-        # Headers that were found to match their body: clients repeat themselves.
+        # Header sets that matched their body; clients send the same ones again.
         self._matching: set[_Mirrored] = set()
 
     @property
     def counts(self) -> HttpCounts:
-        """What is held for clients now."""
+        """Current number of open calls and streams."""
         links = [in_flight.call.link for in_flight in self._handler.in_flight.values()]
         streams = sum(isinstance(link, _ReplyLink) and link.reply.is_stream for link in links)
         return HttpCounts(calls=len(links), streams=streams)
 
     def close(self) -> None:
-        """End the streams that are open."""
+        """End all open streams."""
         for in_flight in tuple(self._handler.in_flight.values()):
             link = in_flight.call.link
             if isinstance(link, RequestLink):
@@ -146,7 +146,7 @@ class ModernEndpoint:
     def begin(
         self, request: RequestView, message: Request, principal: Principal | None
     ) -> PendingResponse:
-        """Answer one request, or start it."""
+        """Return the response to one request, or a coroutine that writes it."""
         call = self._handler.open(message, principal)
         problem = call if isinstance(call, RpcError) else None
         try:
@@ -182,14 +182,14 @@ class ModernEndpoint:
         )
         if mirrored not in self._matching:
             mirrored.check()
-            self._remember(mirrored)
+            self._cache(mirrored)
         if isinstance(call.params, CallToolParams):
             self._check_parameters(headers, call, call.params)
 
-    def _remember(self, mirrored: _Mirrored) -> None:
-        if sum(len(part) for part in mirrored if part is not None) > _MAX_REMEMBERED_BYTES:
+    def _cache(self, mirrored: _Mirrored) -> None:
+        if sum(len(part) for part in mirrored if part is not None) > _MAX_CACHED_BYTES:
             return
-        if len(self._matching) >= _MAX_REMEMBERED:
+        if len(self._matching) >= _MAX_CACHED:
             self._matching.clear()
         self._matching.add(mirrored)
 
@@ -227,7 +227,7 @@ class ModernEndpoint:
         reply: Reply,
         answer: Coroutine[Any, Any, bytes | None],
     ) -> None:
-        """The rest of a call that waits for something."""
+        """Wait for the handler and write the response."""
         # http2.cancel.close-is-cancel, http2.cancel.silence
         in_flight = self._handler.in_flight[call]
         watch = watch_for_disconnect(request.receive, in_flight.withdraw)

@@ -1,7 +1,7 @@
-"""HTTP+SSE of 2024-11-05: a stream for everything the server says, and a URL to post to.
+"""The HTTP+SSE transport of 2024-11-05: one stream for server messages and a URL to POST to.
 
-Deprecated since 2025-03-26 and off unless asked for. A client opens the stream with GET; the
-first event tells it where to post its messages. Each stream is one connection, as on stdio.
+Deprecated since 2025-03-26 and disabled by default. A client opens the stream with GET; the
+first event contains the URL for its messages. Each stream is one connection, as on stdio.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from dovetail.wire.framing import encode_sse
 
 __all__ = ["OldSseEndpoint"]
 
-# Seconds that a message waits for its client to read what was said before.
-_PATIENCE = 30.0
+# Seconds that a POST waits for the client to read earlier messages from its stream.
+_TIMEOUT = 30.0
 
 
 class _Channel:
-    """One stream, and the connection that speaks on it."""
+    """One stream and its connection."""
 
     __slots__ = ("connection", "principal", "reply")
 
@@ -45,7 +45,7 @@ class _Channel:
 
 
 class OldSseEndpoint:
-    """Serves clients that know nothing newer."""
+    """Serves clients that only support HTTP+SSE."""
 
     def __init__(self, engine: Engine, *, path: str, max_streams: int) -> None:
         self.path = path
@@ -55,16 +55,16 @@ class OldSseEndpoint:
         self._channels: dict[str, _Channel] = {}
 
     async def get(self, request: HttpRequest, scope: Any, principal: Principal | None) -> None:
-        """Open a stream and keep it until one side goes away."""
+        """Open a stream and serve it until either side disconnects."""
         if len(self._channels) >= self._max_streams:
-            text = f"The server has {self._max_streams} streams open and takes no more now."
+            text = f"The server has reached its limit of {self._max_streams} streams; retry later"
             await _refuse(request, 503, text)
             return
         reply = Reply(request.transmit)
         connection = Connection(
             self._engine,
             partial(reply.event, is_answer=True),
-            # Notifications are dropped for a client that does not read.
+            # Notifications are dropped if the client does not read.
             send_notification=reply.event,
             drain=reply.drain,
             scope=scope,
@@ -72,17 +72,17 @@ class OldSseEndpoint:
         )
         id = secrets.token_urlsafe(32)
         self._channels[id] = _Channel(connection, reply, principal)
-        # sse.endpoint-event (2024-11-05 basic/transports): the first thing on the stream
+        # sse.endpoint-event (2024-11-05 basic/transports): the first event
         root = request.scope.get("root_path", "")
         url = f"{root}{self.messages_path}?session_id={id}"
         reply.raw(encode_sse(url.encode(), event=b"endpoint"))
 
-        def hang_up() -> None:
-            # At once: what waits to be said to this client must not be taken any more.
+        def disconnect() -> None:
+            # Remove the channel first, so that no further POST is accepted for it.
             self._channels.pop(id, None)
             reply.stop()
 
-        watch = watch_for_disconnect(request.receive, hang_up)
+        watch = watch_for_disconnect(request.receive, disconnect)
         try:
             await reply.written()
         finally:
@@ -91,29 +91,29 @@ class OldSseEndpoint:
             await connection.close()
 
     async def post(self, request: HttpRequest, body: bytes, principal: Principal | None) -> None:
-        """Take one message; what there is to say to it goes out on the stream."""
+        """Receive one message; the response is sent on the stream."""
         query = parse_qs(request.scope.get("query_string", b"").decode("latin-1"))
         id = query.get("session_id", [""])[0]
         channel = self._channels.get(id)
         if channel is not None and owner_of(channel.principal) == owner_of(principal):
             try:
-                # Answers are never dropped, so who does not read them gets no more of them.
-                async with asyncio.timeout(_PATIENCE):
+                # Responses are never dropped, so requests wait until the client reads them.
+                async with asyncio.timeout(_TIMEOUT):
                     await channel.reply.drain()
             except TimeoutError:
-                await _refuse(request, 503, "The stream is not read, so nothing can be answered")
+                await _refuse(request, 503, "The stream has unread messages; read them and retry")
                 return
             if id in self._channels:
                 await respond(request.transmit, 202)
-                # What this message may do is what its own sender may, not who opened the stream.
+                # Permissions come from this request, not from the one that opened the stream.
                 channel.connection.principal = principal
                 channel.connection.receive(body)
                 return
-        await _refuse(request, 404, "There is no such stream")
+        await _refuse(request, 404, "There is no such stream; open one with GET")
 
     @property
     def counts(self) -> HttpCounts:
-        """What is held for clients now."""
+        """Current number of open streams."""
         return HttpCounts(streams=len(self._channels))
 
     def close(self) -> None:

@@ -1,10 +1,9 @@
-"""Host and Origin of HTTP requests: the defence against DNS rebinding.
+"""Validation of the Host and Origin headers, which protects against DNS rebinding.
 
-A page on the web can make a browser talk to a server on the user's own machine. It cannot
-forge the Host the browser sends, nor the Origin. So a server that is bound to the loopback
-interface takes requests for loopback names only, and from pages of loopback origins only. A
-server behind a name of its own is told that name; without being told it checks that an Origin,
-where there is one, belongs to the Host that was asked for.
+A web page can make a browser send requests to a server on the user's own machine, but it cannot
+forge the Host and Origin headers. A server that listens on a loopback address therefore accepts
+loopback hosts and loopback origins only. Other servers should set `allowed_hosts`; without it,
+an Origin, if present, must match the Host of the request.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ from urllib.parse import urlsplit
 __all__ = ["LOOPBACK", "RequestGuard"]
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-# A name or an address, an IPv6 one in brackets, and perhaps a port.
+# A name or an address (IPv6 in brackets) with an optional port.
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\[\]:/@]+)(?::[0-9]*)?")
 
 
 class RequestGuard:
-    """Decides which requests may come in at all."""
+    """Validates the Host and Origin headers."""
 
     def __init__(
         self,
         allowed_hosts: Collection[str] | None = None,
         allowed_origins: Collection[str] = (),
     ) -> None:
-        """None for `allowed_hosts` means: loopback names for a loopback address, else any."""
+        """`allowed_hosts=None` allows loopback names on a loopback address, else any host."""
         self._hosts = None if allowed_hosts is None else {host.lower() for host in allowed_hosts}
         self._origins = {origin.lower().rstrip("/") for origin in allowed_origins}
         self._any_origin = "*" in self._origins
@@ -37,21 +36,21 @@ class RequestGuard:
     def refusal(
         self, host: bytes, origin: bytes, server: tuple[str, int | None] | None
     ) -> str | None:
-        """Why a request to the address `server` is refused, or None if it may come in."""
+        """Why a request to the address `server` is rejected, or None if it is allowed."""
         address = server[0] if server else ""
-        return self._judge(
+        return self._check(
             host.decode("latin-1").lower(), origin.decode("latin-1").lower(), address
         )
 
-    def _judge(self, host: str, origin: str, address: str) -> str | None:
+    def _check(self, host: str, origin: str, address: str) -> str | None:
         name = _without_port(host)
         allowed = self._hosts
         if allowed is None:
-            # An address is as good as a name of it: only names can be bound to another address.
+            # The address itself is safe: DNS rebinding needs a name.
             allowed = {*LOOPBACK, address} if _is_loopback(address) else {"*"}
         if not {"*", name, host} & allowed:
             return (
-                f"Host {host!r} is not served here; allowed: {', '.join(sorted(allowed))} "
+                f"Host {host!r} is not allowed; allowed: {', '.join(sorted(allowed))} "
                 "(see allowed_hosts)"
             )
         if not origin or self._any_origin or origin in self._origins:
@@ -60,31 +59,31 @@ class RequestGuard:
         try:
             origin_host = urlsplit(origin).netloc
         except ValueError:
-            return f"Origin {origin!r} cannot be read"
-        # An origin without a host ("null") belongs to nobody, not to a request without one.
+            return f"Origin {origin!r} is not a valid URL"
+        # An origin without a host ("null") does not match a request without a Host header.
         if origin_host and origin_host == host:
             return None
         if {_without_port(origin_host), name} <= set(LOOPBACK):
             return None
-        return f"Origin {origin!r} is not allowed here (see allowed_origins)"
+        return f"Origin {origin!r} is not allowed (see allowed_origins)"
 
     def allows_cors(self, origin: bytes) -> bool:
-        """Whether a page of this origin was named as welcome."""
+        """Whether `allowed_origins` contains this origin."""
         return self._any_origin or origin.decode("latin-1").lower() in self._origins
 
 
 def _without_port(host: str) -> str:
-    """The name in a Host header; one that cannot be read stays what it is, and is nobody's."""
+    """The name in a Host header; an invalid header is returned unchanged and matches nothing."""
     match = _HOST.fullmatch(host)
     return match["name"] if match is not None else host
 
 
 def _is_loopback(address: str) -> bool:
-    """Whether only this machine reaches a server at this address, in any way to write it."""
+    """Whether the address is a loopback address, in any notation."""
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:
         return address == "localhost"
-    # A socket for both families shows IPv4 clients' side as ::ffff:127.0.0.1.
+    # A dual-stack socket reports IPv4 addresses as ::ffff:127.0.0.1.
     mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
     return (mapped or found).is_loopback

@@ -196,10 +196,10 @@ def test_these_methods_and_no_others_are_of_this_era_alone() -> None:
 
 
 def test_subscriptions_of_one_client_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle, "_MOST_URIS", 1)
+    monkeypatch.setattr(lifecycle, "_MAX_SUBSCRIPTIONS", 1)
     call = in_session("resources/subscribe", b'{"uri":"a://b"}')
     session_in(call).uris = {"a://c"}
-    with pytest.raises(InternalError, match="1 subscriptions and takes no more"):
+    with pytest.raises(InternalError, match="limit of 1 subscriptions"):
         run(call)
     session_in(call).uris = {"a://b"}
     assert run(call) == {}

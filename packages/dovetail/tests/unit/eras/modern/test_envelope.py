@@ -23,7 +23,7 @@ NO_SUCH = object()
 @pytest.fixture(autouse=True)
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test starts with nothing remembered."""
-    monkeypatch.setattr(envelope, "_remembered", {})
+    monkeypatch.setattr(envelope, "_cache", {})
 
 
 def meta(**changes: Any) -> Raw:
@@ -185,7 +185,7 @@ def test_escaped_keys_are_admitted_like_plain_ones() -> None:
 
 
 def remembered() -> dict[bytes, Admitted]:
-    return envelope._remembered
+    return envelope._cache
 
 
 def test_equal_bytes_are_read_once() -> None:
@@ -202,14 +202,14 @@ def test_a_refusal_is_not_remembered() -> None:
 
 
 def test_a_long_meta_is_served_but_not_remembered() -> None:
-    admitted(meta(padding="x" * envelope._LONGEST_REMEMBERED))
+    admitted(meta(padding="x" * envelope._MAX_CACHED_BYTES))
     assert remembered() == {}
 
 
 def test_what_is_remembered_is_bounded_however_many_come() -> None:
-    most = envelope._MOST_REMEMBERED
+    most = envelope._MAX_CACHED
     for number in range(2 * most + 3):
         admitted(meta(progressToken=number))
         assert len(remembered()) <= most
     assert len(remembered()) == 3
-    assert most * envelope._LONGEST_REMEMBERED <= 2**20
+    assert most * envelope._MAX_CACHED_BYTES <= 2**20

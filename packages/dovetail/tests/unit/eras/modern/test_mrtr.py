@@ -276,14 +276,14 @@ def test_the_loop_does_not_spin_while_an_effect_runs(monkeypatch: pytest.MonkeyP
         call.interruption = lambda outcome: None
         call.running = True
         turns = 0
-        soon = server.rounds._soon
+        end_run = server.rounds._end_run
 
         def counted(call: Call, left: int) -> None:
             nonlocal turns
             turns += 1
-            soon(call, left)
+            end_run(call, left)
 
-        monkeypatch.setattr(server.rounds, "_soon", counted)
+        monkeypatch.setattr(server.rounds, "_end_run", counted)
         with call.record.effect("e"):
             task = asyncio.ensure_future(ask(call, "k"))
             await settle(100)
@@ -312,7 +312,7 @@ def test_a_state_that_is_too_large_to_travel_fails_the_run_at_once() -> None:
         await Context(call).once("big", lambda: "x" * 2_000_000)
         return await ask(call, "k")
 
-    with pytest.raises(UsageError, match="at most"):
+    with pytest.raises(UsageError, match="the limit is"):
         Server().run(handler, ARGUMENTS)
 
 

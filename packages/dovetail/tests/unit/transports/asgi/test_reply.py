@@ -83,7 +83,7 @@ def test_messages_may_come_from_any_thread() -> None:
 def test_what_a_slow_reader_has_no_room_for_is_dropped_but_never_the_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "_MOST_WAITING", 1000)
+    monkeypatch.setattr(module, "_MAX_QUEUED_BYTES", 1000)
 
     async def play() -> None:
         response = Response()
@@ -104,7 +104,7 @@ def test_what_a_slow_reader_has_no_room_for_is_dropped_but_never_the_answer(
 
 
 def test_whoever_drains_waits_for_a_slow_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_WAITING", 100)
+    monkeypatch.setattr(module, "_MAX_QUEUED_BYTES", 100)
 
     async def play() -> None:
         response = Response()
@@ -137,7 +137,7 @@ def test_a_quiet_stream_shows_that_it_is_alive(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_who_reads_nothing_for_long_has_lost_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PATIENCE", 0.01)
+    monkeypatch.setattr(module, "_WRITE_TIMEOUT", 0.01)
 
     async def play() -> None:
         async def transmit(message: Message) -> None:
@@ -179,7 +179,7 @@ def test_a_client_that_is_gone_ends_the_stream_quietly(count: int) -> None:
 
 
 def test_nobody_waits_for_a_reader_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_WAITING", 100)
+    monkeypatch.setattr(module, "_MAX_QUEUED_BYTES", 100)
 
     async def play() -> None:
         reply = Reply(gone_after(0))
@@ -193,7 +193,7 @@ def test_nobody_waits_for_a_reader_that_is_gone(monkeypatch: pytest.MonkeyPatch)
 def test_whoever_drains_is_let_go_when_the_stream_is_cut_off(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "_MOST_WAITING", 100)
+    monkeypatch.setattr(module, "_MAX_QUEUED_BYTES", 100)
 
     async def play() -> None:
         response = Response()

@@ -310,7 +310,7 @@ def test_a_listener_that_leaves_is_forgotten() -> None:
 def test_a_listener_that_does_not_read_is_told_only_so_much(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reply_module, "_MOST_WAITING", 1000)
+    monkeypatch.setattr(reply_module, "_MAX_QUEUED_BYTES", 1000)
 
     async def play() -> None:
         shop = Workshop()
@@ -339,7 +339,7 @@ def test_there_is_no_listening_where_streaming_is_off() -> None:
 
 
 def test_a_slow_reader_gets_the_answer_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reply_module, "_MOST_WAITING", 1000)
+    monkeypatch.setattr(reply_module, "_MAX_QUEUED_BYTES", 1000)
 
     async def play() -> None:
         shop = Workshop()

@@ -142,7 +142,7 @@ def test_there_are_only_so_many_streams() -> None:
 def test_who_does_not_read_misses_no_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reply_module, "_MOST_WAITING", 1000)
+    monkeypatch.setattr(reply_module, "_MAX_QUEUED_BYTES", 1000)
 
     async def play() -> None:
         shop = old_workshop()
@@ -169,7 +169,7 @@ def test_who_does_not_read_misses_no_answer(
 
 
 def test_who_does_not_read_misses_notifications(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reply_module, "_MOST_WAITING", 1000)
+    monkeypatch.setattr(reply_module, "_MAX_QUEUED_BYTES", 1000)
 
     async def play() -> None:
         shop = old_workshop()
@@ -191,7 +191,7 @@ def test_who_does_not_read_misses_notifications(monkeypatch: pytest.MonkeyPatch)
 def test_a_message_that_waits_for_a_stream_that_ends_is_a_404(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reply_module, "_MOST_WAITING", 1000)
+    monkeypatch.setattr(reply_module, "_MAX_QUEUED_BYTES", 1000)
 
     async def play() -> None:
         shop = old_workshop()
@@ -211,8 +211,8 @@ def test_a_message_that_waits_for_a_stream_that_ends_is_a_404(
 
 
 def test_who_never_reads_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reply_module, "_MOST_WAITING", 1000)
-    monkeypatch.setattr(module, "_PATIENCE", 0.01)
+    monkeypatch.setattr(reply_module, "_MAX_QUEUED_BYTES", 1000)
+    monkeypatch.setattr(module, "_TIMEOUT", 0.01)
 
     async def play() -> None:
         shop = old_workshop()

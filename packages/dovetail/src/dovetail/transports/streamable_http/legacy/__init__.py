@@ -1,10 +1,10 @@
-"""Streamable HTTP of 2025-03-26 to 2025-11-25: sessions, streams that can be picked up again.
+"""Streamable HTTP of 2025-03-26 to 2025-11-25: sessions and resumable streams.
 
-A session begins with the answer to initialize and ends with DELETE, with time, or with the
-server. Each POST of a request is answered by plain JSON, or by a stream once its handler says
-something first; requests to the client travel on that same stream. Messages that belong to no
-request travel on the stream that a GET has opened. Events have ids, so a stream whose
-connection broke is picked up with GET and Last-Event-ID; a broken connection cancels nothing.
+A session starts with the response to initialize and ends with DELETE, on expiry, or at server
+shutdown. The response to a POST is plain JSON, or a stream if the handler sends a message first;
+requests to the client use the same stream. Messages that belong to no request use the stream
+that the client opened with GET. Events have ids, so a client resumes a broken stream with GET and
+Last-Event-ID; a broken connection does not cancel the request.
 """
 
 from dovetail.transports.streamable_http.legacy.endpoint import LegacyEndpoint

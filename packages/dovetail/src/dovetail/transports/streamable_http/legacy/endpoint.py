@@ -47,11 +47,11 @@ __all__ = ["LegacyEndpoint"]
 _SESSION_ID = b"mcp-session-id"
 _LAST_EVENT_ID = b"last-event-id"
 _VERSION = b"mcp-protocol-version"
-_SPOKEN = frozenset(revision.date.encode() for revision in LEGACY)
+_SUPPORTED = frozenset(revision.date.encode() for revision in LEGACY)
 
 
 class LegacyEndpoint:
-    """Serves the clients that shake hands."""
+    """Serves POST, GET and DELETE of legacy clients."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class LegacyEndpoint:
     def begin(
         self, request: RequestView, message: Incoming, principal: Principal | None
     ) -> PendingResponse:
-        """Take one message or a batch: answer it, or start it."""
+        """Return the response to a message or batch, or a coroutine that writes it."""
         if isinstance(message, Request) and message.method == "initialize":
             return self._initialize(request, message, principal)
         found = self._find(request.headers, principal)
@@ -118,8 +118,8 @@ class LegacyEndpoint:
     def _link(
         self, request: RequestView, session: HttpSession | None, handler: MessageHandler
     ) -> PostLink:
-        # http.accept.406: a client must accept both, but one that accepts only JSON loses no more
-        # than what is sent before the response; it could not read a stream
+        # http.accept.406: a client must accept both, but one that accepts only JSON still gets the
+        # response; messages before it are dropped
         streams = self._streaming and accepts(request.headers.get(b"accept"), b"text/event-stream")
         reply = Reply(request.transmit, streams=streams)
         if session is None:
@@ -135,7 +135,7 @@ class LegacyEndpoint:
     async def _finish(
         self, call: Call, link: PostLink, answer: bytes | Coroutine[Any, Any, bytes | None]
     ) -> None:
-        """The rest of a request that waits for something or has sent something."""
+        """Wait for the handler and finish the response."""
         try:
             response = answer if isinstance(answer, bytes) else await answer
         except BaseException:
@@ -167,9 +167,9 @@ class LegacyEndpoint:
     def _find(
         self, headers: dict[bytes, bytes], principal: Principal | None
     ) -> HttpSession | tuple[int, str] | None:
-        """The session of a request, None where none is needed, or why it is refused."""
+        """The session of a request, None if none is needed, or the status and error text."""
         version = headers.get(_VERSION)
-        if version is not None and version not in _SPOKEN:
+        if version is not None and version not in _SUPPORTED:
             revision = find_revision(version.strip().decode("latin-1"))
             if revision is None or revision.family is not Family.LEGACY:
                 # http.version-header.invalid-400 (2025-06-18 basic/transports)
@@ -180,11 +180,11 @@ class LegacyEndpoint:
         id = headers.get(_SESSION_ID)
         if id is None:
             # http.session.missing-400 (2025-11-25 basic/transports)
-            return 400, "Mcp-Session-Id is missing; begin with initialize"
+            return 400, "Mcp-Session-Id is missing; send initialize first"
         session = self.sessions.get(id.decode("latin-1"))
         if session is None or session.owner != owner_of(principal):
-            # http.session.ended-404: also for somebody else's session, which is none of theirs
-            return 404, "There is no such session (any more); begin again with initialize"
+            # http.session.ended-404: also if the session has another owner
+            return 404, "There is no such session, or it has expired; send initialize again"
         return session
 
     def _end_expired(self) -> None:
@@ -197,7 +197,7 @@ class LegacyEndpoint:
         error: RpcError = InvalidRequestError(text)
         id = message.id if isinstance(message, Request | Malformed) else None
         if isinstance(message, Malformed) and status == 400:
-            # What cannot be read may well be an initialize, which would need no session.
+            # The malformed message may be an initialize, which needs no session.
             error = message.error
         await respond(request.transmit, status, codec.encode_error(id, error), JSON)
 
@@ -216,7 +216,7 @@ class LegacyEndpoint:
                 call, self._response_only if self._stateless else session, request
             )
             body = answer if isinstance(answer, bytes) else await answer
-            assert body is not None  # nobody knows the session yet, so nobody can cancel
+            assert body is not None  # the client does not know the session yet, so it cannot cancel
             status, headers = error_status(call.refusal, {})
         if session.session is not None and not self._stateless:
             try:
@@ -232,11 +232,11 @@ class LegacyEndpoint:
     # -- GET and DELETE ---------------------------------------------------------------------
 
     async def get(self, request: HttpRequest, principal: Principal | None) -> None:
-        """Open the stream for messages of no request, or pick a broken one up again."""
+        """Open the stream for unrelated messages, or resume a broken stream."""
         found = self._find(request.headers, principal)
         if not isinstance(found, HttpSession):
-            # http.get.sse-or-405: without sessions there is nothing to listen to
-            refusal = found or (405, "GET needs a session; this server keeps none")
+            # http.get.sse-or-405: without sessions there is no stream
+            refusal = found or (405, "GET needs a session; this server is stateless")
             await self._refuse(request, *refusal)
             return
         reply = Reply(request.transmit)
@@ -244,12 +244,12 @@ class LegacyEndpoint:
         if last_event_id is None:
             stream = found.open_general(reply)
         else:
-            picked_up = found.pick_up(last_event_id, reply)
-            if picked_up is None:
-                text = "Last-Event-ID names no stream of this session that is still kept"
+            resumed = found.resume(last_event_id, reply)
+            if resumed is None:
+                text = "Last-Event-ID does not match a stream that this session still keeps"
                 await self._refuse(request, 400, text)
                 return
-            stream = picked_up
+            stream = resumed
         reply.open()
         watch = watch_for_disconnect(request.receive, reply.stop)
         try:
@@ -265,7 +265,7 @@ class LegacyEndpoint:
         """End a session."""
         found = self._find(request.headers, principal)
         if not isinstance(found, HttpSession):
-            refusal = found or (405, "This server keeps no sessions")
+            refusal = found or (405, "DELETE needs a session; this server is stateless")
             await self._refuse(request, *refusal)
             return
         self.sessions.remove(found.id)
@@ -274,7 +274,7 @@ class LegacyEndpoint:
 
     @property
     def counts(self) -> HttpCounts:
-        """What is held for clients now."""
+        """Current number of sessions, calls and streams."""
         calls = sum(len(session.handler.in_flight) for session in self.sessions)
         streams = sum(
             stream.is_open for session in self.sessions for stream in session.streams.values()

@@ -29,7 +29,7 @@ _NO_STREAM = Raw(
 
 
 class PostLink(NullLink):
-    """The base of both kinds."""
+    """Base class of the links of a POST."""
 
     __slots__ = ("reply",)
 
@@ -165,7 +165,7 @@ class JsonPostLink(SessionPostLink):
         super().__init__(session, reply, primes=False)
 
     def send(self, message: Outgoing) -> None:
-        """Drop a message; a question is refused for the client, or it would wait in vain."""
+        """Drop a message; a request fails at once, because no answer can arrive."""
         if isinstance(message, Request):
             self._session.handler.resolve(Response(message.id, error=_NO_STREAM))
 

@@ -1,7 +1,7 @@
 """One legacy session on HTTP: its message handler and the streams it keeps.
 
-What it keeps is bounded: there are no more open streams than calls, and of finished streams only
-so many are kept, with only so many bytes.
+Memory is bounded: there are at most as many open streams as calls, and finished streams are
+limited in number and bytes.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from dovetail.wire.messages import Notification
 
 __all__ = ["HttpSession"]
 
-# Streams of one session that are kept for being picked up again, bytes kept of each, and of
-# all that are over: a client that comes back does so for its latest calls.
-_MOST_STREAMS = 32
-_MOST_KEPT = 1024 * 1024
-_MOST_KEPT_OVER = 4 * 1024 * 1024
+# Streams of one session that are kept for resuming, bytes kept of each stream, and bytes of all
+# finished streams together. The oldest finished streams are dropped first.
+_MAX_STREAMS = 32
+_MAX_STREAM_BYTES = 1024 * 1024
+_MAX_FINISHED_BYTES = 4 * 1024 * 1024
 
 
 class HttpSession(NullLink):
@@ -62,7 +62,7 @@ class HttpSession(NullLink):
 
     @property
     def is_busy(self) -> bool:
-        """Whether something of this session is going on."""
+        """Whether the session has running calls or open streams."""
         return bool(self.handler.in_flight) or any(
             stream.is_open for stream in self.streams.values()
         )
@@ -70,27 +70,27 @@ class HttpSession(NullLink):
     # -- streams ----------------------------------------------------------------------------
 
     def new_stream(self, reply: Reply) -> Stream:
-        """A stream of this session, kept for a while after its connection is gone."""
+        """A new stream, kept for a while after its connection is closed."""
         self._next_stream += 1
         name = f"{self._next_stream}"
-        self._make_room()
-        stream = self.streams[name] = Stream(MemoryEventLog(name, _MOST_KEPT), reply)
+        self._drop_finished()
+        stream = self.streams[name] = Stream(MemoryEventLog(name, _MAX_STREAM_BYTES), reply)
         return stream
 
-    def _make_room(self) -> None:
-        # One that still has something to say is never forgotten; those are as many as there
-        # are calls, and one more.
-        over = [(name, stream) for name, stream in self.streams.items() if stream.finished]
-        kept = sum(min(stream.said, _MOST_KEPT) for _, stream in over)
-        for name, stream in over:
-            if len(self.streams) < _MOST_STREAMS and kept <= _MOST_KEPT_OVER:
+    def _drop_finished(self) -> None:
+        # Only finished streams are dropped. The others are bounded by the number of calls plus
+        # the GET stream.
+        finished = [(name, stream) for name, stream in self.streams.items() if stream.finished]
+        kept = sum(min(stream.sent_bytes, _MAX_STREAM_BYTES) for _, stream in finished)
+        for name, stream in finished:
+            if len(self.streams) < _MAX_STREAMS and kept <= _MAX_FINISHED_BYTES:
                 return
-            kept -= min(stream.said, _MOST_KEPT)
+            kept -= min(stream.sent_bytes, _MAX_STREAM_BYTES)
             del self.streams[name]
             stream.detach()
 
     def open_general(self, reply: Reply) -> Stream:
-        """The stream of a GET: from now on it carries what belongs to no request."""
+        """Open the stream of a GET, which carries messages that belong to no request."""
         # http.multi.one-stream: never two streams with the same message
         if self.general is not None:
             self.general.finished = True
@@ -101,9 +101,9 @@ class HttpSession(NullLink):
             self._feed = ChangeFeed(self.handler.engine.bus, self._wants, self._announce)
         return self.general
 
-    def pick_up(self, last_event_id: bytes, reply: Reply) -> Stream | None:
-        """The stream of this event, going on with another connection."""
-        # http.resume.same-stream: an id names its stream
+    def resume(self, last_event_id: bytes, reply: Reply) -> Stream | None:
+        """Continue the stream of this event on another connection; None if it is unknown."""
+        # http.resume.same-stream: an event id contains the name of its stream
         name = last_event_id.decode("latin-1").rpartition("_")[0]
         stream = self.streams.get(name)
         return stream if stream is not None and stream.move_to(reply, last_event_id) else None
@@ -126,13 +126,13 @@ class HttpSession(NullLink):
             self.general.send(codec.encode_message(message))
 
     def after_response(self) -> Link:
-        """The session stays."""
+        """The session itself, which outlives the request."""
         return self
 
     def end(self) -> None:
-        """End the session: its calls, streams and questions."""
+        """End the session with its calls, streams and pending requests."""
         if self._feed is not None:
             self._feed.close()
-        self.handler.end(InternalError("The session has ended, and the call with it; begin again"))
+        self.handler.end(InternalError("The session has ended; send initialize and call again"))
         for stream in self.streams.values():
             stream.detach()

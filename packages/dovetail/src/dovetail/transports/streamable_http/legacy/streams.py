@@ -1,4 +1,4 @@
-"""A stream of events that outlives its connection: the client can resume it."""
+"""An SSE stream that outlives its connection, so that the client can resume it."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ __all__ = ["Stream"]
 
 
 class Stream:
-    """One stream of events: a log, and the connection that carries it at the moment, if any."""
+    """One SSE stream: an event log and the current connection, if any."""
 
-    __slots__ = ("finished", "log", "reply", "said")
+    __slots__ = ("finished", "log", "reply", "sent_bytes")
 
     def __init__(self, log: EventLog, reply: Reply) -> None:
         self.log = log
         self.reply: Reply | None = reply
-        # Bytes of all that was ever said on it.
-        self.said = 0
-        # Everything that will ever be on the stream has been said.
+        # Total bytes sent on the stream.
+        self.sent_bytes = 0
+        # No more messages will be sent on the stream.
         self.finished = False
 
     @property
     def is_open(self) -> bool:
-        """Whether a connection carries it now."""
+        """Whether a client is connected to the stream."""
         return self.reply is not None
 
     def prime(self) -> None:
-        """Give the client an id to come back with before there is anything to say."""
+        """Send an empty event, so that the client has an id to resume from."""
         # http.sse.prime (2025-11-25 basic/transports)
         if self.reply is not None:
             self.reply.raw(encode_sse(b"", id=self.log.append(b"")))
 
     def send(self, message: bytes, *, is_answer: bool = False) -> None:
-        """Say something on the stream, or keep it for the next connection."""
-        self.said += len(message)
+        """Send a message, or keep it for the next connection."""
+        self.sent_bytes += len(message)
         id = self.log.append(message)
         if self.reply is not None:
             self.reply.event(message, id=id, is_answer=is_answer)
 
     def move_to(self, reply: Reply, last_event_id: bytes) -> bool:
-        """Go on with another connection, from after an event; False if that is not known."""
+        """Continue on another connection after an event; False if the event id is unknown."""
         missed = self.log.after(last_event_id)
         if missed is None:
             return False
@@ -53,10 +53,10 @@ class Stream:
         return True
 
     def detach(self, retry_ms: int | None = None) -> None:
-        """Let go of the connection; the stream itself goes on."""
+        """Close the connection; the stream stays open."""
         if self.reply is not None:
             if retry_ms is not None:
-                # http.sse.retry (2025-11-25 basic/transports): say when to come back
+                # http.sse.retry (2025-11-25 basic/transports): tell the client when to reconnect
                 self.reply.raw(encode_sse(b"", retry=retry_ms))
             self.reply.stop()
             self.reply = None

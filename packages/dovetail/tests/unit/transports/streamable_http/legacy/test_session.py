@@ -146,7 +146,7 @@ def test_only_the_stream_of_the_event_is_told_again() -> None:
 def test_streams_that_are_over_are_forgotten_but_none_that_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(session_module, "_MOST_STREAMS", 3)
+    monkeypatch.setattr(session_module, "_MAX_STREAMS", 3)
 
     async def play() -> None:
         shop = Workshop()
@@ -177,7 +177,7 @@ def test_streams_that_are_over_are_forgotten_but_none_that_goes_on(
 
 
 def test_streams_that_are_over_keep_only_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "_MOST_KEPT_OVER", 1000)
+    monkeypatch.setattr(session_module, "_MAX_FINISHED_BYTES", 1000)
 
     async def play() -> None:
         client = await Workshop().client.open()
@@ -190,7 +190,7 @@ def test_streams_that_are_over_keep_only_so_many_bytes(monkeypatch: pytest.Monke
 
 
 def test_get_streams_without_end_are_only_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "_MOST_STREAMS", 3)
+    monkeypatch.setattr(session_module, "_MAX_STREAMS", 3)
 
     async def play() -> None:
         shop = Workshop()

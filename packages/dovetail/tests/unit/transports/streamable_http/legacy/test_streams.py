@@ -47,7 +47,7 @@ def test_ids_differ_between_the_streams_of_a_session() -> None:
 
 
 def test_a_slow_reader_keeps_only_so_much_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reply_module, "_MOST_WAITING", 1000)
+    monkeypatch.setattr(reply_module, "_MAX_QUEUED_BYTES", 1000)
 
     async def play() -> None:
         shop = Workshop()
