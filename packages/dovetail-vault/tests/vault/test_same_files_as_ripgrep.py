@@ -18,6 +18,7 @@ import pytest
 from dovetail_vault.search_request import SearchRequest
 from dovetail_vault.text_search import TextSearcher
 from dovetail_vault.vault import Vault
+from tests.patience import CAP
 from tests.vault.corpus import ENOUGH, copy_corpus
 
 RIPGREP = Path(sys.executable).parent / "rg"
@@ -43,7 +44,7 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vault]:
     assert count >= ENOUGH
     opened = Vault("corpus", folder, index_dir=folder.parent / "index")
     opened.start()
-    assert opened.wait_until_complete(120)
+    assert opened.wait_until_complete(CAP)
     yield opened
     opened.stop()
 

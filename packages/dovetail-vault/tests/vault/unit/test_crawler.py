@@ -16,6 +16,7 @@ from dovetail_vault.query_evaluation import Evaluator
 from dovetail_vault.query_language import parse_query
 from dovetail_vault.reader_process import build_segment
 from dovetail_vault.vault import Vault
+from tests.patience import CAP
 
 NOTES = 1_000
 LONG = "long" * 60
@@ -55,7 +56,7 @@ def test_worker_processes_build_the_same_index_as_one_process(
     vault = Vault("v", folder, index_dir=tmp_path / "index")
     vault.start()
     try:
-        assert vault.wait_until_complete(15)
+        assert vault.wait_until_complete(CAP)
         assert len(vault.index.select("ORDER BY path")) == NOTES
         for number in (0, 166, 167, 299, 300, 301, 499, 500, 501, 999):
             assert names_of(vault, f"own{number}x") == {path_of(number)}
@@ -75,7 +76,7 @@ def test_an_index_reset_is_noticed_by_other_readers(
         (folder / f"note{number}.md").write_text(f"word{number}x common\n")
     first = Vault("v", folder, index_dir=tmp_path / "index")
     first.start()
-    assert first.wait_until_complete(15)
+    assert first.wait_until_complete(CAP)
     onlooker = Vault("v", folder, index_dir=tmp_path / "index")
     try:
         assert names_of(onlooker, "word7x common") == {"note7.md"}
@@ -87,7 +88,7 @@ def test_an_index_reset_is_noticed_by_other_readers(
         second = Vault("v", folder, index_dir=tmp_path / "index")
         second.start()
         try:
-            assert second.wait_until_complete(15)
+            assert second.wait_until_complete(CAP)
             for vault in (second, onlooker):
                 assert names_of(vault, "zebra") == {"note7.md"}
                 assert names_of(vault, "aardvark") == {"a first note.md"}

@@ -8,6 +8,7 @@ import pytest
 from dovetail_vault.link_resolution import Resolver
 from dovetail_vault.move_plan import Move, MovePlan
 from dovetail_vault.vault import Vault
+from tests.patience import CAP
 
 NOTES = ("Note.md", "A/Note.md", "A/B/Note.md", "A/Only.md", "ns___page.md", "A/x y.md")
 
@@ -19,7 +20,7 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
         (tmp_path / "v" / name).write_text("x")
     opened = Vault("v", tmp_path / "v", index_dir=tmp_path / "i")
     opened.start()
-    assert opened.wait_until_complete(10)
+    assert opened.wait_until_complete(CAP)
     yield opened
     opened.stop()
 

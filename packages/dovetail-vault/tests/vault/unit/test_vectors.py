@@ -15,6 +15,7 @@ from dovetail_vault.database import connect, transaction
 from dovetail_vault.passages import Passage
 from dovetail_vault.vault import Vault
 from dovetail_vault.vectors import VectorIndex, find_unembedded, save_vectors
+from tests.patience import CAP
 
 
 class Letters:
@@ -40,7 +41,7 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
         (folder / f"{name}.md").write_text(f"# {name}\n")
     opened = Vault("v", folder, index_dir=tmp_path / "index")
     opened.start()
-    assert opened.wait_until_complete(15)
+    assert opened.wait_until_complete(CAP)
     yield opened
     opened.stop()
 
@@ -124,7 +125,7 @@ def test_the_worker_embeds_all_notes_and_later_changes(tmp_path: Path) -> None:
     vault = Vault("v", folder, index_dir=tmp_path / "index", embedder=model)
     vault.start()
     try:
-        assert vault.wait_until_complete(15)
+        assert vault.wait_until_complete(CAP)
         assert vault.vectors is not None
         for count in (2, 3):
             while vault.vectors.coverage() != (count, count):
