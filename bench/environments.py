@@ -12,6 +12,7 @@ from pathlib import Path
 __all__ = ["HTTP_STACK", "REQUIREMENTS", "ROOT", "prepare", "python_of", "versions"]
 
 ROOT = Path(__file__).resolve().parent.parent
+_PACKAGE = ROOT / "packages" / "dovetail"
 
 # What carries HTTP, the same for everybody: of uvicorn[standard] the parts that serve requests.
 # The peers' own dependencies stop at uvicorn; dovetail's include all three.
@@ -22,7 +23,7 @@ _HTTP = tuple(f"{name}=={version}" for name, version in HTTP_STACK.items())
 # dovetail is installed as its users install it, anew for each run: an editable install would be
 # measured while somebody edits it, and without byte code.
 REQUIREMENTS: dict[str, tuple[str, ...]] = {
-    "bench-dovetail": (str(ROOT), *_HTTP),
+    "bench-dovetail": (str(_PACKAGE), *_HTTP),
     "bench-mcp": ("mcp==2.3.0", *_HTTP),
     "bench-fastmcp": ("fastmcp==4.1.2", *_HTTP),
     "minimcp": ("minimcp==0.5.2", "mcp>=1.24,<2", *_HTTP),
@@ -44,8 +45,8 @@ def prepare() -> None:
     for environment, requirements in REQUIREMENTS.items():
         stamp = ROOT / f".venv-{environment}" / ".bench-stamp"
         wanted = "\n".join(requirements)
-        if str(ROOT) in requirements:
-            wanted += "\n" + hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+        if str(_PACKAGE) in requirements:
+            wanted += "\n" + hashlib.sha256((_PACKAGE / "pyproject.toml").read_bytes()).hexdigest()
         if not stamp.exists() or stamp.read_text() != wanted:
             print(f"preparing .venv-{environment}", file=sys.stderr)
             if not python_of(environment).exists():
@@ -53,7 +54,7 @@ def prepare() -> None:
             _pip_install(environment, "--upgrade", "pip>=25.1")
             _pip_install(environment, *requirements)
             stamp.write_text(wanted)
-    _pip_install("bench-dovetail", "--force-reinstall", "--no-deps", str(ROOT))
+    _pip_install("bench-dovetail", "--force-reinstall", "--no-deps", str(_PACKAGE))
 
 
 def _pip_install(environment: str, *arguments: str) -> None:

@@ -102,7 +102,7 @@ def _revision() -> str:
     found = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     if found.returncode:
         return ""
-    changed = subprocess.check_output([*git, "status", "--porcelain", "--", "src"])
+    changed = subprocess.check_output([*git, "status", "--porcelain", "--", "packages"])
     return f" ({found.stdout.strip()}{' with uncommitted changes' if changed else ''})"
 
 
