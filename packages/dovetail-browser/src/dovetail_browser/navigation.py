@@ -8,9 +8,9 @@ import time
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
-from dovetail import Context
+from dovetail import Context, ToolError
 from dovetail_browser.driver import Driver
-from dovetail_browser.page_errors import driver_errors, explain, tool_error
+from dovetail_browser.page_errors import driver_errors, explain, tool_error, with_timeout
 from dovetail_browser.tab import Tab, host_of
 
 if TYPE_CHECKING:
@@ -104,9 +104,8 @@ async def settle(ctx: Context, tab: Tab, pause_ms: int | None) -> None:
         if left <= 0:
             break
         quiet = False
-        with contextlib.suppress(TimeoutError, *driver_errors()):
-            async with asyncio.timeout(left):
-                quiet = bool(await tab.page.evaluate(_IS_QUIET))
+        with contextlib.suppress(ToolError, *driver_errors()):
+            quiet = bool(await with_timeout(tab.page.evaluate(_IS_QUIET), "waiting for it", left))
         is_waiting = tab.log.is_busy or tab.log.is_navigating or tab.expected_popups
         if quiet and not is_waiting:
             break
@@ -156,9 +155,9 @@ def _failure(
 
 
 async def _is_refusal_page(page: Page, refusal: str) -> bool:
-    with contextlib.suppress(TimeoutError, *driver_errors()):
-        async with asyncio.timeout(2):
-            return refusal in str(await page.evaluate("document.documentElement.textContent"))
+    with contextlib.suppress(ToolError, *driver_errors()):
+        reading = page.evaluate("document.documentElement.textContent")
+        return refusal in str(await with_timeout(reading, "reading it", 2))
     return False
 
 

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dovetail import Context
+from dovetail import Context, ToolError
 from dovetail_browser.html_cleaner import clean_html
 from dovetail_browser.markdown import to_markdown
 from dovetail_browser.navigation import settle
@@ -91,7 +91,7 @@ async def _read(tab: Tab, how: ReadOptions, secrets: Secrets) -> PageText:
 
 async def title_of(tab: Tab) -> str:
     """Return the title of a page; empty if the page does not respond."""
-    with contextlib.suppress(TimeoutError, *driver_errors()):
-        async with asyncio.timeout(2):
-            return (await tab.page.title())[:300]
+    # Not asyncio.timeout: if the page's process is gone, the cancelled call can hang as well.
+    with contextlib.suppress(ToolError, *driver_errors()):
+        return (await with_timeout(tab.page.title(), "reading its title", 2))[:300]
     return ""
