@@ -91,7 +91,11 @@ class SqliteTaskStore:
                 isolation_level=None,
                 check_same_thread=False,
             )
-            self._prepare()
+            try:
+                self._prepare()
+            except sqlite3.Error:
+                self._db.close()
+                raise
         except (OSError, sqlite3.Error) as error:
             self._release()
             raise TransportError(f"Cannot use {str(path)!r} as a task store: {error}") from None
