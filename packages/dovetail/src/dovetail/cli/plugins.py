@@ -49,15 +49,16 @@ class Plugins:
         found = self.installed.get(name)
         package = self._known.get(name)
         if found is None:
-            raise PluginError(f"not installed: pip install {package}")
+            raise PluginError(f"is not installed: pip install {package}")
         try:
             return found.load()
-        except ImportError as error:
-            missing = getattr(error, "name", None) or str(error)
+        except ModuleNotFoundError as error:
             package = package or (found.dist.name if found.dist is not None else name)
             raise PluginError(
-                f"cannot be loaded, {missing!r} is missing: pip install {package}"
+                f"cannot be loaded, {error.name!r} is missing: pip install {package}"
             ) from error
+        except Exception as error:  # help must not fail because of a plugin
+            raise PluginError(f"cannot be loaded: {type(error).__name__}: {error}") from error
 
 
 def _entry_points(group: str) -> Iterable[EntryPoint]:
@@ -65,14 +66,14 @@ def _entry_points(group: str) -> Iterable[EntryPoint]:
 
 
 def unavailable(name: str, reason: str) -> click.Command:
-    """A placeholder command for a plugin that cannot be loaded."""
+    """A placeholder command for a plugin that cannot be loaded; `reason` is a predicate."""
 
     def fail(**_given: Any) -> None:
-        raise Failure(f"{name} is {reason}", WRONG_USAGE)
+        raise Failure(f"{name} {reason}", WRONG_USAGE)
 
     words = click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar="...")
     settings = {"ignore_unknown_options": True, "allow_extra_args": True}
-    help = f"({reason})"
+    help = f"({reason.removeprefix('is ')})"
     return click.Command(
         name, context_settings=settings, callback=fail, params=[words], help=help, short_help=help
     )

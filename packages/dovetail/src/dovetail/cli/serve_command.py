@@ -60,7 +60,7 @@ def _load_all() -> tuple[dict[str, Any], list[str]]:
         try:
             loaded[name] = SERVERS.load(name)
         except PluginError as error:
-            missing.append(f"{name} is {error}")
+            missing.append(f"{name} {error}")
     return loaded, missing
 
 

@@ -47,6 +47,7 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
         EntryPoint("garden", "garden_command", GROUP),
         EntryPoint("shed", "shed_command", GROUP),
         EntryPoint("broken", "no_such_module_anywhere", GROUP),
+        EntryPoint("crashing", "garden_command:no_such_name", GROUP),
     ]
     monkeypatch.setattr(plugins, "_entry_points", lambda group: found)
     monkeypatch.setattr(
@@ -72,6 +73,13 @@ def test_help_lists_what_is_installed_what_is_missing_and_what_is_broken(
     assert lines["garden"] == "Plants and beds."
     assert lines["vault"] == "(not installed: pip install dovetail-vault)"
     assert "'no_such_module_anywhere' is missing" in lines["broken"]
+    assert "cannot be loaded: AttributeError" in lines["crashing"]
+
+
+def test_a_broken_server_says_what_is_wrong(servers: list[Any]) -> None:
+    said = CliRunner().invoke(serve_command.serve, ["broken"])
+    assert said.exit_code == 2
+    assert "dovetail: broken cannot be loaded, 'no_such_module_anywhere' is missing" in said.output
 
 
 @pytest.mark.parametrize("words", [["vault"], ["vault", "--name", "x", "notes"]])
