@@ -152,17 +152,11 @@ class Server:
         `@server.tool`, `@server.tool("name")` and `@server.tool(title=...)` all work. The keywords
         are those of `server.tools.add`.
         """
-
-        def register(function: F) -> F:
-            self.tools.add(function, **options)
-            return function
-
         if isinstance(given, str):
             _check_name(given, options.get("name"))
             options["name"] = given
-        elif given is not None:
-            return register(given)
-        return register
+            given = None
+        return _register(lambda function: self.tools.add(function, **options), given)
 
     @overload
     def prompt(self, function: F, /, **options: Unpack[PromptOptions]) -> F: ...
@@ -178,17 +172,11 @@ class Server:
         `@server.prompt`, `@server.prompt("name")` and `@server.prompt(title=...)` all work. The
         keywords are those of `server.prompts.add`.
         """
-
-        def register(function: F) -> F:
-            self.prompts.add(function, **options)
-            return function
-
         if isinstance(given, str):
             _check_name(given, options.get("name"))
             options["name"] = given
-        elif given is not None:
-            return register(given)
-        return register
+            given = None
+        return _register(lambda function: self.prompts.add(function, **options), given)
 
     def resource(self, uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
         """Register a function under a URI or a URI template.
@@ -216,12 +204,7 @@ class Server:
         It takes `cursor` (None for the first page) and optionally `limit`, and returns a
         `ResourcePage`. The keywords are those of `server.resources.lists.add`.
         """
-
-        def register(function: F) -> F:
-            self.resources.lists.add(function, **options)
-            return function
-
-        return register if function is None else register(function)
+        return _register(lambda function: self.resources.lists.add(function, **options), function)
 
     def complete(self, target: Callable[..., Any] | str, argument: str, /) -> Callable[[F], F]:
         """Register a completer: a function that suggests values for an argument.
@@ -374,6 +357,16 @@ class Server:
             *self._completions,
         )
         return any(entry.spec.context is not None for entry in registered)
+
+
+def _register(add: Callable[[F], object], function: F | None) -> F | Callable[[F], F]:
+    """Register a function, or return the decorator that does."""
+
+    def register(function: F) -> F:
+        add(function)
+        return function
+
+    return register if function is None else register(function)
 
 
 def _check_name(positional: str, keyword: str | None) -> None:
