@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from dovetail.errors import InsufficientScopeError, RateLimitError, RpcError
 from dovetail.transports.asgi.messages import JSON, Headers
@@ -11,7 +12,9 @@ from dovetail.transports.asgi.messages import JSON, Headers
 __all__ = ["error_status"]
 
 
-def error_status(error: RpcError | None, by_code: Mapping[int, int]) -> tuple[int, Headers]:
+def error_status(
+    error: RpcError | None, by_code: Mapping[int, int] = MappingProxyType({})
+) -> tuple[int, Headers]:
     """Status and headers for an error, or for success; `by_code` is the status table of the era."""
     if error is None:
         return 200, JSON

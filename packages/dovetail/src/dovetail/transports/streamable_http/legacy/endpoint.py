@@ -90,7 +90,7 @@ class LegacyEndpoint:
         if isinstance(message, Request):
             call = handler.open(message, principal)
             if isinstance(call, RpcError):
-                status, headers = error_status(call, {})
+                status, headers = error_status(call)
                 return HttpResponse(status, codec.encode_error(message.id, call), headers)
             link = self._link(request, found, handler)
             answer = handler.start(call, link, request)
@@ -98,7 +98,7 @@ class LegacyEndpoint:
                 return self._finish(call, link, answer)
             if call.failure is None:
                 return HttpResponse(200, answer)
-            status, headers = error_status(call.refusal, {})
+            status, headers = error_status(call.refusal)
             return HttpResponse(status, answer, headers)
         if isinstance(message, Batch):
             refusal = handler.refuse_batch()
@@ -141,7 +141,7 @@ class LegacyEndpoint:
         except BaseException:
             link.stop()
             raise
-        status, headers = error_status(call.refusal, {})
+        status, headers = error_status(call.refusal)
         await link.finish([] if response is None else [response], status=status, headers=headers)
 
     async def _finish_batch(
@@ -217,7 +217,7 @@ class LegacyEndpoint:
             )
             body = answer if isinstance(answer, bytes) else await answer
             assert body is not None  # the client does not know the session yet, so it cannot cancel
-            status, headers = error_status(call.refusal, {})
+            status, headers = error_status(call.refusal)
         if session.session is not None and not self._stateless:
             try:
                 session.id = self.sessions.add(session)
