@@ -52,7 +52,7 @@ __all__ = [
 
 logger = logging.getLogger("dovetail")
 
-# A running call, and a coroutine that does something with its answer.
+# A running call, and a coroutine that delivers its answer.
 Running: TypeAlias = Coroutine[Any, Any, bytes | None]
 Rest: TypeAlias = Coroutine[Any, Any, Any]
 
@@ -96,6 +96,17 @@ class MessageHandler:
 
     def open(self, message: Request, principal: Principal | None) -> Call | RpcError:
         """The call, ready to start, or the error that refuses the request."""
+        refusal = self._refuse(message, principal)
+        if refusal is not None:
+            return refusal
+        call = self.engine.eras.open(message, self.session, principal)
+        if isinstance(call, Call):
+            call.services = self.engine
+            call.principal = principal
+        return call
+
+    def _refuse(self, message: Request, principal: Principal | None) -> RpcError | None:
+        """Why a request is refused before its params are read."""
         raise NotImplementedError
 
     def start(self, call: Call, link: Link, origin: Origin) -> bytes | Running:
@@ -121,6 +132,8 @@ class MessageHandler:
         running = self._run(in_flight)
         rest: Rest = running if wrap is None else wrap(running)
         task = in_flight.task = asyncio.get_running_loop().create_task(rest)
+        # A task that is cancelled before its first step runs none of the code that forgets it.
+        task.add_done_callback(lambda _: self._forget(in_flight))
         return task
 
     async def _run(self, in_flight: InFlight) -> bytes | None:
@@ -129,12 +142,7 @@ class MessageHandler:
             # Cancelled before its first step: the handler never runs.
             self._forget(in_flight)
             return in_flight.response
-        answer: bytes | Coroutine[Any, Any, bytes]
-        try:
-            answer = self.engine.dispatcher.answer(call)
-        except BaseException:
-            self._forget(in_flight)
-            raise
+        answer = self.engine.dispatcher.answer(call)
         if not isinstance(answer, bytes):
             return await self._finish(in_flight, answer)
         call.over = True
@@ -163,6 +171,7 @@ class MessageHandler:
         raise NotImplementedError
 
     def _forget(self, in_flight: InFlight) -> None:
+        """Remove a call from the table, if it is still there."""
         raise NotImplementedError
 
     # -- batches (2025-03-26 only) --------------------------------------------------------------
@@ -246,18 +255,10 @@ class ClientHandler(MessageHandler):
 
     __slots__ = ()
 
-    def open(self, message: Request, principal: Principal | None) -> Call | RpcError:
-        """The call, ready to start, or the error that refuses the request."""
-        in_flight = self.in_flight
-        if message.id in in_flight:
+    def _refuse(self, message: Request, principal: Principal | None) -> RpcError | None:
+        if message.id in self.in_flight:
             return id_in_use(message.id)
-        if len(in_flight) >= self._limit:
-            return _too_many(self._limit)
-        call = self.engine.eras.open(message, self.session, principal)
-        if isinstance(call, Call):
-            call.services = self.engine
-            call.principal = principal
-        return call
+        return _too_many(self._limit) if len(self.in_flight) >= self._limit else None
 
     def start_session(self, revision: Revision, params: InitializeParams) -> None:
         """Keep what `initialize` negotiated."""
@@ -277,7 +278,9 @@ class ClientHandler(MessageHandler):
         return in_flight
 
     def _forget(self, in_flight: InFlight) -> None:
-        self.in_flight.pop(in_flight.call.id, None)
+        # The id may have been used again by now.
+        if self.in_flight.get(in_flight.call.id) is in_flight:
+            del self.in_flight[in_flight.call.id]
 
 
 class StatelessHandler(MessageHandler):
@@ -296,15 +299,10 @@ class StatelessHandler(MessageHandler):
         )
         self._by_owner: Counter[str | None] = Counter()
 
-    def open(self, message: Request, principal: Principal | None) -> Call | RpcError:
-        """The call, ready to start, or the error that refuses the request."""
-        if principal is not None and self._by_owner.get(owner_of(principal), 0) >= self._limit:
-            return _too_many(self._limit)
-        call = self.engine.eras.open(message, self.session, principal)
-        if isinstance(call, Call):
-            call.services = self.engine
-            call.principal = principal
-        return call
+    def _refuse(self, message: Request, principal: Principal | None) -> RpcError | None:
+        if principal is None or self._by_owner.get(owner_of(principal), 0) < self._limit:
+            return None
+        return _too_many(self._limit)
 
     def start_alone(self, call: Call, link: Link, origin: Origin) -> bytes | Running:
         """Like `start`, for an anonymous call that nobody can cancel: it need not be tracked."""
@@ -320,12 +318,12 @@ class StatelessHandler(MessageHandler):
 
     def _forget(self, in_flight: InFlight) -> None:
         call = in_flight.call
-        del self.in_flight[call]
-        if call.principal is not None:
-            owner = owner_of(call.principal)
-            self._by_owner[owner] -= 1
-            if self._by_owner[owner] <= 0:
-                del self._by_owner[owner]
+        if self.in_flight.pop(call, None) is None or call.principal is None:
+            return
+        owner = owner_of(call.principal)
+        self._by_owner[owner] -= 1
+        if not self._by_owner[owner]:
+            del self._by_owner[owner]
 
 
 async def finish_batch(

@@ -156,6 +156,37 @@ def test_somebody_elses_cancellation_passes_through() -> None:
     run(scenario())
 
 
+def test_a_task_that_is_cancelled_before_its_first_step_is_forgotten() -> None:
+    async def scenario() -> None:
+        bench = Workbench()
+        for handler in (ClientHandler(bench.server.engine), StatelessHandler(bench.server.engine)):
+            task = bench.start(handler, 1, ADA)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await settle()
+            assert handler.in_flight == {}
+
+    run(scenario())
+
+
+def test_a_call_that_ends_late_leaves_its_id_to_the_call_that_uses_it_now() -> None:
+    async def scenario() -> None:
+        bench = Workbench()
+        handler = ClientHandler(bench.server.engine)
+        bench.gate.set()
+        await bench.start(handler, 1)
+        bench.gate.clear()
+        # Before the callbacks of the first task run.
+        again = bench.start(handler, 1)
+        await settle()
+        assert list(handler.in_flight) == [b"1"]
+        bench.gate.set()
+        assert b"waited" in await again
+
+    run(scenario())
+
+
 def test_the_end_of_a_client_answers_what_waits() -> None:
     async def scenario() -> None:
         bench = Workbench()
