@@ -28,7 +28,7 @@ setup: $(VENV) ## create .venv with everything that development needs
 $(SERVE): $(PYPROJECTS)
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv || { apt-get install -y python3-venv && $(PYTHON) -m venv --clear .venv; }
 	@$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
-	@echo "Installing the servers and their libraries into .venv (about 300 MB) ..."
+	@echo "Installing the servers and their libraries into .venv (about 650 MB) ..."
 	@for package in $(SERVERS); do \
 	  echo "  $$package"; $(BIN)/pip install --quiet --editable packages/$$package || exit 1; done
 	@touch $@
