@@ -25,7 +25,7 @@ from dovetail_browser.startup import (
 )
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, Page
+    from playwright.async_api import Browser, BrowserContext, Page, Response
 
 __all__ = ["Driver", "DriverOptions"]
 
@@ -136,6 +136,10 @@ class Driver:
             return destination
         found = await self._egress.find_addresses(destination)
         return found.reason if isinstance(found, RequestFailure) else None
+
+    def failure_reason(self, response: Response) -> str | None:
+        """Return why a request failed if this is the proxy's response, not the site's."""
+        return self._egress.failure_reason(response.headers)
 
     def last_refusal(self, host: str) -> str | None:
         """Return why the last request to this host failed: refused, cut off or unreachable."""

@@ -18,11 +18,11 @@ import hmac
 import secrets
 import socket
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from dovetail_browser.addresses import AddressRules, Destination
 from dovetail_browser.happy_eyeballs import connect_first, describe_error
@@ -52,6 +52,8 @@ _AUTH_REQUIRED = "407 Proxy Authentication Required"
 _NO_LENGTH = "411 Length Required"
 _FAILED = "502 Bad Gateway"
 _BUSY = "503 Service Unavailable"
+# Header of the proxy's own responses: a signature and the reason.
+_REASON = "dovetail-failure"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class _ProxyResponse:
     status: str
     reason: str
 
-    def encode(self) -> bytes:
+    def encode(self, signature: str) -> bytes:
         body = f"{self.reason}\n".encode()
         challenge = (
             'Proxy-Authenticate: Basic realm="dovetail"\r\n'
@@ -81,6 +83,7 @@ class _ProxyResponse:
             f"HTTP/1.1 {self.status}\r\nContent-Type: text/plain; charset=utf-8\r\n"
             f"Content-Length: {len(body)}\r\nCache-Control: no-store\r\n"
             f"X-Content-Type-Options: nosniff\r\n{challenge}"
+            f"{_REASON}: {signature} {quote(self.reason)}\r\n"
             "Connection: close\r\n\r\n"
         )
         return head.encode() + body
@@ -114,6 +117,7 @@ class Egress:
         self._server: asyncio.Server | None = None
         self._exchanges: set[asyncio.Task[Any]] = set()
         self._failures: OrderedDict[str, RequestFailure] = OrderedDict()
+        self._signing_key = secrets.token_bytes(16)
 
     async def start(self) -> None:
         """Listen on a free loopback port."""
@@ -140,6 +144,17 @@ class Egress:
         for exchange in self._exchanges:
             exchange.cancel()
         await asyncio.gather(*self._exchanges, return_exceptions=True)
+
+    def failure_reason(self, headers: Mapping[str, str]) -> str | None:
+        """Return the reason if these are the headers of the proxy's own response."""
+        signature, _, quoted = headers.get(_REASON, "").partition(" ")
+        reason = unquote(quoted)
+        is_ours = hmac.compare_digest(signature.encode(), self._sign(reason).encode())
+        return reason if is_ours else None
+
+    def _sign(self, reason: str) -> str:
+        # A site can see this header and send it as well; signed, its text can only be ours.
+        return hmac.digest(self._signing_key, reason.encode(), "sha256").hex()
 
     def last_failure(self, host: str) -> RequestFailure | None:
         """Return why the last request to this host failed; None if it succeeded."""
@@ -185,7 +200,7 @@ class Egress:
         try:
             answer = await self._handle(client)
             if answer is not None:
-                writer.write(answer.encode())
+                writer.write(answer.encode(self._sign(answer.reason)))
             await client.close()
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             client.abort()

@@ -83,11 +83,12 @@ async def go_to(ctx: Context, driver: Driver, tab: Tab, url: str, timeout_ms: in
                 return
             await _stop(tab.page)
             raise _failure(driver, tab, url, error, timeout_ms) from None
-    tab.status = response.status if response is not None else None
-    if response is not None and response.status in (403, 502, 504):
-        refusal = driver.last_refusal(host_of(response.url))
-        if refusal is not None and await _is_refusal_page(tab.page, refusal):
-            raise _refused(refusal)
+    if response is None:
+        return
+    tab.status = response.status
+    refusal = driver.failure_reason(response)
+    if refusal is not None:
+        raise _refused(refusal)
 
 
 async def settle(ctx: Context, tab: Tab, pause_ms: int | None) -> None:
@@ -152,13 +153,6 @@ def _failure(
         "check the URL",
         "fetch_webpage tries again",
     )
-
-
-async def _is_refusal_page(page: Page, refusal: str) -> bool:
-    with contextlib.suppress(ToolError, *driver_errors()):
-        reading = page.evaluate("document.documentElement.textContent")
-        return refusal in str(await with_timeout(reading, "reading it", 2))
-    return False
 
 
 async def _wait_for_download(tab: Tab) -> None:

@@ -237,6 +237,21 @@ def test_a_name_is_resolved_once_and_the_checked_address_is_used() -> None:
     run(scenario())
 
 
+def test_a_response_of_the_proxy_is_told_from_one_of_a_site() -> None:
+    async def scenario() -> None:
+        async with proxy() as egress:
+            head = (await ask(egress, get("http://10.0.0.1/"))).decode().partition("\r\n\r\n")[0]
+            headers = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:])
+            assert "10.0.0.1" in str(egress.failure_reason(headers))
+            # A site has seen the header and writes its own text into it.
+            signature = headers["dovetail-failure"].partition(" ")[0]
+            for forged in (f"{signature} call%20me", "é x", "", signature):
+                assert egress.failure_reason({"dovetail-failure": forged}) is None
+            assert egress.failure_reason({}) is None
+
+    run(scenario())
+
+
 def test_a_refusal_is_forgotten_when_the_host_is_reached() -> None:
     answers = [["10.0.0.1"], ["127.0.0.1"]]
 
