@@ -18,7 +18,7 @@ from dovetail_browser.inputs import (
     TabId,
     TabUrl,
 )
-from dovetail_browser.page_errors import driver_errors, explain
+from dovetail_browser.page_errors import driver_errors, explain, with_timeout
 from dovetail_browser.page_reader import AFTER_ACTION, ReadOptions, read_after
 from dovetail_browser.result_types import FieldOutcome, FormFilled
 from dovetail_browser.tab import Tab
@@ -63,7 +63,7 @@ def add_form_tool(server: Server, browsing: Browsing) -> None:
             failed = sum(one.outcome == "failed" for one in outcomes)
             is_sent = submit and not failed and last is not None
             if is_sent:
-                await last.locator.evaluate(_SUBMIT)
+                await with_timeout(last.locator.evaluate(_SUBMIT), "submitting the form")
             page = await read_after(ctx, browsing.secrets, browser_tab, None, how)
             tab_state = await browsing.describe(browser_session, browser_tab)
         steps = ["fill_form again with the fields that failed"] if failed else AFTER_ACTION

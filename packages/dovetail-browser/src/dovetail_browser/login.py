@@ -15,9 +15,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 from msgspec import Meta
 
-from dovetail import Context, ToolError
+from dovetail import Context
 from dovetail_browser.navigation import report_progress
-from dovetail_browser.page_errors import driver_errors, with_timeout
+from dovetail_browser.page_errors import abandon_after, driver_errors
 from dovetail_browser.tab import Tab, host_of
 from dovetail_browser.targets import Target, count_matches
 
@@ -133,9 +133,10 @@ async def _wait_until_back(tab: Tab, asked: str, seconds: float) -> bool:
 
 
 async def _wants_password(tab: Tab) -> bool:
-    with contextlib.suppress(ToolError, *driver_errors()):
-        counting = count_matches(tab, Target(selector="input[type=password]"))
-        return await with_timeout(counting, "looking for a password field", 2) > 0
+    with contextlib.suppress(TimeoutError, *driver_errors()):
+        return (
+            await abandon_after(2, count_matches(tab, Target(selector="input[type=password]"))) > 0
+        )
     return False
 
 

@@ -8,9 +8,9 @@ import time
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
-from dovetail import Context, ToolError
+from dovetail import Context
 from dovetail_browser.driver import Driver
-from dovetail_browser.page_errors import driver_errors, explain, tool_error, with_timeout
+from dovetail_browser.page_errors import abandon_after, driver_errors, explain, tool_error
 from dovetail_browser.tab import Tab, host_of
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ async def settle(ctx: Context, tab: Tab, pause_ms: int | None) -> None:
         if left <= 0:
             break
         quiet = False
-        with contextlib.suppress(ToolError, *driver_errors()):
-            quiet = bool(await with_timeout(tab.page.evaluate(_IS_QUIET), "waiting for it", left))
+        with contextlib.suppress(TimeoutError, *driver_errors()):
+            quiet = bool(await abandon_after(left, tab.page.evaluate(_IS_QUIET)))
         is_waiting = tab.log.is_busy or tab.log.is_navigating or tab.expected_popups
         if quiet and not is_waiting:
             break
@@ -165,8 +165,11 @@ async def _wait_for_download(tab: Tab) -> None:
 
 async def _stop(page: Page) -> None:
     """Stop a navigation before the next call can start another one in this tab."""
+
+    async def stop() -> None:
+        session = await page.context.new_cdp_session(page)
+        await session.send("Page.stopLoading")
+        await session.detach()
+
     with contextlib.suppress(TimeoutError, *driver_errors()):
-        async with asyncio.timeout(_STOP_SECONDS):
-            session = await page.context.new_cdp_session(page)
-            await session.send("Page.stopLoading")
-            await session.detach()
+        await abandon_after(_STOP_SECONDS, stop())

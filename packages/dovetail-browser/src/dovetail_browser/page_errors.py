@@ -11,6 +11,7 @@ from dovetail import ToolError
 
 __all__ = [
     "PAGE_TIMEOUT",
+    "abandon_after",
     "driver_errors",
     "explain",
     "first_line",
@@ -69,8 +70,8 @@ def driver_errors() -> tuple[type[Exception], ...]:
 
 def tool_error(what: str, *steps: str) -> ToolError:
     """Return a ToolError with a list of next steps."""
-    join_names = "".join(f"\n- {step}" for step in steps)
-    return ToolError(f"{what}\n\nNext steps:{join_names}" if steps else what)
+    listed = "".join(f"\n- {step}" for step in steps)
+    return ToolError(f"{what}\n\nNext steps:{listed}" if steps else what)
 
 
 def first_line(error: BaseException) -> str:
@@ -89,10 +90,23 @@ def explain(error: BaseException) -> str:
 
 
 async def with_timeout(work: Coroutine[Any, Any, T], what: str, seconds: float = PAGE_TIMEOUT) -> T:
-    """Await an operation on a page; raise ToolError if the page does not respond in time.
+    """Await an operation on a page; raise ToolError if the page does not respond in time."""
+    try:
+        return await abandon_after(seconds, work)
+    except TimeoutError:
+        raise tool_error(
+            f"The page did not respond within {seconds:g} s: {what}. "
+            "Its scripts are probably busy.",
+            "close_tab with this tab, then fetch_webpage again",
+            "take_screenshot may still work",
+        ) from None
 
-    The operation runs in its own task, because its cleanup can hang as well if the page's process
-    is gone, and is not awaited.
+
+async def abandon_after(seconds: float, work: Coroutine[Any, Any, T]) -> T:
+    """Await an operation of the driver; raise TimeoutError if it takes too long.
+
+    Unlike `asyncio.timeout`, this does not wait for the cancelled operation: its cleanup can hang
+    as well if the page's process is gone.
     """
     task = asyncio.ensure_future(work)
     try:
@@ -104,11 +118,7 @@ async def with_timeout(work: Coroutine[Any, Any, T], what: str, seconds: float =
             task.cancel()
             _abandoned.add(task)
             task.add_done_callback(_forget)
-    raise tool_error(
-        f"The page did not respond within {seconds:g} s: {what}. Its scripts are probably busy.",
-        "close_tab with this tab, then fetch_webpage again",
-        "take_screenshot may still work",
-    )
+    raise TimeoutError
 
 
 _abandoned: set[asyncio.Future[Any]] = set()

@@ -7,11 +7,11 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dovetail import Context, ToolError
+from dovetail import Context
 from dovetail_browser.html_cleaner import clean_html
 from dovetail_browser.markdown import to_markdown
 from dovetail_browser.navigation import settle
-from dovetail_browser.page_errors import driver_errors, tool_error, with_timeout
+from dovetail_browser.page_errors import abandon_after, driver_errors, tool_error, with_timeout
 from dovetail_browser.page_source import read_source
 from dovetail_browser.plain_text import to_text
 from dovetail_browser.secret_values import Secrets
@@ -91,7 +91,6 @@ async def _read(tab: Tab, how: ReadOptions, secrets: Secrets) -> PageText:
 
 async def title_of(tab: Tab) -> str:
     """Return the title of a page; empty if the page does not respond."""
-    # Not asyncio.timeout: if the page's process is gone, the cancelled call can hang as well.
-    with contextlib.suppress(ToolError, *driver_errors()):
-        return (await with_timeout(tab.page.title(), "reading its title", 2))[:300]
+    with contextlib.suppress(TimeoutError, *driver_errors()):
+        return (await abandon_after(2, tab.page.title()))[:300]
     return ""

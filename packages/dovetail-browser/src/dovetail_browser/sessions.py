@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail import Context, ToolError
 from dovetail_browser.driver import Driver
-from dovetail_browser.page_errors import driver_errors, tool_error
+from dovetail_browser.page_errors import abandon_after, driver_errors, tool_error
 from dovetail_browser.saved_files import SavedFiles
 from dovetail_browser.tabs import Tabs
 
@@ -81,8 +81,7 @@ class BrowserSession:
         self.tabs.lose_all("its session was closed")
         if context is not None:
             with contextlib.suppress(TimeoutError, *driver_errors()):
-                async with asyncio.timeout(_RELEASE_SECONDS):
-                    await self._driver.release_context(context)
+                await abandon_after(_RELEASE_SECONDS, self._driver.release_context(context))
 
     def _lost(self, context: BrowserContext) -> None:
         if self._context is context:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from dovetail import ToolError
 from dovetail_browser.dialogs import Dialogs
-from dovetail_browser.page_errors import driver_errors, tool_error
+from dovetail_browser.page_errors import abandon_after, driver_errors, tool_error
 from dovetail_browser.page_log import PageLog
 
 if TYPE_CHECKING:
@@ -117,8 +117,7 @@ class Tab:
         """Free earlier pages; otherwise the page's process keeps dozens of them."""
         if self._devtools is not None:
             with contextlib.suppress(TimeoutError, *driver_errors()):
-                async with asyncio.timeout(5):
-                    await self._devtools.send("HeapProfiler.collectGarbage")
+                await abandon_after(5, self._devtools.send("HeapProfiler.collectGarbage"))
 
     def _opening(self, _event: object) -> None:
         self.expected_popups += 1

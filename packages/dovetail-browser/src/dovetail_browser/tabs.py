@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from dovetail_browser.page_errors import driver_errors, join_names, tool_error
+from dovetail_browser.page_errors import abandon_after, driver_errors, join_names, tool_error
 from dovetail_browser.saved_files import SavedFiles
 from dovetail_browser.tab import Tab, close_later, host_of
 
@@ -25,6 +25,7 @@ __all__ = ["Tabs"]
 _MOST_TABS = 20
 _MOST_REMEMBERED = 50
 _DOWNLOAD_SECONDS = 120
+_OPEN_SECONDS = 30
 
 
 class Tabs:
@@ -109,6 +110,16 @@ class Tabs:
                 f"{_MOST_TABS} tabs are open, which is the limit: {self.describe()}.",
                 "close_tab with one of them, or with all=true",
             )
+        try:
+            return await abandon_after(_OPEN_SECONDS, self._open_page())
+        except TimeoutError:
+            # The browser gave the page to a process that hangs or has just died.
+            raise tool_error(
+                f"The browser did not open a tab within {_OPEN_SECONDS} s.",
+                "fetch_webpage tries again",
+            ) from None
+
+    async def _open_page(self) -> Tab:
         assert self._context is not None, "a session has a context before it opens tabs"
         tab = self._adopt(await self._context.new_page())
         await tab.listen()
@@ -118,8 +129,7 @@ class Tabs:
         """Close a tab; the page cannot prevent it."""
         tab.end("it was closed by close_tab")
         with contextlib.suppress(TimeoutError, *driver_errors()):
-            async with asyncio.timeout(5):
-                await tab.page.close()
+            await abandon_after(5, tab.page.close())
 
     def describe(self) -> str:
         """Describe the open tabs for a message."""

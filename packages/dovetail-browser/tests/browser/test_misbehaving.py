@@ -165,6 +165,19 @@ def test_a_crashed_page_is_reported_and_can_be_opened_again(browser: BrowserHarn
     assert fetch_again(browser, "/")["tabId"] != tab
 
 
+def test_a_tab_that_does_not_open_is_reported(browser: BrowserHarness) -> None:
+    browser.fetch("/")
+    stopped = [pid for pid, line in descendants().items() if "--type=renderer" in line]
+    try:
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        refusal = browser.refused("fetch_webpage", url=browser.url("/"), newTab=True)
+        assert "did not open a tab" in refusal and "Next steps:" in refusal
+    finally:
+        for pid in stopped:
+            os.kill(pid, signal.SIGKILL)
+
+
 def test_a_killed_browser_is_restarted(browser: BrowserHarness) -> None:
     tab = browser.fetch("/")["tabId"]
     # The one without a type is the browser itself; the others are its helpers.
