@@ -45,6 +45,21 @@ settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True
 settings.register_profile("fuzz", deadline=None, max_examples=20_000)
 settings.load_profile("ci" if os.environ.get("CI") else "desk")
 
+# Coverage is measured where the framework is tested directly. Elsewhere it only takes time: half
+# of that of the property tests.
+_COVERED = ROOT / "packages/dovetail/tests"
+_NOT_COVERED = tuple(
+    _COVERED / name for name in ("durability", "fuzz", "hostile", "load", "properties")
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Pause coverage in tests that do not count for it."""
+    for item in items:
+        folders = item.path.parents
+        if _COVERED not in folders or any(folder in folders for folder in _NOT_COVERED):
+            item.add_marker("no_cover")
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
