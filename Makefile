@@ -112,7 +112,8 @@ durability: $(VENV) $(SYSTEM) ## run the durability tests in full: 100 kills, 1,
 gallery: $(VENV) $(SYSTEM) ## draw docs/gallery.md with the design server
 	@$(BIN)/python -m tools.gallery
 
-fuzz: $(VENV) ## run the property tests with many more examples
+fuzz: $(VENV) ## run the property tests with many more examples, and more damaged lines
+	@FUZZ_LINES=200000 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/fuzz
 	@$(BIN)/pytest --quiet -m hypothesis --hypothesis-profile=fuzz --timeout=0
 
 conformance: $(VENV) .conformance/.stamp ## run the official conformance suite and other clients, over HTTP

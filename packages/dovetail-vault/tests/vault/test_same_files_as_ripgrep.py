@@ -22,7 +22,7 @@ from tests.patience import CAP
 from tests.vault.corpus import ENOUGH, copy_corpus
 
 RIPGREP = Path(sys.executable).parent / "rg"
-QUERIES = max(40, 2 * int(os.environ.get("DURABILITY_RUNS", "0")))
+QUERIES = max(15, 2 * int(os.environ.get("DURABILITY_RUNS", "0")))
 # Nothing, signs, long s, final sigma, sharp s, the Kelvin sign, ideographs.
 ODD = [
     "zzqx",

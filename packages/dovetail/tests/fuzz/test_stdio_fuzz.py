@@ -1,4 +1,4 @@
-"""A live stdio process takes 200,000 damaged lines and is none the worse for it.
+"""A live stdio process survives damaged lines: 50,000 here, 200,000 in `make fuzz`.
 
     FUZZ_SEED=123 FUZZ_LINES=2000000 pytest tests/fuzz --timeout=0 -s
 
@@ -23,7 +23,7 @@ from tests.fuzz.mutate import HANDSHAKE, MODERN, Mutator
 from tests.patience import CAP
 from tests.unit.talk import request, text_of
 
-LINES = int(os.environ.get("FUZZ_LINES", "200000"))
+LINES = int(os.environ.get("FUZZ_LINES", "50000"))
 SEED = int(os.environ.get("FUZZ_SEED", "20260728"))
 PER_WRITE = 500
 # What a process may gain while it serves: caches that fill up to their limits, and fragments.
