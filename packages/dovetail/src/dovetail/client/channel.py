@@ -19,6 +19,7 @@ __all__ = [
     "OnClosed",
     "OnMessage",
     "SessionEndedError",
+    "StreamLostError",
     "UnreachableError",
 ]
 
@@ -35,6 +36,17 @@ class SessionEndedError(TransportError):
 
     `on_closed` also receives it when no request is pending. The server can still be reached.
     """
+
+
+class StreamLostError(TransportError):
+    """The stream on which the server sends messages is lost; later requests can still be sent.
+
+    With `carries_responses` (HTTP+SSE), pending requests are lost with it.
+    """
+
+    def __init__(self, text: str, *, carries_responses: bool = False) -> None:
+        super().__init__(text)
+        self.carries_responses = carries_responses
 
 
 class Connected(Protocol):

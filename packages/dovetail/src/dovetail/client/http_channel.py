@@ -65,6 +65,7 @@ class HttpChannel(Channel):
         self._tools = ToolHeaders()
         self._session: ClientHttpSession | None = None
         self._sse: HttpSse | None = None
+        self._is_sse_lost = False
         self._on_message: OnMessage = _drop
         self._on_closed: OnClosed = _drop
         self._closed = False
@@ -105,6 +106,10 @@ class HttpChannel(Channel):
     # -- requests -----------------------------------------------------------------------------
 
     async def _send_request(self, request: Request, data: bytes) -> None:
+        if self._is_sse_lost and request.method != "initialize":
+            raise SessionEndedError(
+                f"The event stream of {self._endpoint}, and so the session, ended"
+            )
         version = find_version(request)
         if version is not None:
             session = None
@@ -115,6 +120,7 @@ class HttpChannel(Channel):
         headers = [_ACCEPT, _CONTENT, *self._own_headers, *headers]
         cursor = Cursor(self._limit)
         reader = ResponseReader(request, session, self._tools, self._on_message)
+        is_broken = False
         try:
             async with self._pool.exchange("POST", headers, data) as response:
                 await self._read_response(reader, response, cursor)
@@ -124,12 +130,15 @@ class HttpChannel(Channel):
             # A stream can be resumed only after an event id, and only in a session.
             if reader.is_answered or session is None or not cursor.can_resume:
                 raise
+            is_broken = True
         if reader.refusal is not None:
             await self._fall_back(reader, reader.refusal, data)
         elif not reader.is_answered and session is not None:
-            await session.resume(cursor, reader.take, request.method)
+            await session.resume(cursor, reader.take, request.method, is_broken=is_broken)
         if request.method == "initialize" and session is not None:
             await self._adopt_session(session)
+        elif session is not None and session.is_stream_lost:
+            session.start_listening(self._on_message, self._on_closed)
 
     async def _read_response(
         self, reader: ResponseReader, response: ClientResponse, cursor: Cursor
@@ -174,11 +183,18 @@ class HttpChannel(Channel):
         """Try HTTP+SSE, the transport before Streamable HTTP."""
         sse = HttpSse(self._pool, self._own_headers, self._limit)
         method = reader.request.method
-        if await sse.open(self._on_message, self._on_closed):
+        if await sse.open(self._on_message, self._lose_sse):
             self._sse = sse
+            self._is_sse_lost = False
             await sse.send(data, method)
         elif not reader.take_error(refusal.body):
             raise refusal.to_error(method, "; it does not support HTTP+SSE either")
+
+    def _lose_sse(self, error: TransportError) -> None:
+        # The next request starts a new session, with a new stream.
+        self._sse = None
+        self._is_sse_lost = True
+        self._on_closed(error)
 
     # -- notifications and responses ----------------------------------------------------------
 

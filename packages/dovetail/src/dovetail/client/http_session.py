@@ -10,13 +10,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec import Raw, Struct
 
 from dovetail.client.background import BackgroundTasks
-from dovetail.client.channel import OnClosed, OnMessage, SessionEndedError, UnreachableError
+from dovetail.client.channel import (
+    OnClosed,
+    OnMessage,
+    SessionEndedError,
+    StreamLostError,
+    UnreachableError,
+)
 from dovetail.client.http_connection import Headers
 from dovetail.client.http_pool import HttpPool
 from dovetail.client.http_stream import EVENT_STREAM, Cursor, read_events
@@ -31,6 +38,8 @@ logger = logging.getLogger("dovetail")
 _RETRY_MS = 1000
 # Attempts in a row without a new event.
 _MAX_ATTEMPTS = 5
+# A stream that was open for longer than this counts as working.
+_STABLE_SECONDS = 5.0
 # A server may delay the head of its stream until the first event.
 _LISTEN_SECONDS = 1.0
 # Ending the session is optional, so the client does not wait long.
@@ -52,6 +61,8 @@ class ClientHttpSession:
         self._limit = limit
         self._listening = BackgroundTasks()
         self._has_stream = False
+        # The server cannot be reached, so the GET stream ended.
+        self.is_stream_lost = False
 
     def assign(self, id: str | None) -> None:
         """Set the id from the response to initialize."""
@@ -84,11 +95,17 @@ class ClientHttpSession:
 
     async def listen(self, on_message: OnMessage, on_closed: OnClosed) -> None:
         """Open the GET stream, if the server has one, and wait briefly until it is open."""
-        is_settled = asyncio.Event()
-        self._listening.start(self._listen(on_message, on_closed, is_settled))
+        is_settled = self.start_listening(on_message, on_closed)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LISTEN_SECONDS):
                 await is_settled.wait()
+
+    def start_listening(self, on_message: OnMessage, on_closed: OnClosed) -> asyncio.Event:
+        """Open the GET stream; the event is set once it is open or known not to exist."""
+        is_settled = asyncio.Event()
+        self.is_stream_lost = False
+        self._listening.start(self._listen(on_message, on_closed, is_settled))
+        return is_settled
 
     async def _listen(
         self, on_message: OnMessage, on_closed: OnClosed, is_settled: asyncio.Event
@@ -102,11 +119,11 @@ class ClientHttpSession:
             await self._follow(cursor, take, is_settled)
         except SessionEndedError as error:
             on_closed(error)
-        except UnreachableError as error:
-            # Subscriptions would wait forever.
-            on_closed(TransportError(str(error)))
         except (TransportError, PeerError) as error:
             logger.warning("the GET stream of the server ended: %s", error)
+            self.is_stream_lost = True
+            # Otherwise subscriptions would wait forever.
+            on_closed(StreamLostError(str(error)))
         finally:
             is_settled.set()
 
@@ -114,22 +131,27 @@ class ClientHttpSession:
         self, cursor: Cursor, take: Callable[[bytes], bool], is_settled: asyncio.Event
     ) -> None:
         idle_rounds = 0
-        while idle_rounds < _MAX_ATTEMPTS:
-            seen = cursor.events
+        while True:
+            seen, begun = cursor.events, time.monotonic()
+            failure = TransportError(f"{self._pool.endpoint} keeps closing its GET stream")
+            is_broken = False
             try:
                 if not await self._get(cursor, take, is_settled):
                     if not cursor.can_resume:
                         return
                     # The server cannot resume the stream; open a new one.
                     cursor.last_event_id = b""
-            except SessionEndedError:
+            except (SessionEndedError, UnreachableError):
                 raise
-            except TransportError:
-                # Even the first attempt may meet a server that is shutting down.
-                if idle_rounds == _MAX_ATTEMPTS - 1:
-                    raise
-            idle_rounds = 0 if cursor.events > seen else idle_rounds + 1
-            await _pause(cursor, idle_rounds)
+            except TransportError as error:
+                failure, is_broken = error, True
+            # Servers and proxies may close a stream that has been idle for a while.
+            is_stable = cursor.events > seen or time.monotonic() - begun > _STABLE_SECONDS
+            idle_rounds = 0 if is_stable else idle_rounds + 1
+            if idle_rounds >= _MAX_ATTEMPTS:
+                raise failure
+            if not is_broken or idle_rounds > 1:
+                await _pause(cursor, idle_rounds)
 
     async def _get(
         self, cursor: Cursor, take: Callable[[bytes], bool], is_settled: asyncio.Event | None
@@ -156,8 +178,13 @@ class ClientHttpSession:
 
     # -- resuming -----------------------------------------------------------------------------
 
-    async def resume(self, cursor: Cursor, take: Callable[[bytes], bool], method: str) -> None:
-        """Resume the response stream of a request until it is answered; raises TransportError."""
+    async def resume(
+        self, cursor: Cursor, take: Callable[[bytes], bool], method: str, *, is_broken: bool
+    ) -> None:
+        """Resume the response stream of a request until it is answered; raises TransportError.
+
+        A stream that is broken, not closed by the server, is resumed without a delay.
+        """
         is_answered = False
 
         def watch(data: bytes) -> bool:
@@ -168,9 +195,11 @@ class ClientHttpSession:
         where = self._pool.endpoint
         idle_rounds = 0
         while cursor.can_resume and not is_answered:
-            await _pause(cursor, idle_rounds)
+            if not is_broken or idle_rounds:
+                await _pause(cursor, idle_rounds)
             seen = cursor.events
             why = "the stream has no new events"
+            is_gone = False
             try:
                 if not await self._get(cursor, watch, None):
                     text = f"The response to {method} was cut off, and {where} does not resume it"
@@ -179,8 +208,9 @@ class ClientHttpSession:
                 if self._pool.is_closed:
                     raise
                 why = str(error)
+                is_gone = isinstance(error, UnreachableError)
             idle_rounds = 0 if cursor.events > seen else idle_rounds + 1
-            if idle_rounds >= _MAX_ATTEMPTS:
+            if is_gone or idle_rounds >= _MAX_ATTEMPTS:
                 raise TransportError(f"The response to {method} from {where} was cut off: {why}")
 
     # -- shutdown -----------------------------------------------------------------------------

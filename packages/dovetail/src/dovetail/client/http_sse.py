@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 
 from dovetail.client.background import BackgroundTasks
-from dovetail.client.channel import OnClosed, OnMessage
+from dovetail.client.channel import OnClosed, OnMessage, StreamLostError
 from dovetail.client.http_connection import ClientResponse, Headers
 from dovetail.client.http_endpoint import Endpoint
 from dovetail.client.http_failure import HttpFailure, find_secrets
@@ -83,7 +83,8 @@ class HttpSse:
             found.set_result(None)
         elif not found.cancelled() and found.exception() is None:
             where = self._pool.endpoint
-            on_closed(TransportError(f"The event stream from {where} ended: {why}"))
+            text = f"The event stream from {where} ended: {why}"
+            on_closed(StreamLostError(text, carries_responses=True))
 
     async def _take_events(
         self,

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from dovetail.client.channel import SessionEndedError
+from dovetail.client.channel import SessionEndedError, StreamLostError
 from dovetail.client.era import ClientEra, Settings, check_log_level
 from dovetail.client.legacy_tasks import LegacyTaskCalls
 from dovetail.client.results import ServerFacts, decode_result
@@ -56,6 +56,8 @@ class LegacyClientEra(ClientEra):
         self._feeds: dict[Subscription, list[str]] = {}
         # The number of subscriptions per URI; the server gets one subscribe request.
         self._watched: dict[str, int] = {}
+        # The server can send nothing on its own initiative until another request is sent.
+        self._is_stream_lost = False
 
     @classmethod
     async def open(
@@ -147,7 +149,7 @@ class LegacyClientEra(ClientEra):
             await self._restart_session(handshakes)
         except (DovetailError, TimeoutError) as error:
             text = f"The server has ended the session, and a new one could not be started: {error}"
-            self.rpc.closed(TransportError(text))
+            self.rpc.closed(StreamLostError(text))
 
     async def set_log_level(self, level: str) -> None:
         """Request log messages of this level and above."""
@@ -185,6 +187,7 @@ class LegacyClientEra(ClientEra):
 
     def on_closed(self, error: TransportError) -> None:
         """End every subscription."""
+        self._is_stream_lost = True
         for feed in self._feeds:
             feed.end(TransportError(str(error)))
 
@@ -234,6 +237,10 @@ class LegacyClientEra(ClientEra):
     async def open_feed(self, subscription: Subscription) -> Interest:
         """Register the subscription; each resource needs a subscribe request."""
         self.rpc.check_open()
+        if self._is_stream_lost:
+            # Any request restores the stream, or starts a new session.
+            await self.request("ping")
+            self._is_stream_lost = False
         wanted = subscription.interest
         can_watch = self.has_capability("resources", "subscribe")
         agreed = Interest(

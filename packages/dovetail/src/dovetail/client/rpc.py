@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from dovetail.client.background import BackgroundTasks, resolve
-from dovetail.client.channel import Channel, SessionEndedError
+from dovetail.client.channel import Channel, SessionEndedError, StreamLostError
 from dovetail.errors import DovetailError, PeerError, RpcError, TransportError
 from dovetail.spec.keys import PROGRESS_TOKEN
 from dovetail.spec.models import ProgressParams
@@ -241,20 +241,26 @@ class RpcConnection:
             self._route(incoming, data)
 
     def closed(self, error: TransportError) -> None:
-        """Handle the end of the channel: pending requests fail."""
+        """Handle the end of the channel or of its session or stream."""
         if self._close_error is not None:
             return
         if isinstance(error, SessionEndedError):
             if self.listener is not None:
                 self.listener.on_session_ended()
             return
-        self._close_error = error
+        if not isinstance(error, StreamLostError):
+            self._close_error = error
+            self._fail_pending(error)
+        elif error.carries_responses:
+            self._fail_pending(error)
+        if self.listener is not None:
+            self.listener.on_closed(error)
+
+    def _fail_pending(self, error: TransportError) -> None:
         for call in tuple(self._pending.values()):
             if not call.response.done():
                 # One exception per request: a shared one would collect every traceback.
                 call.response.set_exception(TransportError(str(error)))
-        if self.listener is not None:
-            self.listener.on_closed(error)
 
     def note_unexpected(self, text: str) -> None:
         """Keep an unexpected message for the text of a timeout error."""
