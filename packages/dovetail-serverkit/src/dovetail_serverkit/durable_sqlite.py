@@ -8,6 +8,7 @@ and left unchanged.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import sqlite3
 import threading
@@ -129,7 +130,7 @@ class DurableDatabase:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             # SQLite would create the file readable by others; create it with 0600 first.
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            with contextlib.closing(self._connect()) as database:
+            with _locked(self.path.parent), contextlib.closing(self._connect()) as database:
                 self._check(database)
         except OSError as error:
             raise UsageError(f"Cannot store {name} in {place}: {error.strerror}") from None
@@ -170,6 +171,20 @@ class DurableDatabase:
                 f"version reads up to {self._layout.version}). The file was not changed"
             )
         return int(version)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Let one process at a time prepare a database in this folder.
+
+    SQLite does not wait for the lock that a new file needs when it is switched to WAL.
+    """
+    held = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)
 
 
 def _run(database: sqlite3.Connection, statements: str) -> None:

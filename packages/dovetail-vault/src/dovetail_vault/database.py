@@ -101,7 +101,10 @@ def _is_usable(path: Path) -> bool:
             (version,) = database.execute("PRAGMA user_version").fetchone()
             database.execute("SELECT count(*) FROM segments").fetchone()
             return bool(version == _VERSION)
-    except sqlite3.DatabaseError:
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+            # Another process uses it; deleting it would take it away from that one.
+            raise
         return False
 
 

@@ -65,6 +65,8 @@ _COLUMNS = ", ".join(field.name for field in fields(TaskRow))
 _PLACES = ", ".join(f":{field.name}" for field in fields(TaskRow) if field.name != "number")
 _AT_WORK = "status IN ('working', 'input_required')"
 _BUSY_SECONDS = 30.0
+# The lock file of the process that prepares the database.
+_OPENING = "opening"
 
 
 class SqliteTaskStore:
@@ -91,11 +93,17 @@ class SqliteTaskStore:
                 isolation_level=None,
                 check_same_thread=False,
             )
+            # One process at a time: SQLite does not wait for the lock that a new file needs when it
+            # is switched to WAL.
+            opening = self._hold(_OPENING)
             try:
                 self._prepare()
             except sqlite3.Error:
                 self._db.close()
                 raise
+            finally:
+                (self._workers / _OPENING).unlink(missing_ok=True)
+                os.close(opening)
         except (OSError, sqlite3.Error) as error:
             self._release()
             raise TransportError(f"Cannot use {str(path)!r} as a task store: {error}") from None

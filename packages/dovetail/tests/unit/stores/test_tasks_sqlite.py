@@ -6,12 +6,15 @@ import fcntl
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from dovetail.errors import TransportError
 from dovetail.stores.tasks_sqlite import SqliteTaskStore
+from tests.patience import CAP
 from tests.unit.stores.task_stores import make_row
 
 
@@ -43,6 +46,31 @@ def test_tasks_of_a_live_process_are_not_taken_over(tmp_path: Path) -> None:
     [row] = other.adopt([])
     assert (row.id, row.worker) == ("a", other.worker)
     other.close()
+
+
+OPEN_TOGETHER = """
+import multiprocessing, sys
+from dovetail.stores.tasks_sqlite import SqliteTaskStore
+
+def open_all(barrier):
+    for number in range(200):
+        barrier.wait()
+        SqliteTaskStore(f"{sys.argv[1]}/{number}.sqlite3").close()
+
+together = [multiprocessing.Process(target=open_all, args=[barrier])
+            for barrier in [multiprocessing.Barrier(8)] for _ in range(8)]
+for process in together:
+    process.start()
+for process in together:
+    process.join()
+sys.exit(any(process.exitcode for process in together))
+"""
+
+
+def test_processes_that_open_a_new_file_at_once_wait_for_each_other(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", OPEN_TOGETHER, str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=CAP, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_only_one_process_takes_over_the_tasks_of_a_dead_one(tmp_path: Path) -> None:
