@@ -90,6 +90,7 @@ test-python-%: .venv-%/.stamp
 	@echo "Testing on Python $* ..."
 	@.venv-$*/bin/pytest --quiet --numprocesses=3 --dist=loadfile $(SUITES)
 
+.PRECIOUS: .venv-3.%/.stamp
 .venv-3.%/.stamp: pyproject.toml $(PYPROJECTS)
 	@test -x .venv-3.$*/bin/pip || "$$($(BIN)/python -m tools.pythons 3.$*)" -m venv .venv-3.$*
 	@.venv-3.$*/bin/pip install --quiet --upgrade 'pip>=25.1'

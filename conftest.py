@@ -53,8 +53,10 @@ _NOT_COVERED = tuple(
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Pause coverage in tests that do not count for it."""
+    if not config.pluginmanager.hasplugin("pytest_cov"):
+        return
     for item in items:
         folders = item.path.parents
         if _COVERED not in folders or any(folder in folders for folder in _NOT_COVERED):
