@@ -258,6 +258,8 @@ def to_json(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
+    if hasattr(value, "__fspath__"):
+        return value.__fspath__()  # a path
     # Any object with pydantic's method; pydantic itself is not imported here.
     dump = getattr(value, "model_dump", None)
     if dump is None:

@@ -24,16 +24,17 @@ from dovetail.core.schema.annotations import (
 from dovetail.core.schema.docstrings import parse_docstring
 from dovetail.core.schema.json_schema import SchemaWriter, default_json
 from dovetail.core.schema.json_values import read_json
-from dovetail.core.schema.problems import missing_value, unknown_key
+from dovetail.core.schema.problems import JSON_STRING_HINT, missing_value, unknown_key
 from dovetail.core.schema.references import Schema, assemble
 from dovetail.core.schema.typed import TypeSchema, write_type
 from dovetail.core.schema.validator import SchemaValidator
-from dovetail.errors import InvalidValueError, UsageError
+from dovetail.errors import InvalidValueError, Problem, UsageError
 
 __all__ = ["ArgumentsSchema", "arguments_schema"]
 
 NO_ARGUMENTS = b"{}"
 NOUN = "argument"
+OPTION = "Options(accept_json_strings=True)"
 PLAIN_DEFAULTS = (bool, int, float, str, bytes, type(None))
 
 DecodeArguments = Callable[[bytes], dict[str, Any]]
@@ -49,16 +50,31 @@ class ArgumentsSchema:
         names: tuple[str, ...],
         required: frozenset[str],
         decode: DecodeArguments,
+        *,
+        accept_json_strings: bool,
     ) -> None:
         self.json_schema = json_schema
         self.names = names
         self.required = required
         self.positional_only = tuple(each.name for each in parameters if each.is_positional_only)
         self._decode = decode
+        self._accept_json_strings = accept_json_strings
 
     def decode(self, raw: bytes | None) -> dict[str, Any]:
         """Return the keyword arguments, defaults filled in; raises InvalidValueError."""
-        return self._decode(NO_ARGUMENTS if raw is None else raw)
+        try:
+            return self._decode(NO_ARGUMENTS if raw is None else raw)
+        except InvalidValueError as error:
+            if self._accept_json_strings:
+                raise
+            raise InvalidValueError([self._name_option(each) for each in error.problems]) from None
+
+    def _name_option(self, problem: Problem) -> Problem:
+        # The option is for whole arguments, not for values inside of them.
+        if problem.hint != JSON_STRING_HINT or problem.path not in self.names:
+            return problem
+        hint = f"{JSON_STRING_HINT} (the server accepts it with {OPTION})"
+        return Problem(problem.path, problem.given, problem.expected, hint)
 
 
 def arguments_schema(
@@ -106,7 +122,14 @@ def arguments_schema(
         typed.validator.compile(where)
     names = tuple(properties)
     decode = _struct_to_dict(typed.decode, struct, names)
-    return ArgumentsSchema(root, parameters, names, frozenset(required), decode)
+    return ArgumentsSchema(
+        root,
+        parameters,
+        names,
+        frozenset(required),
+        decode,
+        accept_json_strings=accept_json_strings,
+    )
 
 
 def _struct(parameters: list[Parameter], decoded_types: list[Any]) -> type[msgspec.Struct]:
@@ -191,7 +214,9 @@ def _by_hand(
         fields = (each for each in parameters if each.make_default and each.name not in value)
         return {**value, **{each.name: each.make_default() for each in fields if each.make_default}}
 
-    return ArgumentsSchema(schema, parameters, names, required, decode)
+    return ArgumentsSchema(
+        schema, parameters, names, required, decode, accept_json_strings=repair is not None
+    )
 
 
 def unwrap_json_strings(value: Any, validator: SchemaValidator) -> Any:

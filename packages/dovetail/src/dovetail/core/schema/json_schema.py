@@ -21,8 +21,9 @@ from msgspec import inspect as mi
 from dovetail.core.schema import text_formats
 from dovetail.core.schema.annotations import text_in
 from dovetail.core.schema.docstrings import parse_docstring
-from dovetail.core.schema.pydantic_types import encode_model, model_schema
+from dovetail.core.schema.pydantic_types import encode_model, is_path_type, model_schema
 from dovetail.core.schema.references import Definitions, Schema, reference_to, rename_references
+from dovetail.core.schema.unions import UnionSlot
 
 __all__ = ["SchemaWriter", "default_json"]
 
@@ -48,7 +49,7 @@ class SchemaWriter:
         self.has_foreign_parts = False
         # Decoding runs code of the author, which must not run a second time for results.
         self.runs_own_code = False
-        self._is_result = is_result
+        self.is_result = is_result
         self._names: dict[Any, str] = {}
         # msgspec sorts the values of a Literal; forms show choices in the order of the source.
         self._literals: dict[frozenset[tuple[type, Any]], list[Any]] = {}
@@ -143,7 +144,7 @@ class SchemaWriter:
         return text_formats.base64_text(t.min_length, t.max_length)
 
     def _date_time(self, t: mi.DateTimeType) -> Schema:
-        return self._stricter(text_formats.date_time_text(offset=t.tz, is_result=self._is_result))
+        return self._stricter(text_formats.date_time_text(offset=t.tz, is_result=self.is_result))
 
     def _array(self, t: mi.CollectionType) -> Schema:
         items = self._write(t.item_type)
@@ -189,9 +190,16 @@ class SchemaWriter:
         return {**_enumeration([member.value for member in t.cls]), **_doc_of(t.cls)}
 
     def _custom(self, t: mi.CustomType) -> Schema:
-        if t.cls is object:
+        cls: Any = t.cls  # or a generic alias
+        if cls is object:
             return {}
-        schema = model_schema(t.cls, is_result=self._is_result)
+        if is_path_type(cls):
+            return {"type": "string"}
+        if isinstance(cls, type) and issubclass(cls, UnionSlot):
+            # Decoding uses the schemas of arguments, so results are validated without it.
+            self.runs_own_code = True
+            return {"anyOf": [self.write(member.annotation) for member in cls.members]}
+        schema = model_schema(cls, is_result=self.is_result)
         if schema is None:
             raise TypeError(f"{_name_of(t.cls)} is not a type that JSON Schema can describe")
         self.differs = self.has_foreign_parts = self.runs_own_code = True

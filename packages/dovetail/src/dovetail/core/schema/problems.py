@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import jsonschema_rs
 
 __all__ = [
+    "JSON_STRING_HINT",
     "missing_value",
     "problems_of_details",
     "problems_of_errors",

@@ -11,6 +11,7 @@ This module does not import pydantic: without an author's model there is nothing
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import sys
 import typing
 from collections.abc import Iterator
@@ -35,11 +36,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PydanticSlot",
+    "TakesAnything",
     "adapter_of",
     "default_of",
     "dump",
     "encode_model",
     "fill_slot",
+    "is_path_type",
     "model_schema",
     "slot_for",
     "split_field_default",
@@ -50,14 +53,14 @@ __all__ = [
 LIMITS = ("gt", "ge", "lt", "le", "multiple_of", "pattern", "min_length", "max_length", "tz")
 
 
-class _TakesAnything(type):
+class TakesAnything(type):
     """msgspec checks that the hook returned an instance of the class; accept any value."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return True
 
 
-class PydanticSlot(metaclass=_TakesAnything):
+class PydanticSlot(metaclass=TakesAnything):
     """The class that msgspec decodes in place of an annotation of pydantic."""
 
     adapter: ClassVar[pydantic.TypeAdapter[Any]]
@@ -239,8 +242,18 @@ def dump(adapter: pydantic.TypeAdapter[Any], value: Any) -> bytes:
     return adapter.dump_json(typed, by_alias=True)
 
 
+def is_path_type(cls: Any) -> bool:
+    """Whether it is `pathlib.Path` or the like, text in JSON.
+
+    Not imported for the check: `pathlib` reads and writes files, and this layer does neither.
+    """
+    return hasattr(cls, "__fspath__") and not inspect.isabstract(cls)
+
+
 def encode_model(value: Any) -> Any:
-    """Encode a model inside another value: the encode hook of msgspec."""
+    """Encode a model or a path inside another value: the encode hook of msgspec."""
+    if is_path_type(type(value)):
+        return value.__fspath__()
     adapter = adapter_of(type(value))
     if adapter is None:
         raise TypeError(f"{type(value).__name__} cannot be encoded as JSON")

@@ -22,6 +22,7 @@ __all__ = [
     "decimal_text",
     "duration_of_pydantic",
     "duration_text",
+    "kind_of",
     "time_text",
 ]
 
@@ -66,6 +67,23 @@ WORDS_FOR_PATTERN = {
     TIME_WITHOUT_OFFSET: "time without an offset, such as 12:30:00",
     TIME_WITH_OFFSET: "time with an offset, such as 12:30:00Z",
 }
+
+KINDS_OF_PATTERN = {
+    DATE_TIME_WITHOUT_OFFSET: "date-time",
+    DECIMAL: "decimal",
+    DURATION: "duration",
+    TIME: "time",
+    TIME_WITHOUT_OFFSET: "time",
+    TIME_WITH_OFFSET: "time",
+}
+
+
+def kind_of(schema: dict[str, Any]) -> str | None:
+    """Return the kind of text that a schema describes, None for any text.
+
+    No text is of two kinds that are generated here.
+    """
+    return KINDS_OF_PATTERN.get(schema.get("pattern", ""), schema.get("format"))
 
 
 def decimal_text() -> dict[str, Any]:

@@ -8,6 +8,7 @@ the decoder expects (3.0 becomes 3) and decoded again.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +17,9 @@ import msgspec
 from dovetail.core.schema.json_schema import SchemaWriter
 from dovetail.core.schema.json_values import encode_json, integral_floats_to_ints, read_json
 from dovetail.core.schema.problems import problems_of_refusal
-from dovetail.core.schema.pydantic_types import fill_slot, slot_for
+from dovetail.core.schema.pydantic_types import fill_slot, is_path_type, slot_for
 from dovetail.core.schema.references import Schema, assemble
+from dovetail.core.schema.unions import UnionSlot, replace_unions
 from dovetail.core.schema.validator import SchemaValidator
 from dovetail.errors import InvalidValueError, UsageError
 
@@ -42,7 +44,7 @@ class TypeSchema:
     ) -> None:
         self.json_schema = json_schema
         self.validator = SchemaValidator(json_schema, asserts_formats=True)
-        self._decode = msgspec.json.Decoder(decoded_type, dec_hook=fill_slot).decode
+        self._decode = msgspec.json.Decoder(decoded_type, dec_hook=_decode_custom).decode
         self._differs = differs
         self._noun = noun
         self._repair = repair
@@ -76,10 +78,21 @@ class TypeSchema:
             raise InvalidValueError(problems_of_refusal(error, plain)) from None
 
 
-def type_schema(annotation: Any, *, inline_refs: bool = False) -> TypeSchema:
+def _decode_custom(cls: Any, value: Any) -> Any:
+    """Convert a JSON value to a type that msgspec does not know: its decode hook."""
+    if issubclass(cls, UnionSlot):
+        return cls.fill(value)
+    if is_path_type(cls):
+        return cls(value)
+    return fill_slot(cls, value)
+
+
+def type_schema(
+    annotation: Any, *, inline_refs: bool = False, where: str | None = None
+) -> TypeSchema:
     """Return the schema and the decoder of a type; raises UsageError if there is none."""
     writer = SchemaWriter(is_result=False)
-    where = f"the type {type_text(annotation)}"
+    where = where or f"the type {type_text(annotation)}"
     decoded_type, schema = write_type(annotation, writer, where)
     schema = assemble(schema, writer.definitions, inline_refs=inline_refs)
     typed = TypeSchema(decoded_type, schema, differs=writer.differs)
@@ -92,12 +105,21 @@ def write_type(annotation: Any, writer: SchemaWriter, where: str) -> tuple[Any, 
     """Return the type that msgspec decodes for an annotation, and its schema."""
     try:
         decoded_type = slot_for(annotation) or annotation
-        return decoded_type, writer.write(decoded_type)
+        try:
+            return decoded_type, writer.write(decoded_type)
+        except TypeError:
+            # msgspec refuses some unions that the JSON Schema can tell apart.
+            members = functools.partial(type_schema, where=where)
+            decoded_type = replace_unions(annotation, members, None if writer.is_result else where)
+            if decoded_type == annotation:
+                raise
+            return decoded_type, writer.write(decoded_type)
     except (TypeError, NameError) as error:
         raise UsageError(
             f"{where} has no JSON Schema: {type_text(annotation)}: {error}. Use JSON types, a "
-            "dataclass, TypedDict, msgspec.Struct, attrs class or pydantic model (in unions tagged "
-            "Structs or models), or write the schema by hand (input_schema=, output_schema=)"
+            "dataclass, TypedDict, msgspec.Struct, attrs class or pydantic model (in unions inside "
+            "a class tagged Structs or models), or write the schema by hand (input_schema=, "
+            "output_schema=)"
         ) from None
 
 

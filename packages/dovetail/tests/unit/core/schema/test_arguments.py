@@ -195,6 +195,11 @@ def mixed(
 def test_json_strings_are_refused_with_a_hint() -> None:
     assert refusal(arguments_schema(mixed), b'{"numbers": "[1, 2]"}') == (
         'numbers: expected array, got "[1, 2]" (string); pass the JSON value itself, not a string '
+        "containing JSON (the server accepts it with Options(accept_json_strings=True))"
+    )
+    # The option does not look inside of values, so it is not named there.
+    assert refusal(arguments_schema(mixed), b'{"numbers": ["1"]}') == (
+        'numbers[0]: expected integer, got "1" (string); pass the JSON value itself, not a string '
         "containing JSON"
     )
 
