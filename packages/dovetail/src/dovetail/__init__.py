@@ -14,6 +14,7 @@ from dovetail.core.options import Options
 from dovetail.errors import ResourceNotFoundError, ToolError, UsageError
 from dovetail.features.content import Audio, EmbeddedResource, Image, Message, Text
 from dovetail.features.context import Context
+from dovetail.features.context import track_calls as _track_calls
 from dovetail.features.elicitation import Choices, Elicited
 from dovetail.features.header_params import Header
 from dovetail.features.prompts import PromptOptions
@@ -34,6 +35,7 @@ from dovetail.spec.models import (
 
 if _typing.TYPE_CHECKING:
     from dovetail.client import Client
+    from dovetail.features.context import current_context
 
 __all__ = [
     "Annotations",
@@ -68,6 +70,7 @@ __all__ = [
     "ToolResult",
     "ToolResultContent",
     "UsageError",
+    "current_context",
 ]
 
 
@@ -77,4 +80,7 @@ def __getattr__(name: str) -> _typing.Any:
         from dovetail.client import Client  # noqa: PLC0415 - see above
 
         return Client
+    # Servers that do not use it need not set a context variable in every call.
+    if name == "current_context":
+        return _track_calls()
     raise AttributeError(f"module 'dovetail' has no attribute {name!r}")

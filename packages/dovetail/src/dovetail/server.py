@@ -20,6 +20,7 @@ from dovetail.core.principal import Principal, to_principal
 from dovetail.eras.select import Eras
 from dovetail.errors import UsageError
 from dovetail.features.completion import Completions
+from dovetail.features.handlers import author_error, locate
 from dovetail.features.prompts import PromptOptions, Prompts
 from dovetail.features.resource_lists import ResourceListOptions
 from dovetail.features.resources import ResourceOptions, Resources
@@ -105,7 +106,7 @@ class Server:
         )
         self.identity = identity
         eras = Eras(identity, self.options, self.resources.exists, self.resources.is_hidden)
-        self._lifespan = Lifespan(None if lifespan is None else lambda: lifespan(self))
+        self._lifespan = Lifespan(None if lifespan is None else lambda: _enter(lifespan, self))
         self._tasks = TaskKeeper(
             lambda: open_task_store(self.options.task_store, name), self.tools.is_resumable
         )
@@ -144,6 +145,7 @@ class Server:
     def tool(
         self, name: str | None = None, /, **options: Unpack[ToolOptions]
     ) -> Callable[[F], F]: ...
+    @author_error
     def tool(
         self, given: F | str | None = None, /, **options: Unpack[ToolOptions]
     ) -> F | Callable[[F], F]:
@@ -164,6 +166,7 @@ class Server:
     def prompt(
         self, name: str | None = None, /, **options: Unpack[PromptOptions]
     ) -> Callable[[F], F]: ...
+    @author_error
     def prompt(
         self, given: F | str | None = None, /, **options: Unpack[PromptOptions]
     ) -> F | Callable[[F], F]:
@@ -178,6 +181,7 @@ class Server:
             given = None
         return _register(lambda function: self.prompts.add(function, **options), given)
 
+    @author_error
     def resource(self, uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
         """Register a function under a URI or a URI template.
 
@@ -186,6 +190,7 @@ class Server:
         if not isinstance(uri, str):
             raise UsageError('a resource needs its URI: @server.resource("notes://today")')
 
+        @author_error
         def register(function: F) -> F:
             self.resources.add(uri, function, **options)
             return function
@@ -196,6 +201,7 @@ class Server:
     def resource_list(self, function: F, /, **options: Unpack[ResourceListOptions]) -> F: ...
     @overload
     def resource_list(self, /, **options: Unpack[ResourceListOptions]) -> Callable[[F], F]: ...
+    @author_error
     def resource_list(
         self, function: F | None = None, /, **options: Unpack[ResourceListOptions]
     ) -> F | Callable[[F], F]:
@@ -213,6 +219,7 @@ class Server:
         resource template.
         """
 
+        @author_error
         def register(function: F) -> F:
             self._completions.add(target, argument, function)
             self._capabilities = None
@@ -356,17 +363,29 @@ class Server:
             *self.resources.lists.registry,
             *self._completions,
         )
-        return any(entry.spec.context is not None for entry in registered)
+        return any(entry.spec.uses_context for entry in registered)
 
 
 def _register(add: Callable[[F], object], function: F | None) -> F | Callable[[F], F]:
     """Register a function, or return the decorator that does."""
 
+    @author_error
     def register(function: F) -> F:
         add(function)
         return function
 
     return register if function is None else register(function)
+
+
+def _enter(lifespan: LifespanFactory, server: Server) -> AbstractAsyncContextManager[Any]:
+    manager = lifespan(server)
+    if not hasattr(manager, "__aenter__"):
+        name = getattr(lifespan, "__name__", "lifespan")
+        raise UsageError(
+            f"lifespan {name!r}{locate(lifespan)} must return an async context manager, got "
+            f"{type(manager).__name__}; put @contextlib.asynccontextmanager above the function"
+        )
+    return manager
 
 
 def _check_name(positional: str, keyword: str | None) -> None:

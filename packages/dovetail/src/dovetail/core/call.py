@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -39,6 +40,10 @@ __all__ = [
     "Runner",
     "Sent",
     "Services",
+    "current_call",
+    "find_run",
+    "nested_run",
+    "tracking",
 ]
 
 
@@ -223,6 +228,8 @@ class Call:
     over = False
     # The handler is running.
     running = False
+    # The author's function that serves the call, once it has started.
+    handler: Handler | None = None
     # Number of open questions to the client; the handler's time limits do not count them.
     holds = 0
     # The code of the error that the call ended with, and the error itself.
@@ -236,6 +243,10 @@ class Call:
     on_activity: Callable[[], None] | None = None
     # Called when `holds` changes.
     on_hold: Callable[[], None] | None = None
+    # The running call whose handler made this one, by `server.handle` of another server.
+    outer: Call | None = None
+    # Reports progress; one for all contexts of the call, since values may only increase.
+    reporter: Any = None
     _meta: dict[str, Any] | None = None
     _record: Record | None = None
 
@@ -274,6 +285,28 @@ class Call:
         # progress.token-type: a string or an integer; anything else is ignored.
         return token if isinstance(token, str | int) and not isinstance(token, bool) else None
 
+    def describe(self) -> str:
+        """Return the handler with its file and line, or the method, for logs."""
+        return self.method if self.handler is None else self.handler.where
+
+    def become_current(self) -> None:
+        """Make this the call that runs in this context, before its handler is started."""
+        outer = current_call.get()
+        if outer is not None and outer is not self:
+            # The call that runs again in this context when this one has ended.
+            self.outer = outer.find_running()
+        current_call.set(self)
+
+    def find_running(self) -> Call | None:
+        """Return this call, or the nearest outer one whose handler runs.
+
+        A thread cannot be stopped, so it may still run after a cancellation.
+        """
+        call: Call | None = self
+        while call is not None and not call.running and not call.cancelled:
+            call = call.outer
+        return call
+
     async def waiting(self, answer: Awaitable[T]) -> T:
         """Await an answer of the client; the time does not count against the handler's limits."""
         self.hold(1)
@@ -300,6 +333,33 @@ class Call:
         """Wait for a slow client; returns at once in a task, which has no connection."""
         if self.task is None:
             await self.link.drain()
+
+
+class _Tracking:
+    """Whether `current_call` is set: from the first import of `current_context` on.
+
+    Setting it takes a twentieth of the time of a short call, and most servers do not use it.
+    """
+
+    is_on = False
+
+
+tracking = _Tracking()
+# The last call that a handler was started for in this context. It is not removed when a handler
+# ends that never waited, because setting a variable twice would take too long.
+current_call: ContextVar[Call | None] = ContextVar("current_call", default=None)
+# The handler of a resource that the handler of this call reads.
+nested_run: ContextVar[tuple[Call, Handler] | None] = ContextVar("nested_run", default=None)
+
+
+def find_run() -> tuple[Call, Handler] | None:
+    """Return the call and the handler that run in this context, None outside of a handler."""
+    last = current_call.get()
+    call = None if last is None else last.find_running()
+    if call is None or call.handler is None:
+        return None
+    nested = nested_run.get()
+    return nested if nested is not None and nested[0] is call else (call, call.handler)
 
 
 def _read_meta(raw: Raw) -> dict[str, Any]:

@@ -170,7 +170,9 @@ class Dispatcher:
 
     def _log_crash(self, call: Call, error: Exception) -> str:
         reference = secrets.token_hex(4)
-        logger.error("%s failed, reference %s", call.method, reference, exc_info=error)
+        # The traceback may have no frame of the author, for example if a result cannot be encoded.
+        place = f" in {call.handler.where}" if call.handler is not None else ""
+        logger.error("%s failed%s, reference %s", call.method, place, reference, exc_info=error)
         if self._expose_tracebacks:
             return "".join(traceback.format_exception(error))
         return f"Internal error, reference {reference}; the server's log has the details."

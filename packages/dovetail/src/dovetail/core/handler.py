@@ -27,3 +27,5 @@ class Handler:
     label: str
     timeout: float | None = None
     idle_timeout: float | None = None
+    # The label with the file and line of the function, for logs: "tool 'search' (weather.py:12)".
+    where: str = ""

@@ -8,7 +8,7 @@ from typing import Any
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler
 from dovetail.errors import DuplicateError, InvalidParamsError, UsageError
-from dovetail.features.handlers import HandlerSpec, inspect_handler
+from dovetail.features.handlers import HandlerSpec, author_error, inspect_handler
 from dovetail.features.prompts import Prompts
 from dovetail.features.resources import Resources
 from dovetail.spec.models import CompleteParams, CompleteResult, Completion, PromptReference
@@ -83,6 +83,7 @@ class Completions:
             if name not in home:
                 del self._completers[kind, name, argument]
 
+    @author_error
     def add(
         self, target: Callable[..., Any] | str, argument: str, function: Callable[..., Any]
     ) -> None:

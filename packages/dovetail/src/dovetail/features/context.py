@@ -7,14 +7,16 @@ requests from the server and with clients that have to send the request again wi
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, overload
 
 import msgspec
 
-from dovetail.core.call import Call, Sent
+from dovetail.core.call import Call, Sent, find_run, tracking
 from dovetail.core.call_facts import CallFacts
+from dovetail.core.handler import Style
 from dovetail.core.schema import type_schema
 from dovetail.errors import UsageError
 from dovetail.features.content import Message
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 else:
     LifespanT = TypeVar("LifespanT", covariant=True)
 
-__all__ = ["Caller", "Context", "PlainContext"]
+__all__ = ["Caller", "Context", "PlainContext", "current_context", "track_calls"]
 
 T = TypeVar("T")
 
@@ -60,11 +62,10 @@ class Context(CallFacts, Generic[LifespanT]):
     `Context[Database]` gives `ctx.lifespan` the type `Database`.
     """
 
-    __slots__ = ("_progress", "log")
+    __slots__ = ("log",)
 
     def __init__(self, call: Call) -> None:
         super().__init__(call)
-        self._progress = ProgressReporter(call)
         self.log = LogSender(call)
 
     # -- the client and the server ------------------------------------------------------
@@ -89,8 +90,11 @@ class Context(CallFacts, Generic[LifespanT]):
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> Sent:
         """Report progress to the client. Sent at once; await it to wait for a slow client."""
-        self._progress.report(done, total, message)
-        return Sent(self._call)
+        call = self._call
+        if call.reporter is None:
+            call.reporter = ProgressReporter(call)
+        call.reporter.report(done, total, message)
+        return Sent(call)
 
     def disconnect(self, retry_ms: int = 1000) -> None:
         """Close the connection; the client reconnects after `retry_ms` and gets the rest.
@@ -205,6 +209,7 @@ class PlainContext(Context[Any]):
     where = "the handler"
 
     @classmethod
+    @functools.lru_cache(maxsize=1024)
     def of(cls, where: str) -> type[PlainContext]:
         """Return the class for one handler."""
         return type(cls.__name__, (cls,), {"__slots__": (), "where": where})
@@ -234,6 +239,30 @@ class PlainContext(Context[Any]):
             f"{self.where} is a plain def and calls ctx.{method}(), which has to be awaited; make "
             f"it async def and await ctx.{method}(...)"
         )
+
+
+def current_context() -> Context[Any]:
+    """Return the `Context` of the running handler; raises UsageError outside of one.
+
+    For helpers that do not get the context as an argument. Works in every function that a handler
+    calls or awaits, in its asyncio tasks and in `asyncio.to_thread`, not in threads that it starts
+    itself: they do not inherit context variables.
+    """
+    run = find_run()
+    if run is None:
+        raise UsageError(
+            "current_context() was called outside of a handler. Call it while a tool, prompt, "
+            "resource or completer runs; in a thread of your own, get the context first and pass "
+            "it to the thread"
+        )
+    call, handler = run
+    return Context(call) if handler.style is Style.ASYNC else PlainContext.of(handler.where)(call)
+
+
+def track_calls() -> Callable[[], Context[Any]]:
+    """Return `current_context`, and find the contexts of all handlers that start from now on."""
+    tracking.is_on = True
+    return current_context
 
 
 def _recordable(key: str, value: Any) -> bytes:

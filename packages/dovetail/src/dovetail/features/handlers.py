@@ -6,12 +6,13 @@ Errors name the handler with the file and line of its definition: "tool 'search'
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import types
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import is_dataclass
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from dovetail.core.call import Call
 from dovetail.core.handler import Handler, Style
@@ -25,12 +26,16 @@ from dovetail.core.schema import (
     without_partial,
 )
 from dovetail.errors import InvalidValueError, UsageError
-from dovetail.features.context import Context, PlainContext
+from dovetail.features.context import Context, PlainContext, current_context
 
-__all__ = ["HandlerSpec", "inspect_handler"]
+__all__ = ["HandlerSpec", "author_error", "inspect_handler", "locate"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # How deep to look for a coroutine in a value that cannot be sent.
 _DEPTH = 4
+_CURRENT = current_context.__name__
 _FOLDER = re.compile(r".*[/\\]", re.DOTALL)
 # How an author adds a handler of each kind by hand.
 _ADD = {
@@ -65,6 +70,17 @@ class HandlerSpec(NamedTuple):
         """The return annotation."""
         return self.hints.get("return", inspect.Parameter.empty)
 
+    @property
+    def uses_context(self) -> bool:
+        """Whether it takes a Context, or its module gets one with `current_context`."""
+        function = plain_function(self.function)
+        code = getattr(function, "__code__", None)
+        return (
+            self.context is not None
+            or _CURRENT in getattr(function, "__globals__", ())
+            or _CURRENT in getattr(code, "co_names", ())
+        )
+
     def arguments(self, call: Call, values: dict[str, Any]) -> dict[str, Any]:
         """Return the keyword arguments for one run."""
         if self.context is not None:
@@ -91,6 +107,21 @@ class HandlerSpec(NamedTuple):
         return UsageError(f"{self.where}: {error}")
 
 
+def author_error(register: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function of the API so that the traceback of a UsageError ends in its caller."""
+
+    @functools.wraps(register)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return register(*args, **kwargs)
+        except UsageError as error:
+            # A bare `raise` adds no frame, so only the frames of the callers follow.
+            error.__traceback__ = None
+            raise
+
+    return call
+
+
 def inspect_handler(
     function: Callable[..., Any],
     *,
@@ -108,9 +139,9 @@ def inspect_handler(
         remedy = (
             "whose function has no name needs name=" if kind in _ADD else "must be defined with def"
         )
-        raise UsageError(f"a {kind} {remedy}{_location(function)}")
+        raise UsageError(f"a {kind} {remedy}{locate(function)}")
     label = f"{kind} {own_name!r}"
-    where = f"{label}{_location(function)}"
+    where = f"{label}{locate(function)}"
     _check_time(where, timeout, idle_timeout)
     hints = read_hints(function, where)
     bound = bound_keywords(function)
@@ -123,7 +154,7 @@ def inspect_handler(
     style = _style(function, blocking, where)
     return HandlerSpec(
         function=function,
-        handler=Handler(_by_keyword(function), style, label, timeout, idle_timeout),
+        handler=Handler(_by_keyword(function), style, label, timeout, idle_timeout, where),
         name=own_name,
         where=where,
         parameters=parameters,
@@ -135,7 +166,7 @@ def inspect_handler(
     )
 
 
-def _location(function: Callable[..., Any]) -> str:
+def locate(function: Callable[..., Any]) -> str:
     """Return " (file.py:12)", or nothing for a function that was not written in Python."""
     code = getattr(plain_function(function), "__code__", None)
     if code is None:

@@ -19,7 +19,7 @@ from dovetail.core.permission import Requirements, has_scopes, read_scopes
 from dovetail.core.registry import Registry
 from dovetail.core.uri_template import is_uri
 from dovetail.errors import UsageError
-from dovetail.features.handlers import HandlerSpec, inspect_handler
+from dovetail.features.handlers import HandlerSpec, author_error, inspect_handler
 from dovetail.spec.fields import project
 from dovetail.spec.models import Resource
 
@@ -92,6 +92,7 @@ class ResourceLists:
         self._page_size = page_size or _USUAL_PAGE
         self.registry: Registry[RegisteredList] = Registry("resource list", on_change=on_change)
 
+    @author_error
     def add(
         self,
         function: Callable[..., Any],
@@ -155,7 +156,7 @@ class ResourceLists:
             call.services.permission is not None
             or self._fixed.scopes
             or self.registry.scopes
-            or any(each.spec.context is not None for each in self.registry)
+            or any(each.spec.uses_context for each in self.registry)
         )
 
 

@@ -30,7 +30,7 @@ from dovetail.core.tasks import TaskSupport
 from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError
 from dovetail.features.annotations import ToolAnnotationsDict, read_annotations
 from dovetail.features.content import BLOCK_TYPES, fit_blocks, to_blocks
-from dovetail.features.handlers import HandlerSpec, inspect_handler
+from dovetail.features.handlers import HandlerSpec, author_error, inspect_handler
 from dovetail.features.header_params import HeaderParams, annotate, find_headers
 from dovetail.features.pagination import answer_page
 from dovetail.features.pre_tasks import PreTask, inspect_pre_task
@@ -175,6 +175,7 @@ class Tools:
             "tool", page_size=options.page_size, on_change=on_change
         )
 
+    @author_error
     def add(  # noqa: PLR0913 - one optional keyword for each thing a listing can say
         self,
         function: Callable[..., Any],

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
-from dovetail.core.call import Call
+from dovetail.core.call import Call, current_call, nested_run, tracking
 from dovetail.core.handler import Handler, Style
 from dovetail.core.options import Options
 from dovetail.errors import LimitError
@@ -64,7 +64,10 @@ class HandlerRunner:
         shape: Callable[[Call, Any], T],
     ) -> T | Coroutine[Any, Any, T]:
         """Run the function up to its first suspension; most return without one. Needs a slot."""
+        if tracking.is_on:
+            call.become_current()
         call.running = True
+        call.handler = handler
         suspended = False
         try:
             if call.cancelled:
@@ -106,6 +109,8 @@ class HandlerRunner:
             raise
         finally:
             call.running = False
+            if current_call.get() is call:
+                current_call.set(call.outer)
             self._slots.release()
             # The outcome replaces what the function returned or raised when it was cancelled.
             if timer.stop():
@@ -131,6 +136,8 @@ class HandlerRunner:
         arguments: dict[str, Any],
         shape: Callable[[Call, Any], T],
     ) -> T:
+        outer = nested_run.get()
+        nested_run.set((call, handler))
         try:
             if handler.style is _THREAD:
                 return shape(call, await self._in_thread(call, handler, arguments))
@@ -138,6 +145,8 @@ class HandlerRunner:
             return shape(call, await value if handler.style is _ASYNC else value)
         except SystemExit as error:
             raise RuntimeError(f"the handler raised {error!r}") from error
+        finally:
+            nested_run.set(outer)
 
     async def _in_thread(self, call: Call, handler: Handler, arguments: dict[str, Any]) -> Any:
         try:
@@ -188,7 +197,10 @@ class TaskRunner(HandlerRunner):
             await self._slots.wait()
         else:
             self._slots.free -= 1
+        if tracking.is_on:
+            call.become_current()
         call.running = True
+        call.handler = handler
         try:
             if handler.style is _THREAD:
                 value = await self._in_thread(call, handler, arguments)
@@ -404,6 +416,6 @@ class _RunTimer:
         if now >= self._deadline:
             what = f"took longer than {self._timeout:g} seconds"
         else:
-            what = f"showed no progress for {self._idle:g} seconds"
+            what = f"sent no progress or log message for {self._idle:g} seconds"
         self._call.cancelled = True
         self.interrupt(LimitError(f"Timed out: {self._handler.label} {what} and was stopped."))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from contextvars import copy_context
 from typing import Any
 
 import pytest
 
-from dovetail.core.call import Record, Sent
+from dovetail.core.call import Record, Sent, current_call, find_run, nested_run
+from dovetail.core.handler import Handler, Style
 from dovetail.errors import InvalidParamsError, UsageError
 from tests.unit.fakes import NOBODY, FakeLink, drive, make_call, sent_by
 
@@ -197,3 +199,68 @@ def test_a_call_that_waits_can_be_cancelled() -> None:
 
     drive(run())
     assert held == [True, False]
+
+
+# -- the running handler ----------------------------------------------------------------------
+
+
+def test_a_context_without_a_handler_runs_nothing() -> None:
+    def scenario() -> None:
+        assert find_run() is None
+        current_call.set(make_call())
+        assert find_run() is None
+
+    copy_context().run(scenario)
+
+
+def test_the_call_that_runs_is_the_last_that_has_not_ended() -> None:
+    handler = Handler(len, Style.INLINE, "tool 'len'")
+    first, second, third = make_call(), make_call(), make_call()
+    for each in (first, second, third):
+        each.handler = handler
+
+    def scenario() -> None:
+        first.become_current()
+        first.running = second.running = True
+        second.become_current()
+        assert find_run() == (second, handler)
+        second.running = False
+        assert find_run() == (first, handler)
+        # Calls that have ended are not kept.
+        third.become_current()
+        assert third.outer is first
+        # The function of a task starts after the one that asks the client first.
+        third.become_current()
+        assert third.outer is first
+
+    copy_context().run(scenario)
+
+
+def test_a_thread_that_was_cancelled_still_finds_its_call() -> None:
+    call = make_call()
+    call.handler = Handler(len, Style.THREAD, "tool 'len'")
+    call.cancelled = True
+    assert call.find_running() is call
+
+
+def test_a_resource_that_a_handler_reads_is_the_handler_that_runs() -> None:
+    call, other = make_call(), make_call()
+    call.handler = Handler(len, Style.ASYNC, "tool 'len'")
+    inner = Handler(len, Style.THREAD, "resource 'len'")
+    call.running = True
+
+    def scenario() -> None:
+        current_call.set(call)
+        nested_run.set((call, inner))
+        assert find_run() == (call, inner)
+        nested_run.set((other, inner))
+        assert find_run() == (call, call.handler)
+
+    copy_context().run(scenario)
+
+
+def test_a_call_is_described_by_its_handler_once_that_runs() -> None:
+    call = make_call()
+    assert call.describe() == "tools/call"
+    call.handler = Handler(print, Style.ASYNC, "tool 'a'", where="tool 'a' (shop.py:3)")
+    assert call.describe() == "tool 'a' (shop.py:3)"

@@ -15,6 +15,7 @@ from msgspec import Struct
 from dovetail.core.call import Call
 from dovetail.core.dispatch import Dispatcher, InputRequired, MethodHandler, Shaped
 from dovetail.core.era import CacheHint, Encoded
+from dovetail.core.handler import Handler, Style
 from dovetail.errors import (
     InvalidParamsError,
     LimitError,
@@ -254,6 +255,19 @@ def test_a_crash_is_a_reference_for_the_client_and_a_traceback_in_the_log(
     assert record.getMessage() == f"tools/call failed, reference {matched[1]}"
     assert record.exc_info is not None
     assert record.exc_info[1] is error
+
+
+def test_a_crash_is_logged_with_the_handler_and_its_line(caplog: pytest.LogCaptureFixture) -> None:
+    def crash(call: Call) -> Any:
+        call.handler = Handler(len, Style.INLINE, "tool 'a'", where="tool 'a' (a.py:3)")
+        raise KeyError
+
+    answer(MethodHandler(crash))
+    assert (
+        caplog.records[0]
+        .getMessage()
+        .startswith("tools/call failed in tool 'a' (a.py:3), reference ")
+    )
 
 
 def test_each_crash_has_a_reference_of_its_own() -> None:

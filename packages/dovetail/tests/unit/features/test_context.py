@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from dovetail import Context, Options, ResourceNotFoundError, Server
+from dovetail import Client, Context, Options, ResourceNotFoundError, Server, current_context
 from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
 from dovetail.spec import keys
@@ -538,3 +540,257 @@ def test_the_type_of_the_lifespan_can_be_named() -> None:
         return ctx.lifespan.name
 
     assert text_of(call(server, "search")) == "main"
+
+
+# -- current_context --------------------------------------------------------------------------
+
+
+def who() -> str:
+    return f"{current_context().client.name} {current_context().request_id}"
+
+
+async def who_later() -> list[str]:
+    """The caller, found in every way that a helper may run."""
+    before = who()
+    await asyncio.sleep(0)
+    in_task = asyncio.create_task(who_at_once())
+    return [before, who(), await in_task, await asyncio.to_thread(who)]
+
+
+async def who_at_once() -> str:
+    return who()
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_a_helper_finds_the_context_of_every_kind_of_handler(revision: str) -> None:
+    server = Server("s")
+
+    @server.tool
+    async def in_async() -> str:
+        return "\n".join(await who_later())
+
+    @server.tool
+    def in_thread() -> str:
+        return who()
+
+    @server.tool(blocking=False)
+    def inline() -> str:
+        return who()
+
+    @server.prompt
+    def prompt(x: str = "") -> str:
+        return who()
+
+    @server.resource("n://a")
+    async def resource() -> str:
+        await asyncio.sleep(0)
+        return who()
+
+    @server.resource("n://{x}/b")
+    def template(x: str) -> str:
+        return who()
+
+    @server.complete(prompt, "x")
+    def completer(typed: str) -> list[str]:
+        return [who()]
+
+    async def scenario() -> list[str]:
+        async with Client(server, mode=revision, name="me") as client:
+            found = []
+            for tool in ("in_async", "in_thread", "inline"):
+                found += (await client.call(tool)).text.splitlines()
+            [message] = (await client.get_prompt("prompt")).messages
+            found.append(message.content.text)  # type: ignore[union-attr]
+            found.append((await client.read("n://a")).text)
+            found.append((await client.read("n://x/b")).text)
+            return [*found, *(await client.complete("prompt", "x")).values]
+
+    found = run(scenario())
+    assert {each.split()[0] for each in found} == {"me"}
+    ids = [int(each.split()[1]) for each in found]
+    assert ids == [ids[0]] * 4 + [ids[0] + step for step in range(1, 7)]
+
+
+def test_calls_at_the_same_time_have_their_own_contexts() -> None:
+    server = Server("s")
+    ready = asyncio.Barrier(3)
+
+    @server.tool
+    async def meet() -> bool:
+        before = current_context().request_id
+        await ready.wait()
+        await asyncio.sleep(0)
+        return before == current_context().request_id
+
+    async def scenario() -> list[Any]:
+        async with Client(server) as client:
+            return [r.data for r in await asyncio.gather(*(client.call("meet") for _ in range(3)))]
+
+    assert run(scenario()) == [True] * 3
+
+
+def test_progress_through_both_contexts_only_increases() -> None:
+    server = Server("s")
+
+    @server.tool
+    async def work(ctx: Context) -> str:
+        ctx.progress(1)
+        current_context().progress(2)
+        current_context().progress(1.5)
+        ctx.progress(1.7)
+        ctx.progress(3)
+        return "done"
+
+    async def scenario() -> list[float]:
+        seen: list[float] = []
+        async with Client(server) as client:
+            await client.call("work", progress=lambda p: seen.append(p.progress))
+        return seen
+
+    assert run(scenario()) == [1, 2, 3]
+
+
+def test_outside_of_a_handler_there_is_no_context() -> None:
+    server = Server("s")
+    left: list[asyncio.Task[str]] = []
+
+    @server.tool
+    async def quick() -> str:
+        left.append(asyncio.create_task(who_at_once()))
+        return "done"
+
+    @server.tool
+    async def slow() -> str:
+        await asyncio.sleep(0)
+        return "done"
+
+    async def scenario() -> None:
+        for tool in ("quick", "slow"):
+            # In this very task, so it must not see the context of the call either.
+            await answer(server, "tools/call", {"name": tool})
+            with pytest.raises(UsageError, match=r"current_context\(\) was called outside of"):
+                current_context()
+        with pytest.raises(UsageError, match="outside of a handler"):
+            await left[0]
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("inner_tool", ["at_once", "later", "too_slow"])
+def test_a_handler_that_calls_another_server_gets_its_own_context_back(inner_tool: str) -> None:
+    inner, outer = Server("inner"), Server("outer")
+
+    @inner.tool
+    async def at_once() -> str:
+        return str(current_context().scope)
+
+    @inner.tool
+    async def later() -> str:
+        await asyncio.sleep(0)
+        return str(current_context().scope)
+
+    @inner.tool(timeout=0.001)
+    async def too_slow() -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    @outer.tool
+    async def relay(tool: str) -> list[str]:
+        found = []
+        for _ in range(2):
+            result = await answer(inner, "tools/call", {"name": tool}, scope="inner")
+            found += [text_of(result["result"]), str(current_context().scope)]
+        return found
+
+    said = call(outer, "relay", {"tool": inner_tool}, scope="outer")["structuredContent"]["result"]
+    assert said[1] == said[3] == "outer"
+    assert said[0].startswith("Timed out" if inner_tool == "too_slow" else "inner")
+
+
+@pytest.mark.parametrize("blocking", [True, False])
+def test_a_resource_that_a_handler_reads_has_a_context_of_its_own_kind(
+    blocking: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = Server("s")
+
+    @server.resource("n://a", blocking=blocking)
+    def plain() -> str:
+        try:
+            current_context().sample("hello")  # type: ignore[unused-coroutine]
+        except UsageError as error:
+            return str(error)
+        return "no error"
+
+    @server.tool
+    async def read() -> str:
+        [contents] = await current_context().read_resource("n://a")
+        await current_context().once("k", lambda: 1)
+        return contents.text  # type: ignore[union-attr]
+
+    text = text_of(call(server, "read"))
+    assert text.startswith("resource 'plain' (test_context.py:")
+    assert "is a plain def and calls ctx.sample(), which has to be awaited" in text
+
+
+def test_a_thread_that_was_given_up_sees_that_in_its_context() -> None:
+    server = Server("s")
+    stopped = threading.Event()
+
+    @server.tool(timeout=0.001)
+    def work() -> str:
+        while not current_context().cancelled:
+            stopped.wait(0.001)
+        stopped.set()
+        return "nobody reads this"
+
+    assert "Timed out" in text_of(call(server, "work"))
+    assert stopped.wait(CAP)
+
+
+def test_a_task_and_its_questions_find_the_context() -> None:
+    server = Server("s", options=Options(task_store="memory"))
+
+    async def first(ctx: Context) -> None:
+        assert current_context().meta == ctx.meta
+
+    @server.tool(task="optional", before_task=first)
+    async def work() -> str:
+        return "\n".join(await who_later())
+
+    async def scenario() -> list[str]:
+        async with Client(server, name="me", mode=LEGACY) as client:
+            task = await client.start("work")
+            results = [await task.result(), await client.call("work")]
+            return [line for result in results for line in result.text.splitlines()]
+
+    found = run(scenario())
+    assert [each.split()[0] for each in found] == ["me"] * 8
+    run(server.close())
+
+
+@pytest.mark.parametrize("how", ["import", "attribute", "none"])
+def test_logging_is_declared_if_a_handler_can_get_a_context(how: str) -> None:
+    source = {
+        "import": "from dovetail import current_context\ndef handler() -> str: return ''",
+        "attribute": "import dovetail\ndef handler() -> str: dovetail.current_context()",
+        "none": "import dovetail\ndef handler() -> str: return ''",
+    }[how]
+    names: dict[str, Any] = {"__name__": "author"}
+    exec(source, names)
+    server = Server("s")
+    server.tool(names["handler"])
+    assert ("logging" in server.capabilities()) is (how != "none")
+
+
+def test_calls_are_tracked_from_the_first_import_on() -> None:
+    program = """
+import dovetail
+from dovetail.core.call import tracking
+
+assert not tracking.is_on
+from dovetail import current_context
+
+assert tracking.is_on
+assert current_context is dovetail.current_context
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=CAP)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import functools
+import subprocess
+import sys
+import traceback
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import pytest
 
-from dovetail import Context, Server, ToolResult
+from dovetail import Client, Context, Options, Server, ToolResult
 from dovetail.core.handler import Style
 from dovetail.errors import UsageError
 from dovetail.features.handlers import inspect_handler
-from tests.unit.talk import call, refusal
+from tests.patience import CAP
+from tests.unit.talk import ERAS, answer, call, refusal, run
 
 ANY: Any = None
 
@@ -437,3 +442,150 @@ def test_a_wrong_result_is_an_error_that_names_the_tool_and_its_line(
         assert call(server, name)["isError"]
         assert f"UsageError: tool '{name}' (test_handlers.py:" in caplog.text
         assert text in caplog.text
+
+
+# -- failures name the handler ----------------------------------------------------------------
+
+ARGUMENT = {"name": "a", "value": "1"}
+FAILING: dict[str, tuple[str, dict[str, Any]]] = {
+    "tool": ("tools/call", {"name": "fail"}),
+    "prompt": ("prompts/get", {"name": "fail"}),
+    "resource": ("resources/read", {"uri": "n://a"}),
+    "template": ("resources/read", {"uri": "n://t/a"}),
+    "resource list": ("resources/list", {}),
+    "completer": (
+        "completion/complete",
+        {"ref": {"type": "ref/prompt", "name": "p"}, "argument": ARGUMENT},
+    ),
+}
+
+
+def server_of(kind: str, function: Any, **options: Any) -> Server:
+    """A server with the function as its handler of this kind."""
+    server = Server("s")
+    if kind == "completer":
+        server.prompt("p")(plain)
+        server.complete("p", "a")(function)
+    elif kind == "resource list":
+        server.resource_list(**options)(function)
+    elif kind in ("resource", "template"):
+        server.resource("n://a" if kind == "resource" else "n://t/{cursor}", **options)(function)
+    else:
+        getattr(server, kind)(**options)(function)
+    return server
+
+
+@pytest.mark.parametrize("revision", ERAS)
+@pytest.mark.parametrize("style", ["async", "thread", "inline"])
+@pytest.mark.parametrize("kind", FAILING)
+def test_every_failure_is_logged_with_the_handler_its_file_and_its_line(
+    kind: str, style: str, revision: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    # Not JSON: it fails after the function has returned, so no frame of the traceback is ours.
+    def fail(cursor: str = "") -> Any:
+        return "\ud800"
+
+    async def fail_later(cursor: str = "") -> Any:
+        return "\ud800"
+
+    function: Any = fail
+    if style == "async":
+        fail_later.__name__, function = "fail", fail_later
+    is_inline = style == "inline" and kind != "completer"
+    server = server_of(kind, function, **({"blocking": False} if is_inline else {}))
+    method, params = FAILING[kind]
+    run(answer(server, method, params, revision=revision))
+    what = "resource" if kind == "template" else kind
+    place = f"{what} 'fail' (test_handlers.py:{function.__code__.co_firstlineno})"
+    [record] = caplog.records
+    assert record.getMessage().startswith(f"{method} failed in {place}, reference ")
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_a_failed_task_is_logged_with_its_tool(
+    revision: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = Server("s", options=Options(task_store="memory"))
+
+    @server.tool(task="required")
+    async def fail() -> str:
+        raise KeyError
+
+    async def scenario() -> bool:
+        async with Client(server, mode=revision) as client:
+            result = await (await client.start("fail")).result()
+        await server.close()
+        return result.is_error
+
+    assert run(scenario())
+    line = fail.__code__.co_firstlineno
+    assert f"failed in tool 'fail' (test_handlers.py:{line}), reference" in caplog.text
+
+
+def test_a_lifespan_that_is_no_context_manager_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    async def life(server: Server) -> AsyncIterator[None]:
+        yield
+
+    server = Server("s", lifespan=life)  # type: ignore[arg-type]
+    server.tool(plain)
+    assert refusal(server, "tools/call", {"name": "plain"})["code"] == -32603
+    line = life.__code__.co_firstlineno
+    assert (
+        f"lifespan 'life' (test_handlers.py:{line}) must return an async context manager, got "
+        "async_generator; put @contextlib.asynccontextmanager above the function"
+    ) in caplog.text
+
+
+# -- errors at registration -------------------------------------------------------------------
+
+
+def odd(a: complex) -> str:
+    return ""
+
+
+@pytest.mark.parametrize(
+    "register",
+    [
+        lambda server: server.tool(odd),
+        lambda server: server.tool(title="T")(odd),
+        lambda server: server.tool("a", name="b"),
+        lambda server: server.tools.add(odd),
+        lambda server: server.prompt(odd),
+        lambda server: server.prompts.add(odd),
+        lambda server: server.resource("n://{a}")(odd),
+        lambda server: server.resource(5),
+        lambda server: server.resources.add("n://{a", plain),
+        lambda server: server.resource_list(odd),
+        lambda server: server.resource_list(name="x")(odd),
+        lambda server: server.resources.lists.add(odd),
+        lambda server: server.complete("none", "a")(plain),
+    ],
+)
+def test_the_traceback_of_a_registration_error_ends_in_the_authors_line(register: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        register(Server("s"))
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert [frame.filename for frame in frames] == [__file__, __file__]
+    assert frames[-1].lineno == register.__code__.co_firstlineno
+
+
+@pytest.mark.parametrize("command", [[], ["-m", "dovetail", "run"], ["-m", "dovetail", "list"]])
+def test_a_program_that_registers_something_wrong_shows_its_own_line_last(
+    command: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "weather.py"
+    file.write_text(
+        "import dovetail\n"
+        "server = dovetail.Server('s')\n"
+        "@server.tool\n"
+        "def forecast(day: complex) -> str:\n"
+        "    return ''\n"
+    )
+    done = subprocess.run(
+        [sys.executable, *command, str(file)], capture_output=True, text=True, timeout=CAP
+    )
+    assert done.returncode != 0
+    *frames, message = done.stderr.strip().splitlines()
+    assert message.startswith("dovetail.errors.UsageError: tool 'forecast' (weather.py:3): ")
+    places = [line.strip() for line in frames if line.startswith("  File ")]
+    assert places == [f'File "{file}", line 3, in <module>']

@@ -455,7 +455,9 @@ def test_without_progress_the_idle_limit_stops_it() -> None:
         await pass_time(2.9)
         assert not task.done()
         await pass_time(0.2)
-        with pytest.raises(LimitError, match="showed no progress for 3 seconds and was stopped"):
+        with pytest.raises(
+            LimitError, match="sent no progress or log message for 3 seconds and was stopped"
+        ):
             await task
 
     on_the_clock(scenario)
@@ -481,7 +483,7 @@ def test_the_clock_stands_still_while_the_client_is_asked() -> None:
         await pass_time(3.9)
         assert not task.done()
         await pass_time(0.2)
-        with pytest.raises(LimitError, match="showed no progress for 4 seconds"):
+        with pytest.raises(LimitError, match="sent no progress or log message for 4 seconds"):
             await task
 
     on_the_clock(scenario)
