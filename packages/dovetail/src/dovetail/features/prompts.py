@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypedDict
 
-from msgspec import UNSET
+from msgspec import UNSET, ValidationError, convert
 
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler
@@ -15,23 +15,40 @@ from dovetail.core.permission import Requirements, may_use, read_scopes, visibil
 from dovetail.core.registry import Registry
 from dovetail.core.schema import ArgumentsSchema, arguments_schema
 from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError
-from dovetail.features.content import Message, fit_block, to_block
-from dovetail.features.handlers import HandlerSpec, inspect_handler
+from dovetail.features.content import BLOCK_TYPES, Message, fit_block, to_json
+from dovetail.features.handlers import HandlerSpec, author_error, inspect_handler
 from dovetail.features.pagination import answer_page
 from dovetail.spec.fields import project
 from dovetail.spec.models import (
+    Annotations,
+    AudioContent,
+    BlobContents,
+    ContentBlock,
+    EmbeddedResource,
     GetPromptParams,
     GetPromptResult,
     Icon,
+    ImageContent,
     Meta,
     Prompt,
     PromptArgument,
     PromptMessage,
+    ResourceLink,
+    TextContent,
+    TextContents,
 )
 from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
 
 __all__ = ["PromptOptions", "Prompts"]
+
+_BLOCK_TYPES: dict[str, type[ContentBlock]] = {
+    "text": TextContent,
+    "image": ImageContent,
+    "audio": AudioContent,
+    "resource_link": ResourceLink,
+    "resource": EmbeddedResource,
+}
 
 
 class PromptOptions(TypedDict, total=False):
@@ -70,9 +87,12 @@ class RegisteredPrompt:
             messages = _messages(value)
         except UsageError as error:
             raise self.spec.reject(value, error) from None
-        for message in messages:
-            message.content = fit_block(message.content, call.era.revision)
-        return GetPromptResult(description=self.listing.description, messages=messages)
+        # Not changed in place: an author may return the same message again.
+        fitted = [
+            PromptMessage(role=each.role, content=fit_block(each.content, call.era.revision))
+            for each in messages
+        ]
+        return GetPromptResult(description=self.listing.description, messages=fitted)
 
 
 class Prompts:
@@ -84,6 +104,7 @@ class Prompts:
             "prompt", page_size=options.page_size, on_change=on_change
         )
 
+    @author_error
     def add(  # noqa: PLR0913 - one optional keyword for each thing a listing can say
         self,
         function: Callable[..., Any],
@@ -181,19 +202,44 @@ def _listed(prompt: RegisteredPrompt, revision: Revision) -> dict[str, Any]:
 
 
 def _messages(value: Any) -> list[PromptMessage]:
-    items = value if isinstance(value, list | tuple) else [value]
-    messages = []
-    for item in items:
-        if isinstance(item, Message):
-            messages.append(item.to_message())
-        elif isinstance(item, PromptMessage):
-            messages.append(item)
-        else:
-            try:
-                messages.append(PromptMessage(role="user", content=to_block(item)))
-            except UsageError:
-                raise UsageError(
-                    "a prompt must return text, a Message or a list of them, got "
-                    f"{type(item).__name__}"
-                ) from None
-    return messages
+    return [_message(item) for item in (value if isinstance(value, list | tuple) else [value])]
+
+
+def _message(value: Any) -> PromptMessage:
+    if isinstance(value, PromptMessage):
+        return value
+    if isinstance(value, Message):
+        return value.to_message()
+    if isinstance(value, dict) and value.keys() == {"role", "content"}:
+        return Message(_content(value["content"]), value["role"]).to_message()
+    return Message(_content(value)).to_message()
+
+
+def _content(value: Any) -> Any:
+    """Return content as it is, a dict in the shape of a block as that block, data as JSON text."""
+    if value is None:
+        raise UsageError(
+            "a prompt must return text, a Message, JSON data or a list of these, got None"
+        )
+    if isinstance(value, (str, bytes, *BLOCK_TYPES)):
+        return value
+    kind = value.get("type") if isinstance(value, dict) else None
+    if isinstance(kind, str) and kind in _BLOCK_TYPES:
+        try:
+            return _block(value, _BLOCK_TYPES[kind])
+        except ValidationError as error:
+            raise UsageError(f"not a valid {kind} block: {error}") from None
+    return TextContent(text=to_json(value))
+
+
+def _block(value: dict[str, Any], type_: type[ContentBlock]) -> ContentBlock:
+    if type_ is not EmbeddedResource:
+        return convert(value, type_)
+    # msgspec does not decode a union of two structs without a tag.
+    inner = value.get("resource")
+    is_blob = isinstance(inner, dict) and "blob" in inner
+    return EmbeddedResource(
+        resource=convert(inner, BlobContents) if is_blob else convert(inner, TextContents),
+        annotations=convert(value.get("annotations"), Annotations | None),
+        meta=value.get("_meta"),
+    )

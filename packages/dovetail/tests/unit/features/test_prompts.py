@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
+import pydantic
 import pytest
 
 from dovetail import Audio, Context, Icon, Image, Message, ResourceLink, Server, Text
@@ -14,6 +16,9 @@ from tests.unit.talk import LEGACY, MODERN, OLDEST, REVISIONS, ask, refusal
 
 PNG = b"\x89PNG\r\n\x1a\nrest"
 WAV = b"RIFF\x00\x00\x00\x00WAVE"
+LINK = {"uri": "n://a", "name": "a"}
+FILE = {"uri": "n://a", "text": "A"}
+BLOB = {"uri": "n://a", "blob": "QQ=="}
 
 
 def prompt_of(value: Any) -> Server:
@@ -41,6 +46,20 @@ def messages(server: Server, revision: str = LEGACY) -> list[tuple[str, str]]:
         (("a", "b"), [("user", "text"), ("user", "text")]),
         (PromptMessage(role="assistant", content=TextContent(text="x")), [("assistant", "text")]),
         ([], []),
+        ({"role": "assistant", "content": "hi"}, [("assistant", "text")]),
+        ({"role": "user", "content": Image(PNG)}, [("user", "image")]),
+        (
+            ["hi", {"role": "assistant", "content": {"type": "resource_link", **LINK}}],
+            [("user", "text"), ("assistant", "resource_link")],
+        ),
+        (
+            {"role": "user", "content": {"type": "resource", "resource": FILE}},
+            [("user", "resource")],
+        ),
+        (
+            {"role": "user", "content": {"type": "resource", "resource": BLOB}},
+            [("user", "resource")],
+        ),
     ],
 )
 @pytest.mark.parametrize("revision", [LEGACY, MODERN])
@@ -54,12 +73,62 @@ def test_blocks_are_said_as_the_revision_can_say_them() -> None:
     assert [kind for _, kind in messages(server, LEGACY)] == ["audio", "resource_link"]
 
 
-@pytest.mark.parametrize("value", [5, {"role": "user"}, ["hi", None]])
-def test_what_is_no_message_is_our_error(value: Any, caplog: pytest.LogCaptureFixture) -> None:
+@dataclass
+class City:
+    name: str
+    people: int
+
+
+class Model(pydantic.BaseModel):
+    name: str
+
+
+@pytest.mark.parametrize(
+    ("value", "texts"),
+    [
+        (5, ["5"]),
+        ({"city": "Oslo"}, ['{"city":"Oslo"}']),
+        ({"role": "user"}, ['{"role":"user"}']),
+        (City("Oslo", 7), ['{"name":"Oslo","people":7}']),
+        (Model(name="Oslo"), ['{"name":"Oslo"}']),
+        ([City("Oslo", 7), 1.5, "hi"], ['{"name":"Oslo","people":7}', "1.5", "hi"]),
+        ({"role": "user", "content": City("Oslo", 7)}, ['{"name":"Oslo","people":7}']),
+        ({"role": "user", "content": {"type": "Feature"}}, ['{"type":"Feature"}']),
+        ({"role": "user", "content": {"type": []}}, ['{"type":[]}']),
+    ],
+)
+@pytest.mark.parametrize("revision", [LEGACY, MODERN])
+def test_data_is_sent_as_json_text(value: Any, texts: list[str], revision: str) -> None:
+    result = ask(prompt_of(value), "prompts/get", {"name": "p"}, revision=revision)
+    assert [message["content"]["text"] for message in result["messages"]] == texts
+    assert {message["role"] for message in result["messages"]} == {"user"}
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        (None, "a prompt must return text, a Message, JSON data or a list of these, got None"),
+        (["hi", None], "a prompt must return text, a Message, JSON data or a list of these"),
+        ({"role": "system", "content": "x"}, "role must be 'user' or 'assistant', got 'system'"),
+        ({"role": "user", "content": {"type": "image"}}, "not a valid image block: Object missing"),
+        ({"role": "user", "content": {"type": "resource"}}, "not a valid resource block: Expected"),
+        (object(), "a value of type object is neither content nor JSON"),
+    ],
+)
+def test_what_is_no_message_is_our_error(
+    value: Any, complaint: str, caplog: pytest.LogCaptureFixture
+) -> None:
     error = refusal(prompt_of(value), "prompts/get", {"name": "p"})
     assert error["code"] == -32603
     assert "prompt 'p' (test_prompts.py:" in caplog.text
-    assert "a prompt must return text, a Message or a list of them, got" in caplog.text
+    assert complaint in caplog.text
+
+
+def test_a_message_can_be_returned_to_clients_of_several_revisions() -> None:
+    link = ResourceLink(uri="n://a", name="a")
+    server = prompt_of(PromptMessage(role="user", content=link))
+    assert messages(server, OLDEST) == [("user", "text")]
+    assert messages(server, LEGACY) == [("user", "resource_link")]
 
 
 def typed_server() -> Server:
