@@ -73,6 +73,10 @@ class UriTemplate:
     def __repr__(self) -> str:
         return f"UriTemplate({self.text!r})"
 
+    def is_same_as(self, other: UriTemplate) -> bool:
+        """Whether both match the same URIs: they differ in the names of variables at most."""
+        return self._path.shape == other._path.shape and self._query.shape == other._query.shape
+
     def match(self, uri: str) -> dict[str, str] | None:
         """Return the decoded values, None if the URI does not match.
 
@@ -180,6 +184,11 @@ class _Path:
         # Reversed, because lazy groups have to start where the text is anchored.
         self._after = _compile_run([_reversed(piece) for piece in pieces[:split:-1]])
 
+    @property
+    def shape(self) -> list[str | _Place]:
+        """The pieces without the names of the variables."""
+        return [piece if isinstance(piece, str) else piece.place for piece in self._pieces]
+
     def match(self, path: str) -> dict[str, str] | None:
         before = self._before.match(path)
         if before is None:
@@ -215,6 +224,11 @@ class _Query:
         self.optional = frozenset(
             f.variable for f in fields.values() if f.variable and f.is_optional
         )
+
+    @property
+    def shape(self) -> set[_Field]:
+        """The fields without the names of the variables."""
+        return {f._replace(variable="" if f.variable else None) for f in self._fields.values()}
 
     def match(self, items: Sequence[str]) -> dict[str, str] | None:
         raw: dict[str, str] = {}

@@ -16,6 +16,7 @@ from dovetail.core.registry import Registry
 from dovetail.core.schema import ArgumentsSchema, arguments_schema
 from dovetail.core.uri_template import UnsafeValue, UriTemplate, is_template, is_uri
 from dovetail.errors import (
+    DuplicateError,
     InsufficientScopeError,
     InvalidParamsError,
     InvalidValueError,
@@ -25,7 +26,7 @@ from dovetail.errors import (
 )
 from dovetail.features.annotations import AnnotationsDict, read_annotations
 from dovetail.features.content import EmbeddedResource, Image, to_contents, to_json
-from dovetail.features.handlers import HandlerSpec, inspect_handler
+from dovetail.features.handlers import HandlerSpec, author_error, inspect_handler
 from dovetail.features.pagination import answer_page
 from dovetail.features.resource_lists import ResourceLists
 from dovetail.spec.fields import project
@@ -117,6 +118,7 @@ class Resources:
         )
         self.lists = ResourceLists(self.registry, options.page_size, on_change)
 
+    @author_error
     def add(  # noqa: PLR0913 - one optional keyword for each thing a listing can say
         self,
         uri: str,
@@ -205,6 +207,13 @@ class Resources:
                        for name in sorted(unfilled)]
                 )
             )  # fmt: skip
+        for each in self.templates_registry:
+            if uri != each.template.text and template.is_same_as(each.template):
+                raise DuplicateError(
+                    f"{spec.where}: the template {uri!r} matches the same URIs as "
+                    f"{each.template.text!r} of {each.spec.where}; remove one of them or change "
+                    "its URI"
+                )
         listing = ResourceTemplate(uri_template=uri, **common)
         self.templates_registry.add(
             uri,

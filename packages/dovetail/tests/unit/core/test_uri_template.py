@@ -303,3 +303,24 @@ def test_a_long_hostile_uri_takes_linear_time(template: str, uri: str) -> None:
         parsed.match(uri)
     # Linear time is some milliseconds; trying every split of the text would take hours.
     assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("users://{id}", "users://{name}", True),
+        ("a://{x}/{y}?k={v}{&n}", "a://{p}/{q}?k={w}{&n}", True),
+        ("a://{x}?k=1&l={v}", "a://{y}?l={w}&k=1", True),
+        ("a://{+path}", "a://{file*}", True),
+        ("users://{id}", "users://{+id}", False),
+        ("users://{id}", "users://{id}/x", False),
+        ("a://s{?q}", "a://s{?r}", False),
+        ("a://s?q={q}", "a://s{?q}", False),
+        ("a://{x}?k=1", "a://{x}?k=2", False),
+    ],
+)
+def test_templates_that_differ_in_names_only_match_the_same_uris(
+    first: str, second: str, same: bool
+) -> None:
+    assert UriTemplate(first).is_same_as(UriTemplate(second)) is same
+    assert UriTemplate(second).is_same_as(UriTemplate(first)) is same

@@ -272,6 +272,30 @@ def test_a_uri_is_registered_once(uri: str) -> None:
         server.resources.add(uri, lambda x="": "B", name="b")
 
 
+def test_a_template_with_other_names_is_the_same_template() -> None:
+    server = Server("s")
+    server.resource("users://{id}")(by_id)
+    with pytest.raises(DuplicateError) as caught:
+        server.resource("users://{name}")(by_name)
+    lines = by_id.__code__.co_firstlineno, by_name.__code__.co_firstlineno
+    assert str(caught.value) == (
+        f"resource 'by_name' (test_resources.py:{lines[1]}): the template 'users://{{name}}' "
+        "matches the same URIs as 'users://{id}' of resource 'by_id' "
+        f"(test_resources.py:{lines[0]}); remove one of them or change its URI"
+    )
+    server.resources.remove("users://{id}")
+    server.resource("users://{name}")(by_name)
+    assert read(server, "users://7")[0]["text"] == "name 7"
+
+
+def by_id(id: str) -> str:
+    return f"id {id}"
+
+
+def by_name(name: str) -> str:
+    return f"name {name}"
+
+
 @pytest.mark.parametrize(
     "options", [{"ttl_ms": -1}, {"cache_scope": "everyone"}, {"ttl_ms": -1, "cache_scope": "x"}]
 )
