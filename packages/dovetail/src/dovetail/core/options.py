@@ -35,7 +35,7 @@ class Options:
     # Calls of one client (a connection, a session or a principal) that wait for their response.
     # The limits above are for all clients together; one client must not use them up.
     max_calls_per_client: int = 1000
-    # Seconds a handler may take in total, and without reporting progress.
+    # Seconds a handler may take in total, and without a progress report or log message.
     timeout: float | None = 300.0
     idle_timeout: float | None = None
     # Seconds the client has to answer a question (its user may take a while).

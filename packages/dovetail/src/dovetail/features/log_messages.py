@@ -49,6 +49,8 @@ class LogSender:
     def log(self, level: LogLevel, message: Any, *, logger: str | None = None, **data: Any) -> Sent:
         """Send a message of any severity; keyword arguments become structured data."""
         call = self._call
+        if call.on_activity is not None:
+            call.on_activity()
         wanted = call.peer.log_rank
         if wanted is not None and LOG_LEVELS[level] >= wanted:
             payload = {"message": message, **data} if data else message

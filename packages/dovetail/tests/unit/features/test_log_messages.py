@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -11,7 +12,9 @@ from dovetail import Context, Options, Server
 from dovetail.errors import InvalidParamsError
 from dovetail.features.log_messages import rank_of
 from dovetail.spec import keys
-from tests.unit.talk import LEGACY, MODERN, Wire, call, run
+from tests.patience import pass_time
+from tests.unit.fakes import settle
+from tests.unit.talk import ERAS, LEGACY, MODERN, Wire, call, run, text_of
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
@@ -125,3 +128,31 @@ def test_a_value_that_holds_itself_is_shown_as_text() -> None:
     sent: list[Any] = []
     call(server, "speak", send=lambda m: sent.append(json.loads(m)))
     assert sent[0]["params"]["data"] == "[[...]]"
+
+
+@pytest.mark.parametrize("level", ["debug", "error"])
+@pytest.mark.parametrize("revision", ERAS)
+def test_a_tool_that_logs_is_not_idle(level: str, revision: str) -> None:
+    async def scenario() -> str:
+        server, steps, logged = Server("s"), asyncio.Queue[None](), asyncio.Queue[None]()
+
+        @server.tool(idle_timeout=130.0)
+        async def work(ctx: Context) -> str:
+            for _ in range(2):
+                await steps.get()
+                # Also if the client does not want this level.
+                getattr(ctx.log, level)("still here")
+                logged.put_nowait(None)
+            return "done"
+
+        wire = await Wire(server, revision).open()
+        id = wire.put_call("work")
+        for _ in range(2):
+            await settle()
+            pass_time(100)
+            await settle()
+            steps.put_nowait(None)
+            await logged.get()
+        return text_of((await wire.response(id))["result"])
+
+    assert run(scenario()) == "done"
