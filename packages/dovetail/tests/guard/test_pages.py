@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from starlette.applications import Starlette
-from starlette.routing import Mount
+from starlette.routing import Mount, Route
 
 from dovetail import Server
 from dovetail.guard import Guard, Metrics, OAuth
@@ -69,3 +69,18 @@ def test_the_metadata_url_can_be_set_below_a_prefix() -> None:
     assert answer.json()["resource"] == "https://me.example/tools/mcp"
     refused = get("/tools/mcp", site, "DELETE")
     assert f'resource_metadata="{where}"' in refused.headers["www-authenticate"]
+
+
+def test_health_is_below_the_mount_point_and_needs_routes_of_its_own_beside_a_route() -> None:
+    def app() -> Any:
+        return Server("s").http_app(guard=Guard(health=True, metrics=Metrics()))
+
+    mounted = Starlette(routes=[Mount("/tools", app())])
+    pages = ("/healthz", "/readyz", "/metrics")
+    assert [get(f"/tools{page}", mounted).status_code for page in pages] == [200] * 3
+    assert [get(page, mounted).status_code for page in pages] == [404] * 3
+    routed = app()
+    alone = Starlette(routes=[Route("/mcp", routed)])
+    assert [get(page, alone).status_code for page in pages] == [404] * 3
+    beside = Starlette(routes=[Route(path, routed) for path in ("/mcp", *pages)])
+    assert [get(page, beside).status_code for page in pages] == [200] * 3

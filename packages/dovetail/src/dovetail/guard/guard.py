@@ -57,7 +57,8 @@ class Guard:
         """`anonymous`: accept requests without credentials; the default without authenticators.
 
         `implies`: scopes that a scope includes. `read_only`: allow only tools annotated as
-        read-only. `hooks`: more middleware. `health`: serve /healthz and /readyz. `local`: the
+        read-only. `hooks`: more middleware. `health`: serve /healthz and /readyz, below the mount
+        point of the application; beside a `Route` they need routes of their own. `local`: the
         principal of the stdio client.
         """
         self._authenticators = authenticators
