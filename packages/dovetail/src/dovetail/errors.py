@@ -10,6 +10,7 @@
     │   ├── MethodNotFoundError           -32601
     │   ├── InvalidParamsError            -32602
     │   ├── InternalError                 -32603
+    │   │   └── ShutdownError             the server is shutting down
     │   ├── ResourceNotFoundError         -32002, or -32602 in revisions that require it
     │   ├── HeaderMismatchError           -32020
     │   ├── MissingCapabilityError        -32021
@@ -49,6 +50,7 @@ __all__ = [
     "RateLimitError",
     "ResourceNotFoundError",
     "RpcError",
+    "ShutdownError",
     "ToolError",
     "TransportError",
     "UnsupportedVersionError",
@@ -159,6 +161,13 @@ class InternalError(RpcError):
     """The server failed; its log has the details under the reference in the message."""
 
     code = -32603
+
+
+class ShutdownError(InternalError):
+    """The server is shutting down and does not complete the request; over HTTP with status 503."""
+
+    def __init__(self) -> None:
+        super().__init__("The server is shutting down; send the request again")
 
 
 class ResourceNotFoundError(RpcError):

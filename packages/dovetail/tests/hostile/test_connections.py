@@ -57,6 +57,20 @@ def test_a_connection_ends_with_a_body_that_is_too_long(target: Target) -> None:
         assert wire.hear_end() == b""
 
 
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_a_client_that_still_writes_reads_that_its_body_is_too_long(
+    target: Target, is_chunked: bool
+) -> None:
+    # More than the kernel buffers on both sides.
+    size = 40_000_000
+    wire = target.connect()
+    if is_chunked:
+        wire.say(head(transfer_encoding="chunked"), chunked(b" " * size))
+    else:
+        wire.say(head(content_length=size), b" " * size)
+    assert wire.hear().status == 413
+
+
 def test_a_body_in_single_bytes_is_one_body(target: Target) -> None:
     raw = echo("slowly")
     wire = target.connect()

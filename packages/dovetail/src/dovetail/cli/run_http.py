@@ -1,7 +1,7 @@
 """`dovetail run FILE --http`: serve over HTTP, in one process or under a supervisor.
 
-A worker is the same command with `--worker`: it inherits the bound socket, and reports the name of
-the server when it is ready. Messages for the user go to stderr.
+A worker is the same command with `--worker`: it inherits the bound socket, and sends a report when
+it is ready. Messages for the user go to stderr.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import sys
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 
+from dovetail.cli.exit_deadline import ExitDeadline
 from dovetail.cli.gc_tuning import tune_gc
 from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.loading import load_server, split_spec
-from dovetail.cli.supervisor import Supervisor
+from dovetail.cli.supervisor import STATE_KEY, Supervisor, WorkerReport
 from dovetail.errors import TransportError, UsageError
 from dovetail.server import Server
-from dovetail.transports.http_server import HttpParser, bind, serve_http
+from dovetail.transports.http_server import HttpParser, bind, serve_app
 from dovetail.wire import codec
 
 __all__ = ["HttpSettings", "announce", "find_loop", "parse_address", "run_http"]
@@ -44,7 +45,7 @@ class HttpSettings:
     reload: bool = False
     parser: HttpParser = "auto"
     guard: GuardOptions = field(default_factory=GuardOptions)
-    # File descriptors of the socket and of the pipe for the server's name.
+    # File descriptors of the socket and of the pipe for the worker's report.
     worker: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
@@ -98,30 +99,38 @@ def _serve_alone(file: str, run: HttpSettings) -> None:
 
 
 def _serve_as_worker(file: str, run: HttpSettings, socket_number: int, report: int) -> None:
+    # Handlers and their child processes must not see it.
+    state_key = bytes.fromhex(os.environ.pop(STATE_KEY))
     server = load_server(file)
+    # A client may return to another worker than the one that asked its user.
+    server.engine.eras.sealer.set_default_key(state_key)
 
-    def report_name() -> None:
-        with open(report, "w", encoding="utf-8") as pipe:
-            pipe.write(server.name)
+    def report_start() -> None:
+        with open(report, "wb") as pipe:
+            pipe.write(codec.encode(WorkerReport(server.name, server.options.grace)))
         # The supervisor never writes to stdin; EOF means that it has ended.
         asyncio.get_running_loop().add_reader(0, os.kill, os.getpid(), signal.SIGTERM)
 
-    _serve(server, run, socket.socket(fileno=socket_number), report_name)
+    _serve(server, run, socket.socket(fileno=socket_number), report_start)
 
 
 def _serve(
     server: Server, run: HttpSettings, listener: socket.socket, ready: Callable[[], None]
 ) -> None:
-    serving = serve_http(
-        server,
+    app = server.http_app(
+        run.path,
         guard=run.guard.build(),
-        listener=listener,
-        parser=run.parser,
-        on_ready=lambda _: ready(),
-        path=run.path,
         allowed_hosts=run.allow_hosts or None,
         allowed_origins=run.allow_origins,
         stateless=run.stateless,
+    )
+    serving = serve_app(
+        app,
+        [server],
+        listener,
+        parser=run.parser,
+        on_ready=lambda _: ready(),
+        on_stop=ExitDeadline(server.options.grace).start,
     )
     tune_gc()
     with asyncio.Runner(loop_factory=find_loop()) as runner:
@@ -145,7 +154,7 @@ def _supervise(file: str, run: HttpSettings) -> int:
         port = listener.getsockname()[1]
         supervisor = Supervisor(
             [sys.executable, "-m", "dovetail", *_worker_arguments(file, run, port)],
-            listener.fileno(),
+            listener,
             log=_log,
             announce=lambda name: announce(name, port, run),
         )

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
+from dovetail.cli.exit_deadline import ExitDeadline
 from dovetail.cli.gc_tuning import tune_gc
 from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.loading import load_server
@@ -43,7 +44,8 @@ def run_server(server: Server, guard: Guard | None = None) -> int:
         )
     tune_gc()
     try:
-        asyncio.run(serve_stdio(server, guard=guard))
+        deadline = ExitDeadline(server.options.grace)
+        asyncio.run(serve_stdio(server, guard=guard, on_stop=deadline.start))
     except UsageError as error:
         return _report(error, 2)
     except KeyboardInterrupt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from dovetail.cli.exit_deadline import ExitDeadline
 from dovetail.cli.gc_tuning import tune_gc
 from dovetail.cli.run_http import HttpSettings, announce, find_loop
 from dovetail.errors import UsageError
@@ -45,6 +46,7 @@ def run_many(servers: Mapping[str, Server], run: HttpSettings) -> None:
         bind(run.host, run.port),
         parser=run.parser,
         on_ready=announce_all,
+        on_stop=ExitDeadline(max(server.options.grace for server in servers.values())).start,
     )
     tune_gc()
     with asyncio.Runner(loop_factory=find_loop()) as runner:

@@ -1,26 +1,43 @@
 """Worker processes that share one listening socket: several, or one that is restarted.
 
 The supervisor keeps the socket open, so clients wait while a worker is replaced. A worker writes
-the name of its server to a pipe when it is ready; if the pipe closes without a name, the worker
-could not start. Workers run in their own process sessions, so that Ctrl-C reaches only the
-supervisor, and exit when their stdin is closed, which happens when the supervisor ends.
+a report to a pipe when it is ready; if the pipe closes without one, the worker could not start.
+All workers get the same random key for sealed state. Workers run in their own process sessions, so
+that Ctrl-C reaches only the supervisor, and exit when their stdin is closed, which happens when the
+supervisor ends.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import secrets
+import socket
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-__all__ = ["Supervisor", "take_snapshot"]
+from msgspec import Struct
 
-# Seconds between two scans of a folder, until a worker is killed, and before a restart.
+from dovetail.wire import codec
+
+__all__ = ["STATE_KEY", "Supervisor", "WorkerReport", "take_snapshot"]
+
+# Seconds between two scans of a folder, before a restart, and from the end of the grace period
+# until a worker is killed.
 _SCAN_INTERVAL = 0.25
-_STOP_TIMEOUT = 10.0
 _RESTART_DELAY = 0.5
+_STOP_SECONDS = 5.0
+# The environment variable with the key, in hex.
+STATE_KEY = "DOVETAIL_STATE_KEY"
 _IGNORED = frozenset({"__pycache__", "node_modules", "site-packages"})
+
+
+class WorkerReport(Struct):
+    """What a worker reports when it is ready."""
+
+    name: str
+    grace: float
 
 
 class Supervisor:
@@ -29,25 +46,30 @@ class Supervisor:
     def __init__(
         self,
         command: Sequence[str],
-        listener: int,
+        listener: socket.socket,
         *,
         log: Callable[[str], None],
         announce: Callable[[str], None],
     ) -> None:
-        """`announce` is called once, with the server name that the first worker reports."""
+        """`announce` is called once, with the server name that the first worker reports.
+
+        The listener is closed when the supervisor stops.
+        """
         self._command = command
         self._listener = listener
         self._log = log
         self._announce = announce
         self._running: set[Process] = set()
+        self._grace = 0.0
         self._is_announced = False
+        self._environment = {**os.environ, STATE_KEY: secrets.token_hex(32)}
 
     async def keep(self, count: int) -> int:
         """Keep `count` workers running; returns the exit code of a worker that cannot start."""
         slots: list[asyncio.Future[int]] = []
         try:
-            first, name = await self._start()
-            if not name:
+            first, is_ready = await self._start()
+            if not is_ready:
                 return await first.wait() or 1
             slots += [asyncio.ensure_future(self._keep_one(first))]
             slots += [asyncio.ensure_future(self._keep_one(None)) for _ in range(count - 1)]
@@ -57,13 +79,13 @@ class Supervisor:
             # Cancel these first, because they start new workers.
             for slot in slots:
                 slot.cancel()
-            await self._stop_all()
+            await self._shut_down()
 
     async def _keep_one(self, process: Process | None) -> int:
         while True:
             if process is None:
-                process, name = await self._start()
-                if not name:
+                process, is_ready = await self._start()
+                if not is_ready:
                     return await process.wait() or 1
             code = await process.wait()
             self._running.discard(process)
@@ -76,10 +98,10 @@ class Supervisor:
         try:
             while True:
                 before = take_snapshot(folder)
-                process, name = await self._start()
+                process, is_ready = await self._start()
                 change = asyncio.ensure_future(_wait_for_change(folder, before))
                 end = asyncio.ensure_future(process.wait())
-                if name:
+                if is_ready:
                     await asyncio.wait([change, end], return_when=asyncio.FIRST_COMPLETED)
                 if not change.done():
                     self._log("The server has exited; it restarts when a file changes")
@@ -87,49 +109,56 @@ class Supervisor:
                 await self._stop(process)
                 await end
         finally:
-            await self._stop_all()
+            await self._shut_down()
 
-    async def _start(self) -> tuple[Process, str]:
-        """Start a worker; returns it and its server name, which is empty if it failed to start."""
+    async def _start(self) -> tuple[Process, bool]:
+        """Start a worker; returns it, and whether it is ready or failed to start."""
         reading, writing = os.pipe()
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._command,
-                f"--worker={self._listener},{writing}",
+                f"--worker={self._listener.fileno()},{writing}",
                 stdin=PIPE,
-                pass_fds=(self._listener, writing),
+                env=self._environment,
+                pass_fds=(self._listener.fileno(), writing),
                 start_new_session=True,
             )
         finally:
             os.close(writing)
         self._running.add(process)
-        name = await _read_all(reading)
-        if name and not self._is_announced:
+        data = await _read_all(reading)
+        if not data:
+            return process, False
+        report = codec.decode_as(WorkerReport, data)
+        self._grace = report.grace
+        if not self._is_announced:
             self._is_announced = True
-            self._announce(name)
-        return process, name
+            self._announce(report.name)
+        return process, True
 
     async def _stop(self, process: Process) -> None:
         if process.returncode is None:
             process.terminate()
         try:
-            await asyncio.wait_for(process.wait(), _STOP_TIMEOUT)
+            await asyncio.wait_for(process.wait(), self._grace + _STOP_SECONDS)
         except TimeoutError:
             process.kill()
             await process.wait()
         self._running.discard(process)
 
-    async def _stop_all(self) -> None:
+    async def _shut_down(self) -> None:
+        # Otherwise clients could still connect, and nobody would answer them.
+        self._listener.close()
         await asyncio.gather(*map(self._stop, list(self._running)))
 
 
-async def _read_all(descriptor: int) -> str:
+async def _read_all(descriptor: int) -> bytes:
     reader = asyncio.StreamReader()
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb", buffering=0)
     )
     try:
-        return (await reader.read()).decode("utf-8")
+        return await reader.read()
     finally:
         transport.close()
 

@@ -112,9 +112,8 @@ class Eras:
         resource_exists: Callable[[Call, str], bool],
         is_hidden: Callable[[Call, str], bool] = lambda call, uri: False,
     ) -> None:
-        rounds = InputRounds(
-            Sealer(options.state_keys), options.state_lifetime, identity.implementation
-        )
+        self.sealer = Sealer(options.state_keys)
+        rounds = InputRounds(self.sealer, options.state_lifetime, identity.implementation)
         self._modern = {
             revision: ModernEra(revision, identity.implementation, rounds) for revision in MODERN
         }

@@ -23,6 +23,7 @@ from dovetail.runtime.eager_tasks import EagerTasks
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.message_handler import (
     ClientHandler,
+    end_calls,
     finish_batch,
     refuse_message,
     start_lifespan,
@@ -35,9 +36,8 @@ from dovetail.wire.messages import Batch, Incoming, Malformed, Notification, Req
 
 __all__ = ["Connection"]
 
-# Seconds to wait for calls that were told to end, if no grace period is given.
-_SHORT_WAIT = 0.05
-_CANCEL_WAIT = 0.5
+# Seconds for a listen stream to send its result.
+_STREAM_END_WAIT = 0.05
 
 
 class Connection:
@@ -67,7 +67,7 @@ class Connection:
         self.principal = principal
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
-        self._handler = ClientHandler(engine)
+        self.handler = ClientHandler(engine)
         self._streams: dict[ChangeStream, None] = {}
         # Messages that came before the lifespan was started, and the task that starts it.
         self._early: list[bytes] | None = None
@@ -94,7 +94,7 @@ class Connection:
 
     def refuse(self, error: RpcError) -> None:
         """Answer input that is no message, such as a line over the limit."""
-        self._write(self._handler.refuse_malformed(Malformed(error)))
+        self._write(self.handler.refuse_malformed(Malformed(error)))
 
     async def _start(self) -> None:
         """Start the lifespan, then take the messages that came meanwhile, in order."""
@@ -113,16 +113,16 @@ class Connection:
         if isinstance(message, Request):
             self._take_request(message)
         elif isinstance(message, Notification):
-            self._handler.notify(message)
+            self.handler.notify(message)
         elif isinstance(message, Response):
-            self._handler.resolve(message)
+            self.handler.resolve(message)
         elif isinstance(message, Malformed):
-            self._write(self._handler.refuse_malformed(message))
+            self._write(self.handler.refuse_malformed(message))
         else:
             self._take_batch(message)
 
     def _take_request(self, message: Request) -> None:
-        handler = self._handler
+        handler = self.handler
         call = handler.open(message, self.principal)
         if isinstance(call, RpcError):
             self._write(codec.encode_error(message.id, call))
@@ -143,14 +143,14 @@ class Connection:
         response = await running
         if response is not None:
             # With other calls in flight, their responses may leave in the same write.
-            (self._write if self._handler.in_flight else self._write_now)(response)
+            (self._write if self.handler.in_flight else self._write_now)(response)
 
     def _take_batch(self, batch: Batch) -> None:
-        refusal = self._handler.refuse_batch()
+        refusal = self.handler.refuse_batch()
         if refusal is not None:
             self._write(refusal)
             return
-        responses, running = self._handler.start_batch(batch, self, self._origin, self.principal)
+        responses, running = self.handler.start_batch(batch, self, self._origin, self.principal)
         if running:
             finishing = _encode_batch(finish_batch(responses, running))
             self._loop.create_task(self._deliver(finishing))
@@ -162,7 +162,7 @@ class Connection:
     @property
     def session(self) -> ClientSession | None:
         """The legacy session of the client, after its handshake."""
-        return self._handler.session
+        return self.handler.session
 
     def send(self, message: Outgoing) -> None:
         """Send a message from any thread."""
@@ -187,7 +187,7 @@ class Connection:
 
     def start_session(self, revision: Revision, params: InitializeParams) -> None:
         """Keep what `initialize` negotiated."""
-        self._handler.start_session(revision, params)
+        self.handler.start_session(revision, params)
 
     def open_stream(self, stream: ChangeStream) -> None:
         """Deliver changes to a listen stream from now on."""
@@ -206,11 +206,11 @@ class Connection:
     def _wants(self, change: ChangeEvent) -> bool:
         if self._streams:
             return True
-        session = self._handler.session
+        session = self.handler.session
         return session is not None and (change.task is None or change.task.id in session.tasks)
 
     def _announce(self, change: ChangeEvent) -> None:
-        session = self._handler.session
+        session = self.handler.session
         messages = [] if session is None else [announce(change, session)]
         messages += [stream.announce(change) for stream in self._streams]
         for message in messages:
@@ -219,30 +219,22 @@ class Connection:
 
     # -- the end --------------------------------------------------------------------------------
 
-    async def close(self, grace: float = 0.0) -> None:
-        """End streams, give running calls `grace` seconds, then cancel what is left."""
+    async def close(self, grace: float = 0.0, error: RpcError | None = None) -> None:
+        """End streams, give running calls `grace` seconds, then cancel the rest with `error`."""
         self._is_closed = True
         self._feed.close()
         self._eager_tasks.close()
         if self._starting is not None:
-            await asyncio.wait([self._starting], timeout=grace or _SHORT_WAIT)
+            await asyncio.wait([self._starting], timeout=grace or _STREAM_END_WAIT)
             self._starting.cancel()
-        session = self._handler.session
+        session = self.handler.session
         if session is not None and session.back_channel is not None:
             session.back_channel.close()
         await self._end_streams()
-        await self._wait_for_calls(grace or _SHORT_WAIT)
-        self._handler.end()
-        await self._wait_for_calls(grace or _CANCEL_WAIT)
-
-    async def _wait_for_calls(self, timeout: float) -> None:
-        in_flight = self._handler.in_flight.values()
-        tasks = [waiting.task for waiting in in_flight if waiting.task is not None]
-        if tasks:
-            await asyncio.wait(tasks, timeout=timeout)
+        await end_calls([self.handler], grace, error)
 
     async def _end_streams(self) -> None:
-        in_flight = self._handler.in_flight
+        in_flight = self.handler.in_flight
         streams = [
             stream
             for stream in self._streams
@@ -255,7 +247,7 @@ class Connection:
         # subs.graceful-result (2026-07-28 basic/patterns/subscriptions): the result comes first;
         # a client that reads the cancellation before it takes the stream for lost
         running = [in_flight[stream.id].task for stream in streams]
-        await asyncio.wait([task for task in running if task is not None], timeout=_SHORT_WAIT)
+        await asyncio.wait([task for task in running if task is not None], timeout=_STREAM_END_WAIT)
         for stream in streams:
             self.send(stream.cancellation("the server is shutting down"))
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from dovetail.core.call import Call, Origin
@@ -44,6 +44,7 @@ __all__ = [
     "InFlight",
     "MessageHandler",
     "StatelessHandler",
+    "end_calls",
     "finish_batch",
     "refuse_message",
     "start_lifespan",
@@ -55,6 +56,10 @@ logger = logging.getLogger("dovetail")
 # A running call, and a coroutine that delivers its answer.
 Running: TypeAlias = Coroutine[Any, Any, bytes | None]
 Rest: TypeAlias = Coroutine[Any, Any, Any]
+
+# Seconds to wait for calls if there is no grace period, and for cancelled calls to end.
+_SHORT_WAIT = 0.05
+_CANCEL_WAIT = 0.4
 
 
 class InFlight:
@@ -69,11 +74,14 @@ class InFlight:
         self.withdrawn = False
         self.response: bytes | None = None
 
-    def withdraw(self, response: bytes | None = None) -> None:
-        """End the call; the client gets `response`, or nothing (cancel.no-response)."""
+    def withdraw(self, error: RpcError | None = None) -> None:
+        """End the call; the client gets `error`, or nothing (cancel.no-response)."""
+        call = self.call
         self.withdrawn = True
-        self.response = response
-        self.call.cancelled = self.call.over = True
+        if error is not None:
+            self.response = codec.encode_error(call.id, error)
+            call.refusal = error
+        call.cancelled = call.over = True
         if self.task is not None:
             # Not at once: a task that is cancelled before its first step never runs at all, and
             # would stay in the table.
@@ -243,6 +251,13 @@ class MessageHandler:
         logger.debug("request %s cancelled: %.200s", cancellation.id.decode(), cancellation.reason)
         in_flight.withdraw()
 
+    def end(self, error: RpcError | None = None) -> None:
+        """End all calls and questions; callers that wait get `error`, or nothing."""
+        for in_flight in tuple(self.in_flight.values()):
+            in_flight.withdraw(error)
+        if self.session is not None and self.session.back_channel is not None:
+            self.session.back_channel.close()
+
     def resolve(self, message: Response) -> None:
         """Take the response to a request of the server."""
         channel = self.session.back_channel if self.session is not None else None
@@ -263,15 +278,6 @@ class ClientHandler(MessageHandler):
     def start_session(self, revision: Revision, params: InitializeParams) -> None:
         """Keep what `initialize` negotiated."""
         self.session = self.engine.eras.new_session(revision, params)
-
-    def end(self, response: RpcError | None = None) -> None:
-        """End all calls and questions; callers that wait get `response`, or nothing."""
-        for in_flight in tuple(self.in_flight.values()):
-            in_flight.withdraw(
-                None if response is None else codec.encode_error(in_flight.call.id, response)
-            )
-        if self.session is not None and self.session.back_channel is not None:
-            self.session.back_channel.close()
 
     def _track(self, call: Call) -> InFlight:
         in_flight = self.in_flight[call.id] = InFlight(call)
@@ -324,6 +330,26 @@ class StatelessHandler(MessageHandler):
         self._by_owner[owner] -= 1
         if not self._by_owner[owner]:
             del self._by_owner[owner]
+
+
+async def end_calls(
+    handlers: Sequence[MessageHandler], grace: float, error: RpcError | None = None
+) -> None:
+    """Wait `grace` seconds for calls in flight, then cancel the rest; their callers get `error`."""
+    await _wait_for_calls(handlers, grace or _SHORT_WAIT)
+    for handler in handlers:
+        handler.end(error)
+    await _wait_for_calls(handlers, _CANCEL_WAIT)
+    for handler in handlers:
+        for in_flight in handler.in_flight.values():
+            logger.error("%s did not end when it was cancelled", in_flight.call.describe())
+
+
+async def _wait_for_calls(handlers: Sequence[MessageHandler], timeout: float) -> None:
+    in_flight = [one for handler in handlers for one in handler.in_flight.values()]
+    tasks = [one.task for one in in_flight if one.task is not None]
+    if tasks:
+        await asyncio.wait(tasks, timeout=timeout)
 
 
 async def finish_batch(

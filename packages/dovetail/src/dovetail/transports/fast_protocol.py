@@ -24,6 +24,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from dovetail.runtime.eager_tasks import EagerTasks
+from dovetail.transports.asgi.error_status import respond_to_cancelled
 from dovetail.transports.asgi.messages import HttpResponse, PendingResponse
 from dovetail.transports.path_router import PathRouter
 from dovetail.transports.streamable_http.app import HttpApp
@@ -306,8 +307,11 @@ class _FastRequest:
     async def wrap(self, rest: Coroutine[Any, Any, None]) -> None:
         """Run the rest of the request with uvicorn's error handling."""
 
-        async def run(_scope: Any, _receive: Any, _send: Any) -> None:
-            await rest
+        async def run(_scope: Any, _receive: Any, send: Any) -> None:
+            try:
+                await rest
+            except asyncio.CancelledError:
+                await respond_to_cancelled(send)
 
         assert self.cycle is not None
         await self.cycle.run_asgi(run)

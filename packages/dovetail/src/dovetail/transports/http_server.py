@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from importlib.util import find_spec
@@ -21,7 +22,8 @@ import uvicorn
 from dovetail.errors import TransportError
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.server import HttpAppOptions, Server
-from dovetail.transports.asgi.messages import JSON, Receive, Scope, Transmit, respond
+from dovetail.transports.asgi.error_status import respond_to_cancelled
+from dovetail.transports.asgi.messages import Receive, Scope, Transmit
 from dovetail.transports.path_router import PathRouter
 from dovetail.transports.streamable_http.app import HttpApp
 
@@ -33,8 +35,10 @@ HttpParser: TypeAlias = Literal["auto", "httptools", "h11"]
 # closes one at that moment; nginx keeps 75 seconds, uvicorn only 5.
 _KEEP_ALIVE = 75
 _BACKLOG = 2048
-# Seconds for a cancelled stream to write its end.
-_STREAM_END_DELAY = 0.02
+# Seconds for requests that were sent before the shutdown to arrive.
+_ARRIVAL_SECONDS = 0.1
+# Seconds for cancelled tasks to end.
+_CANCEL_SECONDS = 0.2
 _HAS_HTTPTOOLS = find_spec("httptools") is not None
 
 
@@ -68,8 +72,12 @@ async def serve_app(
     *,
     parser: HttpParser = "auto",
     on_ready: Callable[[int], None] | None = None,
+    on_stop: Callable[[], None] | None = None,
 ) -> None:
-    """Serve an application; starts and closes its servers, and closes the listener."""
+    """Serve an application; starts and closes its servers, and closes the listener.
+
+    `on_stop` is called in the signal handler when the shutdown begins.
+    """
     with listener:
         async with contextlib.AsyncExitStack() as started:
             for server in servers:
@@ -77,6 +85,9 @@ async def serve_app(
                 started.push_async_callback(server.close)
             # Runs first at shutdown: servers wait for open streams, so end these before.
             started.callback(app.close)
+            for one in app.apps if isinstance(app, PathRouter) else (app,):
+                one.follows_signals = False
+            grace = max((server.options.grace for server in servers), default=0.0)
             config = uvicorn.Config(
                 _with_shutdown_response(app),
                 http=_protocol(parser, app),
@@ -87,19 +98,16 @@ async def serve_app(
                 access_log=False,
                 server_header=False,
                 timeout_keep_alive=_KEEP_ALIVE,
-                timeout_graceful_shutdown=_grace_of(servers),
+                # For requests whose body is incomplete; calls end after the grace period.
+                timeout_graceful_shutdown=math.ceil(grace) + 1,
             )
-            running = _UvicornServer(config, app, listener, on_ready)
+            running = _UvicornServer(config, app, listener, grace, on_ready, on_stop)
             try:
                 await running.serve([listener])
             except asyncio.CancelledError:
                 if running.started:
                     await running.shutdown([listener])
                 raise
-
-
-def _grace_of(servers: Sequence[Server]) -> int:
-    return max(1, *(round(server.options.grace) for server in servers), 1)
 
 
 def _protocol(parser: HttpParser, app: HttpApp | PathRouter) -> Any:
@@ -140,29 +148,29 @@ def _with_shutdown_response(
         try:
             await app(scope, receive, send)
         except asyncio.CancelledError:
-            # Only uvicorn cancels, at shutdown, and it would log the exception as a crash.
-            # A started stream writes its own end; then `respond` raises RuntimeError.
-            await asyncio.sleep(_STREAM_END_DELAY)
-            with contextlib.suppress(RuntimeError):
-                await respond(send, 503, b'{"error":"the server is shutting down"}', JSON)
+            await respond_to_cancelled(send)
 
     return serve
 
 
 class _UvicornServer(uvicorn.Server):
-    """Ends streams before waiting for connections, and does not raise signals again."""
+    """Gives calls a grace period at shutdown, and does not raise signals again."""
 
     def __init__(
         self,
         config: uvicorn.Config,
         app: HttpApp | PathRouter,
         listener: socket.socket,
+        grace: float,
         on_ready: Callable[[int], None] | None,
+        on_stop: Callable[[], None] | None,
     ) -> None:
         super().__init__(config)
         self._app = app
         self._port: int = listener.getsockname()[1]
+        self._grace = grace
         self._on_ready = on_ready
+        self._on_stop = on_stop
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -170,13 +178,23 @@ class _UvicornServer(uvicorn.Server):
             self._on_ready(self._port)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._app.close()
+        for server in self.servers:
+            server.close()
+        self._app.begin_shutdown()
+        # Requests that are on their way get a 503. uvicorn would close their connections.
+        await asyncio.sleep(_ARRIVAL_SECONDS)
+        ending = asyncio.ensure_future(self._app.finish_shutdown(self._grace))
         await super().shutdown(sockets)
+        if self.force_exit:
+            ending.cancel()
+        await asyncio.wait([ending])
         # uvicorn cancels these tasks but does not wait for them.
         if self.server_state.tasks:
-            await asyncio.wait(set(self.server_state.tasks), timeout=1)
+            await asyncio.wait(set(self.server_state.tasks), timeout=_CANCEL_SECONDS)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self._on_stop is not None and not self.should_exit:
+            self._on_stop()
         # uvicorn would raise the signal again after shutdown, which would kill the process.
         self.force_exit = self.should_exit
         self.should_exit = True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Collection, Mapping
 
 from dovetail.transports.asgi.messages import (
     JSON,
@@ -42,10 +43,24 @@ class PathRouter:
         app = self._find(request.scope)
         return None if app is None else app.begin(request, body)
 
+    def begin_shutdown(self) -> None:
+        """Refuse new requests and end streams, in all applications."""
+        for app in self._apps.values():
+            app.begin_shutdown()
+
+    async def finish_shutdown(self, grace: float) -> None:
+        """Give running calls `grace` seconds, and end all sessions."""
+        await asyncio.gather(*(app.finish_shutdown(grace) for app in self._apps.values()))
+
     def close(self) -> None:
         """End the sessions and streams of all applications."""
         for app in self._apps.values():
             app.close()
+
+    @property
+    def apps(self) -> Collection[HttpApp]:
+        """The applications."""
+        return self._apps.values()
 
     def _find(self, scope: Scope) -> HttpApp | None:
         path = scope.get("path", "").rstrip("/")

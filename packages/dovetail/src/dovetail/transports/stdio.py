@@ -23,11 +23,13 @@ import os
 import signal
 import stat
 import sys
+import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 from dovetail.core.principal import Principal
+from dovetail.errors import RpcError, ShutdownError
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.connection import Connection
 from dovetail.runtime.message_handler import too_long
@@ -44,6 +46,8 @@ _CHUNK = 64 * 1024
 # continue. 64 KiB is the capacity of a Linux pipe.
 _HIGH_WATER = 1024 * 1024
 _LOW_WATER = 64 * 1024
+# Seconds for the last messages to be written, if the client does not read.
+_FLUSH_SECONDS = 0.3
 # Buffers per writev: Linux allows 1024, POSIX guarantees 16.
 _MAX_BUFFERS = 512
 
@@ -52,17 +56,30 @@ _MAX_BUFFERS = 512
 _OWNER = Principal("local", trusted=True)
 
 
-async def serve_stdio(server: Server, *, guard: AuthBackend | None = None) -> None:
+async def serve_stdio(
+    server: Server,
+    *,
+    guard: AuthBackend | None = None,
+    on_stop: Callable[[], None] | None = None,
+) -> None:
     """Serve the client on stdin and stdout until it disconnects or a signal arrives.
 
     Without a `guard`, the client is the user who started the process and may use everything.
+    `on_stop` is called when the shutdown begins.
     """
     # auth.stdio-none (2025-11-25 basic/authorization): credentials come from the environment
     principal = _OWNER if guard is None else guard.local(os.environ)
     with _private_streams() as (incoming, outgoing):
         stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        with _signals(loop, stop):
+        # Calls that outlast a signal are answered; a client that has closed its end has left.
+        error: RpcError | None = None
+
+        def end() -> None:
+            nonlocal error
+            error = ShutdownError()
+            stop.set()
+
+        with _signals(asyncio.get_running_loop(), end, on_stop):
             await server.start()
             writer = _Writer(outgoing, stop)
             connection = server.connect(
@@ -75,9 +92,11 @@ async def serve_stdio(server: Server, *, guard: AuthBackend | None = None) -> No
             reader = _Reader(incoming, connection, writer, server.options.max_message_bytes, stop)
             reader.start()
             await stop.wait()
+            if on_stop is not None:
+                on_stop()
             reader.stop()
-            await connection.close(server.options.grace)
-            await writer.flush(server.options.grace)
+            await connection.close(server.options.grace, error)
+            await writer.flush(_FLUSH_SECONDS)
             await server.close()
 
 
@@ -106,27 +125,35 @@ def _private_streams() -> Iterator[tuple[int, int]]:
 
 
 @contextlib.contextmanager
-def _signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> Iterator[None]:
-    """Shut down on SIGTERM and SIGINT; a repeated signal exits the process at once."""
+def _signals(
+    loop: asyncio.AbstractEventLoop,
+    shut_down: Callable[[], None],
+    on_stop: Callable[[], None] | None = None,
+) -> Iterator[None]:
+    """Shut down on SIGTERM and SIGINT; a repeated signal exits the process at once.
+
+    `shut_down` is called in the event loop, `on_stop` in the signal handler.
+    """
 
     def again(number: int, frame: FrameType | None) -> None:
         os._exit(128 + number)
 
-    def end(number: int) -> None:
-        stop.set()
+    # Not `loop.add_signal_handler`: a handler that blocks the loop would block that as well.
+    def end(number: int, frame: FrameType | None) -> None:
         signal.signal(number, again)
+        if on_stop is not None:
+            on_stop()
+        loop.call_soon_threadsafe(shut_down)
 
-    try:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, end, number)
-    except (RuntimeError, ValueError):  # not the main thread: signal handlers cannot be set
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _is_file(descriptor: int) -> bool:

@@ -269,6 +269,18 @@ def test_a_signal_ends_it_like_the_end_of_input(number: signal.Signals) -> None:
         assert ended(process) == 0
 
 
+def test_calls_that_outlast_a_signal_are_refused() -> None:
+    with started(grace=0.05) as process:
+        process.send(tool("nap", seconds=3600))
+        process.wait_until_napping()
+        process.popen.send_signal(signal.SIGTERM)
+        [refused], errors = process.rest()
+        assert refused["error"]["code"] == -32603
+        assert "shutting down" in refused["error"]["message"]
+        assert errors == ""
+        assert ended(process) == 0
+
+
 def test_a_second_signal_ends_it_at_once() -> None:
     with started(grace=3600.0) as process:
         process.send(tool("nap", 1, seconds=3600))
@@ -479,7 +491,7 @@ def test_outside_the_main_thread_signals_are_left_alone() -> None:
 
     async def scenario() -> None:
         stop = asyncio.Event()
-        with _signals(asyncio.get_running_loop(), stop):
+        with _signals(asyncio.get_running_loop(), stop.set):
             entered.append(not stop.is_set())
 
     before = signal.getsignal(signal.SIGTERM)

@@ -61,6 +61,10 @@ class Sealer:
         self._ciphers: Mapping[bytes, _Cipher] | None = None
         self._first_use = threading.Lock()
 
+    def set_default_key(self, key: bytes) -> None:
+        """Use this key instead of a random one, if no keys were given."""
+        self._keys = self._keys or (key,)
+
     def seal(self, payload: bytes, *, binding: bytes, lifetime: float) -> str:
         """A token that `open` decrypts for `lifetime` seconds."""
         if not (lifetime > 0 and math.isfinite(lifetime)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -21,6 +22,7 @@ __all__ = [
     "Transmit",
     "read_body",
     "respond",
+    "respond_and_drain",
     "watch_for_disconnect",
 ]
 
@@ -29,6 +31,10 @@ Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Transmit: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers: TypeAlias = list[tuple[bytes, bytes]]
 
+# What is read of a body after it was refused: bytes, seconds, and seconds without a byte.
+_MAX_DRAINED_BYTES = 256 * 1024 * 1024
+_DRAIN_SECONDS = 10.0
+_DRAIN_IDLE_SECONDS = 1.0
 # Maximum digits of a Content-Length; more than any limit needs.
 _MAX_LENGTH_DIGITS = 18
 
@@ -135,6 +141,28 @@ async def respond(
         sent.append((b"content-length", b"%d" % len(body)))
     await transmit({"type": "http.response.start", "status": status, "headers": sent})
     await transmit({"type": "http.response.body", "body": body})
+
+
+async def respond_and_drain(request: HttpRequest, response: HttpResponse) -> None:
+    """Send a response to a request whose body is still arriving, and drop the rest of the body.
+
+    A connection that is closed with unread data is reset, and the client may lose the response.
+    """
+    status, body, headers = response
+    sent = [*headers, (b"content-length", b"%d" % len(body))]
+    await request.transmit({"type": "http.response.start", "status": status, "headers": sent})
+    # The response stays open until the body has been read, or the connection would be closed.
+    await request.transmit({"type": "http.response.body", "body": body, "more_body": True})
+    left = _MAX_DRAINED_BYTES
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            while left > 0:
+                async with asyncio.timeout(_DRAIN_IDLE_SECONDS):
+                    message = await request.receive()
+                if not message.get("more_body", False):
+                    break
+                left -= len(message.get("body", b""))
+    await request.transmit({"type": "http.response.body", "body": b""})
 
 
 def watch_for_disconnect(receive: Receive, gone: Callable[[], None]) -> asyncio.Task[None]:

@@ -14,13 +14,20 @@ from typing import Any
 from dovetail.core.call import Call
 from dovetail.core.principal import Principal
 from dovetail.eras.select import speaks_modern
-from dovetail.errors import InvalidRequestError, UsageError
+from dovetail.errors import InvalidRequestError, ShutdownError, UsageError
 from dovetail.features.header_params import HeaderParams
 from dovetail.runtime.auth_backend import AuthBackend, AuthRejection, AuthResult
 from dovetail.runtime.engine import Engine
-from dovetail.runtime.message_handler import refuse_message, start_lifespan, too_long
+from dovetail.runtime.message_handler import (
+    MessageHandler,
+    end_calls,
+    refuse_message,
+    start_lifespan,
+    too_long,
+)
 from dovetail.transports.asgi.accept import accepts
 from dovetail.transports.asgi.counts import HttpCounts
+from dovetail.transports.asgi.error_status import SHUTTING_DOWN
 from dovetail.transports.asgi.messages import (
     JSON,
     BodyTooLargeError,
@@ -36,6 +43,7 @@ from dovetail.transports.asgi.messages import (
     Transmit,
     read_body,
     respond,
+    respond_and_drain,
 )
 from dovetail.transports.streamable_http.credentials import (
     WithoutCredentials,
@@ -45,6 +53,7 @@ from dovetail.transports.streamable_http.legacy import LegacyEndpoint
 from dovetail.transports.streamable_http.modern import ModernEndpoint
 from dovetail.transports.streamable_http.old_sse import OldSseEndpoint
 from dovetail.transports.streamable_http.security import RequestGuard
+from dovetail.transports.streamable_http.signals import end_streams_on_signal
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification, Request
 
@@ -54,6 +63,8 @@ logger = logging.getLogger("dovetail")
 
 _MAX_VALIDATED = 1024
 _METHODS = b"POST, GET, DELETE, OPTIONS"
+# Without sessions there is neither a GET stream nor a session to delete.
+_STATELESS_METHODS = b"POST, OPTIONS"
 # Headers that must not be repeated: a proxy could read another copy than this server.
 _SINGLE = (
     b"mcp-protocol-version",
@@ -121,6 +132,11 @@ class HttpApp:
             streaming=options.streaming,
         )
 
+        self._methods = _STATELESS_METHODS if self.legacy.is_stateless else _METHODS
+        self._is_closing = False
+        # Whether SIGTERM and SIGINT end the streams, because an ASGI server does not tell that it
+        # waits for them.
+        self.follows_signals = True
         self._old_sse = None
         if options.old_sse is not None:
             path = options.old_sse.rstrip("/")
@@ -157,22 +173,52 @@ class HttpApp:
         old = HttpCounts() if self._old_sse is None else self._old_sse.counts
         return HttpCounts.total((self.legacy.counts, self.modern.counts, old))
 
+    # -- shutdown ---------------------------------------------------------------------------
+
+    def begin_shutdown(self) -> None:
+        """Refuse new requests and end the streams of clients that only listen."""
+        self._is_closing = True
+        self.end_streams()
+
+    async def finish_shutdown(self, grace: float) -> None:
+        """Give running calls `grace` seconds, refuse the rest with 503, and end all sessions."""
+        await end_calls(self._handlers(), grace, ShutdownError())
+        self.close()
+
+    def end_streams(self) -> None:
+        """End the streams of clients that only listen; running calls go on."""
+        self.legacy.end_streams()
+        self.modern.end_streams()
+        if self._old_sse is not None:
+            self._old_sse.end_streams()
+
     def close(self) -> None:
-        """End all sessions and streams, so that the process can exit."""
+        """End all sessions and streams at once."""
+        self.end_streams()
         self.legacy.close()
-        self.modern.close()
         if self._old_sse is not None:
             self._old_sse.close()
+
+    def _handlers(self) -> list[MessageHandler]:
+        old = [] if self._old_sse is None else self._old_sse.handlers
+        return [*self.legacy.handlers, *self.modern.handlers, *old]
+
+    # -- requests ---------------------------------------------------------------------------
 
     async def _http(self, scope: Scope, receive: Receive, send: Transmit) -> None:
         raw: Headers = scope["headers"]
         headers = dict(raw)
         request = HttpRequest(scope, headers, receive, send)
+        if self._is_closing:
+            await respond(send, *SHUTTING_DOWN)
+            return
         fingerprint = request_fingerprint(scope, headers)
         if fingerprint in self._validated and len(headers) == len(raw):
             # A client sends the same headers with every message; they are validated once.
             await self._serve_post(request)
         else:
+            if self.follows_signals:
+                end_streams_on_signal(self)
             await self._validate(request, fingerprint)
 
     async def _validate(self, request: HttpRequest, fingerprint: tuple[Any, ...]) -> None:
@@ -206,11 +252,12 @@ class HttpApp:
                     self._mark_validated(fingerprint)
                 await self._serve_post(request)
         elif method == "OPTIONS":
-            await respond(request.transmit, 204, headers=[(b"allow", _METHODS)])
-        elif method in ("GET", "DELETE"):
+            await respond(request.transmit, 204, headers=[(b"allow", self._methods)])
+        elif method in ("GET", "DELETE") and not self.legacy.is_stateless:
             await self._get_or_delete(request, method)
         else:
-            await self._refuse(request, 405, f"Method {method} is not allowed")
+            # http.get.sse-or-405: without sessions there is no stream
+            await self._not_allowed(request, self._methods)
 
     async def _auth_page(self, request: HttpRequest, path: str) -> None:
         """Serve a page of the auth backend, such as its metadata, or respond with 404."""
@@ -228,7 +275,7 @@ class HttpApp:
             body = b"" if method == "HEAD" else page.body
             await respond(request.transmit, page.status, body, headers)
         else:
-            await self._refuse(request, 405, f"Method {method} is not allowed")
+            await self._not_allowed(request, b"GET, HEAD, OPTIONS")
 
     def _mark_validated(self, fingerprint: tuple[Any, ...]) -> None:
         # Clients choose most of the fingerprint, so the set is bounded.
@@ -254,7 +301,7 @@ class HttpApp:
         assert old is not None
         if (method, path) not in (("GET", old.path), ("POST", old.messages_path)):
             # sse.two-endpoints (2024-11-05 basic/transports): one to read, one to post to
-            await self._refuse(request, 405, f"Method {method} is not allowed")
+            await self._not_allowed(request, b"GET" if path == old.path else b"POST")
             return
         principal = await self._identify(request)
         if isinstance(principal, AuthRejection):
@@ -310,10 +357,11 @@ class HttpApp:
         try:
             return await read_body(request, self._limit, self._options.body_timeout)
         except BodyTooLargeError:
-            await self._refuse(request, 413, too_long(self._limit).message)
+            body = _error(too_long(self._limit).message)
+            await respond_and_drain(request, HttpResponse(413, body, [*JSON, _CLOSE]))
         except BodyTooSlowError:
-            seconds = self._options.body_timeout
-            await self._refuse(request, 408, f"The body did not arrive within {seconds:g} seconds")
+            text = f"The body did not arrive within {self._options.body_timeout:g} seconds"
+            await self._refuse(request, 408, text, [_CLOSE])
         except ClientGoneError:
             logger.debug("a client went away before its request was complete")
         return None
@@ -328,7 +376,7 @@ class HttpApp:
         For servers that can call this before they create a task. The handler may start in here,
         so this must be called in the context of the task that awaits the result.
         """
-        if not self._engine.lifespan.started or len(body) > self._limit:
+        if self._is_closing or not self._engine.lifespan.started or len(body) > self._limit:
             return None
         if self._auth is None:
             return self._begin(request, body, None)
@@ -391,18 +439,27 @@ class HttpApp:
     async def _reject(self, request: HttpRequest, refusal: AuthRejection) -> None:
         await respond(request.transmit, *_rejection(refusal))
 
-    async def _refuse(self, request: HttpRequest, status: int, text: str) -> None:
-        # http.origin.403-body, http.post.refused-body: an error without an id
-        body = codec.encode_error(None, InvalidRequestError(text))
-        extra: Headers = [(b"allow", _METHODS)] if status == 405 else []
-        if status in (408, 413):
-            extra.append((b"connection", b"close"))
-        await respond(request.transmit, status, body, JSON + extra)
+    async def _not_allowed(self, request: HttpRequest, methods: bytes) -> None:
+        text = f"Method {request.scope['method']} is not allowed; allowed: {methods.decode()}"
+        # RFC 9110 section 15.5.6: the response lists the methods that are
+        await self._refuse(request, 405, text, [(b"allow", methods)])
+
+    async def _refuse(
+        self, request: HttpRequest, status: int, text: str, extra: Headers | None = None
+    ) -> None:
+        await respond(request.transmit, status, _error(text), [*JSON, *(extra or [])])
+
+
+_CLOSE = (b"connection", b"close")
+
+
+def _error(text: str) -> bytes:
+    # http.origin.403-body, http.post.refused-body: an error without an id
+    return codec.encode_error(None, InvalidRequestError(text))
 
 
 def _rejection(refusal: AuthRejection) -> HttpResponse:
-    body = codec.encode_error(None, InvalidRequestError(refusal.text))
-    return HttpResponse(refusal.status, body, [*JSON, *refusal.headers])
+    return HttpResponse(refusal.status, _error(refusal.text), [*JSON, *refusal.headers])
 
 
 def request_fingerprint(scope: Scope, headers: dict[bytes, bytes]) -> tuple[Any, ...]:

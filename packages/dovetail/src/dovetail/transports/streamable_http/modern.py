@@ -33,7 +33,7 @@ from dovetail.errors import (
 from dovetail.features.header_params import HeaderParams, value_at
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.link import RequestLink, ResponseOnlyLink
-from dovetail.runtime.message_handler import StatelessHandler
+from dovetail.runtime.message_handler import MessageHandler, StatelessHandler
 from dovetail.spec.models import CallToolParams
 from dovetail.transports.asgi.accept import accepts
 from dovetail.transports.asgi.counts import HttpCounts
@@ -126,8 +126,13 @@ class ModernEndpoint:
         streams = sum(isinstance(link, _ReplyLink) and link.reply.is_stream for link in links)
         return HttpCounts(calls=len(links), streams=streams)
 
-    def close(self) -> None:
-        """End all open streams."""
+    @property
+    def handlers(self) -> list[MessageHandler]:
+        """The handlers of running calls."""
+        return [self._handler]
+
+    def end_streams(self) -> None:
+        """End the streams of clients that listen for changes."""
         for in_flight in tuple(self._handler.in_flight.values()):
             link = in_flight.call.link
             if isinstance(link, RequestLink):

@@ -16,6 +16,7 @@ from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import InvalidRequestError
 from dovetail.runtime.connection import Connection
 from dovetail.runtime.engine import Engine
+from dovetail.runtime.message_handler import MessageHandler
 from dovetail.transports.asgi.counts import HttpCounts
 from dovetail.transports.asgi.messages import (
     JSON,
@@ -115,6 +116,17 @@ class OldSseEndpoint:
     def counts(self) -> HttpCounts:
         """Current number of open streams."""
         return HttpCounts(streams=len(self._channels))
+
+    @property
+    def handlers(self) -> list[MessageHandler]:
+        """The handlers of running calls."""
+        return [channel.connection.handler for channel in self._channels.values()]
+
+    def end_streams(self) -> None:
+        """End the streams that no running call needs."""
+        for channel in self._channels.values():
+            if not channel.connection.handler.in_flight:
+                channel.reply.stop()
 
     def close(self) -> None:
         """End all streams."""

@@ -63,7 +63,7 @@ class LegacyEndpoint:
         streaming: bool,
     ) -> None:
         self._engine = engine
-        self._stateless = stateless
+        self.is_stateless = stateless
         self._streaming = streaming
         self._stateless_handlers: dict[Revision, StatelessHandler] = {}
         self._response_only = ResponseOnlyLink(
@@ -174,7 +174,7 @@ class LegacyEndpoint:
             if revision is None or revision.family is not Family.LEGACY:
                 # http.version-header.invalid-400 (2025-06-18 basic/transports)
                 return 400, f"Unsupported MCP-Protocol-Version {version.decode('latin-1')[:50]!r}"
-        if self._stateless:
+        if self.is_stateless:
             return None
         self._end_expired()
         id = headers.get(_SESSION_ID)
@@ -213,12 +213,12 @@ class LegacyEndpoint:
             body = codec.encode_error(message.id, call)
         else:
             answer = session.handler.start(
-                call, self._response_only if self._stateless else session, request
+                call, self._response_only if self.is_stateless else session, request
             )
             body = answer if isinstance(answer, bytes) else await answer
             assert body is not None  # the client does not know the session yet, so it cannot cancel
             status, headers = error_status(call.refusal)
-        if session.session is not None and not self._stateless:
+        if session.session is not None and not self.is_stateless:
             try:
                 session.id = self.sessions.add(session)
             except LimitError as full:
@@ -235,9 +235,8 @@ class LegacyEndpoint:
         """Open the stream for unrelated messages, or resume a broken stream."""
         found = self._find(request.headers, principal)
         if not isinstance(found, HttpSession):
-            # http.get.sse-or-405: without sessions there is no stream
-            refusal = found or (405, "GET needs a session; this server is stateless")
-            await self._refuse(request, *refusal)
+            assert found is not None  # without sessions, the method is not allowed
+            await self._refuse(request, *found)
             return
         reply = Reply(request.transmit)
         last_event_id = request.headers.get(_LAST_EVENT_ID)
@@ -265,8 +264,8 @@ class LegacyEndpoint:
         """End a session."""
         found = self._find(request.headers, principal)
         if not isinstance(found, HttpSession):
-            refusal = found or (405, "DELETE needs a session; this server is stateless")
-            await self._refuse(request, *refusal)
+            assert found is not None  # without sessions, the method is not allowed
+            await self._refuse(request, *found)
             return
         self.sessions.remove(found.id)
         found.end()
@@ -280,6 +279,19 @@ class LegacyEndpoint:
             stream.is_open for session in self.sessions for stream in session.streams.values()
         )
         return HttpCounts(len(self.sessions), calls, streams)
+
+    @property
+    def handlers(self) -> list[MessageHandler]:
+        """The handlers of running calls."""
+        return [
+            *(session.handler for session in self.sessions),
+            *self._stateless_handlers.values(),
+        ]
+
+    def end_streams(self) -> None:
+        """End the streams of clients that listen for messages."""
+        for session in self.sessions:
+            session.end_stream()
 
     def close(self) -> None:
         """End all sessions."""

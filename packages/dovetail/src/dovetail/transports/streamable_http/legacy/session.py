@@ -129,6 +129,11 @@ class HttpSession(NullLink):
         """The session itself, which outlives the request."""
         return self
 
+    def end_stream(self) -> None:
+        """End the stream of the last GET."""
+        if self.general is not None:
+            self.general.detach()
+
     def end(self) -> None:
         """End the session with its calls, streams and pending requests."""
         if self._feed is not None:

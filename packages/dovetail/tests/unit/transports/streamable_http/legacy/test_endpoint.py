@@ -215,9 +215,10 @@ def test_without_sessions_every_request_stands_alone() -> None:
         response = await client.call("talk").done()
         assert answer_in(response) == "talked"
         assert response.ids == []
-        for method in ("GET", "DELETE"):
+        for method in ("GET", "DELETE", "PUT"):
             refused = await client.send(method, b"", client.own)
             assert (refused.status, refused.code) == (405, -32600)
+            assert refused.headers["allow"] == "POST, OPTIONS"
         asked = await client.call("ask").done()
         assert asked.json["result"]["isError"] is True
         hung_up = await client.call("hang_up_from_thread").done()
