@@ -85,6 +85,9 @@ HTTP_OPTIONS: Sequence[OptionMaker] = (
         "--stateless", is_flag=True, help="Keep no sessions for clients of legacy revisions."
     ),
     click.option(
+        "--access-log", is_flag=True, help="Log each request to stderr, without query strings."
+    ),
+    click.option(
         "--http-parser",
         "parser",
         type=click.Choice(["auto", "httptools", "h11"]),

@@ -15,7 +15,9 @@ import socket
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from dovetail.cli.access_log import log_requests
 from dovetail.cli.exit_deadline import ExitDeadline
 from dovetail.cli.gc_tuning import tune_gc
 from dovetail.cli.guard_options import GuardOptions
@@ -41,6 +43,7 @@ class HttpSettings:
     allow_hosts: Sequence[str] = ()
     allow_origins: Sequence[str] = ()
     stateless: bool = False
+    access_log: bool = False
     workers: int = 1
     reload: bool = False
     parser: HttpParser = "auto"
@@ -129,9 +132,12 @@ def _serve(
         [server],
         listener,
         parser=run.parser,
+        access_log=run.access_log,
         on_ready=lambda _: ready(),
         on_stop=ExitDeadline(server.options.grace).start,
     )
+    if run.access_log:
+        log_requests()
     tune_gc()
     with asyncio.Runner(loop_factory=find_loop()) as runner:
         runner.run(serving)
@@ -169,7 +175,8 @@ def _worker_arguments(file: str, run: HttpSettings, port: int) -> list[str]:
     arguments += [f"--allow-host={host}" for host in run.allow_hosts]
     arguments += [f"--allow-origin={origin}" for origin in run.allow_origins]
     arguments += run.guard.to_arguments()
-    return [*arguments, "--stateless"] if run.stateless else arguments
+    flags = {"--stateless": run.stateless, "--access-log": run.access_log}
+    return [*arguments, *(flag for flag, is_set in flags.items() if is_set)]
 
 
 async def _until_signal(work: Coroutine[None, None, int]) -> int:
@@ -186,7 +193,11 @@ async def _until_signal(work: Coroutine[None, None, int]) -> int:
 def announce(name: str, port: int, run: HttpSettings, path: str | None = None) -> None:
     """Print the URL of the server, a configuration entry, and warnings."""
     url = f"http://{_reachable(run)}:{port}{path or run.path}"
-    entry = {"mcpServers": {name: {"type": "http", "url": url}}}
+    settings: dict[str, Any] = {"type": "http", "url": url}
+    if run.guard.keys is not None:
+        header, value = run.guard.key_header, "YOUR_KEY"
+        settings["headers"] = {header: value} if header else {"Authorization": f"Bearer {value}"}
+    entry = {"mcpServers": {name: settings}}
     _log(f"{name}: serving {url}; press Ctrl-C to stop")
     _log(f"Client configuration: {codec.encode(entry).decode()}")
     if not _is_loopback(run.host) and not run.guard.requires_auth:

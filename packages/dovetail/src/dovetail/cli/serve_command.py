@@ -25,7 +25,7 @@ __all__ = ["run_serve", "serve"]
 T = TypeVar("T")
 
 _DEFAULT_PORT = "8000"
-_HTTP_FIELDS = ("allow_hosts", "allow_origins", "stateless", "parser")
+_HTTP_FIELDS = ("allow_hosts", "allow_origins", "stateless", "access_log", "parser")
 
 
 class _ReadyServers(click.Group):
@@ -132,7 +132,8 @@ class _SharedOptions:
         http = {name: given.pop(name) for name in _HTTP_FIELDS}
         address = given.pop("address")
         if address is None and any(value for name, value in http.items() if name != "parser"):
-            raise Failure("--allow-host, --allow-origin, --stateless: requires --http", WRONG_USAGE)
+            text = "--allow-host, --allow-origin, --stateless, --access-log: requires --http"
+            raise Failure(text, WRONG_USAGE)
         return cls(address=address, guard=or_fail(lambda: GuardOptions(**guard)), http=http)
 
 

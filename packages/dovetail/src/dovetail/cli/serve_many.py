@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from dovetail.cli.access_log import log_requests
 from dovetail.cli.exit_deadline import ExitDeadline
 from dovetail.cli.gc_tuning import tune_gc
 from dovetail.cli.run_http import HttpSettings, announce, find_loop
@@ -45,9 +46,12 @@ def run_many(servers: Mapping[str, Server], run: HttpSettings) -> None:
         list(servers.values()),
         bind(run.host, run.port),
         parser=run.parser,
+        access_log=run.access_log,
         on_ready=announce_all,
         on_stop=ExitDeadline(max(server.options.grace for server in servers.values())).start,
     )
+    if run.access_log:
+        log_requests()
     tune_gc()
     with asyncio.Runner(loop_factory=find_loop()) as runner:
         runner.run(serving)

@@ -20,6 +20,7 @@ from dovetail.cli.failures import COULD_NOT_START, FAILED_CALL, WRONG_USAGE, Fai
 from dovetail.cli.headers import read_headers
 from dovetail.cli.loading import load_server, split_spec
 from dovetail.client import Client
+from dovetail.client.channel import AccessDeniedError
 from dovetail.client.targets import Target, is_url
 from dovetail.errors import DovetailError, TransportError, UsageError
 from dovetail.server import Server
@@ -34,6 +35,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+_KEY_HINT = "; to send a key: --token-env NAME (a variable with the key) or --header 'NAME: VALUE'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,8 @@ def run_with_client(
     except UsageError as error:
         raise Failure(str(error), WRONG_USAGE) from None
     except (DovetailError, TimeoutError) as error:
-        raise Failure(str(error), FAILED_CALL if is_open else COULD_NOT_START) from None
+        text = f"{error}{_KEY_HINT}" if isinstance(error, AccessDeniedError) else str(error)
+        raise Failure(text, FAILED_CALL if is_open else COULD_NOT_START) from None
 
 
 def _show_log(message: LogParams) -> None:

@@ -13,6 +13,7 @@ from typing import Protocol
 from dovetail.errors import TransportError
 
 __all__ = [
+    "AccessDeniedError",
     "Channel",
     "Connectable",
     "Connected",
@@ -29,6 +30,10 @@ OnClosed = Callable[[TransportError], None]
 
 class UnreachableError(TransportError):
     """The server cannot be reached or denies access; another protocol era would not help."""
+
+
+class AccessDeniedError(UnreachableError):
+    """The server answered 401 or 403."""
 
 
 class SessionEndedError(TransportError):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import Struct
 
-from dovetail.client.channel import UnreachableError
+from dovetail.client.channel import AccessDeniedError
 from dovetail.client.http_connection import ClientResponse, Headers
 from dovetail.errors import (
     HeaderMismatchError,
@@ -98,7 +98,7 @@ class HttpFailure:
         if self.is_denial:
             challenge = self.headers.get("www-authenticate")
             quoted = f"; WWW-Authenticate: {self._hide(challenge)}" if challenge else ""
-            return UnreachableError(
+            return AccessDeniedError(
                 f"{self.where} denies access: {self.reason}{quoted}{self._excerpt()}"
             )
         text = f"{self.where} answered {what} with {self.reason}"

@@ -71,12 +71,14 @@ async def serve_app(
     listener: socket.socket,
     *,
     parser: HttpParser = "auto",
+    access_log: bool = False,
     on_ready: Callable[[int], None] | None = None,
     on_stop: Callable[[], None] | None = None,
 ) -> None:
     """Serve an application; starts and closes its servers, and closes the listener.
 
-    `on_stop` is called in the signal handler when the shutdown begins.
+    With `access_log`, each request is logged by the logger "uvicorn.access", and none takes the
+    fast path. `on_stop` is called in the signal handler when the shutdown begins.
     """
     with listener:
         async with contextlib.AsyncExitStack() as started:
@@ -95,7 +97,7 @@ async def serve_app(
                 # Started and closed here: on a failure uvicorn would log it and exit the process.
                 lifespan="off",
                 log_config=None,
-                access_log=False,
+                access_log=access_log,
                 server_header=False,
                 timeout_keep_alive=_KEEP_ALIVE,
                 # For requests whose body is incomplete; calls end after the grace period.

@@ -24,7 +24,7 @@ def test_options_keep_their_order_and_may_be_given_to_several_commands() -> None
     first, _ = made_of(HTTP_OPTIONS)
     second, _ = made_of((*HTTP_OPTIONS, *GUARD_OPTIONS))
     names = [option.name for option in first.params]
-    assert names == ["address", "allow_hosts", "allow_origins", "stateless", "parser"]
+    assert names == ["address", "allow_hosts", "allow_origins", "stateless", "access_log", "parser"]
     assert [option.name for option in second.params][: len(names)] == names
 
 

@@ -22,6 +22,7 @@ from click.testing import CliRunner, Result
 from dovetail import Server
 from dovetail.cli import run_http as module
 from dovetail.cli.app import app
+from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.run_http import HttpSettings, parse_address, run_http
 from dovetail.errors import TransportError, UsageError
 from dovetail.transports import serve_http
@@ -160,7 +161,7 @@ def test_every_option_arrives(file: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(module, "run_http", note)
     words = "--http [::1]:9 --path /x --allow-host a --allow-host b --allow-origin https://c"
-    more = "--stateless --workers 3 --http-parser h11 --worker 5,6"
+    more = "--stateless --access-log --workers 3 --http-parser h11 --worker 5,6"
     assert dovetail(str(file), *words.split(), *more.split()).exit_code == 0
     expected = HttpSettings(
         host="::1",
@@ -169,6 +170,7 @@ def test_every_option_arrives(file: Path, monkeypatch: pytest.MonkeyPatch) -> No
         allow_hosts=("a", "b"),
         allow_origins=("https://c",),
         stateless=True,
+        access_log=True,
         workers=3,
         parser="h11",
         worker=(5, 6),
@@ -244,6 +246,35 @@ def test_the_printed_configuration_is_valid(capsys: pytest.CaptureFixture[str]) 
     assert first == "shop: serving http://127.0.0.1:8000/x; press Ctrl-C to stop"
     entry = {"shop": {"type": "http", "url": "http://127.0.0.1:8000/x"}}
     assert json.loads(second.partition(": ")[2]) == {"mcpServers": entry}
+
+
+@pytest.mark.parametrize(
+    ("key_header", "headers"),
+    [(None, {"Authorization": "Bearer YOUR_KEY"}), ("X-Key", {"X-Key": "YOUR_KEY"})],
+)
+def test_the_configuration_has_the_header_that_keys_need(
+    capsys: pytest.CaptureFixture[str], key_header: str | None, headers: dict[str, str]
+) -> None:
+    guard = GuardOptions(keys="keys.json", key_header=key_header)
+    module.announce("shop", 8000, HttpSettings(guard=guard))
+    entry = json.loads(capsys.readouterr().err.splitlines()[1].partition(": ")[2])
+    assert entry["mcpServers"]["shop"]["headers"] == headers
+
+
+@pytest.mark.parametrize("workers", [(), ("--workers", "2", "--stateless")])
+def test_the_access_log_has_every_request_without_its_query(
+    file: Path, workers: tuple[str, ...]
+) -> None:
+    with run(file, "0", "--access-log", *workers) as server:
+        assert server.call() == "one"
+        server.wait_for(r'("POST /mcp HTTP/1\.1" 200)')
+        connection = server.connect()
+        connection.request("GET", "/elsewhere?key=secret")
+        connection.getresponse().read()
+        connection.close()
+        server.wait_for(r'("GET /elsewhere HTTP/1\.1" 404)')
+        assert "secret" not in server.said
+        assert server.end(signal.SIGTERM) == 0
 
 
 @pytest.mark.parametrize(

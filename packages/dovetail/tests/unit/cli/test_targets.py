@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,19 @@ def dovetail(*words: str, command: list[str] | None = None) -> Result:
 def test_a_url_is_a_target_whatever_it_ends_with() -> None:
     for url in (URL, "HTTPS://host/server.py"):
         assert find_target(url, [], TargetOptions()) == url
+
+
+def test_a_refused_key_is_explained_with_the_options() -> None:
+    async def refuse(heard: Heard, wire: Wire) -> None:
+        await wire.respond(401, b"", Www_Authenticate="Bearer")
+
+    async def use() -> Result:
+        async with fake_http(refuse) as fake:
+            return await asyncio.to_thread(dovetail, "list", fake.url)
+
+    result = run(use())
+    assert result.exit_code == 4
+    assert "denies access: 401" in result.stderr and "--token-env NAME" in result.stderr
 
 
 async def _no_tools(heard: Heard, wire: Wire) -> None:
