@@ -17,23 +17,30 @@ from typing import Any
 
 from msgspec import structs
 
-from dovetail.spec.revisions import LEGACY, REVISIONS, Family, Revision
+from dovetail.spec.revisions import LEGACY, REVISIONS, Family, Revision, find_revision
 from dovetail_check import registry
 from dovetail_check.client_profiles import ClientProfile
 from dovetail_check.connections.base import Connection, Recorder, UnreachableError
+from dovetail_check.connections.http_connection import HttpConnection
+from dovetail_check.connections.throttle import Throttle
 from dovetail_check.faults import Fault, fault_of
 from dovetail_check.frames import Frame
+from dovetail_check.http_traffic import is_rejected
 from dovetail_check.probe_client import AuditContext, ProbeClient
-from dovetail_check.probe_sessions import OPENING, PRE_AUTH
+from dovetail_check.probe_sessions import LISTED, OPENING, PRE_AUTH
+from dovetail_check.probes.walk import LISTS
 from dovetail_check.probing import Order, Probe, probes
 from dovetail_check.recording import Recording
 from dovetail_check.safety import SafetyPolicy
 from dovetail_check.targets import CheckTarget
+from dovetail_check.unobserved import exchanges_in
 
 __all__ = ["Audit", "AuditOptions", "NeedsAuthError", "Progress"]
 
 # Dates that are not revisions: the version that a server offers instead shows how it negotiates.
 UNKNOWN_VERSIONS = ("1999-01-01", "2099-01-01")
+# The number of versions to offer that the server names itself.
+_MAX_LISTED = 3
 # Statuses of a POST to the stream URL of HTTP+SSE (2025-11-25 basic/transports, backwards
 # compatibility).
 _REJECTED_POST = (400, 404, 405)
@@ -99,6 +106,7 @@ class Audit:
         self.progress = progress or Progress()
         self._faults = faults
         self._policy = SafetyPolicy(options.calls, is_local=target.is_local)
+        self._throttle = Throttle()
         self._start_limit = asyncio.Semaphore(_MAX_STARTS if target.command else 64)
 
     async def run(self) -> Recording:
@@ -111,7 +119,9 @@ class Audit:
             chosen = [(client, self._choose(client, newest)) for client in clients]
             self.progress.total += sum(len(mine) for _, mine in chosen)
             await asyncio.gather(
-                self._offer_unknown(), *(self._run_session(client, mine) for client, mine in chosen)
+                self._offer_unknown(),
+                self._offer_listed(),
+                *(self._run_session(client, mine) for client, mine in chosen),
             )
         finally:
             await asyncio.gather(*(client.connection.close() for client in clients))
@@ -166,6 +176,17 @@ class Audit:
         with contextlib.suppress(UnreachableError):
             await asyncio.gather(*(self._offer(LEGACY[-1], date) for date in dates))
 
+    async def _offer_listed(self) -> None:
+        """Offer versions that the server names itself and that are not known revisions."""
+        if self.target.transport == "sse":
+            return
+        named = _unknown_versions(self.recording.frames)
+        with contextlib.suppress(UnreachableError):
+            for version, family in list(named.items())[:_MAX_LISTED]:
+                last = [one for one in self.options.revisions if one.family is family][-1:]
+                for revision in last:
+                    await self._offer(revision, version, name=f"{LISTED} {version}")
+
     def _may_be_old_sse(self) -> bool:
         """Whether the URL may be an HTTP+SSE stream: it rejects POSTs."""
         return self.target.transport == "http" and any(
@@ -196,9 +217,11 @@ class Audit:
         hint = f"; it redirects to {redirects[0]}" if redirects else hint
         raise errors[0] if errors else UnreachableError(f"{self.target} accepted no revision{hint}")
 
-    async def _offer(self, revision: Revision, version: str | None = None) -> ProbeClient | None:
+    async def _offer(
+        self, revision: Revision, version: str | None = None, name: str = ""
+    ) -> ProbeClient | None:
         """Offer one revision; returns a client if the server accepts it."""
-        name = f"offer {version or revision}"
+        name = name or f"offer {version or revision}"
         recorder = Recorder(self.recording, f"{self.target.transport} survey", name)
         context = self._make_context(revision)
         client = ProbeClient(context, self._connect(recorder))
@@ -206,12 +229,35 @@ class Audit:
         async with self._start_limit:
             self.progress.update(f"offering {version or revision}")
             opening = await client.open(version)
+            if self.target.command and opening.failure is not None:
+                # If the process exits again, the offer is the reason.
+                await client.connection.close()
+                client = ProbeClient(context, self._connect(recorder))
+                client.probe = OPENING
+                opening = await client.open(version)
         if version is None and _is_accepted(client):
             self._assign_to_session(client, name)
             context.capabilities = (opening.result or {}).get("capabilities") or {}
             return client
+        if version is None and client.is_modern and opening.replies and not opening.is_silent:
+            context.capabilities = await self._find_features(client)
+            if context.capabilities:
+                self._assign_to_session(client, name)
+                return client
         await client.connection.close()
         return None
+
+    async def _find_features(self, client: ProbeClient) -> dict[str, Any]:
+        """The features of a server of the modern era that does not implement server/discover."""
+        found: dict[str, Any] = {}
+        for capability, method, _, _ in LISTS:
+            listed = await client.request(method, {}, tag=f"{OPENING}-{capability}")
+            if listed.answer is None:
+                break
+            # base.result.resulttype (2026-07-28 basic/index): legacy results do not have it.
+            if "resultType" in (listed.result or {}) and not is_rejected(listed):
+                found[capability] = {}
+        return found
 
     async def _probe_pre_auth(self) -> None:
         """Run the probes that need no credentials, at the newest revision."""
@@ -237,7 +283,10 @@ class Audit:
         )
 
     def _connect(self, recorder: Recorder) -> Connection:
-        return self.target.connect(recorder)
+        connection = self.target.connect(recorder)
+        if isinstance(connection, HttpConnection):
+            connection.throttle = self._throttle
+        return connection
 
     def _assign_to_session(self, client: ProbeClient, name: str) -> None:
         """Move the frames of a connection from the survey to its session."""
@@ -304,8 +353,14 @@ class Audit:
         if not client.connection.is_open and not probe.concurrent:
             await client.reconnect()
         client.probe = probe.name
+        before = client.connection
         try:
             await probe.run(client)
+            if not before.is_open and not probe.concurrent:
+                # The process exited. If it exits again, the probe is the reason.
+                await client.reconnect(opened=not probe.opens_connection)
+                client.probe = probe.name
+                await probe.run(client)
         except UnreachableError:
             raise
         except Exception as error:
@@ -317,6 +372,24 @@ class Audit:
 def _may_trigger_requests(client: ProbeClient) -> bool:
     """Whether there is anything to call that may make the server send requests."""
     return bool(client.callable_tools() or client.catalogue.prompts or client.catalogue.resources)
+
+
+def _unknown_versions(frames: list[Frame]) -> dict[str, Family]:
+    """The versions that opening responses name and that are not revisions, with their era."""
+    found: dict[str, Family] = {}
+    for exchange in exchanges_in(frames):
+        if exchange.tag != OPENING:
+            continue
+        result, data = exchange.result or {}, (exchange.error or {}).get("data")
+        lists = [result.get("supportedVersions")]
+        lists += [data.get("supported")] if isinstance(data, dict) else []
+        modern = [one for listed in lists if isinstance(listed, list) for one in listed]
+        legacy = [result.get("protocolVersion")]
+        for family, versions in ((Family.MODERN, modern), (Family.LEGACY, legacy)):
+            for one in versions:
+                if isinstance(one, str) and find_revision(one) is None and one.isascii():
+                    found.setdefault(one, family)
+    return found
 
 
 def _is_redirect(frame: Frame) -> bool:

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 from dovetail_check.challenges import Challenge, read_challenges
 from dovetail_check.exchanges import Exchange, parse
+from dovetail_check.frames import Frame
 from dovetail_check.probe_sessions import ProbeSession
+from dovetail_check.recording import MASK
 from dovetail_check.well_known import resource_metadata_urls
 
 __all__ = [
@@ -15,8 +17,11 @@ __all__ = [
     "authorization_servers_in",
     "document_of",
     "endpoint_url",
+    "has_credentials",
     "is_accepted",
     "is_inconclusive",
+    "lacks_bearer",
+    "lacks_oauth",
     "metadata_urls",
     "rejections",
     "resource_document",
@@ -27,6 +32,17 @@ __all__ = [
 
 # Statuses of an overloaded server, which show nothing about authorization.
 _BUSY = (429, 503)
+# Requests for documents and endpoints of OAuth, by variant.
+_DOCUMENTS = (
+    "resource-metadata",
+    "base-metadata",
+    "base-elsewhere",
+    "sign-metadata",
+    "sign-elsewhere",
+)
+_ENDPOINTS = ("base-endpoint", "sign-endpoint")
+# Statuses of a path that does not exist, or that the server guards like every other path.
+_NO_ENDPOINT = (401, 403, 404, 405, 410, 501)
 
 
 class Document(NamedTuple):
@@ -49,6 +65,12 @@ def unauthorized_requests(session: ProbeSession, *variants: str) -> list[Exchang
         for exchange in session.tagged(*tags)
         if exchange.status is not None and exchange.status not in _BUSY
     ]
+
+
+def has_credentials(sent: Frame) -> bool:
+    """Whether a request carries a token, a cookie or another secret, also in its URL."""
+    texts = [text for _, text in sent.headers]
+    return sent.header("authorization") is not None or MASK in " ".join([*texts, sent.url or ""])
 
 
 def rejections(session: ProbeSession) -> list[tuple[Exchange, list[Challenge]]]:
@@ -130,3 +152,35 @@ def authorization_servers_in(exchange: Exchange) -> list[str]:
     """The authorization servers that a metadata document names."""
     named = (document_of(exchange) or {}).get("authorization_servers")
     return [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
+
+
+# base.auth.custom (2025-03-26 basic/index): clients and servers may agree on other schemes.
+def lacks_oauth(session: ProbeSession) -> str:
+    """Why requirements about OAuth do not apply; empty if there is a sign of OAuth."""
+    named = [challenge for _, challenges in rejections(session) for challenge in challenges]
+    documents = session.tagged(*(f"authorization/{variant}" for variant in _DOCUMENTS))
+    endpoints = session.tagged(*(f"authorization/{variant}" for variant in _ENDPOINTS))
+    if (
+        not documents
+        or any(not challenge.params.keys().isdisjoint(_OAUTH_PARAMS) for challenge in named)
+        or any(is_inconclusive(one) or document_of(one) is not None for one in documents)
+        or any(one.status not in _NO_ENDPOINT for one in endpoints)
+    ):
+        return ""
+    return (
+        "the server shows no sign of OAuth (no metadata, no scope in the challenge, no default "
+        "endpoint): it takes API keys or another scheme, which the specification allows"
+    )
+
+
+_OAUTH_PARAMS = frozenset({"resource_metadata", "scope"})
+
+
+def lacks_bearer(session: ProbeSession) -> str:
+    """Why requirements about bearer tokens do not apply; empty if the server may take them."""
+    schemes = [one.scheme for _, challenges in rejections(session) for one in challenges]
+    opening = session.opening
+    is_sent = opening is None or opening.sent.header("authorization") is not None
+    if is_sent or "bearer" in schemes or not lacks_oauth(session):
+        return ""
+    return "the credentials are not a bearer token, and the server shows no sign of OAuth"

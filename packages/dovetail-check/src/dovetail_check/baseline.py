@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from dovetail.errors import UsageError
 from dovetail.wire import codec
-from dovetail_check.report import Report
+from dovetail_check.report import Report, count_coverage
 from dovetail_check.verdicts import Verdict
 
 __all__ = ["Baseline", "apply_baseline", "baseline_of", "read_baseline", "write_baseline"]
@@ -84,4 +84,5 @@ def apply_baseline(report: Report, baseline: Baseline) -> Report:
     stale = tuple(
         id for id in known if id not in found and (id in judged or id.startswith("crash/"))
     )
-    return structs.replace(report, rows=rows, crashes=crashes, stale=stale)
+    coverage = count_coverage(rows)
+    return structs.replace(report, rows=rows, coverage=coverage, crashes=crashes, stale=stale)

@@ -1,8 +1,7 @@
 """Tool calls for probes: calls with valid arguments, and calls that the server must reject.
 
-The safety policy checks each call again before it is sent. A tool that may not be called gets an
-invalid call only if no callable tool can show the same, if the call has no arguments although some
-are required, and if the tool is not marked as destructive.
+Both go only to tools that may be called: a tool without annotations is destructive by default, and
+it may not validate its arguments. The safety policy checks each call again before it is sent.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ __all__ = ["NO_SUCH_TOOL", "InvalidCall", "invalid_calls", "may_send", "valid_ca
 NO_SUCH_TOOL = "dovetail-check-no-such-tool"
 # More tools would show nothing new.
 MAX_TOOLS = 8
-_MAX_INVALID = 3
+_MAX_INVALID = 6
 
 # Values of several types: at least one of them has the wrong type.
 _WRONG_VALUES: tuple[Any, ...] = (
@@ -53,15 +52,10 @@ def valid_calls(client: ProbeClient, most: int = MAX_TOOLS) -> list[dict[str, An
 
 
 def invalid_calls(client: ProbeClient) -> list[InvalidCall]:
-    """Return calls whose arguments do not match the schema: missing, wrong-type, extra."""
-    safe = [tool for tool in client.callable_tools() if _requires_something(tool)]
-    if safe:
-        return [call for tool in safe[:_MAX_INVALID] for call in _invalid_calls_of(tool)]
-    if not client.revision.tool_annotations:
-        # Without annotations, no tool can be marked as destructive. Other revisions test this.
-        return []
-    others = [tool for tool in client.catalogue.tools if _must_reject_empty(client, tool)]
-    return [_without_arguments(tool) for tool in others[:_MAX_INVALID]]
+    """Return calls whose arguments do not match the schema: missing, wrong-type, extra, list."""
+    return [
+        call for tool in client.callable_tools()[:_MAX_INVALID] for call in _invalid_calls_of(tool)
+    ]
 
 
 def may_send(client: ProbeClient, params: dict[str, Any]) -> bool:
@@ -93,24 +87,13 @@ def _mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _must_reject_empty(client: ProbeClient, tool: dict[str, Any]) -> bool:
-    annotations = tool.get("annotations")
-    is_destructive = isinstance(annotations, dict) and annotations.get("destructiveHint") is True
-    # Every tool with that name must reject the call.
-    same_name = [other for other in client.catalogue.tools if other.get("name") == tool.get("name")]
-    return not is_destructive and all(
-        _requires_something(tool) and client.context.policy.may_send_invalid(tool, {})
-        for tool in same_name
-    )
-
-
-def _without_arguments(tool: dict[str, Any]) -> InvalidCall:
-    return InvalidCall("missing", {"name": tool["name"], "arguments": {}})
-
-
 def _invalid_calls_of(tool: dict[str, Any]) -> Iterator[InvalidCall]:
-    yield _without_arguments(tool)
-    schema = tool["inputSchema"]
+    name, schema = tool.get("name"), tool.get("inputSchema")
+    if not isinstance(name, str) or not isinstance(schema, dict):
+        return
+    if _requires_something(tool):
+        yield InvalidCall("missing", {"name": name, "arguments": {}})
+    yield InvalidCall("list", {"name": name, "arguments": ["dovetail-check"]})
     try:
         fitting = sample(schema)
     except NoSampleError:
@@ -119,15 +102,14 @@ def _invalid_calls_of(tool: dict[str, Any]) -> Iterator[InvalidCall]:
         return
     # A changed argument that a header repeats would be rejected because of the header.
     repeated = {mark.names[0] for mark in marks_in(schema) if mark.names}
-    for name in [name for name in schema["required"] if name not in repeated]:
-        for value in _WRONG_VALUES:
-            arguments = {**fitting, name: value}
-            if validation_errors(schema, arguments):
-                yield InvalidCall("wrong-type", {"name": tool["name"], "arguments": arguments})
-                break
-        else:
-            continue
-        break
+    wrong = [
+        {**fitting, name: value}
+        for name in _mapping(schema.get("properties"))
+        if name not in repeated
+        for value in _WRONG_VALUES
+    ]
+    for arguments in [one for one in wrong if validation_errors(schema, one)][:1]:
+        yield InvalidCall("wrong-type", {"name": name, "arguments": arguments})
     arguments = {**fitting, "dovetail-check-extra": "dovetail-check"}
     if validation_errors(schema, arguments):
-        yield InvalidCall("extra", {"name": tool["name"], "arguments": arguments})
+        yield InvalidCall("extra", {"name": name, "arguments": arguments})

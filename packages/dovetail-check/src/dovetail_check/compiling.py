@@ -30,13 +30,15 @@ from dovetail_check.report import (
     Tool,
     count_coverage,
 )
+from dovetail_check.responsibility import responsible_for
 from dovetail_check.verdicts import Note, Observation
 
 __all__ = ["About", "Selection", "compile_report", "describe_tool"]
 
 # The number of notes in the report for each session and kind of observation.
 _MAX_NOTES = {
-    Observation.VIOLATED: 8,
+    # `explain` shows all of them.
+    Observation.VIOLATED: 200,
     Observation.AMBIGUOUS: 4,
     Observation.SATISFIED: 2,
     Observation.NOT_APPLICABLE: 2,
@@ -161,6 +163,7 @@ def _make_row(judged: RowReport) -> ReportRow:
         paraphrase=row.requirement,
         verdict=judged.verdict,
         reason=judged.reason,
+        fixed_by=responsible_for(row.id),
         findings=tuple(map(_make_finding, judged.findings)),
     )
 

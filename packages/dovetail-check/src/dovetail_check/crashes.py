@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from urllib.parse import urlsplit
 
 from dovetail_check.frames import Frame
 from dovetail_check.report import Crash
+from dovetail_check.unobserved import HARMLESS, is_refused, origin_of_frame
 
 __all__ = ["find_crashes"]
 
 # Lines of stderr in the report.
 _STDERR_LINES = 3
-# Tags of requests that follow a probe; a crash after one is attributed to the probe.
-_HARMLESS = ("fence", "answer")
 
 
 def find_crashes(frames: Iterable[Frame]) -> tuple[Crash, ...]:
@@ -34,8 +32,8 @@ def _crashes_on(frames: list[Frame]) -> Iterator[Crash]:
     for frame in frames:
         if frame.kind == "started":
             asked, is_expected, stderr = None, False, []
-            origin = _origin(frame.text)
-        elif frame.kind == "sent" and (asked is None or frame.tag not in _HARMLESS):
+            origin = origin_of_frame(frame.text)
+        elif frame.kind == "sent" and (asked is None or frame.tag not in HARMLESS):
             asked = frame
         elif frame.kind == "stderr":
             stderr.append(frame.text or "")
@@ -55,14 +53,7 @@ def _is_end(frame: Frame, asked: Frame | None, origin: str) -> bool:
     if frame.of is None:
         # Not a reply: the server could not be restarted.
         return True
-    is_refused = (frame.text or "").startswith("no connection")
-    return is_refused and asked is not None and _origin(asked.url) == origin
-
-
-def _origin(url: str | None) -> str:
-    """Scheme and host of a URL; empty if there is none."""
-    parts = urlsplit(url or "")
-    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
+    return is_refused(frame) and asked is not None and origin_of_frame(asked.url) == origin
 
 
 def _make_crash(end: Frame, asked: Frame | None, stderr: list[str]) -> Crash:

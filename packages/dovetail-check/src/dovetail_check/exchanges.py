@@ -11,7 +11,7 @@ import msgspec
 from dovetail.wire import codec
 from dovetail_check.frames import Frame
 
-__all__ = ["NO_JSON", "Exchange", "Incoming", "parse"]
+__all__ = ["NO_JSON", "Exchange", "Incoming", "is_busy", "parse"]
 
 # Marks bytes that are not JSON. None cannot: it is the JSON value null.
 NO_JSON: Any = type("NoJson", (), {"__repr__": lambda _: "<no JSON>"})()
@@ -215,9 +215,19 @@ class Exchange:
         return f"{status}no answer" if self.is_silent or not self.replies else f"{status}no message"
 
 
+def is_busy(exchange: Exchange) -> bool:
+    """Whether the server limited the rate, so that the response shows nothing else."""
+    return (
+        exchange.status == 429
+        or (exchange.status == 503 and exchange.header("retry-after") is not None)
+        # Servers also send the status as the code of an error, which is the only way over stdio.
+        or exchange.code == 429
+    )
+
+
 def _is_no_message(frame: Frame) -> bool:
-    """Whether it is not meant as a message: plain text, or the endpoint event of HTTP+SSE."""
-    if frame.event == "endpoint":
+    """Whether it is no message: plain text, the endpoint event of HTTP+SSE, or no SSE field."""
+    if frame.event in ("endpoint", "dovetail-check-junk"):
         return True
     return frame.status is not None and "json" not in (frame.header("content-type") or "")
 

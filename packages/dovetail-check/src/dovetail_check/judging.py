@@ -17,6 +17,7 @@ from dovetail_check.verdicts import Note, Verdict, judge
 __all__ = ["Finding", "RowReport", "judge_recording"]
 
 _ORDER = list(Verdict)
+_NEEDS_FIXTURE = "only certain traffic shows it, which did not occur"
 
 
 class Finding(Struct, frozen=True):
@@ -79,9 +80,9 @@ def _judge_row(row: Requirement, runs: list[Run], attested: Mapping[str, str]) -
             return RowReport(row, Verdict.ATTESTED, reason=attested[row.id])
         if not _is_relevant(row, runs):
             return RowReport(row, Verdict.NOT_APPLICABLE, reason=_why_not_applicable(row))
-        if row.testable == "no":
-            reason = unjudged.get(row.id, "it cannot be tested from outside")
-            return RowReport(row, Verdict.NOT_TESTABLE, reason=reason)
+        if not row.is_testable:
+            usual = "it cannot be tested from outside" if row.testable == "no" else _NEEDS_FIXTURE
+            return RowReport(row, Verdict.NOT_TESTABLE, reason=unjudged.get(row.id, usual))
         reason = unjudged.get(row.id, "there is no rule for it")
         return RowReport(row, Verdict.NOT_OBSERVED, reason=reason)
     findings = tuple(_find(judged_by, row, runs))
@@ -90,6 +91,8 @@ def _judge_row(row: Requirement, runs: list[Run], attested: Mapping[str, str]) -
     verdict = min((finding.verdict for finding in findings), key=_ORDER.index)
     if verdict is Verdict.NOT_OBSERVED and row.id in attested:
         return RowReport(row, Verdict.ATTESTED, findings, attested[row.id])
+    if verdict is Verdict.NOT_OBSERVED and not row.is_testable:
+        return RowReport(row, Verdict.NOT_TESTABLE, findings, _NEEDS_FIXTURE)
     return RowReport(row, verdict, findings)
 
 

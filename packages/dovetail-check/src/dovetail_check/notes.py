@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, TypeVar
 
+from dovetail_check import shapes
 from dovetail_check.exchanges import Exchange, Incoming
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.verdicts import Note, not_applicable, satisfied, violated
 
-__all__ = ["answered", "expect_codes", "expect_error", "note_each", "offered", "undeclared"]
+__all__ = [
+    "answered",
+    "expect_codes",
+    "expect_error",
+    "note_each",
+    "offered",
+    "page_problems",
+    "undeclared",
+]
 
 T = TypeVar("T")
 
@@ -27,6 +36,21 @@ def offered(session: ProbeSession, kind: str) -> Iterator[tuple[Exchange, dict[s
         for item in items if isinstance(items, list) else ():
             if isinstance(item, dict):
                 yield page, item
+
+
+# Members of a page that other requirements are about.
+_OTHERS = ("resultType", "ttlMs", "cacheScope", "_meta")
+
+
+def page_problems(session: ProbeSession, kind: str, method: str) -> Iterator[Note]:
+    """Yield "violated" for pages of a list that do not match the schema, apart from their items."""
+    for page in session.pages(kind):
+        if page.result is None:
+            continue
+        found = shapes.result_problems(page.result, method, session.revision)
+        mine = [one for one in found if not one.startswith((f"{kind}[", *_OTHERS))]
+        if mine:
+            yield violated(page, f"the result of {method}: {'; '.join(mine[:3])}")
 
 
 def note_each(

@@ -33,10 +33,13 @@ from dovetail_check.safety import SafetyPolicy
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-__all__ = ["AuditContext", "Catalogue", "ProbeClient"]
+__all__ = ["NO_SUCH_METHOD", "AuditContext", "Catalogue", "ProbeClient"]
 
 # Seconds that a response may arrive later than the response to the following request.
 GRACE = 0.3
+# Methods whose responses show nothing about the pace of the server.
+_UNHURRIED = ("initialize", "tools/call", "tasks/result", "subscriptions/listen")
+NO_SUCH_METHOD = "dovetail-check/unknown"
 
 
 @dataclass
@@ -68,11 +71,21 @@ class AuditContext:
     opening_seconds: float = 0.0
     # Names of tools that did not respond to a call.
     unresponsive_tools: list[Any] = field(default_factory=list)
+    # The longest time to a response so far, and whether one of them was an error.
+    pace: float = 0.0
+    has_seen_error: bool = False
 
-    @property
-    def extra_timeout(self) -> float:
-        """Extra seconds for a server that was slow to start, for example on a busy machine."""
-        return min(self.opening_seconds, self.timeout)
+    def patience(self, seconds: float) -> float:
+        """Return how long to wait: longer if the server is slow, for example on a busy machine."""
+        return seconds + max(min(self.opening_seconds, self.timeout), 2 * self.pace)
+
+    def learn_pace(self, exchange: Exchange) -> None:
+        """Measure a response. Some requests may take their time and are left out."""
+        answer = exchange.answer
+        if answer is None or exchange.tag == OPENING or exchange.method in _UNHURRIED:
+            return
+        self.pace = max(self.pace, answer.frame.at - exchange.sent.at)
+        self.has_seen_error = self.has_seen_error or exchange.error is not None
 
     @property
     def session(self) -> str:
@@ -157,7 +170,10 @@ class ProbeClient:
         await self.connection.open()
         if self.is_modern:
             self.opening = await self.request(
-                "server/discover", tag=OPENING, timeout=self.context.start_timeout
+                "server/discover",
+                tag=OPENING,
+                timeout=self.context.start_timeout,
+                **({} if offer is None else self._in_version(offer)),
             )
         else:
             self.opening = await self.initialize(offer)
@@ -165,6 +181,12 @@ class ProbeClient:
                 await self.notify("notifications/initialized", tag=OPENING)
         self.context.opening_seconds = max(self.context.opening_seconds, time.monotonic() - began)
         return self.opening
+
+    @staticmethod
+    def _in_version(version: str) -> dict[str, Any]:
+        """The options of a request in another version."""
+        header = {"MCP-Protocol-Version": version}
+        return {"meta": {keys.PROTOCOL_VERSION: version}, "headers": header}
 
     async def initialize(self, offer: str | None = None, *, tag: str = OPENING) -> Exchange:
         """Send initialize and remember the session id."""
@@ -181,13 +203,14 @@ class ProbeClient:
         self.session = exchange.header("mcp-session-id") or self.session
         return exchange
 
-    async def reconnect(self) -> None:
+    async def reconnect(self, *, opened: bool = True) -> None:
         """Open a new connection if the old one is closed."""
         if not self.connection.is_open:
+            await self.connection.close()
             self.connection = self.context.connect(self.connection.recorder)
             self.connection.on_request = self._handle_request
             self.session = None
-            await self.open()
+            await (self.open() if opened else self.connection.open())
 
     @asynccontextmanager
     async def open_client(
@@ -282,12 +305,14 @@ class ProbeClient:
             data,
             tag or self._tag(variant),
             ids,
-            self.context.timeout + self.context.extra_timeout if timeout is None else timeout,
+            self.context.patience(self.context.timeout) if timeout is None else timeout,
             keep_open,
             headers=self.headers_for(None) if headers is None else headers,
             stop_waiting=stop_waiting,
         )
-        return await self.connection.send(outgoing)
+        exchange = await self.connection.send(outgoing)
+        self.context.learn_pace(exchange)
+        return exchange
 
     async def fetch(
         self,
@@ -309,7 +334,7 @@ class ProbeClient:
             data,
             self._tag(variant),
             (),
-            self.context.timeout + self.context.extra_timeout if timeout is None else timeout,
+            self.context.patience(self.context.timeout) if timeout is None else timeout,
             keep_open,
             verb,
             _only_given({**all_headers, **(headers or {})}),
@@ -327,6 +352,9 @@ class ProbeClient:
         self, data: bytes, *, ids: tuple[Any, ...] | None = None, variant: str = "", **more: Any
     ) -> Exchange:
         """Send data that may get no response; waits a short time after the fence is answered."""
+        if not self.context.has_seen_error:
+            # The data may get an error, and some servers take longer for those.
+            await self.request(NO_SUCH_METHOD, {}, tag="fence")
         stop_waiting = asyncio.Event()
         sending = asyncio.create_task(
             self.send(data, ids=ids, variant=variant, stop_waiting=stop_waiting, **more)
@@ -341,11 +369,11 @@ class ProbeClient:
     async def wait_behind_fence(
         self, sending: Collection[asyncio.Task[Exchange]], least: float
     ) -> None:
-        """Send a fence and wait for earlier requests, longer if the fence was slow."""
+        """Send a fence and wait for earlier requests, longer if the server is slow."""
         began = time.monotonic()
         fence = await self.fence()
         lag = 0.0 if fence.answer is None else time.monotonic() - began
-        await asyncio.wait(sending, timeout=max(least, 2 * lag))
+        await asyncio.wait(sending, timeout=max(least, 2 * lag, 2 * self.context.pace))
 
     # -- parts of a request ----------------------------------------------------------------------
 

@@ -10,11 +10,14 @@ from dovetail.spec.revisions import Family, Revision, find_revision
 from dovetail_check.declared import declares
 from dovetail_check.exchanges import Exchange, Incoming, parse
 from dovetail_check.frames import Frame
+from dovetail_check.unobserved import exchanges_in, observed
 
-__all__ = ["OPENING", "PRE_AUTH", "ProbeSession", "Run", "exchanges_in"]
+__all__ = ["LISTED", "OPENING", "PRE_AUTH", "ProbeSession", "Run"]
 
 # The tag of the request that opens a connection: initialize, or server/discover.
 OPENING = "opening"
+# The name prefix of connections that offer a version which the server named itself.
+LISTED = "listed"
 # The name prefix of connections that send no credentials. Their traffic shows how the server
 # rejects unauthenticated requests.
 PRE_AUTH = "pre-auth"
@@ -136,7 +139,7 @@ class Run:
 
     def __init__(self, transport: str, frames: Iterable[Frame]) -> None:
         self.transport = transport
-        self.frames = list(frames)
+        self.frames = observed(frames)
 
     @cached_property
     def sessions(self) -> list[ProbeSession]:
@@ -171,17 +174,6 @@ def _by_revision(session: ProbeSession) -> int:
 
 def _is_pre_auth(frame: Frame) -> bool:
     return frame.connection.partition(" ")[0] == PRE_AUTH
-
-
-def exchanges_in(frames: Iterable[Frame]) -> list[Exchange]:
-    """Group frames by the request that they belong to."""
-    found: dict[int, Exchange] = {}
-    for frame in frames:
-        if frame.kind == "sent":
-            found[frame.n] = Exchange(frame)
-        elif frame.of is not None and frame.of in found:
-            found[frame.of].replies.append(frame)
-    return list(found.values())
 
 
 def _in_order(index: dict[str, list[Exchange]], names: Iterable[str]) -> list[Exchange]:

@@ -106,6 +106,8 @@ class ReportRow(Struct, frozen=True, kw_only=True):
     reason: str = ""
     # Whether the baseline accepts it.
     accepted: bool = False
+    # Who can fix a violation: `server`, its author, or `sdk`, the SDK that it uses.
+    fixed_by: str = "server"
     findings: tuple[RowFinding, ...] = ()
 
     def notes_by_text(self, *observations: Observation) -> dict[str, list[tuple[str, ReportNote]]]:
@@ -159,10 +161,15 @@ class Coverage(Struct, frozen=True, kw_only=True):
     # Of `testable`: apply to this server. The remaining fields add up to it.
     applicable: int
     passed: int
+    # `failed`, `warned` and `accepted` together.
     violated: int
     info: int
     attested: int
     not_observed: int
+    failed: int = 0
+    warned: int = 0
+    # Violations that the baseline accepts.
+    accepted: int = 0
 
 
 class Report(Struct, frozen=True, kw_only=True, dict=True):
@@ -214,6 +221,11 @@ class Report(Struct, frozen=True, kw_only=True, dict=True):
         """The requirements with one of these verdicts, without those that the baseline accepts."""
         return [row for row in self.rows if row.verdict in verdicts and not row.accepted]
 
+    def findings_by(self, fixed_by: str) -> list[ReportRow]:
+        """The failures, then the warnings, that the author of the server or its SDK can fix."""
+        found = [*self.with_verdict(Verdict.FAIL), *self.with_verdict(Verdict.WARN)]
+        return [row for row in found if row.fixed_by == fixed_by]
+
     @property
     def accepted(self) -> list[ReportRow]:
         """The requirements that the baseline accepts."""
@@ -232,11 +244,10 @@ class Report(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def count_coverage(rows: Iterable[ReportRow]) -> tuple[Coverage, ...]:
-    """Count the requirements of the levels MUST and SHOULD."""
+    """Count the requirements of each level."""
     all_rows = list(rows)
     return tuple(
-        _count_level(level, [row for row in all_rows if row.strength is level])
-        for level in (Level.MUST, Level.SHOULD)
+        _count_level(level, [row for row in all_rows if row.strength is level]) for level in Level
     )
 
 
@@ -244,8 +255,8 @@ def _count_level(level: Level, rows: list[ReportRow]) -> Coverage:
     # A requirement that needs a fixture counts if the traffic happened to decide it.
     testable = [row for row in rows if row.testable.startswith("yes") or row.verdict in _DECIDED]
 
-    def count(*verdicts: Verdict) -> int:
-        return sum(row.verdict in verdicts for row in testable)
+    def count(*verdicts: Verdict, accepted: bool | None = None) -> int:
+        return sum(row.verdict in verdicts and accepted in (None, row.accepted) for row in testable)
 
     return Coverage(
         level=level,
@@ -256,7 +267,10 @@ def _count_level(level: Level, rows: list[ReportRow]) -> Coverage:
         violated=count(Verdict.FAIL, Verdict.WARN),
         info=count(Verdict.INFO),
         attested=count(Verdict.ATTESTED),
-        not_observed=count(Verdict.NOT_OBSERVED, Verdict.NOT_TESTABLE),
+        not_observed=count(Verdict.NOT_OBSERVED),
+        failed=count(Verdict.FAIL, accepted=False),
+        warned=count(Verdict.WARN, accepted=False),
+        accepted=count(Verdict.FAIL, Verdict.WARN, accepted=True),
     )
 
 

@@ -1,8 +1,8 @@
 """The safety policy: which tools the checker may call.
 
-By default it calls only tools with `readOnlyHint`, and none on URLs of other machines. Invalid
-calls are sent only if the arguments do not match the schema of the tool, so that they cannot
-succeed. Every tools/call passes `check_call`.
+By default it calls only tools with `readOnlyHint`, and none on URLs of other machines. That
+includes invalid calls: a server may run a tool although its arguments do not match the schema, and
+a tool without annotations is destructive by default. Every tools/call passes `check_call`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dovetail.errors import UsageError
-from dovetail_check.json_schemas import validation_errors
 
 __all__ = ["SafetyPolicy", "UnsafeProbeError", "is_loopback"]
 
@@ -42,26 +41,12 @@ class SafetyPolicy:
         is_read_only = isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
         return self.calls != "none" and is_read_only
 
-    def may_send_invalid(self, tool: Mapping[str, Any], arguments: Any) -> bool:
-        """Whether a call with invalid arguments may be sent: the schema must reject them."""
-        return self.calls != "none" and not _fits(tool.get("inputSchema"), arguments)
-
     def check_call(self, tools: Collection[Mapping[str, Any]], params: Mapping[str, Any]) -> None:
         """Raise UnsafeProbeError if the policy forbids this tools/call."""
-        name, arguments = params.get("name"), params.get("arguments", {})
+        name = params.get("name")
         for tool in tools:
-            if tool.get("name") == name and not (
-                self.may_call(tool) or self.may_send_invalid(tool, arguments)
-            ):
+            if tool.get("name") == name and not self.may_call(tool):
                 raise UnsafeProbeError(f"--calls {self.calls} does not allow a call of {name!r}")
-
-
-def _fits(schema: Any, value: Any) -> bool:
-    """Whether a call may succeed; True if the schema is unreadable."""
-    if not isinstance(schema, dict) or not schema.get("required"):
-        return True
-    # [] means valid; None means that the schema is unreadable or refers to the network.
-    return not validation_errors(schema, value)
 
 
 def is_loopback(url: str) -> bool:

@@ -52,13 +52,13 @@ def revisions_for(switch: Switch) -> tuple[Revision, ...]:
         found = find_revision(switch.revision)
         assert found is not None
         return (found,)
-    return rules[switch.id].row.revisions[-1:]
+    return rules[switch.row].row.revisions[-1:]
 
 
 def run(switch: Switch, transport: str, url: str, timeout: float) -> Recording:
     options = AuditOptions(
         revisions=revisions_for(switch),
-        probes=(*rules[switch.id].reads, *switch.probes),
+        probes=(*rules[switch.row].reads, *switch.probes),
         timeout=timeout,
     )
     return check(target_for(switch, transport, url), options)
@@ -73,7 +73,7 @@ def check(target: CheckTarget, options: AuditOptions) -> Recording:
 
 
 def transport_of(switch: Switch) -> str:
-    wanted = rules[switch.id].row.transport
+    wanted = rules[switch.row].row.transport
     return switch.transport or ("http" if wanted == "any" else wanted)
 
 
@@ -96,7 +96,15 @@ def test_a_rule_fires_on_its_saboteur(id: str, saboteur_url: str) -> None:
 
 
 def test_every_switch_belongs_to_a_rule() -> None:
-    assert sorted(switches.keys() - rules.keys()) == []
+    assert sorted({switch.row for switch in switches.values()} - rules.keys()) == []
+
+
+@pytest.mark.parametrize("id", sorted(id for id in switches if "~" in id))
+def test_a_rule_fires_on_servers_that_it_was_not_written_for(id: str, saboteur_url: str) -> None:
+    switch = switches[id]
+    recording = run(switch, transport_of(switch), saboteur_url, 10.0)
+    [report] = judge_recording(recording, only=[switch.row])
+    assert report.verdict in (Verdict.FAIL, Verdict.WARN), show(report)
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http", "sse"])

@@ -61,7 +61,7 @@ def test_every_requirement_gets_one_verdict(weather: Report) -> None:
         for finding in row.findings:
             for note in finding.notes:
                 assert set(note.frames) <= weather.frames_by_number.keys()
-    [must, _] = weather.coverage
+    [must, _, _] = weather.coverage
     assert (
         must.passed + must.violated + must.info + must.attested + must.not_observed
         == must.applicable

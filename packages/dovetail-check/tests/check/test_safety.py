@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import jsonschema
 import pytest
 import uvicorn
 
@@ -172,15 +171,11 @@ def why_allowed(call: dict[str, Any], tools: list[dict[str, Any]]) -> str | None
         return "unknown"
     if all((tool.get("annotations") or {}).get("readOnlyHint") is True for tool in mine):
         return "read-only"
-    arguments = call.get("arguments", {})
-    schemas = [tool["inputSchema"] for tool in mine]
-    if all(not jsonschema.Draft202012Validator(schema).is_valid(arguments) for schema in schemas):
-        return "rejected"
     return None
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
-def test_every_call_of_a_full_check_is_allowed_rejected_or_unknown(
+def test_every_call_of_a_full_check_is_allowed_or_unknown(
     transport: str, saboteur_url: str
 ) -> None:
     target = target_for(None, transport, saboteur_url)
@@ -194,20 +189,12 @@ def test_every_call_of_a_full_check_is_allowed_rejected_or_unknown(
     assert [call for call, reason in judged if reason is None] == []
 
 
-def test_calls_that_must_fail_go_only_where_they_cannot_succeed(minefield: Minefield) -> None:
-    recording = check(minefield.url)
-    touched = {
-        call.get("name"): why_allowed(call, tools_in(session))
-        for session in sessions_of(recording)
-        for call in calls_in(session)
-        if call.get("name") in ("write", "wipe", "launch")
-    }
-    # What takes no arguments accepts any call, and what says it is destructive is left alone.
-    assert touched.keys() <= {"write"}
-    assert set(touched.values()) <= {"rejected"}
-    if "peek" in listed_names(recording):
-        # Where a read-only tool shows the same, no other is touched at all.
-        assert touched == {}
+def test_tools_that_are_not_read_only_get_no_call_at_all(minefield: Minefield) -> None:
+    """Not even one that must fail: destructiveHint is true unless a tool says otherwise."""
+    called = {call.get("name") for call in calls_in(check(minefield.url))}
+    assert called.isdisjoint({"write", "wipe", "launch"})
+    called = {call.get("name") for call in calls_in(check(minefield.url, "allow=write"))}
+    assert called & {"write", "wipe", "launch"} == {"write"}
 
 
 # -- where a server points ------------------------------------------------------------------------
@@ -327,7 +314,8 @@ def test_a_command_runs_on_this_machine() -> None:
     [
         ("readonly", PEEK, {"a": 1}, True),
         ("readonly", WRITE, {"a": 1}, False),
-        ("readonly", WRITE, {}, True),
+        ("readonly", WRITE, {}, False),
+        ("allow=write", WRITE, {}, True),
         ("readonly", LAUNCH, {}, False),
         ("readonly", LAUNCH, {"strange": 1}, False),
         ("none", PEEK, {"a": 1}, False),

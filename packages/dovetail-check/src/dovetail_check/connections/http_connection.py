@@ -14,13 +14,18 @@ from dovetail.wire.framing import SseEvent
 from dovetail_check.connections.base import Connection, Outgoing, Recorder, UnreachableError
 from dovetail_check.connections.http_pool import ConnectionPool
 from dovetail_check.connections.http_response import ResponseReader, encode_request, host_of
+from dovetail_check.connections.throttle import Throttle
 from dovetail_check.exchanges import Exchange, parse
 from dovetail_check.frames import Frame, Kind
 
-__all__ = ["END_OF_STREAM", "HttpConnection", "PendingResponse"]
+__all__ = ["END_OF_STREAM", "JUNK", "HttpConnection", "PendingResponse"]
+
+# The event type of recorded lines that are not of the SSE format.
+JUNK = "dovetail-check-junk"
 
 # Seconds that a stream may stay open after its last expected response.
 END_OF_STREAM = 2.0
+_MAX_ATTEMPTS = 6
 # Headers of a request that a reply to its stream repeats.
 _SESSION_HEADERS = ("mcp-session-id", "mcp-protocol-version")
 
@@ -49,6 +54,8 @@ class HttpConnection(Connection):
         self.url = url
         self._headers = dict(headers or {})
         self._pool = ConnectionPool(reuse=reuse)
+        # Connections to the same server share one.
+        self.throttle = Throttle()
         self._tasks: set[asyncio.Task[None]] = set()
         # Unfinished responses by the frame number of their request.
         self._responses: dict[int, PendingResponse] = {}
@@ -75,7 +82,19 @@ class HttpConnection(Connection):
         return self._is_open
 
     async def send(self, outgoing: Outgoing) -> Exchange:
-        """Send an HTTP request and wait for the expected part of its response."""
+        """Send an HTTP request and wait for the expected part of its response.
+
+        If the server is busy, the request is sent again; rules ignore the first attempts.
+        """
+        for _ in range(_MAX_ATTEMPTS):
+            await self.throttle.wait()
+            exchange = await self.send_once(outgoing)
+            if not self.throttle.should_retry(exchange):
+                break
+        return exchange
+
+    async def send_once(self, outgoing: Outgoing) -> Exchange:
+        """Send an HTTP request without a retry."""
         pending = self.start(outgoing)
         if not await self.wait(pending.ready, outgoing):
             await self._give_up(pending)
@@ -270,6 +289,10 @@ class PendingResponse:
         """Record an `id` or `retry` field that came without data."""
         event_id = None if id is None else _text(id)
         self._connection.record(self.exchange, "event", event_id=event_id, retry=retry)
+
+    def on_junk(self, line: bytes) -> None:
+        """Record a line that is not of the SSE format."""
+        self._connection.record(self.exchange, "event", line, event=JUNK)
 
     def check_complete(self) -> None:
         """Set `ready` if all expected responses have arrived."""

@@ -25,6 +25,8 @@ __all__ = [
 
 _LIMIT = 64 * 1024 * 1024
 _CHUNK = 65536
+# The fields of an SSE stream; a comment has an empty name.
+_FIELDS = (b"", b"data", b"event", b"id", b"retry")
 _CONNECT_TIMEOUT = 10.0
 
 
@@ -43,6 +45,9 @@ class ResponseHandler(Protocol):
     def on_fields(self, id: bytes | None, retry: int | None) -> None:
         """An `id` or `retry` field without data, which is not an event."""
 
+    def on_junk(self, line: bytes) -> None:
+        """A line of an SSE stream that is neither a field nor a comment."""
+
 
 class ResponseReader:
     """Reads one response; raises OSError, EOFError, PeerError, h11.RemoteProtocolError."""
@@ -58,6 +63,7 @@ class ResponseReader:
         self._has_started = False
         self._body = bytearray()
         self._sse: SseBuffer | None = None
+        self._line = b""
         self._last_fields: tuple[bytes, int | None] = (b"", None)
 
     @property
@@ -117,6 +123,16 @@ class ResponseReader:
                 self._handler.on_event(event)
             if not line.strip(b"\r\n"):
                 self._report_fields(self._sse)
+            self._find_junk(line)
+
+    def _find_junk(self, part: bytes) -> None:
+        """Report a line that is not of the SSE format; a chunk may end within a line."""
+        self._line += part
+        if not self._line.endswith((b"\r", b"\n")):
+            return
+        line, self._line = self._line.strip(b"\r\n\xef\xbb\xbf"), b""
+        if line and line.partition(b":")[0] not in _FIELDS:
+            self._handler.on_junk(line)
 
     def _report_fields(self, sse: SseBuffer) -> None:
         before, self._last_fields = self._last_fields, (sse.last_event_id, sse.retry)

@@ -65,10 +65,10 @@ class OldSseConnection(HttpConnection):
         """Whether the stream is open."""
         return super().is_open and self._stream is not None and self._stream.is_active
 
-    async def send(self, outgoing: Outgoing) -> Exchange:
+    async def send_once(self, outgoing: Outgoing) -> Exchange:
         """POST a message and wait for its responses on the stream."""
         if outgoing.verb != "POST" or outgoing.url is not None:
-            return await super().send(outgoing)
+            return await super().send_once(outgoing)
         response = self.start(outgoing._replace(url=self.endpoint))
         exchange = response.exchange
         pending = self._pending.add(exchange, outgoing.ids, keep_open=outgoing.keep_open)

@@ -1,7 +1,8 @@
 """Matches responses to requests on connections that carry all responses on one stream.
 
-A response is matched by its id. If the server changed the type of the id, or could not read the
-request, the closest pending request is taken, and rules report the defect.
+A response is matched by its id, also if it comes after the timeout. If the server changed the type
+of the id, or could not read the request, the closest pending request is taken, and rules report the
+defect.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ class PendingList:
 
     def __init__(self) -> None:
         self._all: list[Pending] = []
+        # Requests whose timeout has passed.
+        self._late: list[Pending] = []
 
     def add(self, exchange: Exchange, ids: tuple[Any, ...] | None, *, keep_open: bool) -> Pending:
         """Add an exchange and the ids of its responses."""
@@ -60,9 +63,11 @@ class PendingList:
         return pending
 
     def drop(self, pending: Pending) -> None:
-        """Remove a request."""
+        """Stop waiting for a request; a late response with its id still belongs to it."""
         if pending in self._all:
             self._all.remove(pending)
+            if pending.ids:
+                self._late.append(pending)
 
     def drain(self) -> list[Pending]:
         """Remove and return all requests."""
@@ -77,8 +82,9 @@ class PendingList:
         if "method" in first:
             return self._find_subscription(first)
         id = first.get("id")
-        for exact in (True, False):
-            for pending in self._all:
+        places = ((self._all, True), (self._late, True), (self._all, False), (self._late, False))
+        for known, exact in places:
+            for pending in known:
                 if pending.matches(id, exact=exact):
                     return pending
         return None
@@ -92,6 +98,8 @@ class PendingList:
                 pending.on_response(part.get("id") if isinstance(part, dict) else None)
         if not pending.ids:
             self.drop(pending)
+            if pending in self._late:
+                self._late.remove(pending)
 
     def _find_subscription(self, message: dict[str, Any]) -> Pending | None:
         """Find the subscription that a notification names."""

@@ -11,11 +11,12 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from dovetail_check.connections.base import Connection, Outgoing, Recorder, UnreachableError
 from dovetail_check.connections.pending import Pending, PendingList
 from dovetail_check.environment import minimal_environment
-from dovetail_check.exchanges import Exchange, parse
+from dovetail_check.exchanges import NO_JSON, Exchange, parse
 
 __all__ = ["EXIT_TIMEOUT", "StdioConnection"]
 
@@ -26,6 +27,7 @@ _SIGNAL_TIMEOUT = 2.0
 # Longer lines are recorded in parts; a process that writes more in total is killed.
 _MAX_LINE = 64 * 1024 * 1024
 _MAX_OUTPUT = 512 * 1024 * 1024
+_MAX_PARTS = 2000
 _STDIN, _STDOUT, _STDERR = range(3)
 
 
@@ -49,6 +51,8 @@ class StdioConnection(Connection):
         self._transport: asyncio.SubprocessTransport | None = None
         self._events: _ProcessEvents | None = None
         self._pending = PendingList()
+        # The lines so far of a message that is spread over several.
+        self._spread: list[bytes] = []
 
     async def open(self) -> None:
         """Start the process."""
@@ -155,6 +159,26 @@ class StdioConnection(Connection):
 
     def _on_line(self, line: bytes) -> None:
         value = parse(line)
+        if self._spread or (value is NO_JSON and line.lstrip().startswith((b"{", b"["))):
+            if _is_start(value):
+                self._spread.clear()
+            else:
+                self._on_part(line)
+                return
+        self._on_message(line, value)
+
+    def _on_part(self, line: bytes) -> None:
+        """Record a line of a message that is spread over several, and the message at its end."""
+        self._spread.append(line)
+        whole = b"\n".join(self._spread)
+        value = parse(whole)
+        self.recorder.add("received", line)
+        if value is not NO_JSON or len(self._spread) > _MAX_PARTS:
+            self._spread.clear()
+        if value is not NO_JSON:
+            self._on_message(whole, value)
+
+    def _on_message(self, line: bytes, value: Any) -> None:
         pending = self._pending.find(value)
         if pending is not None:
             exchange = pending.exchange
@@ -262,6 +286,11 @@ class _LineSplitter:
         if self._held:
             self._on_line(bytes(self._held))
             self._held.clear()
+
+
+def _is_start(value: Any) -> bool:
+    """Whether a line is a message of its own."""
+    return isinstance(value, dict) and "jsonrpc" in value
 
 
 async def _wait_for(event: asyncio.Event, seconds: float) -> bool:

@@ -53,7 +53,7 @@ async def send_without_credentials(client: ProbeClient) -> None:
     malformed: a malformed header. query: a token in the URL. session, notification, get, later:
     requests without credentials in a session that was opened with them. resource-metadata,
     server-metadata: the documents. base-metadata, base-elsewhere, base-endpoint: those of a
-    server that is its own authorization server.
+    server that is its own authorization server; sign-... in revisions without them.
     """
     connection = client.connection
     if not isinstance(connection, HttpConnection) or not _is_at("auth.optional", client):
@@ -82,6 +82,7 @@ class _Unauthenticated:
             connection.url,
             reuse=_reuses(connection.url),
         )
+        self._connection.throttle = connection.throttle
         # Authorization servers get a separate connection: their failures are not the server's.
         elsewhere = connection.recorder._replace(connection=f"{PRE_AUTH} elsewhere")
         self._elsewhere = HttpConnection(elsewhere, connection.url, reuse=_reuses(connection.url))
@@ -116,8 +117,7 @@ class _Unauthenticated:
             self._open("token/forged", f"Bearer {_jwt('RS256', issuer, self._url)}"),
             *(self._read_server_metadata(issuer) for issuer in issuers),
         )
-        if _is_at("auth.b.metadata", self._client):
-            await self._read_base()
+        await self._read_base()
 
     # -- requests ------------------------------------------------------------------------------
 
@@ -207,15 +207,17 @@ class _Unauthenticated:
                 return
 
     async def _read_base(self) -> None:
+        # Revisions without these rows need the requests only to see whether the server uses OAuth.
+        base = "base" if _is_at("auth.b.metadata", self._client) else "sign"
         root = server_metadata_urls(origin_of(self._url))[0]
-        found = await self._get(self._connection, "base-metadata", root)
+        found = await self._get(self._connection, f"{base}-metadata", root)
         if found.status == 200:
             return
         elsewhere = [url for url in server_metadata_urls(self._url)[:1] if url != root]
         await asyncio.gather(
-            *(self._get(self._connection, "base-elsewhere", url) for url in elsewhere),
+            *(self._get(self._connection, f"{base}-elsewhere", url) for url in elsewhere),
             *(
-                self._get(self._connection, "base-endpoint", origin_of(self._url) + path)
+                self._get(self._connection, f"{base}-endpoint", origin_of(self._url) + path)
                 for path in DEFAULTS
             ),
         )

@@ -19,6 +19,8 @@ IDS: dict[str, Any] = {
     "same-as-string": "9000001",
     "negative": -9_000_002,
     "large": 9_007_199_254_740_991,
+    # A double cannot represent it, so a server that parses ids as doubles changes it.
+    "beyond-double": 9_007_199_254_740_993,
     "unicode": "dovetail-check é✓",
 }
 TWIN = "same-as-string"
@@ -26,13 +28,17 @@ TWIN = "same-as-string"
 
 @probe("ids")
 async def use_ids_of_each_kind(client: ProbeClient) -> None:
-    """The same harmless request with each kind of id, which is also the variant."""
-    method = "server/discover" if client.is_modern else "ping"
+    """Harmless requests with each kind of id, which is also the variant: ping or server/discover,
+    then a list."""
+    lists = [method for needed, method, _, _ in LISTS if client.has(needed)]
     kinds = [kind for kind in IDS if kind != TWIN]
-    await asyncio.gather(*(client.request(method, id=IDS[kind], variant=kind) for kind in kinds))
-    # Sent alone: a server that confuses it with the number would fail only sometimes if both were
-    # in flight, and the verdict would depend on timing.
-    await client.request(method, id=IDS[TWIN], variant=TWIN)
+    for method in ["server/discover" if client.is_modern else "ping", *lists[:1]]:
+        await asyncio.gather(
+            *(client.request(method, id=IDS[kind], variant=kind) for kind in kinds)
+        )
+        # Sent alone: a server that confuses it with the number would fail only sometimes if both
+        # were in flight, and the verdict would depend on timing.
+        await client.request(method, id=IDS[TWIN], variant=TWIN)
 
 
 @probe("notices")

@@ -28,7 +28,8 @@ async def answer_server_requests(client: ProbeClient) -> None:
     so that each server request can be matched. The answers are those of `replies.REPLIES`.
     """
     if client.is_http:
-        await client.fetch("GET", variant="listening", keep_open=True, timeout=_TIMEOUT)
+        timeout = client.context.patience(_TIMEOUT)
+        await client.fetch("GET", variant="listening", keep_open=True, timeout=timeout)
     wanted = triggering_requests(client)
     with RequestListener(client, accept) as listener:
         exchanges = await asyncio.gather(

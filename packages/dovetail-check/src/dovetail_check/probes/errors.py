@@ -6,12 +6,10 @@ from typing import Any
 
 from dovetail.wire import codec
 from dovetail_check.calls import may_send
-from dovetail_check.probe_client import ProbeClient
+from dovetail_check.probe_client import NO_SUCH_METHOD, ProbeClient
 from dovetail_check.probing import Order, probe
 
 __all__: list[str] = []
-
-NO_SUCH_METHOD = "dovetail-check/unknown"
 
 # capability, method: all of them require a name or a URI in their params.
 _REQUIRE_PARAMS = (

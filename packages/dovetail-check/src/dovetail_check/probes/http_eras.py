@@ -6,10 +6,12 @@ import asyncio
 
 from dovetail.spec.revisions import LATEST_LEGACY, Family
 from dovetail.wire import codec
+from dovetail_check.calls import valid_calls
 from dovetail_check.client_profiles import CLIENT_INFO
 from dovetail_check.connections.http_connection import HttpConnection
 from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probes.http_post import NO_SUCH_SESSION
+from dovetail_check.probes.subscriptions import all_changes
 from dovetail_check.probing import probe
 
 __all__: list[str] = []
@@ -59,13 +61,16 @@ async def _handshake(client: ProbeClient) -> str | None:
 
 @probe("http-hang-up", era=Family.MODERN, transports=("http",))
 async def close_a_subscription(client: ProbeClient) -> None:
-    """Listen, close the stream, then open another one and send a fence to detect late messages."""
-    wanted = {"notifications": {"toolsListChanged": True}}
+    """Listen, close the stream, then open another one and call tools to detect late messages."""
+    wanted = {"notifications": all_changes(client)}
     connection = client.connection
     if not isinstance(connection, HttpConnection):
         return
     gone = await client.request("subscriptions/listen", wanted, id=CLOSED_ID, keep_open=True)
     await connection.close_response(gone)
     other = await client.request("subscriptions/listen", wanted, keep_open=True, variant="other")
+    await asyncio.gather(
+        *(client.request("tools/call", call, variant="calls") for call in valid_calls(client))
+    )
     await client.request(_DISCOVER, variant="fence")
     await connection.close_response(other)

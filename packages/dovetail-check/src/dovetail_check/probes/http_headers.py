@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 from dovetail.spec import keys
 from dovetail.spec.revisions import LATEST_LEGACY, Family
 from dovetail_check.calls import NO_SUCH_TOOL, valid_calls
+from dovetail_check.json_schemas import validation_errors
 from dovetail_check.mirrored_params import is_token, marks_in, param_values
 from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probing import probe
+from dovetail_check.samples import NoSampleError, sample
 
 __all__: list[str] = []
 
@@ -108,8 +110,9 @@ async def send_mismatched_param_headers(client: ProbeClient) -> None:
     for call in valid_calls(client):
         schema, arguments = tools[call["name"]], call["arguments"]
         values = param_values(schema, arguments)
-        for header in list(values)[:1]:
-            await _send_wrong_params(client, call, header)
+        whole = {**call, "arguments": _with_marked(schema, arguments)}
+        for header in param_values(schema, whole["arguments"]):
+            await _send_wrong_params(client, whole, header)
         marks = [mark for mark in marks_in(schema) if is_token(mark.value)]
         if len(values) < len(marks):
             await client.request("tools/call", call, variant="absent")
@@ -118,6 +121,20 @@ async def send_mismatched_param_headers(client: ProbeClient) -> None:
                 given = {**call, "arguments": {**arguments, mark.names[0]: 42}}
                 headers = {f"Mcp-Param-{mark.value}": "42.0"}
                 await client.request("tools/call", given, headers=headers, variant="number")
+
+
+def _with_marked(schema: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments, and all optional ones that a header repeats."""
+    whole = dict(arguments)
+    for mark in marks_in(schema):
+        if mark.names is None or len(mark.names) != 1 or mark.names[0] in whole:
+            continue
+        try:
+            more = {**whole, mark.names[0]: sample(mark.schema)}
+        except NoSampleError:
+            continue
+        whole = whole if validation_errors(schema, more) else more
+    return whole
 
 
 async def _send_wrong_params(client: ProbeClient, call: Mapping[str, Any], header: str) -> None:

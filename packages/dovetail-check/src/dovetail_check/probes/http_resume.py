@@ -6,8 +6,8 @@ from dovetail.spec.revisions import Family
 from dovetail_check.connections.http_connection import HttpConnection
 from dovetail_check.http_traffic import first_event_id
 from dovetail_check.probe_client import ProbeClient
-from dovetail_check.probe_sessions import exchanges_in
 from dovetail_check.probing import Order, probe
+from dovetail_check.unobserved import exchanges_in
 
 __all__: list[str] = []
 

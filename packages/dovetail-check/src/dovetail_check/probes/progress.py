@@ -66,4 +66,4 @@ async def _poll(client: ProbeClient, id: str) -> None:
             break
         await client.connection.keep_listening(GRACE / 3)
     await client.fence()
-    await client.connection.keep_listening(GRACE)
+    await client.connection.keep_listening(client.context.patience(GRACE))

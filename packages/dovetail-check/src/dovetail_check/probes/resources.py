@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dovetail.spec.revisions import Family
+from dovetail_check.calls import valid_calls
 from dovetail_check.completing import variables_of
 from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probes.undeclared import NO_SUCH_URI
@@ -84,10 +85,16 @@ async def try_path_traversal(client: ProbeClient) -> None:
 
 @probe("subscribe", needs="resources.subscribe", era=Family.LEGACY)
 async def subscribe_and_unsubscribe(client: ProbeClient) -> None:
-    """subscribe, unsubscribe: for a listed resource."""
+    """subscribe, unsubscribe: for a listed resource. subscribed, unsubscribed: tool calls after
+    each, which may change something."""
+    calls = valid_calls(client)
     for uri in _uris(client)[:1]:
-        await client.request("resources/subscribe", {"uri": uri}, variant="subscribe")
-        await client.request("resources/unsubscribe", {"uri": uri}, variant="unsubscribe")
+        for action in ("subscribe", "unsubscribe"):
+            await client.request(f"resources/{action}", {"uri": uri}, variant=action)
+            await asyncio.gather(
+                *(client.request("tools/call", call, variant=f"{action}d") for call in calls)
+            )
+        await client.fence()
 
 
 def _uris(client: ProbeClient) -> list[str]:

@@ -11,7 +11,7 @@ from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probing import probe
 from dovetail_check.server_requests import triggering_requests
 
-__all__: list[str] = []
+__all__ = ["all_changes"]
 
 TEXT_ID = "dovetail-check-subscription"
 _LISTEN = "subscriptions/listen"
@@ -31,21 +31,27 @@ async def listen_to_changes(client: ProbeClient) -> None:
     filter. calls: tool calls meanwhile, which may change something. removed/...:
     resources/subscribe and resources/unsubscribe.
     """
-    uris = [item["uri"] for item in client.catalogue.resources if isinstance(item.get("uri"), str)]
-    everything: dict[str, Any] = dict.fromkeys(_LISTS, True)
-    everything["resourceSubscriptions"] = uris[:_MAX_URIS]
+    everything = all_changes(client)
+    uris = everything["resourceSubscriptions"]
     opened = [
         await _listen(client, everything, "everything"),
         await _listen(client, everything, "text-id", TEXT_ID),
         await _listen(client, {}, "nothing"),
     ]
-    await asyncio.gather(*(_wait_for_message(exchange) for exchange in opened))
+    seconds = client.context.patience(_TIMEOUT)
+    await asyncio.gather(*(_wait_for_message(exchange, seconds) for exchange in opened))
     await asyncio.gather(
         *(client.request(*one, variant="calls") for one in triggering_requests(client))
     )
     for method in ("resources/subscribe", "resources/unsubscribe"):
         params = {"uri": uris[0] if uris else "dovetail-check-none://resource"}
         await client.request(method, params, variant=f"removed/{method}")
+
+
+def all_changes(client: ProbeClient) -> dict[str, Any]:
+    """A filter with all types of changes and some resources."""
+    uris = [item["uri"] for item in client.catalogue.resources if isinstance(item.get("uri"), str)]
+    return {**dict.fromkeys(_LISTS, True), "resourceSubscriptions": uris[:_MAX_URIS]}
 
 
 async def _listen(
@@ -58,13 +64,13 @@ async def _listen(
         variant=variant,
         id=id,
         keep_open=True,
-        timeout=_TIMEOUT + client.context.extra_timeout,
+        timeout=client.context.patience(_TIMEOUT),
     )
 
 
-async def _wait_for_message(exchange: Exchange) -> None:
+async def _wait_for_message(exchange: Exchange, seconds: float) -> None:
     """Wait for the first message of a stream."""
-    for _ in range(round(_TIMEOUT / _POLL_INTERVAL)):
+    for _ in range(round(seconds / _POLL_INTERVAL)):
         if exchange.incoming or any(frame.kind in _OVER for frame in exchange.replies):
             return
         await asyncio.sleep(_POLL_INTERVAL)

@@ -99,7 +99,7 @@ async def _call(
     client: ProbeClient, call: dict[str, Any], variant: str, task: Any = None
 ) -> Exchange:
     params = call if task is None else {**call, "task": task}
-    timeout = min(_TIMEOUT, client.context.timeout)
+    timeout = client.context.patience(min(_TIMEOUT, client.context.timeout))
     return await client.request("tools/call", params, variant=variant, timeout=timeout)
 
 
@@ -112,7 +112,7 @@ async def _ask(
     timeout: float = _TIMEOUT,
 ) -> Exchange:
     meta = None if related is None else {keys.RELATED_TASK: {"taskId": related}}
-    timeout = min(timeout, client.context.timeout)
+    timeout = client.context.patience(min(timeout, client.context.timeout))
     return await client.request(method, {"taskId": id}, meta=meta, variant=variant, timeout=timeout)
 
 
@@ -222,7 +222,7 @@ async def answer_requests_of_tasks(client: ProbeClient) -> None:
     """
     if not client.revision.tasks:
         return
-    until = time.monotonic() + _TIMEOUT
+    until = time.monotonic() + client.context.patience(_TIMEOUT)
     for call in _calls(client, "optional", "required"):
         left = until - time.monotonic()
         if left > 0:

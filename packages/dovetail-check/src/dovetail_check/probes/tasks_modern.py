@@ -86,7 +86,7 @@ async def call_tools_that_become_tasks(client: ProbeClient) -> None:
 
 
 def _wait(client: ProbeClient) -> float:
-    return min(_TIMEOUT, client.context.timeout)
+    return client.context.patience(min(_TIMEOUT, client.context.timeout))
 
 
 async def _call(
@@ -113,7 +113,7 @@ async def _follow(client: ProbeClient, id: str, *, listens: bool) -> None:
     exchange = await _ask(client, "tasks/get", id, "get")
     if listens:
         await _listen(client, id, "listen", extension=True)
-    until = time.monotonic() + _TIMEOUT
+    until = time.monotonic() + client.context.patience(_TIMEOUT)
     answered: set[str] = set()
     while not is_over(exchange) and exchange.result is not None and time.monotonic() < until:
         await _answer(client, id, exchange, answered)
@@ -188,5 +188,5 @@ async def _listen(client: ProbeClient, id: str, variant: str, *, extension: bool
         meta=_declared(client, extension=extension),
         variant=variant,
         keep_open=True,
-        timeout=_LISTENING,
+        timeout=client.context.patience(_LISTENING),
     )

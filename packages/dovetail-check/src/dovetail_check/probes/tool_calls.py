@@ -22,8 +22,9 @@ async def call_tools(client: ProbeClient) -> None:
 async def send_invalid_calls(client: ProbeClient) -> None:
     """Calls that must fail.
 
-    unknown: an unknown name. malformed/...: malformed params. missing, wrong-type, extra:
-    arguments that violate the inputSchema. case: the name of an allowed tool in a different case.
+    unknown: an unknown name. malformed/...: malformed params. missing, wrong-type, extra, list:
+    arguments of allowed tools that violate the inputSchema, or are a list. case: the name of an
+    allowed tool in a different case.
     """
     invalid: list[tuple[str, dict[str, Any]]] = [
         ("unknown", {"name": NO_SUCH_TOOL, "arguments": {}}),

@@ -40,12 +40,13 @@ async def omit_required_meta(client: ProbeClient) -> None:
 
 @probe("many-clients", era=Family.MODERN)
 async def act_as_several_clients(client: ProbeClient) -> None:
-    """The same list concurrently with different clientInfo: nobody, us, other, long."""
+    """The same list concurrently with different clientInfo: nobody, us, other, long, unicode."""
     method = _list_method(client)
     clients: dict[str, Any] = {
         "us": CLIENT_INFO,
         "nobody": None,
         "other": {"name": "dovetail-check-other", "version": "0"},
+        "unicode": {"name": "\u6f22\u5b57 \u2713", "version": ""},
         "long": {"name": "x" * 200, "version": "99.0.0", "title": "Another client"},
     }
     await asyncio.gather(

@@ -10,7 +10,7 @@ from importlib.resources import files
 from dovetail.spec.revisions import find_revision
 from dovetail.wire import codec
 from dovetail_check.report import Coverage, Crash, FailOn, Report, ReportNote, ReportRow, RowFinding
-from dovetail_check.reports.phrases import describe_sessions, observed_texts, plural
+from dovetail_check.reports.phrases import FIXED_BY, describe_sessions, observed_texts, plural
 from dovetail_check.verdicts import Verdict
 
 __all__ = ["render"]
@@ -31,8 +31,10 @@ _TILES = {
     Verdict.WARN: "warnings",
     Verdict.INFO: "info",
     Verdict.PASS: "passed",
+    Verdict.ATTESTED: "attested",
     Verdict.NOT_OBSERVED: "not observed",
     Verdict.NOT_APPLICABLE: "not applicable",
+    Verdict.NOT_TESTABLE: "not testable",
 }
 # The basis of a requirement, if it is not a keyword of the page.
 _BASES = {
@@ -49,7 +51,10 @@ _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 def render(report: Report, fail_on: FailOn = "must") -> str:
     """Return the page."""
-    rows = sorted(report.rows, key=lambda row: _ORDER.index(row.verdict))
+    owners = list(FIXED_BY)
+    rows = sorted(
+        report.rows, key=lambda row: (_ORDER.index(row.verdict), owners.index(row.fixed_by))
+    )
     values = {
         "generator": escape(f"{report.tool.name} {report.tool.version}"),
         "title": escape(f"MCP compliance of {report.server or 'a server'}"),
@@ -88,18 +93,22 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
 
 def _tiles(report: Report) -> Iterator[str]:
     for verdict, words in _TILES.items():
-        count = sum(row.verdict is verdict for row in report.rows)
+        count = report.count(verdict)
         zero = "" if count else " zero"
         yield (
             f'<button type="button" class="tile {_CLASSES[verdict]}{zero}" aria-pressed="false" '
             f'data-verdict="{verdict.value}"><b>{count}</b><span>{words}</span></button>'
         )
+    if report.accepted:
+        yield (f'<span class="tile none"><b>{len(report.accepted)}</b><span>accepted</span></span>')
 
 
 def _coverage(coverage: Coverage) -> str:
     parts = (
         ("pass", coverage.passed, "passed"),
-        ("fail", coverage.violated, "violated"),
+        ("fail", coverage.failed, "failed"),
+        ("warn", coverage.warned, "warnings"),
+        ("none", coverage.accepted, "accepted by the baseline"),
         ("info", coverage.info, "info"),
         ("attested", coverage.attested, "attested"),
         ("none", coverage.not_observed, "not observed"),
@@ -183,6 +192,7 @@ def _inside(row: ReportRow) -> str:
         "Revisions": _text(f"{', '.join(row.revisions)}, over {transport}"),
         "Reason": escape(row.reason),
         "Basis": _BASES.get(row.basis, ""),
+        "Fix": FIXED_BY[row.fixed_by] if row.verdict in (Verdict.FAIL, Verdict.WARN) else "",
     }
     about = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts.items() if text)
     return f'<dl class="about">{about}</dl>{"".join(map(_finding, row.findings))}'

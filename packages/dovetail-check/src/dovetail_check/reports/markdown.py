@@ -8,6 +8,7 @@ from itertools import groupby
 from dovetail_check.documents import Claims, write_front_matter
 from dovetail_check.report import FailOn, Report, ReportRow
 from dovetail_check.reports.phrases import (
+    FIXED_BY,
     coverage_sentence,
     join_sessions,
     observed_texts,
@@ -71,10 +72,11 @@ def _findings(report: Report) -> Iterator[str]:
     yield "## Findings"
     if not rows and not report.crashes:
         yield "None."
-    for row in rows:
+    for row in sorted(rows, key=lambda row: list(FIXED_BY).index(row.fixed_by)):
         accepted = ", accepted by the baseline" if row.accepted else ""
         yield f"### `{row.id}`: {row.verdict.value}{accepted}"
         yield f"{row.level}, [{row.clause}]({row.url}): {_plain(row.paraphrase)}."
+        yield f"{FIXED_BY[row.fixed_by]}."
         yield "\n".join(
             f"- {_plain(text)} ({join_sessions([session for session, _ in places])})"
             for text, places in row.notes_by_text(Observation.VIOLATED).items()

@@ -6,10 +6,12 @@ from dovetail.wire import codec
 from dovetail_check.exchanges import NO_JSON, parse
 from dovetail_check.frames import Frame
 from dovetail_check.report import Coverage, Report, ReportRow
+from dovetail_check.responsibility import AUTHOR, SDK
 from dovetail_check.verdicts import Observation, Verdict
 
 __all__ = [
     "ARROWS",
+    "FIXED_BY",
     "coverage_sentence",
     "describe_sessions",
     "frame_body",
@@ -20,6 +22,11 @@ __all__ = [
     "summary_line",
 ]
 
+# Who can fix a violation -> heading of the findings.
+FIXED_BY = {
+    AUTHOR: "In your server",
+    SDK: "In the protocol layer, which your SDK implements: report these to its maintainers",
+}
 # Frame kind -> symbol.
 ARROWS = {
     "sent": "→",
@@ -53,7 +60,9 @@ def coverage_sentence(coverage: Coverage) -> str:
     """Return the counts of one level as a sentence."""
     parts = [
         f"{coverage.passed} passed",
-        f"{coverage.violated} violated",
+        f"{coverage.failed} failed",
+        plural(coverage.warned, "warning"),
+        *([f"{coverage.accepted} accepted"] if coverage.accepted else []),
         *([f"{coverage.info} info"] if coverage.info else []),
         *([f"{coverage.attested} attested"] if coverage.attested else []),
         f"{coverage.not_observed} not observed",

@@ -19,6 +19,7 @@ from dovetail_check.frames import Frame
 from dovetail_check.report import Crash, FailOn, Report, ReportNote, ReportRow
 from dovetail_check.reports.phrases import (
     ARROWS,
+    FIXED_BY,
     describe_sessions,
     frame_body,
     frame_head,
@@ -54,8 +55,12 @@ def render(report: Report, fail_on: FailOn = "must") -> str:
 def print_report(console: Console, report: Report, fail_on: FailOn = "must") -> None:
     """Print the report to a console."""
     _print_head(console, report)
-    for verdict in (Verdict.FAIL, Verdict.WARN):
-        for row in report.with_verdict(verdict):
+    for fixed_by, heading in FIXED_BY.items():
+        rows = report.findings_by(fixed_by)
+        if rows:
+            console.print(f"{heading} ({len(rows)}):", style="bold", highlight=False)
+            console.print()
+        for row in rows:
             _print_finding(console, report, row)
     for crash in report.crashes:
         _print_crash(console, report, crash)
@@ -88,7 +93,8 @@ def _print_finding(console: Console, report: Report, row: ReportRow) -> None:
     for text, places in list(notes.items())[:_MAX_NOTES]:
         _print_note(console, report, text, places)
     if len(notes) > _MAX_NOTES:
-        _print_in(console, Text(f"and {len(notes) - _MAX_NOTES} more: dovetail explain {row.id}"))
+        more = f"and {len(notes) - _MAX_NOTES} more: dovetail explain {row.id} REPORT.json"
+        _print_in(console, Text(more))
     console.print()
 
 
@@ -182,13 +188,15 @@ _COLUMNS = {
     "testable": "testable",
     "applicable": "applicable",
     "passed": "passed",
-    "violated": "violated",
+    "failed": "failed",
+    "warnings": "warned",
+    "accepted": "accepted",
     "info": "info",
     "attested": "attested",
     "not observed": "not_observed",
 }
 # Columns that are hidden if all counts are 0.
-_OPTIONAL = ("info", "attested")
+_OPTIONAL = ("accepted", "info", "attested")
 
 
 def _print_coverage(console: Console, report: Report) -> None:
@@ -222,7 +230,8 @@ def _print_end(console: Console, report: Report, fail_on: FailOn) -> None:
     console.print(mark + Text(f"{summary_line(report)}; {report.seconds:g} s"))
     if found:
         at = "" if fail_on == "must" else f" at --fail-on {fail_on}"
-        text = f"{plural(found, 'finding')}{at}; run `dovetail explain ID` for details"
+        text = f"{plural(found, 'finding')}{at}; for details add -o report.json and run"
+        text += " `dovetail explain ID report.json`"
         console.print(text, style="dim", highlight=False)
 
 

@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from dovetail_check.auth_traffic import (
+    has_credentials,
     is_accepted,
+    lacks_bearer,
+    lacks_oauth,
     rejections,
     resource_document,
     unauthorized_requests,
@@ -33,13 +36,23 @@ _OFFLINE = "offline_access"
 _INSUFFICIENT = "insufficient_scope"
 
 
-def guarded(id: str, *, reads: tuple[str, ...] = ("authorization",)) -> Callable[[Judge], Judge]:
-    """Register a rule for servers that require credentials; it does not apply to others."""
+def guarded(
+    id: str,
+    *,
+    reads: tuple[str, ...] = ("authorization",),
+    unless: Callable[[ProbeSession], str] = lambda _: "",
+) -> Callable[[Judge], Judge]:
+    """Register a rule for servers that require credentials; it does not apply to others.
+
+    `unless` returns why it does not apply to a guarded server either.
+    """
 
     def register(judge: Judge) -> Judge:
         def judge_guarded(session: ProbeSession) -> Iterator[Note]:
             if _is_open(session):
                 yield not_applicable("requests without credentials are accepted")
+            elif reason := unless(session):
+                yield not_applicable(reason)
             else:
                 yield from judge(session)
 
@@ -55,7 +68,7 @@ def _is_open(session: ProbeSession) -> bool:
         return is_accepted(alone[0])
     # Nothing was sent without credentials, unless the whole session has none.
     opening = session.opening
-    return opening is not None and opening.sent.header("authorization") is None
+    return opening is not None and not has_credentials(opening.sent)
 
 
 @guarded("auth.401-when-needed")
@@ -81,7 +94,7 @@ _STATUSES = {
 }
 
 
-@guarded("auth.status-codes")
+@guarded("auth.status-codes", unless=lacks_bearer)
 def rejections_have_the_right_status(session: ProbeSession) -> Iterator[Note]:
     """401 for invalid tokens, 400 or 401 for malformed headers."""
     for variant, (expected, words) in _STATUSES.items():
@@ -93,7 +106,7 @@ def rejections_have_the_right_status(session: ProbeSession) -> Iterator[Note]:
                 yield violated(exchange, f"{name} got {exchange.describe()}; expected {words}")
 
 
-@guarded("auth.challenge.scope")
+@guarded("auth.challenge.scope", unless=lacks_oauth)
 def the_challenge_names_scopes(session: ProbeSession) -> Iterator[Note]:
     """The 401 names the scopes that a client should request."""
     document = resource_document(session)

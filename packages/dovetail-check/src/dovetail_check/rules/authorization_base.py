@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dovetail_check.auth_traffic import Document, document_of, resource_documents
+from dovetail_check.auth_traffic import Document, document_of, lacks_oauth, resource_documents
 from dovetail_check.exchanges import Exchange
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rules.authorization import guarded
@@ -32,7 +32,7 @@ def _missing(session: ProbeSession) -> list[Exchange]:
     return [one for one in fetched if one.status is not None and document_of(one) is None]
 
 
-@guarded("auth.b.metadata")
+@guarded("auth.b.metadata", unless=lacks_oauth)
 def the_server_has_metadata(session: ProbeSession) -> Iterator[Note]:
     """RFC 8414 metadata at the root of the server."""
     yield from (satisfied(document.exchange) for document in _base(session))
@@ -54,7 +54,7 @@ def the_metadata_is_at_the_root(session: ProbeSession) -> Iterator[Note]:
             yield violated(exchange, f"metadata is at {exchange.sent.url}; expected {roots}")
 
 
-@guarded("auth.b.default-endpoints")
+@guarded("auth.b.default-endpoints", unless=lacks_oauth)
 def without_metadata_there_are_default_endpoints(session: ProbeSession) -> Iterator[Note]:
     """/authorize and /token exist. /register is optional."""
     if _base(session):

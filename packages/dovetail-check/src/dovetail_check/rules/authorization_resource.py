@@ -9,6 +9,7 @@ from dovetail_check.auth_traffic import (
     Document,
     endpoint_url,
     is_inconclusive,
+    lacks_oauth,
     metadata_urls,
     rejections,
     resource_document,
@@ -29,7 +30,7 @@ unjudged["auth.uri.case"] = (
 )
 
 
-@guarded("auth.prm.exists")
+@guarded("auth.prm.exists", unless=lacks_oauth)
 def the_resource_has_metadata(session: ProbeSession) -> Iterator[Note]:
     """A JSON object at the URL in the challenge, or at a well-known URL."""
     documents = resource_documents(session)
@@ -58,7 +59,7 @@ def _is_elsewhere(session: ProbeSession, url: str) -> bool:
     return not is_same_origin(url, endpoint_url(session))
 
 
-@guarded("auth.prm.discovery")
+@guarded("auth.prm.discovery", unless=lacks_oauth)
 def the_metadata_can_be_found(session: ProbeSession) -> Iterator[Note]:
     """The challenge names its URL, or it is at a well-known URL."""
     found = {document.url: document.exchange for document in resource_documents(session)}
@@ -72,7 +73,7 @@ def the_metadata_can_be_found(session: ProbeSession) -> Iterator[Note]:
             yield ambiguous(exchange, f"{text}; a well-known URL has it, which is enough")
 
 
-@guarded("auth.prm.www-authenticate")
+@guarded("auth.prm.www-authenticate", unless=lacks_oauth)
 def the_challenge_names_the_metadata(session: ProbeSession) -> Iterator[Note]:
     """The challenge of the 401 has resource_metadata."""
     named = [exchange.sent.n for exchange, _ in metadata_urls(session)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dovetail_check.auth_traffic import is_accepted, unauthorized_requests
+from dovetail_check.auth_traffic import is_accepted, lacks_bearer, unauthorized_requests
 from dovetail_check.challenges import read_challenges
 from dovetail_check.exchanges import Exchange
 from dovetail_check.probe_sessions import ProbeSession
@@ -37,7 +37,7 @@ def invalid_tokens_are_rejected(session: ProbeSession) -> Iterator[Note]:
             yield satisfied(exchange)
 
 
-@guarded("auth.token.invalid-401")
+@guarded("auth.token.invalid-401", unless=lacks_bearer)
 def invalid_tokens_get_401(session: ProbeSession) -> Iterator[Note]:
     """The rejection has status 401."""
     for exchange in unauthorized_requests(session, "token"):
@@ -48,7 +48,7 @@ def invalid_tokens_get_401(session: ProbeSession) -> Iterator[Note]:
             yield violated(exchange, f"{what}; expected 401")
 
 
-@guarded("auth.token.error-format")
+@guarded("auth.token.error-format", unless=lacks_bearer)
 def the_challenge_says_what_was_wrong(session: ProbeSession) -> Iterator[Note]:
     """WWW-Authenticate with the scheme Bearer, and error="invalid_token" (OAuth 2.1, 5.3)."""
     for exchange in unauthorized_requests(session, "token"):

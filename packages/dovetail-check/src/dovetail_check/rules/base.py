@@ -30,6 +30,8 @@ unjudged |= {
 
 # Probes that send something other than a single request: the server may not find the id.
 _UNREADABLE = ("garbage", "batch", "batch-removed")
+# Seconds in which a response without an id may belong to an earlier message.
+_RECENT = 10.0
 
 
 @rule("base.core-components", reads=("ids",))
@@ -95,9 +97,28 @@ def _unknown_ids(session: ProbeSession) -> Iterator[Note]:
     known = sent_ids(session)
     for incoming in messages(session):
         id = incoming.message.get("id")
-        is_stray = incoming.exchange is None and incoming.is_response and id is not None
-        if is_stray and id_key(id) not in known:
+        if incoming.exchange is not None or not incoming.is_response:
+            continue
+        if id is None and _has_readable_id(session, incoming):
+            yield violated(incoming, "a response has no id, but the request before it had one")
+        elif id is not None and id_key(id) not in known:
             yield violated(incoming, f"a response has the id {id!r}, which no request had")
+
+
+def _has_readable_id(session: ProbeSession, incoming: Incoming) -> bool:
+    """Whether all unanswered requests before an unmatched response have ids and are readable."""
+    before = [
+        exchange
+        for exchange in session.exchanges
+        if exchange.connection == incoming.frame.connection
+        and exchange.sent.n < incoming.frame.n
+        and exchange.answer is None
+        and exchange.sent.at > incoming.frame.at - _RECENT
+    ]
+    return bool(before) and all(
+        _has_id(exchange) and exchange.tag.partition("/")[0] not in _UNREADABLE
+        for exchange in before
+    )
 
 
 def _has_id(exchange: Exchange) -> bool:
@@ -168,10 +189,13 @@ def requests_of_the_server_have_no_null_id(session: ProbeSession) -> Iterator[No
 
 @rule("base.request.id-unique")
 def requests_of_the_server_have_new_ids(session: ProbeSession) -> Iterator[Note]:
-    """No id is used twice on one connection."""
-    used: Counter[tuple[str, tuple[str, str]]] = Counter()
+    """No id is used twice on one connection; a new process may use the ids of the old one."""
+    used: Counter[tuple[int, tuple[str, str]]] = Counter()
+    starts = [frame for frame in session.frames if frame.kind == "started"]
     for incoming in session.requests:
-        key = incoming.frame.connection, id_key(incoming.message["id"])
+        place, number = incoming.frame.connection, incoming.frame.n
+        before = [one.n for one in starts if one.connection == place and one.n < number]
+        key = max(before, default=-1), id_key(incoming.message["id"])
         used[key] += 1
         if used[key] > 1:
             yield violated(incoming, f"{incoming.method} reuses the id {incoming.message['id']!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dovetail_check.auth_traffic import has_credentials
 from dovetail_check.exchanges import Exchange
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
@@ -111,7 +112,7 @@ def _judge_anonymous(session: ProbeSession) -> Iterator[Note]:
         return
     if _is_local(opening):
         yield not_applicable("the server is on this machine")
-    elif opening.sent.header("authorization") is None:
+    elif not has_credentials(opening.sent):
         yield violated(
             opening, "requests without credentials are accepted; expected authentication"
         )
@@ -141,7 +142,7 @@ def a_local_server_is_restricted(session: ProbeSession) -> Iterator[Note]:
         yield satisfied(opening, "stdio: only the client that started the server can use it")
     elif not _is_local(opening):
         yield not_applicable("the server is not on this machine")
-    elif opening.sent.header("authorization") is None:
+    elif not has_credentials(opening.sent):
         text = "every local program can use it, which is common during development"
         yield ambiguous(opening, f"a local HTTP server requires no token: {text}")
     else:

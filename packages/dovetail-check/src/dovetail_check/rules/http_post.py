@@ -14,7 +14,7 @@ from dovetail_check.http_traffic import (
 )
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
-from dovetail_check.verdicts import Note, ambiguous, satisfied, violated
+from dovetail_check.verdicts import Note, satisfied, violated
 
 __all__: list[str] = []
 
@@ -44,9 +44,6 @@ def a_notification_gets_202(session: ProbeSession) -> Iterator[Note]:
             yield satisfied(exchange)
         elif is_rejected(exchange) or exchange.error is not None:
             continue
-        elif session.is_modern:
-            text = "expected 202, but this revision defines no client notifications over HTTP"
-            yield ambiguous(exchange, f"status {exchange.status}; {text}")
         else:
             yield violated(
                 exchange, f"status {exchange.status}; expected 202 for an accepted message"

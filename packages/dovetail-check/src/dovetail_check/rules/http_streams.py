@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dovetail_check.connections.http_connection import END_OF_STREAM
+from dovetail_check.connections.http_connection import END_OF_STREAM, JUNK
 from dovetail_check.exchanges import Exchange, Incoming, parse
 from dovetail_check.http_traffic import (
     end_of,
@@ -40,6 +40,10 @@ def an_event_carries_one_message(session: ProbeSession) -> Iterator[Note]:
     for exchange in session.exchanges:
         for frame in events_of(exchange) if exchange.is_stream else ():
             if not frame.data:
+                continue
+            if frame.event == JUNK:
+                text = f"a stream has the line {frame.data[:80]!r}"
+                yield violated(frame, f"{text}; expected a field of the SSE format")
                 continue
             value = parse(frame.data)
             is_batch = isinstance(value, list) and session.revision.batching

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from dovetail.spec.revisions import Family, find_revision
 from dovetail_check.exchanges import Exchange
-from dovetail_check.probe_sessions import Run
+from dovetail_check.probe_sessions import LISTED, Run
 from dovetail_check.rulebook import overall
+from dovetail_check.rules.versioning import is_version
 from dovetail_check.verdicts import Note, ambiguous, not_applicable, satisfied, violated
 
 __all__: list[str] = []
@@ -26,7 +27,20 @@ def _accepted(run: Run) -> dict[str, Exchange]:
 
 def _not_accepted(run: Run) -> list[Exchange]:
     """The handshakes that did not return the offered version."""
-    return [exchange for exchange in run.survey if exchange.method == "initialize"]
+    return [
+        exchange
+        for exchange in run.survey
+        if exchange.method == "initialize" and not exchange.connection.startswith(LISTED)
+    ]
+
+
+def _listed(run: Run) -> dict[str, Exchange]:
+    """The handshakes with versions that the server named itself, by version."""
+    return {
+        exchange.params["protocolVersion"]: exchange
+        for exchange in run.survey
+        if exchange.method == "initialize" and exchange.connection.startswith(LISTED)
+    }
 
 
 def _answered_version(exchange: Exchange) -> str | None:
@@ -60,6 +74,7 @@ def other_offers_get_a_version_that_works(run: Run) -> Iterator[Note]:
     if not accepted:
         yield not_applicable(_NO_LEGACY)
         return
+    listed = _listed(run)
     for exchange in _not_accepted(run):
         offer = exchange.params.get("protocolVersion")
         version = _answered_version(exchange)
@@ -67,7 +82,11 @@ def other_offers_get_a_version_that_works(run: Run) -> Iterator[Note]:
             yield satisfied(exchange)
         elif version is not None and version == offer:
             yield violated(exchange, f"{offer} does not exist, but the server returned it")
-        elif version is not None and find_revision(version) is None:
+        elif version is not None and not is_version(version):
+            yield violated(exchange, f"{offer} got {version!r:.60}, which is not a date")
+        elif version in listed and _answered_version(listed[version]) == version:
+            yield satisfied(exchange)
+        elif version is not None and find_revision(version) is None and version not in listed:
             yield ambiguous(exchange, f"{offer} got {version}, which the checker does not know")
         elif version is not None:
             yield violated(exchange, f"{offer} got {version}, which the server does not accept")

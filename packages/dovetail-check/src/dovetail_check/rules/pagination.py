@@ -24,6 +24,8 @@ _LISTS = (
     ("resourceTemplates", "uriTemplate"),
 )
 _INTERNAL_ERROR = -32603
+# So many empty pages in a row are an endless list.
+_EMPTY_PAGES = 10
 
 
 def _absence(session: ProbeSession) -> Iterator[Note]:
@@ -42,7 +44,7 @@ def _keys(page: Exchange, member: str, key: str) -> list[Any]:
 def walks_end(session: ProbeSession) -> Iterator[Note]:
     """No cursor is returned twice, and none is rejected."""
     yield from _absence(session)
-    for member, _ in _LISTS:
+    for member, key in _LISTS:
         pages = session.pages(member)
         if not pages or pages[-1].is_silent:
             continue
@@ -59,6 +61,11 @@ def walks_end(session: ProbeSession) -> Iterator[Note]:
             yield violated(
                 last, f"{member}: the cursor {cursor!r:.60} was returned before, which is a loop"
             )
+        elif len(pages) >= MAX_PAGES and not any(
+            _keys(page, member, key) for page in pages[-_EMPTY_PAGES:]
+        ):
+            text = f"the last {_EMPTY_PAGES} of {len(pages)} pages are empty and have a nextCursor"
+            yield violated(last, f"{member}: {text}; expected an end")
         elif len(pages) >= MAX_PAGES:
             yield ambiguous(
                 last, f"{member}: no end after {len(pages)} pages: a long list or an endless one"
@@ -92,7 +99,9 @@ def cursors_are_stable(session: ProbeSession) -> Iterator[Note]:
         for one, other in pairwise(answered(pages)):
             if other.result is None:
                 yield violated(other, f"{member}: a cursor used twice got {other.describe()}")
-            elif _keys(one, member, key) != _keys(other, member, key):
+            elif sorted(_keys(one, member, key), key=repr) != sorted(
+                _keys(other, member, key), key=repr
+            ):
                 yield violated(other, f"{member}: a cursor used twice returned different pages")
             else:
                 yield satisfied(other)

@@ -9,7 +9,14 @@ from dovetail_check import shapes
 from dovetail_check.contents import prompt_blocks
 from dovetail_check.exchanges import Exchange
 from dovetail_check.formats import base64_problem, mime_problem, uri_problem
-from dovetail_check.notes import expect_codes, expect_error, note_each, offered, undeclared
+from dovetail_check.notes import (
+    expect_codes,
+    expect_error,
+    note_each,
+    offered,
+    page_problems,
+    undeclared,
+)
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.verdicts import Note, not_applicable, satisfied, violated
@@ -30,6 +37,7 @@ def prompts_have_their_shape(session: ProbeSession) -> Iterator[Note]:
         return f"prompt {prompt.get('name')!r:.80}: {'; '.join(found[:3])}" if found else None
 
     yield from note_each(offered(session, "prompts"), problem)
+    yield from page_problems(session, "prompts", "prompts/list")
 
 
 @rule("prompts.get.shape", reads=_GETS)

@@ -25,6 +25,7 @@ __all__ = [
 
 # Members that may differ each time: ttlMs may count down, a cursor may be new.
 _VOLATILE = frozenset({"_meta", "ttlMs", "nextCursor"})
+_LISTS = frozenset({"tools", "prompts", "resources", "resourceTemplates"})
 # Probes that omit the required `_meta` on purpose.
 _WITHOUT_ENVELOPE = ("envelope", "garbage")
 
@@ -32,9 +33,17 @@ _INTERNAL_ERROR = -32603
 
 
 def as_json(result: Any) -> dict[str, Any]:
-    """A result without its volatile members, for comparisons."""
+    """A result without its volatile members, for comparisons.
+
+    The items of a list are sorted: tools.list-order (2026-07-28 server/tools) is the only
+    requirement on their order.
+    """
     members = result if isinstance(result, dict) else {}
-    return {name: value for name, value in members.items() if name not in _VOLATILE}
+    return {
+        name: sorted(value, key=repr) if name in _LISTS and isinstance(value, list) else value
+        for name, value in members.items()
+        if name not in _VOLATILE
+    }
 
 
 def changes_by_itself(session: ProbeSession, page: Exchange) -> bool:

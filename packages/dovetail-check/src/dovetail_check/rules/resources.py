@@ -14,7 +14,14 @@ from dovetail_check.formats import (
     timestamp_problem,
     uri_problem,
 )
-from dovetail_check.notes import answered, expect_codes, note_each, offered, undeclared
+from dovetail_check.notes import (
+    answered,
+    expect_codes,
+    note_each,
+    offered,
+    page_problems,
+    undeclared,
+)
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.verdicts import Note, ambiguous, not_applicable, satisfied, violated
@@ -43,6 +50,7 @@ def resources_have_their_shape(session: ProbeSession) -> Iterator[Note]:
         return f"resource {item.get('uri')!r:.80}: {'; '.join(found[:3])}" if found else None
 
     yield from note_each(offered(session, "resources"), problem)
+    yield from page_problems(session, "resources", "resources/list")
 
 
 @rule("resources.template.shape", reads=_WALK)
@@ -57,6 +65,7 @@ def templates_have_their_shape(session: ProbeSession) -> Iterator[Note]:
         return template_problem(item.get("uriTemplate"))
 
     yield from note_each(offered(session, "resourceTemplates"), problem)
+    yield from page_problems(session, "resourceTemplates", "resources/templates/list")
 
 
 @rule("resources.uri.rfc3986", reads=("walk", "read-resources"))
@@ -237,7 +246,7 @@ def path_traversal_is_rejected(session: ProbeSession) -> Iterator[Note]:
 def subscriptions_are_answered(session: ProbeSession) -> Iterator[Note]:
     """resources/subscribe and resources/unsubscribe get a result."""
     yield from undeclared(session, "resources.subscribe")
-    for exchange in answered(session.tagged("subscribe")):
+    for exchange in answered(session.tagged("subscribe/subscribe", "subscribe/unsubscribe")):
         if exchange.result is not None:
             yield satisfied(exchange)
         else:
@@ -270,15 +279,27 @@ def updates_belong_to_a_subscription(session: ProbeSession) -> Iterator[Note]:
 
 
 def _subscribed(session: ProbeSession, incoming: Incoming) -> set[str]:
-    """The URIs subscribed to on the same connection before a message."""
+    """The URIs subscribed to on the same connection before a message.
+
+    An update may cross the request to unsubscribe, but not its response.
+    """
     wanted: set[str] = set()
-    for exchange in session.sent("resources/subscribe", "subscriptions/listen"):
+    methods = ("resources/subscribe", "resources/unsubscribe", "subscriptions/listen")
+    for exchange in session.sent(*methods):
         if exchange.connection != incoming.frame.connection or exchange.sent.n > incoming.frame.n:
             continue
         asked = exchange.params.get("notifications")
         uris = asked.get("resourceSubscriptions") if isinstance(asked, dict) else None
         named = [exchange.params.get("uri"), *(uris if isinstance(uris, list) else ())]
-        wanted |= {uri for uri in named if isinstance(uri, str)}
+        found = {uri for uri in named if isinstance(uri, str)}
+        if exchange.method != "resources/unsubscribe":
+            wanted |= found
+        elif (
+            exchange.result is not None
+            and exchange.answer is not None
+            and exchange.answer.frame.n < incoming.frame.n
+        ):
+            wanted -= found
     return wanted
 
 

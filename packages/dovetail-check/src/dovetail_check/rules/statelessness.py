@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dovetail.spec import keys
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
 from dovetail_check.rules.reading import as_json, changes_by_itself
@@ -56,7 +57,13 @@ def concurrent_clients_are_supported(session: ProbeSession) -> Iterator[Note]:
 @rule("base.reqmeta.clientinfo-no-behaviour", reads=("many-clients",))
 def client_info_does_not_change_results(session: ProbeSession) -> Iterator[Note]:
     """The list is the same for every clientInfo."""
-    asked = [exchange for exchange in session.tagged("many-clients") if exchange.result is not None]
+    sent = session.tagged("many-clients")
+    asked = [exchange for exchange in sent if exchange.result is not None]
+    for exchange in sent if asked else ():
+        if exchange.result is None:
+            info = (exchange.params.get("_meta") or {}).get(keys.CLIENT_INFO)
+            got = f"{exchange.method} with clientInfo {info!r:.60} got {exchange.describe()}"
+            yield violated(exchange, f"{got}, with another clientInfo a result")
     for exchange in asked[1:]:
         if as_json(exchange.result) == as_json(asked[0].result):
             yield satisfied(exchange)

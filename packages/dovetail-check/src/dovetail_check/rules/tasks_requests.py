@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dovetail_check.auth_traffic import has_credentials
 from dovetail_check.exchanges import Exchange
 from dovetail_check.notes import answered, expect_codes, offered, undeclared
 from dovetail_check.probe_sessions import ProbeSession
@@ -241,7 +242,7 @@ def clients_do_not_see_tasks_of_others(session: ProbeSession) -> Iterator[Note]:
     if session.transport == "stdio" and session.has(_LIST):
         yield not_applicable("a stdio server has only one client")
     pages = session.tagged("tasks/list-other")
-    if any(page.sent.header("authorization") for page in pages):
+    if any(has_credentials(page.sent) for page in pages):
         yield not_applicable("both clients have the same credentials")
         return
     mine = {snapshot.id for snapshot in created_tasks(session) if isinstance(snapshot.id, str)}

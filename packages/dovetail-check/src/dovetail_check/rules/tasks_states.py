@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
+from dovetail_check.auth_traffic import has_credentials
 from dovetail_check.formats import timestamp_problem
 from dovetail_check.notes import note_each, undeclared
 from dovetail_check.probe_sessions import ProbeSession
@@ -99,7 +100,7 @@ def ids_are_unique(session: ProbeSession) -> Iterator[Note]:
 def ids_cannot_be_guessed(session: ProbeSession) -> Iterator[Note]:
     """Judged by the ids of a few tasks, and only if the server requires no credentials."""
     yield from undeclared(session, "tasks")
-    if not any(frame.header("authorization") for frame in session.frames if frame.kind == "sent"):
+    if not any(has_credentials(frame) for frame in session.frames if frame.kind == "sent"):
         yield from judge_entropy(_texts(session))
 
 

@@ -19,6 +19,7 @@ __all__: list[str] = []
 _CALLS = ("tool-calls",)
 _INTERNAL_ERROR = -32603
 _INVALID_PARAMS = -32602
+_INVALID = ("tool-refusals/missing", "tool-refusals/wrong-type", "tool-refusals/list")
 
 
 def _is_rejected(exchange: Exchange) -> bool:
@@ -49,9 +50,18 @@ def unknown_tools_are_protocol_errors(session: ProbeSession) -> Iterator[Note]:
 
 @rule("tools.call.malformed", reads=("tool-refusals",))
 def malformed_calls_are_protocol_errors(session: ProbeSession) -> Iterator[Note]:
-    """A call without a name, or with a number as name, gets a protocol error."""
+    """A call without a name, with a number as name or a list as arguments gets an error."""
     yield from undeclared(session, "tools")
     yield from expect_error(session.tagged("tool-refusals/malformed"), "a malformed call")
+    for exchange in answered(session.tagged("tool-refusals/list")):
+        what = f"arguments that are a list got {exchange.describe()}"
+        if exchange.error is not None:
+            yield satisfied(exchange)
+        elif _is_rejected(exchange):
+            text = "a protocol error, as the call is malformed, or a result with isError"
+            yield ambiguous(exchange, f"{what} with isError; expected {text}")
+        else:
+            yield violated(exchange, f"{what}; expected an error")
 
 
 @rule("tools.call.input-error-is-result", reads=("tool-refusals",))
@@ -83,7 +93,7 @@ def tool_errors_get_a_result_with_is_error(session: ProbeSession) -> Iterator[No
 def inputs_are_validated(session: ProbeSession) -> Iterator[Note]:
     """Arguments that violate the inputSchema of a tool are rejected."""
     yield from undeclared(session, "tools")
-    for exchange in session.tagged("tool-refusals/missing", "tool-refusals/wrong-type"):
+    for exchange in session.tagged(*_INVALID):
         name = exchange.params.get("name")
         if _is_rejected(exchange):
             yield satisfied(exchange)

@@ -9,7 +9,7 @@ from typing import Any
 
 from dovetail_check import shapes
 from dovetail_check.json_schemas import schema_problems
-from dovetail_check.notes import note_each, offered, undeclared
+from dovetail_check.notes import note_each, offered, page_problems, undeclared
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
 from dovetail_check.verdicts import Note, ambiguous, not_applicable, satisfied, violated
@@ -34,6 +34,7 @@ def tools_have_their_shape(session: ProbeSession) -> Iterator[Note]:
         return f"{_called(tool)}: {'; '.join(found[:3])}" if found else None
 
     yield from note_each(offered(session, "tools"), problem)
+    yield from page_problems(session, "tools", "tools/list")
 
 
 # -- schemas ---------------------------------------------------------------------------------------

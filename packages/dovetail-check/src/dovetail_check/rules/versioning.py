@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dovetail.spec import keys
-from dovetail.spec.revisions import Family, find_revision
+from dovetail.spec.revisions import Family
 from dovetail.wire import codec
 from dovetail_check import shapes
 from dovetail_check.exchanges import Exchange
@@ -16,7 +16,7 @@ from dovetail_check.rulebook import overall, rule, unjudged
 from dovetail_check.rules.reading import results_in
 from dovetail_check.verdicts import Note, not_applicable, satisfied, violated
 
-__all__: list[str] = []
+__all__ = ["is_version"]
 
 unjudged |= {
     "versioning.dual-era": "a permission: nothing to violate; the sessions show the eras",
@@ -26,6 +26,7 @@ unjudged |= {
 
 _LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _EXTENSION = re.compile(rf"{_LABEL}(?:\.{_LABEL})*/(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?")
+_VERSION = re.compile(r"\d{4}-\d\d-\d\d|DRAFT-.+")
 _CORE_TYPES = ("complete", "input_required")
 
 
@@ -72,15 +73,23 @@ def listed_versions_are_supported(run: Run) -> Iterator[Note]:
         offered = {_offer(exchange): exchange for exchange in run.survey}
         served = {other.revision.date for other in run.sessions}
         for version in listed if isinstance(listed, list) else ():
-            if not isinstance(version, str) or find_revision(version) is None:
+            if not isinstance(version, str):
                 continue
-            if version in served:
+            if not is_version(version):
+                text = f"{version!r:.60} is listed, which is not a date (YYYY-MM-DD)"
+                yield violated(session.opening, text)
+            elif version in served or (version in offered and offered[version].result is not None):
                 yield satisfied(session.opening)
             elif version in offered:
                 got = offered[version].describe()
                 yield violated(
                     offered[version], f"{version} is listed, but a request with it got {got}"
                 )
+
+
+def is_version(text: str) -> bool:
+    """Whether a version is a date; drafts have names."""
+    return _VERSION.fullmatch(text) is not None
 
 
 def _offer(exchange: Exchange) -> Any:

@@ -25,10 +25,20 @@ def load() -> None:
 
 
 class Faults:
-    """The faults of one switch; with None the server stays healthy."""
+    """The faults of one switch; with None the server stays healthy.
+
+    `slow=SECONDS` delays every answer of the healthy server, `late-errors=SECONDS` every error.
+    """
 
     def __init__(self, switch_id: str | None) -> None:
-        self._switch = Switch("") if switch_id is None else switches[switch_id]
+        mood, is_mood, seconds = (switch_id or "").partition("=")
+        self._delay = float(seconds) if is_mood else 0.0
+        self._delays_all = mood == "slow"
+        self._switch = Switch("") if switch_id is None or is_mood else switches[switch_id]
+
+    def delay(self, *, is_error: bool) -> float:
+        """The seconds to wait before an answer is sent."""
+        return self._delay if self._delays_all or is_error else 0.0
 
     def start(self) -> bytes:
         return b"".join(hook() for hook in self._switch.starts)

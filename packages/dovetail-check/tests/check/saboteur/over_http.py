@@ -154,6 +154,8 @@ class _Handler:
         await self._send({"type": "http.response.body", "body": response.body})
 
     async def _start(self, response: HttpResponse) -> None:
+        is_error = response.status >= 400 or b'"error"' in response.body
+        await asyncio.sleep(self._faults.delay(is_error=is_error))
         headers = [(n.encode("latin-1"), v.encode("latin-1")) for n, v in response.headers.items()]
         await self._send(
             {"type": "http.response.start", "status": response.status, "headers": headers}

@@ -28,8 +28,12 @@ async def main(switch_id: str | None) -> None:
     def send(data: bytes) -> None:
         message = json.loads(data)
         request = asked.get(_key(message), {})
+        seconds = active.delay(is_error="error" in message)
         for chunk in active.replies(message, request):
-            write(chunk + b"\n")
+            if seconds:
+                loop.call_later(seconds, write, chunk + b"\n")
+            else:
+                write(chunk + b"\n")
 
     write(active.start())
     await server.start()

@@ -6,6 +6,8 @@
 
 The decorators name the violated row. Several hooks may share a row; its switch turns all of them
 on. A hook that returns None changed its argument in place, or did nothing.
+
+`ROW~NAME` is another server that violates the same row, in another way.
 """
 
 from __future__ import annotations
@@ -76,6 +78,12 @@ class Switch:
     """All hooks that violate one row."""
 
     id: str
+
+    @property
+    def row(self) -> str:
+        """The id of the row."""
+        return self.id.partition("~")[0]
+
     replies: list[tuple[str | None, ReplyHook]] = field(default_factory=list)
     requests: list[RequestHook] = field(default_factory=list)
     https: list[HttpHook] = field(default_factory=list)

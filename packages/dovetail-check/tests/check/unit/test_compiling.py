@@ -87,10 +87,10 @@ def test_violations_come_before_other_notes(monkeypatch: pytest.MonkeyPatch) -> 
     judged_by(monkeypatch, judge)
     report = compile_report(recording({}), ABOUT, Selection(only=(ID,)))
     [finding] = report.rows[0].findings
-    assert [note.observation for note in finding.notes] == [Observation.VIOLATED] * 8 + [
+    assert [note.observation for note in finding.notes] == [Observation.VIOLATED] * 20 + [
         Observation.SATISFIED
     ]
-    assert finding.omitted == 12
+    assert finding.omitted == 0
 
 
 def test_a_long_text_is_cut_and_says_so() -> None:

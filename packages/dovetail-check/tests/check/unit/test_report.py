@@ -33,7 +33,7 @@ def test_a_crash_is_a_finding_except_during_negotiation() -> None:
 
 
 def test_coverage_adds_up_without_untestable_requirements() -> None:
-    must, should = count_coverage(ROWS)
+    must, should, _ = count_coverage(ROWS)
     assert (must.rows, must.testable, must.applicable) == (7, 5, 4)
     assert (
         must.passed + must.violated + must.info + must.attested + must.not_observed
@@ -43,10 +43,10 @@ def test_coverage_adds_up_without_untestable_requirements() -> None:
 
 
 def test_a_requirement_that_needs_a_fixture_counts_if_it_was_observed() -> None:
-    [must, _] = count_coverage(
+    [must, _, _] = count_coverage(
         [
             row("a", Verdict.PASS, Observation.SATISFIED, testable="only-with-fixture"),
-            row("b", Verdict.NOT_OBSERVED, testable="only-with-fixture"),
+            row("b", Verdict.NOT_TESTABLE, testable="only-with-fixture"),
         ]
     )
     assert (must.rows, must.testable, must.applicable, must.passed) == (2, 1, 1, 1)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from tests.check.saboteur.switch import Message, on_reply, on_request, tuned
 from tests.check.saboteur.switches.base import ask
@@ -13,10 +14,13 @@ for row in ("echo", "counter-offer", "latest"):
     tuned(f"lifecycle.version.{row}", revision="all")
 
 
+_seen: list[Any] = []
+
+
 @on_request("lifecycle.init.first")
 def exit_before_initialize(request: Message) -> None:
-    # Ids start at 1 on each connection, and an opened connection starts with initialize.
-    if request.get("method") == "tools/list" and request.get("id") == 1:
+    _seen.append(request.get("method"))
+    if _seen[0] == "tools/list":
         os._exit(3)
 
 

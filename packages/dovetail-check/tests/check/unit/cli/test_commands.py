@@ -111,7 +111,7 @@ class _Guarded(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.send_response(401)
-        self.send_header("WWW-Authenticate", "Bearer")
+        self.send_header("WWW-Authenticate", 'Bearer scope="notes:read"')
         self.send_header("Content-Length", "0")
         self.end_headers()
 

@@ -65,3 +65,16 @@ def test_a_notification_is_not_pending() -> None:
         assert pending.drain() == []
 
     asyncio.run(main())
+
+
+def test_a_response_after_the_timeout_still_belongs_to_its_request() -> None:
+    async def main() -> None:
+        pending = PendingList()
+        late, other = (pending.add(exchange(n), (n,), keep_open=False) for n in (1, 2))
+        pending.drop(late)
+        assert pending.find(answer(1)) is late
+        pending.take(late, answer(1))
+        assert pending.find(answer(1)) is None
+        assert pending.find(answer(2)) is other
+
+    asyncio.run(main())

@@ -114,7 +114,7 @@ def test_bytes_that_are_not_utf8_are_recorded_unchanged() -> None:
     assert [frame.base64 is not None for frame in frames if frame.kind == "received"] == [True]
 
 
-def test_a_message_over_several_lines_is_recorded_line_by_line() -> None:
+def test_a_message_over_several_lines_is_recorded_line_by_line_and_matched() -> None:
     script = """
         import json, sys
         sys.stdin.readline()
@@ -124,12 +124,30 @@ def test_a_message_over_several_lines_is_recorded_line_by_line() -> None:
     found: list[Exchange] = []
 
     async def work(connection: StdioConnection) -> None:
-        found.append(await connection.send(ask(1, timeout=0.5)))
+        found.append(await connection.send(ask(1)))
 
-    frames = drive(script, work)
-    assert lines_in(frames)[0] == b"{"
-    assert len(lines_in(frames)) == 5
-    assert found[0].is_silent
+    *lines, whole = lines_in(drive(script, work))
+    assert lines[0] == b"{"
+    assert len(lines) == 5
+    assert whole == b"\n".join(lines)
+    assert found[0].result == {}
+
+
+def test_an_unfinished_message_does_not_hide_the_next_one() -> None:
+    script = """
+        import json, sys
+        sys.stdin.readline()
+        print("{")
+        print(json.dumps({"jsonrpc": "2.0", "id": 1, "result": {}}), flush=True)
+        sys.stdin.read()
+    """
+    found: list[Exchange] = []
+
+    async def work(connection: StdioConnection) -> None:
+        found.append(await connection.send(ask(1)))
+
+    drive(script, work)
+    assert found[0].result == {}
 
 
 def test_a_long_line_is_read_completely() -> None:

@@ -1,0 +1,183 @@
+"""A healthy server gets no finding because it is slow, or because it dies.
+
+By default a few delays and moments of death are tried. `CHECK_DELAYS=all` runs the whole grid:
+every delay at every revision over every transport, and a death after each of many requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from dovetail.spec.revisions import REVISIONS, Revision
+from dovetail_check.audit import Audit, AuditOptions
+from dovetail_check.connections.base import UnreachableError
+from dovetail_check.crashes import find_crashes
+from dovetail_check.judging import judge_recording
+from dovetail_check.recording import Recording
+from dovetail_check.targets import CheckTarget
+from dovetail_check.verdicts import Verdict
+from tests.check.test_matrix import show
+
+ALL = os.environ.get("CHECK_DELAYS") == "all"
+DEVIATIONS = (Verdict.FAIL, Verdict.WARN)
+# mood of the server, revision, transport
+GRID = [
+    (f"{mood}={delay}", revision, transport)
+    for mood in ("slow", "late-errors")
+    for delay in ("0", "0.3", "0.6", "1.5", "2")
+    for revision in REVISIONS
+    for transport in ("stdio", "http", "sse")
+    if transport != "sse" or revision.old_sse
+]
+FEW = [
+    ("slow=0.3", REVISIONS[-1], "http"),
+    ("slow=0.6", REVISIONS[-2], "stdio"),
+    ("late-errors=0.6", REVISIONS[-1], "stdio"),
+    ("late-errors=0.6", REVISIONS[1], "http"),
+    ("late-errors=0.6", REVISIONS[0], "sse"),
+]
+
+
+def target_for(transport: str, name: str, url: str) -> CheckTarget:
+    if transport == "stdio":
+        command = (sys.executable, "-m", "tests.check.saboteur.over_stdio", name)
+        return CheckTarget(transport="stdio", command=command)
+    path = "sse" if transport == "sse" else "mcp"
+    return CheckTarget(transport=transport, url=f"{url}/{name}/{path}")
+
+
+def deviations(recording: Recording) -> list[str]:
+    reports = judge_recording(recording)
+    return [show(report) for report in reports if report.verdict in DEVIATIONS]
+
+
+@pytest.mark.parametrize(
+    ("mood", "revision", "transport"), GRID if ALL else FEW, ids=lambda value: str(value)
+)
+def test_a_slow_server_is_clean(
+    mood: str, revision: Revision, transport: str, saboteur_url: str
+) -> None:
+    target = target_for(transport, mood, saboteur_url)
+    recording = asyncio.run(Audit(target, AuditOptions(revisions=(revision,))).run())
+    assert deviations(recording) == []
+    assert find_crashes(recording.frames) == ()
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("revision", REVISIONS[:-1] if ALL else REVISIONS[3:4], ids=str)
+def test_an_unstable_order_is_clean_where_no_rule_is_on_order(
+    revision: Revision, transport: str, saboteur_url: str
+) -> None:
+    target = target_for(transport, "tools.list-order~reversed", saboteur_url)
+    recording = asyncio.run(Audit(target, AuditOptions(revisions=(revision,))).run())
+    assert deviations(recording) == []
+
+
+# -- death -----------------------------------------------------------------------------------------
+
+
+class Front:
+    """A TCP proxy that is gone after so many connections, with all that is in flight."""
+
+    def __init__(self, url: str, connections: int) -> None:
+        self._behind = urlsplit(url)
+        self._left = connections
+        self._open: set[asyncio.StreamWriter] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self) -> str:
+        self._server = await asyncio.start_server(self._connect, "127.0.0.1", 0)
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    async def stop(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        for writer in self._open:
+            writer.transport.abort()
+
+    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open.add(writer)
+        self._left -= 1
+        if self._left < 0:
+            await self.stop()
+            return
+        behind = await asyncio.open_connection(self._behind.hostname, self._behind.port)
+        self._open.add(behind[1])
+        await asyncio.gather(_pump(reader, behind[1]), _pump(behind[0], writer))
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+    except OSError:
+        pass
+    writer.close()
+
+
+async def check_behind(front: Front, path: str, revisions: tuple[Revision, ...]) -> Recording:
+    recording = Recording()
+    target = CheckTarget(transport="http", url=f"{await front.start()}{path}")
+    try:
+        await Audit(target, AuditOptions(revisions=revisions, timeout=2.0), recording).run()
+    except UnreachableError:
+        pass
+    finally:
+        await front.stop()
+    return recording
+
+
+DEATHS = range(1, 400) if ALL else (3, 40, 95, 150)
+
+
+@pytest.mark.parametrize("after", DEATHS)
+@pytest.mark.parametrize("revision", REVISIONS[1:] if ALL else REVISIONS[-2:], ids=str)
+def test_a_server_that_dies_over_http_fails_no_row(
+    after: int, revision: Revision, saboteur_url: str
+) -> None:
+    front = Front(saboteur_url, after)
+    recording = asyncio.run(check_behind(front, "/healthy/mcp", (revision,)))
+    assert deviations(recording) == []
+
+
+# Exits once, after so many lines; later processes live on.
+DIES = """
+import asyncio, os, sys
+from pathlib import Path
+from tests.check.saboteur import over_stdio
+
+done, after = Path(sys.argv[1]), int(sys.argv[2])
+real = asyncio.StreamReader.readline
+seen = 0
+
+async def readline(self):
+    global seen
+    line = await real(self)
+    seen += 1
+    if seen == after and not done.exists():
+        done.touch()
+        os._exit(3)
+    return line
+
+asyncio.StreamReader.readline = readline
+asyncio.run(over_stdio.main(None))
+"""
+LINES = range(1, 300) if ALL else (1, 9, 60, 110)
+
+
+@pytest.mark.parametrize("after", LINES)
+@pytest.mark.parametrize("revision", REVISIONS if ALL else REVISIONS[-2:], ids=str)
+def test_a_process_that_dies_once_fails_no_row(
+    after: int, revision: Revision, tmp_path: Path
+) -> None:
+    command = (sys.executable, "-c", DIES, str(tmp_path / "died"), str(after))
+    target = CheckTarget(transport="stdio", command=command)
+    recording = asyncio.run(Audit(target, AuditOptions(revisions=(revision,))).run())
+    assert deviations(recording) == []

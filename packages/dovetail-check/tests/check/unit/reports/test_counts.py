@@ -1,0 +1,93 @@
+"""The formats agree on counts, show every violation, and group findings by who can fix them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from dovetail.cli.app import app
+from dovetail_check import registry
+from dovetail_check.baseline import Accepted, Baseline, apply_baseline
+from dovetail_check.compiling import _make_row
+from dovetail_check.inventory import by_id
+from dovetail_check.judging import Finding, RowReport
+from dovetail_check.report import Report, count_coverage
+from dovetail_check.reports import html_page, json_form, markdown, text
+from dovetail_check.responsibility import AUTHOR, SDK, responsible_for
+from dovetail_check.rulebook import rules
+from dovetail_check.verdicts import Verdict, satisfied, violated
+from tests.check.unit.made_reports import HTTP, STDIO, make_report
+
+registry.load()
+SHORT = ("base.jsonrpc.valid", "tools.name.charset", "tools.inputschema.valid", "base.icons.src")
+
+
+def failed(id: str, count: int) -> RowReport:
+    notes = tuple(violated(None, f"violation {n}") for n in range(count)) + (satisfied(),) * 9
+    row = by_id()[id]
+    verdict = Verdict.WARN if row.is_derived or row.strength.value == "should" else Verdict.FAIL
+    findings = tuple(Finding(session, verdict, notes) for session in (HTTP, STDIO))
+    return RowReport(row, verdict, findings)
+
+
+def made(*judged: RowReport) -> Report:
+    rows = tuple(map(_make_row, judged))
+    return make_report(*rows, coverage=count_coverage(rows))
+
+
+def test_explain_shows_the_violations_that_the_text_leaves_out(tmp_path: Path) -> None:
+    report = made(failed("base.jsonrpc.valid", 25))
+    printed = text.render(report)
+    assert "and 22 more: dovetail explain base.jsonrpc.valid REPORT.json" in printed
+    path = tmp_path / "report.json"
+    path.write_text(json_form.render(report), "utf-8")
+    shown = CliRunner().invoke(app, ["explain", "base.jsonrpc.valid", str(path)], obj=[]).stdout
+    assert all(f"violation {n}\n" in shown for n in range(25))
+
+
+def test_summary_table_and_page_have_the_same_counts() -> None:
+    report = made(
+        *(failed(id, 1) for id in SHORT), RowReport(by_id()["ping.empty-result"], Verdict.PASS)
+    )
+    report = apply_baseline(
+        report, Baseline(accepted=(Accepted("base.jsonrpc.valid", (HTTP, STDIO)),))
+    )
+    counts = {
+        verdict: report.count(verdict) for verdict in (Verdict.FAIL, Verdict.WARN, Verdict.PASS)
+    }
+    assert counts == {Verdict.FAIL: 1, Verdict.WARN: 2, Verdict.PASS: 1}
+    summary = text.render(report).splitlines()[-2:]
+    assert "1 failed, 2 warnings, 1 accepted by the baseline" in " ".join(summary)
+    assert sum(level.failed for level in report.coverage) == 1
+    assert sum(level.warned for level in report.coverage) == 2
+    assert sum(level.accepted for level in report.coverage) == 1
+    assert sum(level.passed for level in report.coverage) == 1
+    page = html_page.render(report)
+    tiles = dict(re.findall(r'data-verdict="([a-z ]+)"><b>(\d+)</b>', page))
+    assert (tiles["fail"], tiles["warn"], tiles["pass"]) == ("1", "2", "1")
+
+
+def test_findings_are_grouped_by_who_can_fix_them() -> None:
+    report = made(*(failed(id, 1) for id in SHORT))
+    printed = text.render(report)
+    yours, sdks = printed.split("In the protocol layer, which your SDK implements")
+    assert "In your server (3):" in yours
+    assert "FAIL  tools.inputschema.valid" in yours
+    assert "base.jsonrpc.valid" in sdks
+    assert "base.jsonrpc.valid" not in yours
+    document = markdown.render(report)
+    assert document.index("`tools.inputschema.valid`") < document.index(
+        "`base.jsonrpc.valid`: fail"
+    )
+    assert "which your SDK implements" in html_page.render(report)
+
+
+def test_every_rule_belongs_to_somebody() -> None:
+    owners = {id: responsible_for(id) for id in rules}
+    assert set(owners.values()) == {AUTHOR, SDK}
+    assert owners["tools.name.unique"] == AUTHOR
+    assert owners["http.origin.403"] == AUTHOR
+    assert owners["tools.name.case"] == SDK
+    assert owners["stdio.stdout-pure"] == SDK
