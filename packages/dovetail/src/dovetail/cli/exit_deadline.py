@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import time
+from types import TracebackType
 
 __all__ = ["ExitDeadline"]
 
@@ -17,12 +17,25 @@ _EXIT_CODE = 1
 class ExitDeadline:
     """A thread that ends the process some time after the shutdown began.
 
-    A handler that ignores its cancellation, or blocks the event loop, would keep it alive.
+    A handler that ignores its cancellation, or blocks the event loop, would keep it alive. At the
+    end of the `with` block there is nothing to wait for any more.
     """
 
     def __init__(self, grace: float) -> None:
         self._seconds = grace + _EXTRA_SECONDS
         self._is_started = False
+        self._is_over = threading.Event()
+
+    def __enter__(self) -> ExitDeadline:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._is_over.set()
 
     def start(self) -> None:
         """Start the time; may be called twice, and in a signal handler."""
@@ -31,7 +44,8 @@ class ExitDeadline:
             threading.Thread(target=self._end, name="dovetail-exit", daemon=True).start()
 
     def _end(self) -> None:
-        time.sleep(self._seconds)
+        if self._is_over.wait(self._seconds):
+            return
         place = _main_thread_position()
         text = f"dovetail: a handler did not end within {self._seconds:g} s of the shutdown"
         # Not `print`: the main thread may hold the lock of the stream.

@@ -26,9 +26,11 @@ from dovetail.cli.supervisor import STATE_KEY, Supervisor, WorkerReport
 from dovetail.errors import TransportError, UsageError
 from dovetail.server import Server
 from dovetail.transports.http_server import HttpParser, bind, serve_app
+from dovetail.transports.path_router import PathRouter
+from dovetail.transports.streamable_http.app import HttpApp
 from dovetail.wire import codec
 
-__all__ = ["HttpSettings", "announce", "find_loop", "parse_address", "run_http"]
+__all__ = ["HttpSettings", "announce", "parse_address", "run_http", "serve_until_signal"]
 
 _ADDRESS = re.compile(r"(?:(?P<host>\[[^\[\]]+\]|[^\[\]:]+):)?(?P<port>[0-9]+)")
 
@@ -127,23 +129,38 @@ def _serve(
         allowed_origins=run.allow_origins,
         stateless=run.stateless,
     )
-    serving = serve_app(
-        app,
-        [server],
-        listener,
-        parser=run.parser,
-        access_log=run.access_log,
-        on_ready=lambda _: ready(),
-        on_stop=ExitDeadline(server.options.grace).start,
-    )
+    serve_until_signal(app, [server], listener, run, lambda _: ready())
+
+
+def serve_until_signal(
+    app: HttpApp | PathRouter,
+    servers: Sequence[Server],
+    listener: socket.socket,
+    run: HttpSettings,
+    on_ready: Callable[[int], None],
+) -> None:
+    """Serve an application, and exit soon after a signal whatever its handlers do."""
     if run.access_log:
         log_requests()
     tune_gc()
-    with asyncio.Runner(loop_factory=find_loop()) as runner:
-        runner.run(serving)
+    with (
+        ExitDeadline(max(server.options.grace for server in servers)) as deadline,
+        asyncio.Runner(loop_factory=_find_loop()) as runner,
+    ):
+        runner.run(
+            serve_app(
+                app,
+                servers,
+                listener,
+                parser=run.parser,
+                access_log=run.access_log,
+                on_ready=on_ready,
+                on_stop=deadline.start,
+            )
+        )
 
 
-def find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def _find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """The factory of the event loop: uvloop if installed, or None for asyncio's default."""
     try:
         import uvloop  # noqa: PLC0415 - not on every platform

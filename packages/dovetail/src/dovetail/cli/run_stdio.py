@@ -44,8 +44,8 @@ def run_server(server: Server, guard: Guard | None = None) -> int:
         )
     tune_gc()
     try:
-        deadline = ExitDeadline(server.options.grace)
-        asyncio.run(serve_stdio(server, guard=guard, on_stop=deadline.start))
+        with ExitDeadline(server.options.grace) as deadline:
+            asyncio.run(serve_stdio(server, guard=guard, on_stop=deadline.start))
     except UsageError as error:
         return _report(error, 2)
     except KeyboardInterrupt:

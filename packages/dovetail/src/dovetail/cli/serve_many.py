@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 
-from dovetail.cli.access_log import log_requests
-from dovetail.cli.exit_deadline import ExitDeadline
-from dovetail.cli.gc_tuning import tune_gc
-from dovetail.cli.run_http import HttpSettings, announce, find_loop
+from dovetail.cli.run_http import HttpSettings, announce, serve_until_signal
 from dovetail.errors import UsageError
 from dovetail.server import Server
-from dovetail.transports.http_server import bind, serve_app
+from dovetail.transports.http_server import bind
 from dovetail.transports.path_router import PathRouter
 
 __all__ = ["run_many"]
@@ -41,17 +37,10 @@ def run_many(servers: Mapping[str, Server], run: HttpSettings) -> None:
             announce(server.name, port, run, paths[name])
 
     only = next(iter(apps.values())) if len(apps) == 1 else None
-    serving = serve_app(
+    serve_until_signal(
         only or PathRouter(apps),
         list(servers.values()),
         bind(run.host, run.port),
-        parser=run.parser,
-        access_log=run.access_log,
-        on_ready=announce_all,
-        on_stop=ExitDeadline(max(server.options.grace for server in servers.values())).start,
+        run,
+        announce_all,
     )
-    if run.access_log:
-        log_requests()
-    tune_gc()
-    with asyncio.Runner(loop_factory=find_loop()) as runner:
-        runner.run(serving)
