@@ -21,7 +21,8 @@ def saboteur_url() -> Iterator[str]:
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen(256)
-    config = uvicorn.Config(app, log_level="critical", lifespan="on")
+    # Some broken servers never end their streams.
+    config = uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=1)
     running = uvicorn.Server(config)
     listeners = [listener, *guarded.listen()]
     thread = threading.Thread(target=lambda: asyncio.run(running.serve(listeners)), daemon=True)
