@@ -42,8 +42,10 @@ class Guarded:
     def launch(self, command: list[str]) -> subprocess.Popen[bytes]:
         words = [sys.executable, "-I", "-S", str(launcher.__file__), str(self.folder), *command]
         process = self.start(words, start_new_session=True)
-        entries = self.folder / "processes"
-        wait_until(lambda: process.poll() is not None or any(entries.iterdir()))
+        # Until it runs the program, the launcher exits by itself if the watchdog ends.
+        line = Path(f"/proc/{process.pid}/cmdline")
+        program = "\0".join([*command, ""]).encode()
+        wait_until(lambda: process.poll() is not None or line.read_bytes() == program)
         return process
 
     def say(self, line: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.client.channel import UnreachableError
+from dovetail.client.channel import AccessDeniedError
 from dovetail.client.http_failure import HttpFailure, find_secrets
 from dovetail.errors import PeerError, TransportError
 
@@ -21,7 +21,7 @@ def refusal(
 
 
 @pytest.mark.parametrize(
-    ("status", "error"), [(401, UnreachableError), (403, UnreachableError), (404, PeerError)]
+    ("status", "error"), [(401, AccessDeniedError), (403, AccessDeniedError), (404, PeerError)]
 )
 def test_denied_access_is_unreachable(status: int, error: type[Exception]) -> None:
     assert type(refusal(status).to_error("ping")) is error
