@@ -181,3 +181,14 @@ def test_importing_the_module_does_not_import_the_cryptography_library() -> None
         "sys.exit('cryptography' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_default_key_is_used_only_without_keys_of_its_own() -> None:
+    shared, own = b"s" * 32, b"o" * 32
+    first, second, third = Sealer(), Sealer(), Sealer([own])
+    for sealer in (first, second, third):
+        sealer.set_default_key(shared)
+    token = first.seal(b"state", binding=b"b", lifetime=60)
+    assert second.open(token, binding=b"b") == b"state"
+    with pytest.raises(InvalidParamsError):
+        third.open(token, binding=b"b")
