@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from types import TracebackType
 
 __all__ = ["ExitDeadline"]
 
@@ -17,8 +16,7 @@ _EXIT_CODE = 1
 class ExitDeadline:
     """A thread that ends the process some time after the shutdown began.
 
-    A handler that ignores its cancellation, or blocks the event loop, would keep it alive. At the
-    end of the `with` block there is nothing to wait for any more.
+    A handler that ignores its cancellation, or blocks the event loop, would keep it alive.
     """
 
     def __init__(self, grace: float) -> None:
@@ -26,22 +24,15 @@ class ExitDeadline:
         self._is_started = False
         self._is_over = threading.Event()
 
-    def __enter__(self) -> ExitDeadline:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._is_over.set()
-
     def start(self) -> None:
-        """Start the time; may be called twice, and in a signal handler."""
+        """Start the countdown; may be called twice, and in a signal handler."""
         if not self._is_started:
             self._is_started = True
             threading.Thread(target=self._end, name="dovetail-exit", daemon=True).start()
+
+    def close(self) -> None:
+        """Stop the countdown: the server has stopped."""
+        self._is_over.set()
 
     def _end(self) -> None:
         if self._is_over.wait(self._seconds):

@@ -7,6 +7,7 @@ it is ready. Messages for the user go to stderr.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import os
 import re
@@ -143,8 +144,9 @@ def serve_until_signal(
     if run.access_log:
         log_requests()
     tune_gc()
+    grace = max(server.options.grace for server in servers)
     with (
-        ExitDeadline(max(server.options.grace for server in servers)) as deadline,
+        contextlib.closing(ExitDeadline(grace)) as deadline,
         asyncio.Runner(loop_factory=_find_loop()) as runner,
     ):
         runner.run(

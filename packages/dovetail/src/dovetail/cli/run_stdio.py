@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,7 @@ def run_server(server: Server, guard: Guard | None = None) -> int:
         )
     tune_gc()
     try:
-        with ExitDeadline(server.options.grace) as deadline:
+        with contextlib.closing(ExitDeadline(server.options.grace)) as deadline:
             asyncio.run(serve_stdio(server, guard=guard, on_stop=deadline.start))
     except UsageError as error:
         return _report(error, 2)
