@@ -87,8 +87,7 @@ async def serve_app(
                 started.push_async_callback(server.close)
             # Runs first at shutdown: servers wait for open streams, so end these before.
             started.callback(app.close)
-            for one in app.apps if isinstance(app, PathRouter) else (app,):
-                one.follows_signals = False
+            app.ignore_signals()
             grace = max((server.options.grace for server in servers), default=0.0)
             config = uvicorn.Config(
                 _with_shutdown_response(app),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from dovetail.transports.asgi.messages import (
     JSON,
@@ -43,6 +43,11 @@ class PathRouter:
         app = self._find(request.scope)
         return None if app is None else app.begin(request, body)
 
+    def ignore_signals(self) -> None:
+        """Leave the shutdown to the caller, in all applications."""
+        for app in self._apps.values():
+            app.ignore_signals()
+
     def begin_shutdown(self) -> None:
         """Refuse new requests and end streams, in all applications."""
         for app in self._apps.values():
@@ -56,11 +61,6 @@ class PathRouter:
         """End the sessions and streams of all applications."""
         for app in self._apps.values():
             app.close()
-
-    @property
-    def apps(self) -> Collection[HttpApp]:
-        """The applications."""
-        return self._apps.values()
 
     def _find(self, scope: Scope) -> HttpApp | None:
         path = scope.get("path", "").rstrip("/")

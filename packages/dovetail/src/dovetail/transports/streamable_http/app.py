@@ -65,6 +65,7 @@ _MAX_VALIDATED = 1024
 _METHODS = b"POST, GET, DELETE, OPTIONS"
 # Without sessions there is neither a GET stream nor a session to delete.
 _STATELESS_METHODS = b"POST, OPTIONS"
+_CLOSE = (b"connection", b"close")
 # Headers that must not be repeated: a proxy could read another copy than this server.
 _SINGLE = (
     b"mcp-protocol-version",
@@ -134,9 +135,8 @@ class HttpApp:
 
         self._methods = _STATELESS_METHODS if self.legacy.is_stateless else _METHODS
         self._is_closing = False
-        # Whether SIGTERM and SIGINT end the streams, because an ASGI server does not tell that it
-        # waits for them.
-        self.follows_signals = True
+        # Whether SIGTERM and SIGINT end the streams: an ASGI server waits for them silently.
+        self._follows_signals = True
         self._old_sse = None
         if options.old_sse is not None:
             path = options.old_sse.rstrip("/")
@@ -174,6 +174,10 @@ class HttpApp:
         return HttpCounts.total((self.legacy.counts, self.modern.counts, old))
 
     # -- shutdown ---------------------------------------------------------------------------
+
+    def ignore_signals(self) -> None:
+        """Leave the shutdown to the caller, who calls the following two methods."""
+        self._follows_signals = False
 
     def begin_shutdown(self) -> None:
         """Refuse new requests and end the streams of clients that only listen."""
@@ -217,7 +221,7 @@ class HttpApp:
             # A client sends the same headers with every message; they are validated once.
             await self._serve_post(request)
         else:
-            if self.follows_signals:
+            if self._follows_signals:
                 end_streams_on_signal(self)
             await self._validate(request, fingerprint)
 
@@ -448,9 +452,6 @@ class HttpApp:
         self, request: HttpRequest, status: int, text: str, extra: Headers | None = None
     ) -> None:
         await respond(request.transmit, status, _error(text), [*JSON, *(extra or [])])
-
-
-_CLOSE = (b"connection", b"close")
 
 
 def _error(text: str) -> bytes:

@@ -27,7 +27,7 @@ class _HasStreams(Protocol):
 
 _apps: WeakKeyDictionary[_HasStreams, asyncio.AbstractEventLoop] = WeakKeyDictionary()
 # The handlers of the host.
-_previous: dict[int, signal.Handlers | object] = {}
+_previous: dict[int, object] = {}
 
 
 def end_streams_on_signal(app: _HasStreams) -> None:
