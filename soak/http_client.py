@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from soak import messages
@@ -47,35 +49,51 @@ class Connection:
         """The answer to a request."""
         self._writer.write(request)
         async with asyncio.timeout(_PATIENCE):
-            head = await self._reader.readuntil(b"\r\n\r\n")
-            first, *lines = head.split(b"\r\n")[:-2]
-            headers = {}
-            for line in lines:
-                name, _, value = line.partition(b":")
-                headers[name.lower()] = value.strip()
-            return Answer(int(first.split()[1]), headers, await self._body(headers))
+            status, headers = await self._head()
+            return Answer(status, headers, await self._body(headers))
+
+    async def stream(self, request: bytes) -> AsyncIterator[bytes]:
+        """The chunks of a streamed response; each is an event or several."""
+        self._writer.write(request)
+        status, headers = await self._head()
+        if status != 200:
+            body = await self._body(headers)
+            raise WrongAnswerError(f"no stream: {status} {body[:300]!r}")
+        async for chunk in self._chunks():
+            yield chunk
+
+    async def _head(self) -> tuple[int, dict[bytes, bytes]]:
+        head = await self._reader.readuntil(b"\r\n\r\n")
+        first, *lines = head.split(b"\r\n")[:-2]
+        headers = {}
+        for line in lines:
+            name, _, value = line.partition(b":")
+            headers[name.lower()] = value.strip()
+        return int(first.split()[1]), headers
 
     async def _body(self, headers: dict[bytes, bytes]) -> bytes:
         if b"chunked" not in headers.get(b"transfer-encoding", b""):
             return await self._reader.readexactly(int(headers.get(b"content-length", b"0")))
-        body = b""
-        while size := int(await self._reader.readline(), 16):
-            body += await self._reader.readexactly(size)
-            await self._reader.readline()
-        await self._reader.readline()
-        return body
+        return b"".join([chunk async for chunk in self._chunks()])
+
+    async def _chunks(self) -> AsyncIterator[bytes]:
+        while size := int(await self._reader.readuntil(b"\r\n"), 16):
+            yield await self._reader.readexactly(size)
+            await self._reader.readuntil(b"\r\n")
+        await self._reader.readuntil(b"\r\n")
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close, also after the server has reset the connection."""
         self._writer.close()
-        await self._writer.wait_closed()
+        with suppress(ConnectionError):
+            await self._writer.wait_closed()
 
 
 async def open_session(connection: Connection) -> str:
-    """Shake hands; the id of the new session."""
+    """Initialize; the id of the new session, which is empty if the server is stateless."""
     opened = await connection.exchange(messages.initialize())
-    session = opened.headers.get(b"mcp-session-id")
-    if opened.status != 200 or session is None or b"protocolVersion" not in opened.body:
+    session = opened.headers.get(b"mcp-session-id", b"")
+    if opened.status != 200 or b"protocolVersion" not in opened.body:
         raise WrongAnswerError(f"no session: {opened.status} {opened.body[:300]!r}")
     told = await connection.exchange(messages.initialized(session.decode()))
     if told.status != 202:

@@ -1,6 +1,6 @@
-"""What the clients of the soak say: whole HTTP requests, as bytes.
+"""The requests of the load clients: whole HTTP requests, as bytes.
 
-Written by hand, so that a client costs little and can stop in the middle of one.
+They are written by hand, so that clients cost little and can stop in the middle of a request.
 """
 
 from __future__ import annotations
@@ -13,11 +13,16 @@ __all__ = [
     "NOTE",
     "Era",
     "call",
+    "call_params",
     "counts",
+    "get_old_sse",
     "get_stream",
     "initialize",
+    "initialize_params",
     "initialized",
     "listen",
+    "modern_params",
+    "post_to",
     "subscribe",
 ]
 
@@ -54,28 +59,44 @@ def _post(headers: dict[str, str], message: dict[str, Any]) -> bytes:
 def _request(
     session: str | None, id: int | str, method: str, params: dict[str, Any], name: str = ""
 ) -> bytes:
-    """A request of a session, or a modern one without."""
+    """A legacy request of this session, or a modern one."""
     if session is not None:
         return _post(_of(session), {"id": id, "method": method, "params": params})
     headers = {"MCP-Protocol-Version": _MODERN, "Mcp-Method": method}
     if name:
         headers["Mcp-Name"] = name
-    params = {**params, "_meta": {**_META, **params.get("_meta", {})}}
-    return _post(headers, {"id": id, "method": method, "params": params})
+    return _post(headers, {"id": id, "method": method, "params": modern_params(params)})
 
 
 def _of(session: str) -> dict[str, str]:
-    return {"MCP-Protocol-Version": _LEGACY, "Mcp-Session-Id": session}
+    """The headers of a session; a stateless server gives its clients the empty id."""
+    version = {"MCP-Protocol-Version": _LEGACY}
+    return {**version, "Mcp-Session-Id": session} if session else version
 
 
-def initialize(capabilities: dict[str, Any] | None = None) -> bytes:
-    """The beginning of a session."""
-    hello = {
+def modern_params(params: dict[str, Any]) -> dict[str, Any]:
+    """The params of a modern request."""
+    return {**params, "_meta": {**_META, **params.get("_meta", {})}}
+
+
+def initialize_params(capabilities: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The params of an `initialize` request."""
+    return {
         "protocolVersion": _LEGACY,
         "capabilities": capabilities or {},
         "clientInfo": _CLIENT,
     }
-    return _post({}, {"id": 0, "method": "initialize", "params": hello})
+
+
+def call_params(id: int | str, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The params of a call, with a progress token."""
+    return {"name": tool, "arguments": arguments, "_meta": {"progressToken": id}}
+
+
+def initialize(capabilities: dict[str, Any] | None = None) -> bytes:
+    """The beginning of a session."""
+    params = initialize_params(capabilities)
+    return _post({}, {"id": 0, "method": "initialize", "params": params})
 
 
 def initialized(session: str) -> bytes:
@@ -84,9 +105,19 @@ def initialized(session: str) -> bytes:
 
 
 def call(session: str | None, id: int | str, tool: str, **arguments: Any) -> bytes:
-    """A call, with a token for progress."""
-    params = {"name": tool, "arguments": arguments, "_meta": {"progressToken": id}}
-    return _request(session, id, "tools/call", params, tool)
+    """A call, with a progress token."""
+    return _request(session, id, "tools/call", call_params(id, tool, arguments), tool)
+
+
+def post_to(endpoint: str, message: dict[str, Any]) -> bytes:
+    """A message to the endpoint of an HTTP+SSE session."""
+    body = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode()
+    return _http("POST", endpoint, {}, body)
+
+
+def get_old_sse(path: str) -> bytes:
+    """The stream of an HTTP+SSE session."""
+    return _http("GET", path, {"Accept": "text/event-stream"})
 
 
 def listen(id: int | str) -> bytes:

@@ -1,4 +1,4 @@
-"""`make soak`: load and time on HTTP, for real, on this machine's loopback.
+"""`make soak`: load on real servers, over loopback.
 
 .venv/bin/python -m soak.run                    the whole run, writes docs/soak.md
 .venv/bin/python -m soak.run --quick            a short one, for a look; writes nothing
@@ -24,6 +24,7 @@ from soak.page import render, write_between_markers
 from soak.processes import ROOT
 from soak.servers.watched import raise_limit_of_files
 from soak.sessions import measure_sessions
+from soak.shutdown import measure_shutdown
 from soak.streams import measure_legacy_streams, measure_streams
 from soak.vanishing import measure_vanishing
 from soak.verdicts import Effort, Verdict
@@ -39,6 +40,7 @@ _FULL = Effort(
     seconds_per_burst=10,
     streams=5000,
     seconds_of_killing=60.0,
+    shutdowns=5,
 )
 _QUICK = Effort(
     connections=100,
@@ -49,6 +51,7 @@ _QUICK = Effort(
     seconds_per_burst=2,
     streams=300,
     seconds_of_killing=5.0,
+    shutdowns=1,
 )
 
 _PARTS: dict[str, Callable[[Effort], Awaitable[list[Verdict]]]] = {
@@ -58,6 +61,7 @@ _PARTS: dict[str, Callable[[Effort], Awaitable[list[Verdict]]]] = {
     "streams": measure_streams,
     "legacy-streams": measure_legacy_streams,
     "vanishing": measure_vanishing,
+    "shutdown": measure_shutdown,
 }
 
 

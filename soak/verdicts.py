@@ -1,4 +1,4 @@
-"""One line of the result: what was tried, what was wanted, what came out."""
+"""A row of the results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Effort", "Verdict"]
 
 
 class Verdict(NamedTuple):
-    """A figure, and whether it will do; None where nobody promised anything."""
+    """A measurement; `is_reached` is None if there is no target."""
 
     what: str
     wanted: str
@@ -17,7 +17,7 @@ class Verdict(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """How much to do."""
+    """The size of a run."""
 
     connections: int
     calls_per_connection: int
@@ -27,3 +27,4 @@ class Effort(NamedTuple):
     seconds_per_burst: int
     streams: int
     seconds_of_killing: float
+    shutdowns: int
