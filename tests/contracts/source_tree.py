@@ -7,7 +7,7 @@ and on the small fixture packages of their own tests.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -102,11 +102,14 @@ def write_package(
     return load_package(folder / name)
 
 
-def find_imports(module: Module) -> Iterator[Import]:
+@cache
+def find_imports(module: Module) -> Sequence[Import]:
     """Every import of a module: at the top, in functions, and for type checkers only."""
-    for node, kind in _walk(module.tree, Kind.RUNTIME):
-        for target in _targets(node, module):
-            yield Import(module, target, getattr(node, "lineno", 0), kind)
+    return [
+        Import(module, target, getattr(node, "lineno", 0), kind)
+        for node, kind in _walk(module.tree, Kind.RUNTIME)
+        for target in _targets(node, module)
+    ]
 
 
 def find_internal_imports(modules: Mapping[str, Module]) -> Iterator[tuple[Import, Module]]:

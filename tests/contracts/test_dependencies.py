@@ -16,7 +16,7 @@ from tests.contracts.source_tree import (
     Module,
     assert_none,
     find_imports,
-    load_package,
+    load_packages,
     write_package,
 )
 
@@ -90,10 +90,12 @@ def test_every_dependency_is_explained() -> None:
 def test_every_imported_library_is_declared() -> None:
     for folder, project in read_projects().items():
         declared = {read_name(requirement) for requirement in read_requirements(project)}
-        modules: dict[str, Module] = {}
-        for marker in folder.glob("src/*/__init__.py"):
-            modules.update(load_package(marker.parent))
-        assert_none(find_undeclared(modules, declared))
+        own = {
+            name: module
+            for name, module in load_packages().items()
+            if module.path.is_relative_to(folder)
+        }
+        assert_none(find_undeclared(own, declared))
 
 
 def test_a_library_has_the_same_range_in_every_package() -> None:

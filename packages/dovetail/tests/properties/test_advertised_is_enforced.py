@@ -238,6 +238,9 @@ ANNOTATIONS: dict[str, Any] = {
     "Struct with model": StructWithModel,
 }
 
+# Few examples for each of many annotations; `make fuzz` draws ten times as many.
+EXAMPLES = min(settings().max_examples, 1_000) // 10
+
 bounded = settings(
     derandomize=True,
     deadline=None,
@@ -431,7 +434,7 @@ def exact(value: Any) -> Any:
 
 @pytest.mark.parametrize("name", ANNOTATIONS)
 def test_a_value_drawn_from_the_advertised_schema_is_accepted(name: str) -> None:
-    @settings(bounded, max_examples=40)
+    @settings(bounded, max_examples=EXAMPLES)
     @given(fitting(name))
     def check(value: Any) -> None:
         assume(is_carried(value) and judge(name, value))
@@ -444,7 +447,7 @@ def test_a_value_drawn_from_the_advertised_schema_is_accepted(name: str) -> None
 def test_a_damaged_or_foreign_value_is_judged_as_the_independent_validator_judges(
     name: str,
 ) -> None:
-    @settings(bounded, max_examples=80)
+    @settings(bounded, max_examples=3 * EXAMPLES)
     @given(damaged(name) | anything)
     def check(value: Any) -> None:
         assume(is_carried(value))
@@ -458,7 +461,7 @@ def test_a_result_that_is_sent_keeps_the_schema_that_was_announced(name: str) ->
     result = result_schema(ANNOTATIONS[name])
     judge_result = oracle(result.json_schema or {})
 
-    @settings(bounded, max_examples=25)
+    @settings(bounded, max_examples=EXAMPLES)
     @given(fitting(name))
     def check(value: Any) -> None:
         assume(is_carried(value) and judge(name, value))
@@ -475,7 +478,7 @@ def test_a_wrong_result_is_never_sent(name: str) -> None:
     result = result_schema(ANNOTATIONS[name])
     judge_result = oracle(result.json_schema or {})
 
-    @settings(bounded, max_examples=25)
+    @settings(bounded, max_examples=EXAMPLES)
     @given(damaged(name) | anything)
     def check(value: Any) -> None:
         assume(is_carried(value))
