@@ -64,7 +64,7 @@ contracts: $(VENV) $(SYSTEM) ## test the repository rules: layers, names, public
 	@$(BIN)/pytest --quiet tests/contracts
 
 test: $(VENV) $(SYSTEM) .venv-minimcp/.stamp ## run the whole suite and the branch coverage gate
-	@$(BIN)/pytest --quiet --numprocesses=3 --dist=worksteal --cov --cov-report=
+	@$(BIN)/pytest --quiet --numprocesses=4 --dist=worksteal --cov --cov-report=
 	@$(BIN)/coverage json --quiet -o coverage.json
 	@$(BIN)/python -m tools.coverage_gate coverage.json
 

@@ -45,7 +45,7 @@ async def _serving(variant: str, parser: HttpParser, **options: Any) -> AsyncIte
             limits = httpx.Limits(max_connections=None)
             url = f"http://127.0.0.1:{port}"
             async with httpx.AsyncClient(
-                base_url=url, timeout=None, limits=limits, headers=headers
+                base_url=url, timeout=None, limits=limits, headers=headers, verify=False
             ) as client:
                 yield app, client
 

@@ -182,8 +182,9 @@ class _UvicornServer(uvicorn.Server):
         for server in self.servers:
             server.close()
         self._app.begin_shutdown()
-        # Requests that are on their way get a 503. uvicorn would close their connections.
-        await asyncio.sleep(_ARRIVAL_SECONDS)
+        if self.server_state.connections:
+            # Requests that are on their way get a 503. uvicorn would close their connections.
+            await asyncio.sleep(_ARRIVAL_SECONDS)
         ending = asyncio.ensure_future(self._app.finish_shutdown(self._grace))
         await super().shutdown(sockets)
         if self.force_exit:

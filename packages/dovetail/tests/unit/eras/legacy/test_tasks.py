@@ -10,6 +10,7 @@ import pytest
 from msgspec import Raw
 
 from dovetail.core.call import Ask, Call
+from dovetail.core.principal import Principal
 from dovetail.core.tasks import Status, TaskPage, TaskView
 from dovetail.eras.legacy.back_channel import BackChannel
 from dovetail.eras.legacy.session import LegacySession
@@ -107,6 +108,7 @@ class Tasks:
         self.refused: dict[str, Exception] = {}
         self.given_back: list[str] = []
         self.is_mine = True
+        self.next_cursor: str | None = None
         self._news: asyncio.Queue[TaskView] = asyncio.Queue()
 
     def become(self, task: TaskView) -> None:
@@ -131,7 +133,7 @@ class Tasks:
         self.answers.update({key: bytes(raw) for key, raw in answers.items()})
 
     async def page(self, call: Call, cursor: str | None) -> TaskPage:
-        return TaskPage([self.task], None)
+        return TaskPage([self.task], self.next_cursor)
 
 
 class Services:
@@ -257,6 +259,19 @@ def test_a_list_is_for_callers_who_are_known() -> None:
     outcome: Any = methods["tasks/list"].run(call)
     with pytest.raises(MethodNotFoundError, match="cannot be told apart"):
         drive(outcome)
+
+
+@pytest.mark.parametrize("next_cursor", [None, "c"])
+def test_a_caller_with_a_principal_gets_a_page_of_tasks(next_cursor: str | None) -> None:
+    tasks = Tasks(view())
+    tasks.next_cursor = next_cursor
+    call = make_call("tasks/list", b"{}")
+    call.services = Services(tasks)  # type: ignore[assignment]
+    call.principal = Principal("ann")
+    outcome: Any = result_methods()["tasks/list"].run(call)
+    listed = drive(outcome)
+    assert listed["tasks"] == [describe(view())]
+    assert listed.get("nextCursor") == next_cursor
 
 
 def test_a_session_is_told_of_so_many_tasks_and_no_more() -> None:

@@ -9,18 +9,20 @@ from typing import Any
 
 import pytest
 
-from dovetail.core.call import Call
+from dovetail.core.call import Call, Peer
 from dovetail.core.changes import ChangeEvent, ChangeKind, ChangeStream
+from dovetail.core.tasks import Status, TaskView
 from dovetail.eras.modern.era import ModernEra
 from dovetail.eras.modern.mrtr import InputRounds
 from dovetail.eras.modern.sealing import Sealer
 from dovetail.eras.modern.subscriptions import honoured, listen_methods
-from dovetail.spec.keys import SERVER_INFO, SUBSCRIPTION_ID
+from dovetail.errors import InvalidParamsError
+from dovetail.spec.keys import SERVER_INFO, SUBSCRIPTION_ID, TASKS
 from dovetail.spec.models import Implementation, SubscriptionFilter
 from dovetail.spec.revisions import V2026_07_28
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification
-from tests.unit.fakes import FakeLink, drive, make_call, sent_by, settle
+from tests.unit.fakes import NOBODY, FakeLink, drive, make_call, sent_by, settle
 
 SERVER = Implementation(name="s", version="1")
 ERA = ModernEra(V2026_07_28, SERVER, InputRounds(Sealer(), 60, SERVER))
@@ -43,10 +45,12 @@ CHANGES = [
 ONLY_IDS = [b"7", b'"7"', b'"a\\"b"', b"-3", b"18446744073709551617", b"9" * 5000]
 
 
-def listening(wanted: Any, *, id: bytes = b"7", capabilities: dict[str, Any] = ALL) -> Any:
+def listening(
+    wanted: Any, *, id: bytes = b"7", capabilities: dict[str, Any] = ALL, peer: Peer = NOBODY
+) -> Any:
     """A listen call and what it runs."""
     params = json.dumps({"notifications": wanted}).encode()
-    call = make_call("subscriptions/listen", params, era=ERA, id=id)
+    call = make_call("subscriptions/listen", params, era=ERA, id=id, peer=peer)
     return call, listen_methods(lambda: capabilities)["subscriptions/listen"].run(call)
 
 
@@ -205,6 +209,45 @@ def test_streams_of_one_client_are_told_apart_by_their_ids() -> None:
         return [raw_id(json.loads(message)) for message in encoded]
 
     assert drive(run()) == [1, "1"]
+
+
+# -- tasks --------------------------------------------------------------------------------------
+
+
+class Tasks:
+    """The caller's task is "mine"."""
+
+    tasks = property(lambda self: self)
+
+    async def get(self, call: Call, id: str) -> TaskView:
+        if id != "mine":
+            raise InvalidParamsError("unknown")
+        return task_view(id)
+
+
+def task_view(id: str) -> TaskView:
+    return TaskView(id, Status.WORKING, 0, 1, 1000, 50)
+
+
+def test_a_stream_carries_the_tasks_of_the_caller_only() -> None:
+    async def run() -> Call:
+        wanted = {"taskIds": ["mine", "mine", "theirs"]}
+        call, running = listening(wanted, peer=Peer(None, {"extensions": {TASKS: {}}}, None))
+        call.services = Tasks()
+        task = await opened(running)
+        [stream] = streams_of(call)
+        assert stream.announce(ChangeEvent(ChangeKind.TASK, task=task_view("theirs"))) is None
+        told = stream.announce(ChangeEvent(ChangeKind.TASK, task=task_view("mine")))
+        assert told is not None
+        params = json.loads(codec.encode_message(told))["params"]
+        assert (params["taskId"], params["_meta"]) == ("mine", {SUBSCRIPTION_ID: 7})
+        stream.end()
+        await task
+        assert isinstance(call, Call)
+        return call
+
+    [acknowledged] = sent_by(drive(run()))
+    assert acknowledged["params"]["notifications"] == {"taskIds": ["mine"]}
 
 
 # -- the end ------------------------------------------------------------------------------------
