@@ -1,0 +1,187 @@
+"""Run functions in worker processes that may crash.
+
+Native code that handles foreign input (YAML, images, PDF) can end its process or take all memory.
+A worker bounds its own memory, and the pool ends a worker that takes too long; either way only
+that call fails. Arguments and results are plain values, encoded as MessagePack: a worker cannot
+make the server run code, as it could with pickle.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TypeVar
+
+import msgspec
+
+__all__ = ["WorkerError", "WorkerPool"]
+
+T = TypeVar("T")
+
+_LENGTH = struct.Struct("<I")
+_CHUNK = 1 << 16
+
+
+class WorkerError(Exception):
+    """A call failed in its worker process: it crashed, took too long, or needed too much memory."""
+
+
+class WorkerPool:
+    """Worker processes, started when they are needed and replaced when they end."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        size: int = 1,
+        memory_mb: int = 1024,
+        seconds: float = 30.0,
+        errors: tuple[type[Exception], ...] = (),
+    ) -> None:
+        """`name` appears in error messages; `errors` are raised in the caller as they are."""
+        self._name = name
+        self._memory_mb = memory_mb
+        self._seconds = seconds
+        self._errors = {error.__name__: error for error in errors}
+        self._free = threading.Semaphore(size)
+        self._lock = threading.Lock()
+        self._idle: list[_Worker] = []
+        self._is_closed = False
+
+    def run(self, function: Callable[..., T], *args: Any, returns: Any = Any) -> T:
+        """Call a module-level function in a worker; blocks, and may be used from any thread.
+
+        `returns` is the type of the result, if it is not a plain value.
+        """
+        call = msgspec.msgpack.encode([function.__module__, function.__qualname__, args])
+        with self._free:
+            worker = self._take()
+            try:
+                reply = worker.exchange(call, self._seconds)
+            except BaseException:
+                worker.close()
+                raise
+            self._give_back(worker)
+        if isinstance(reply, str):
+            raise WorkerError(f"{self._name} {reply}")
+        kind, text, result = msgspec.msgpack.decode(reply, type=tuple[str, str, msgspec.Raw])
+        if kind:
+            raise self._error(kind, text)
+        value: T = msgspec.msgpack.decode(result, type=returns)
+        return value
+
+    def _error(self, kind: str, text: str) -> Exception:
+        if kind in self._errors:
+            return self._errors[kind](text)
+        if kind == MemoryError.__name__:
+            return WorkerError(f"{self._name} needed more than {self._memory_mb} MB of memory")
+        return WorkerError(f"{self._name} failed: {kind}: {text}")
+
+    def _take(self) -> _Worker:
+        with self._lock:
+            if self._is_closed:
+                raise WorkerError(f"{self._name} is closed")
+            return self._idle.pop() if self._idle else _Worker(self._memory_mb)
+
+    def _give_back(self, worker: _Worker) -> None:
+        with self._lock:
+            if worker.is_usable and not self._is_closed:
+                self._idle.append(worker)
+                return
+        worker.close()
+
+    def close(self) -> None:
+        """End the workers; calls in progress still get their result."""
+        with self._lock:
+            self._is_closed = True
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.close()
+
+    def __enter__(self) -> WorkerPool:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class _Worker:
+    """One process; it exits when its input ends, also if the server was killed."""
+
+    def __init__(self, memory_mb: int) -> None:
+        start = "from dovetail_serverkit.worker_process import main; main()"
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", start, str(memory_mb)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+        )
+        self.is_usable = True
+
+    def exchange(self, call: bytes, seconds: float) -> bytes | str:
+        """The reply, or a text that says why there is none."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        deadline = time.monotonic() + seconds
+        data = memoryview(_LENGTH.pack(len(call)) + call)
+        received = bytearray()
+        pipes = {
+            self._process.stdin: selectors.EVENT_WRITE,
+            self._process.stdout: selectors.EVENT_READ,
+        }
+        with selectors.DefaultSelector() as selector:
+            for pipe, event in pipes.items():
+                os.set_blocking(pipe.fileno(), False)
+                selector.register(pipe, event)
+            while not _is_complete(received):
+                ready = selector.select(deadline - time.monotonic())
+                if not ready:
+                    self.close()
+                    return f"did not finish within {seconds:g} seconds"
+                for key, event in ready:
+                    if event == selectors.EVENT_READ:
+                        chunk = os.read(key.fd, _CHUNK)
+                        if not chunk:
+                            return self._crashed()
+                        received += chunk
+                        continue
+                    try:
+                        data = data[os.write(key.fd, data) :]
+                    except BrokenPipeError:
+                        return self._crashed()
+                    if not data:
+                        selector.unregister(key.fileobj)
+        return bytes(received[_LENGTH.size :])
+
+    def _crashed(self) -> str:
+        self.is_usable = False
+        code = self._process.wait()
+        return f"crashed (signal {-code})" if code < 0 else f"crashed (exit code {code})"
+
+    def close(self) -> None:
+        """End the process."""
+        self.is_usable = False
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]
+
+
+def _is_complete(received: bytearray) -> bool:
+    if len(received) < _LENGTH.size:
+        return False
+    (size,) = _LENGTH.unpack_from(received)
+    return len(received) - _LENGTH.size >= int(size)
