@@ -61,10 +61,11 @@ format: $(VENV) ## format, and fix what ruff can fix
 	@$(BIN)/ruff check --quiet --fix .
 
 contracts: $(VENV) $(SYSTEM) ## test the repository rules: layers, names, public API, docs
-	@$(BIN)/pytest --quiet tests/contracts
+	@$(BIN)/pytest --quiet --numprocesses=2 --dist=loadfile tests/contracts
 
+# The contracts are part of `make check`.
 test: $(VENV) $(SYSTEM) .venv-minimcp/.stamp ## run the whole suite and the branch coverage gate
-	@$(BIN)/pytest --quiet --numprocesses=4 --dist=worksteal --cov --cov-report=
+	@$(BIN)/pytest --quiet --numprocesses=4 --dist=worksteal --cov --cov-report= --ignore=tests/contracts
 	@$(BIN)/coverage json --quiet -o coverage.json
 	@$(BIN)/python -m tools.coverage_gate coverage.json
 

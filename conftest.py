@@ -8,6 +8,7 @@ Tests drive coroutines with `asyncio.run`, so no plugin decides when a loop live
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import os
@@ -62,6 +63,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if not item.path.is_relative_to(_COVERED):
             item.add_marker("no_cover")
+
+
+def pytest_collection_finish() -> None:
+    """Exclude the collected tests from garbage collection, which would walk them each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

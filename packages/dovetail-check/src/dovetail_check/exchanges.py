@@ -36,18 +36,15 @@ class Incoming:
         self.frame = frame
         # NO_JSON if the bytes are not JSON.
         self.value = value
+        # The members; empty if the value is not an object.
+        self.message: dict[str, Any] = value if isinstance(value, dict) else {}
         # The exchange that it replies to, or whose stream carried it.
         self.exchange = exchange
 
     def __repr__(self) -> str:
         return f"<Incoming #{self.frame.n} {self.frame.data!r}>"
 
-    @property
-    def message(self) -> dict[str, Any]:
-        """The members; empty if the value is not an object."""
-        return self.value if isinstance(self.value, dict) else {}
-
-    @property
+    @cached_property
     def is_response(self) -> bool:
         """Whether it is a response: a result or an error, and no method."""
         return "method" not in self.message and not _RESPONSE_MEMBERS.isdisjoint(self.message)
@@ -85,6 +82,9 @@ class Exchange:
         # Parsed replies. More frames arrive while a probe runs, so parsing is incremental.
         self._incoming: list[Incoming] = []
         self._replies_read = 0
+        self._answer: Incoming | None = None
+        # The number of replies when the answer was determined.
+        self._answered_after = -1
 
     def __repr__(self) -> str:
         return f"<Exchange #{self.sent.n} {self.sent.tag} {self.sent.data!r}>"
@@ -111,13 +111,13 @@ class Exchange:
         """The JSON-RPC method that was sent."""
         return self.request.get("method") if isinstance(self.request, dict) else None
 
-    @property
+    @cached_property
     def params(self) -> dict[str, Any]:
         """The params that were sent; empty if there were none."""
         params = self.request.get("params") if isinstance(self.request, dict) else None
         return params if isinstance(params, dict) else {}
 
-    @property
+    @cached_property
     def id(self) -> Any:
         """The id that was sent; None if there was none."""
         return self.request.get("id") if isinstance(self.request, dict) else None
@@ -149,6 +149,12 @@ class Exchange:
     @property
     def answer(self) -> Incoming | None:
         """The response: the one with the id of the request, else the first one."""
+        if self._answered_after != len(self.replies):
+            self._answer = self._find_answer()
+            self._answered_after = len(self.replies)
+        return self._answer
+
+    def _find_answer(self) -> Incoming | None:
         responses = [incoming for incoming in self.incoming if incoming.is_response]
         for incoming in responses:
             id = incoming.message.get("id")
