@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Coroutine
 from typing import Any, ClassVar
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import (
     STATUS_LINE,
     HttpToolsProtocol,
@@ -26,6 +26,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from dovetail.runtime.eager_tasks import EagerTasks
 from dovetail.transports.asgi.error_status import respond_to_cancelled
 from dovetail.transports.asgi.messages import HttpResponse, PendingResponse
+from dovetail.transports.h11_protocol import TimedH11Protocol
 from dovetail.transports.path_router import PathRouter
 from dovetail.transports.streamable_http.app import HttpApp
 
@@ -35,13 +36,11 @@ logger = logging.getLogger("dovetail")
 
 # Maximum number of cached fingerprints; clients choose their content.
 _MAX_VALIDATED = 1024
-# Maximum bytes of a request head that arrives in several pieces; h11 has the same limit.
+# Maximum bytes of a request head that arrives in several pieces; h11 has the same limit. Also of
+# what follows the head and is no body: trailers and chunk extensions.
 _MAX_HEAD_BYTES = 64 * 1024
-# Maximum number of headers, including trailers.
+# Maximum number of headers.
 _MAX_HEADERS = 500
-# httptools drops the body of a request with `Upgrade: h2c`, which some clients send with every
-# request. A server may ignore the header (RFC 9110 section 7.8).
-_H2C = re.compile(rb"(?im)^upgrade(?=:[ \t]*h2c[ \t]*\r$)")
 _INTERNAL_ERROR = HttpResponse(500, b'{"error":"internal error"}')
 
 
@@ -67,9 +66,12 @@ class _FastProtocol(HttpToolsProtocol):
     _head: tuple[Any, bytes] = (None, b"")
     # The request whose task is running; others may be pipelined after it.
     _running: RequestResponseCycle | None = None
-    # Whether a request head is being read, and the bytes received since it started.
+    # Whether a request head is being read, and the bytes received since it started, or since the
+    # last piece of the body.
     _in_head = True
     _head_bytes = 0
+    # Whether the rest of the input is dropped.
+    _is_deaf = False
     # Number of responses, now and at the last idle check.
     _responses = 0
     _responses_at_check = 0
@@ -83,11 +85,20 @@ class _FastProtocol(HttpToolsProtocol):
         self._start_idle_timer()
 
     def data_received(self, data: bytes) -> None:
-        if self._in_head:
-            self._head_bytes += len(data)
-            if b"h2c" in data:
-                data = _without_h2c(data)
-        super().data_received(data)
+        if self._is_deaf:
+            return
+        self._unset_keepalive_if_required()
+        self._head_bytes += len(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._ignore_upgrade(data[upgrade.args[0] :])
+            return
+        except httptools.HttpParserError:
+            text = "Invalid HTTP request received."
+            self.logger.warning(text)
+            self.send_400_response(text)
+            return
         if self._exceeds_limits() and not self.transport.is_closing():
             # httptools buffers the data and joins the pieces of a long line each time.
             self.send_400_response("The request head is too large.")
@@ -96,9 +107,38 @@ class _FastProtocol(HttpToolsProtocol):
             self._use_uvicorn(self._fast)
 
     def _exceeds_limits(self) -> bool:
-        if self._in_head:
-            return self._head_bytes > _MAX_HEAD_BYTES
-        return len(self.headers) > _MAX_HEADERS
+        return self._head_bytes > _MAX_HEAD_BYTES or len(self.headers or ()) > _MAX_HEADERS
+
+    def _ignore_upgrade(self, rest: bytes) -> None:
+        """Serve a request that asks for another protocol, as if it did not.
+
+        A server may ignore the Upgrade header (RFC 9110 section 7.8), and some clients send it
+        with every request. httptools cannot: it does not read the body of such a request and
+        would read it as the next request. So h11 reads this request and all that follow.
+        """
+        # None before the first request, despite its annotation.
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            # Pipelined after a request that is still running.
+            cycle.keep_alive = False
+            self._is_deaf = True
+            return
+        lines = [b"%b: %b\r\n" % header for header in self.headers]
+        version = self.parser.get_http_version().encode()
+        head = b"%b %b HTTP/%b\r\n%b\r\n" % (
+            self.parser.get_method(),
+            self.url,
+            version,
+            b"".join(lines),
+        )
+        self._stop_idle_timer()
+        self.connections.discard(self)
+        protocol = TimedH11Protocol(
+            config=self.config, server_state=self.server_state, app_state=self.app_state
+        )
+        protocol.connection_made(self.transport)
+        self.transport.set_protocol(protocol)
+        protocol.data_received(head + rest)
 
     def on_message_begin(self) -> None:
         # The scope is created only if it is needed.
@@ -106,10 +146,15 @@ class _FastProtocol(HttpToolsProtocol):
         self.headers = []
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self.headers.append((name.lower(), value))
+        # Trailers are dropped: nothing after the head may count as a header (RFC 9110 6.5.1).
+        if self._in_head:
+            self.headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return
         self._in_head = False
+        self._head_bytes = 0
         headers = dict(self.headers)
         parser = self.parser
         # None before the first request, despite its annotation.
@@ -124,7 +169,6 @@ class _FastProtocol(HttpToolsProtocol):
             or self.limit_concurrency is not None
             or self.access_log
             or not parser.should_keep_alive()
-            or parser.should_upgrade()
             or parser.get_http_version() != "1.1"
         ):
             self._use_uvicorn_head()
@@ -132,12 +176,15 @@ class _FastProtocol(HttpToolsProtocol):
             self._fast = _FastRequest(self, self.url, self.headers, headers)
 
     def on_body(self, body: bytes) -> None:
+        self._head_bytes = 0
         if self._fast is None:
             super().on_body(body)
         else:
             self._fast.body += body
 
     def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return
         self._in_head = True
         self._head_bytes = 0
         request = self._fast
@@ -191,6 +238,11 @@ class _FastProtocol(HttpToolsProtocol):
         # One timer that checks for activity is cheaper than a new timer per request.
         self._responses_at_check = self._responses
         self._idle_timer = self.loop.call_later(self.timeout_keep_alive, self._check_idle)
+
+    def _stop_idle_timer(self) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
 
     def _check_idle(self) -> None:
         self._idle_timer = None
@@ -253,8 +305,7 @@ class _FastProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
         # uvicorn does not cancel the timer of a reset connection, which keeps it in memory.
         self._unset_keepalive_if_required()
-        if self._idle_timer is not None:
-            self._idle_timer.cancel()
+        self._stop_idle_timer()
         # uvicorn notifies the last request only; the running one may be another.
         cycle, self._running = self._running, None
         self.pipeline.clear()
@@ -338,8 +389,3 @@ def _make_scope(
         "raw_path": protocol.root_path.encode() + path,
         "query_string": query,
     }
-
-
-def _without_h2c(data: bytes) -> bytes:
-    head, blank, rest = data.partition(b"\r\n\r\n")
-    return _H2C.sub(b"ignored", head + blank[:2]) + blank[2:] + rest

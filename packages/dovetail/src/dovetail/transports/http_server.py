@@ -24,6 +24,7 @@ from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.server import HttpAppOptions, Server
 from dovetail.transports.asgi.error_status import respond_to_cancelled
 from dovetail.transports.asgi.messages import Receive, Scope, Transmit
+from dovetail.transports.h11_protocol import TimedH11Protocol
 from dovetail.transports.path_router import PathRouter
 from dovetail.transports.streamable_http.app import HttpApp
 
@@ -87,7 +88,7 @@ async def serve_app(
                 started.push_async_callback(server.close)
             # Runs first at shutdown: servers wait for open streams, so end these before.
             started.callback(app.close)
-            app.ignore_signals()
+            app.serve_directly()
             grace = max((server.options.grace for server in servers), default=0.0)
             config = uvicorn.Config(
                 _with_shutdown_response(app),
@@ -112,9 +113,9 @@ async def serve_app(
 
 
 def _protocol(parser: HttpParser, app: HttpApp | PathRouter) -> Any:
-    """The HTTP protocol class or name for uvicorn."""
-    if parser == "h11" or not _HAS_HTTPTOOLS:
-        return parser
+    """The HTTP protocol class for uvicorn."""
+    if parser == "h11" or (parser == "auto" and not _HAS_HTTPTOOLS):
+        return TimedH11Protocol
     from dovetail.transports.fast_protocol import fast_protocol  # noqa: PLC0415 - httptools
 
     return fast_protocol(app)

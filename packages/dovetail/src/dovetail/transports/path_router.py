@@ -43,10 +43,10 @@ class PathRouter:
         app = self._find(request.scope)
         return None if app is None else app.begin(request, body)
 
-    def ignore_signals(self) -> None:
+    def serve_directly(self) -> None:
         """Leave the shutdown to the caller, in all applications."""
         for app in self._apps.values():
-            app.ignore_signals()
+            app.serve_directly()
 
     def begin_shutdown(self) -> None:
         """Refuse new requests and end streams, in all applications."""

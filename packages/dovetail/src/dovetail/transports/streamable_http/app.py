@@ -7,6 +7,7 @@ selects the era of each request from its headers and body.
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
 from typing import Any
@@ -66,6 +67,9 @@ _METHODS = b"POST, GET, DELETE, OPTIONS"
 # Without sessions there is neither a GET stream nor a session to delete.
 _STATELESS_METHODS = b"POST, OPTIONS"
 _CLOSE = (b"connection", b"close")
+# As ASGI names them; httptools accepts others as well.
+_HTTP_VERSIONS = frozenset({"1.0", "1.1", "2", "3"})
+_HTTPTOOLS = "uvicorn.protocols.http.httptools_impl"
 # Headers that must not be repeated: a proxy could read another copy than this server.
 _SINGLE = (
     b"mcp-protocol-version",
@@ -135,8 +139,9 @@ class HttpApp:
 
         self._methods = _STATELESS_METHODS if self.legacy.is_stateless else _METHODS
         self._is_closing = False
-        # Whether SIGTERM and SIGINT end the streams: an ASGI server waits for them silently.
-        self._follows_signals = True
+        # Whether another ASGI server runs this application. SIGTERM and SIGINT end the streams
+        # then, because the server waits for them silently.
+        self._is_hosted = True
         self._old_sse = None
         if options.old_sse is not None:
             path = options.old_sse.rstrip("/")
@@ -175,9 +180,9 @@ class HttpApp:
 
     # -- shutdown ---------------------------------------------------------------------------
 
-    def ignore_signals(self) -> None:
+    def serve_directly(self) -> None:
         """Leave the shutdown to the caller, who calls the following two methods."""
-        self._follows_signals = False
+        self._is_hosted = False
 
     def begin_shutdown(self) -> None:
         """Refuse new requests and end the streams of clients that only listen."""
@@ -216,14 +221,57 @@ class HttpApp:
         if self._is_closing:
             await respond(send, *SHUTTING_DOWN)
             return
+        if b"transfer-encoding" in headers or b"upgrade" in headers:
+            refusal = self._framing_refusal(headers)
+            if refusal is not None:
+                await self._refuse(request, *refusal, [_CLOSE])
+                return
+            # A copy, because uvicorn adds trailers to the list while the body arrives.
+            scope = {**scope, "headers": [*raw]}
+            request = HttpRequest(scope, headers, receive, send)
+            if b"upgrade" in headers:
+                # With httptools, uvicorn does not read the body of a request for an upgrade, and
+                # would serve the body as the next request.
+                request = request._replace(transmit=_with_headers(send, [_CLOSE]))
         fingerprint = request_fingerprint(scope, headers)
         if fingerprint in self._validated and len(headers) == len(raw):
             # A client sends the same headers with every message; they are validated once.
             await self._serve_post(request)
         else:
-            if self._follows_signals:
+            if self._is_hosted:
                 end_streams_on_signal(self)
             await self._validate(request, fingerprint)
+
+    def _framing_refusal(self, headers: dict[bytes, bytes]) -> tuple[int, str] | None:
+        """Why a request cannot be served whose end or whose headers are not certain."""
+        if b"transfer-encoding" not in headers:
+            return None
+        if b"content-length" in headers:
+            # RFC 9112 section 6.3: an attempt at request smuggling; h11 lets it pass.
+            return 400, "Send either Content-Length or Transfer-Encoding"
+        if self._auth is not None and self._is_hosted and _HTTPTOOLS in sys.modules:
+            # uvicorn adds the trailers of a chunked body to the headers, and with them credentials
+            # that no proxy has checked. The server of `dovetail run` drops them.
+            return 411, "Send a Content-Length: this server does not accept chunked requests"
+        return None
+
+    def _head_refusal(
+        self, scope: Scope, headers: dict[bytes, bytes]
+    ) -> tuple[int, str, Headers] | None:
+        """Why a request with this head is not served: status, text and headers."""
+        raw: Headers = scope["headers"]
+        version = scope.get("http_version", "1.1")
+        if version not in _HTTP_VERSIONS:
+            return 505, "This version of HTTP is not supported", [_CLOSE]
+        if b"host" not in headers and version == "1.1":
+            # RFC 9112 section 3.2
+            return 400, "The Host header is missing", [_CLOSE]
+        if len(headers) != len(raw) and _has_repeated(raw, self._single):
+            return 400, "A protocol header is repeated; send it once", []
+        refusal = self._guard.refusal(
+            headers.get(b"host", b""), headers.get(b"origin", b""), scope.get("server")
+        )
+        return None if refusal is None else (403, refusal, [])
 
     async def _validate(self, request: HttpRequest, fingerprint: tuple[Any, ...]) -> None:
         """Validate the path, headers and method of a request, then route it."""
@@ -233,19 +281,14 @@ class HttpApp:
         if path != self._path and not self._is_old_sse(path):
             await self._auth_page(request, path)
             return
-        refusal = self._guard.refusal(
-            headers.get(b"host", b""), headers.get(b"origin", b""), scope.get("server")
-        )
-        if refusal is not None:
-            await self._refuse(request, 403, refusal)
+        head_refusal = self._head_refusal(scope, headers)
+        if head_refusal is not None:
+            await self._refuse(request, *head_refusal)
             return
         origin = headers.get(b"origin")
         if origin is not None and self._guard.allows_cors(origin):
-            request = request._replace(transmit=_with_cors(send, origin))
+            request = request._replace(transmit=_with_headers(send, _cors_headers(origin)))
         if len(headers) != len(raw):
-            if _has_repeated(raw, self._single):
-                await self._refuse(request, 400, "A protocol header is repeated; send it once")
-                return
             headers.update(_joined_accept(raw))
         method = scope["method"]
         if path != self._path:
@@ -269,7 +312,9 @@ class HttpApp:
         method = request.scope["method"]
         origin = request.headers.get(b"origin")
         if origin is not None and self._guard.allows_cors(origin):
-            request = request._replace(transmit=_with_cors(request.transmit, origin))
+            request = request._replace(
+                transmit=_with_headers(request.transmit, _cors_headers(origin))
+            )
         if page is None:
             await respond(request.transmit, 404, b'{"error":"not found"}', JSON)
         elif method == "OPTIONS":
@@ -467,6 +512,7 @@ def request_fingerprint(scope: Scope, headers: dict[bytes, bytes]) -> tuple[Any,
     """All values that decide whether a POST passes validation."""
     return (
         scope["method"],
+        scope.get("http_version"),
         scope["path"],
         scope.get("root_path"),
         # Some servers pass a list, which is not hashable.
@@ -491,15 +537,18 @@ def _has_repeated(raw: Headers, single: Collection[bytes]) -> bool:
     )
 
 
-def _with_cors(transmit: Transmit, origin: bytes) -> Transmit:
-    """Add CORS headers to the response."""
-    extra: Headers = [
+def _cors_headers(origin: bytes) -> Headers:
+    return [
         (b"access-control-allow-origin", origin),
         (b"access-control-allow-methods", _METHODS),
         (b"access-control-allow-headers", b"*, authorization"),
         (b"access-control-expose-headers", b"mcp-session-id, www-authenticate"),
         (b"vary", b"origin"),
     ]
+
+
+def _with_headers(transmit: Transmit, extra: Headers) -> Transmit:
+    """Add headers to the response."""
 
     async def send(message: Any) -> None:
         if message["type"] == "http.response.start":
