@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, Struct
 
 from dovetail.core.era import Era
 from dovetail.core.link import Link
@@ -56,6 +57,20 @@ class Ask(NamedTuple):
     key: str
     method: str
     params: bytes | None
+
+    @property
+    def digest(self) -> bytes:
+        """A digest of the question: an answer is valid for exactly this one."""
+        return blake2b(
+            b"%b %b" % (self.method.encode(), self.params or b""), digest_size=16
+        ).digest()
+
+
+class Answer(Struct, array_like=True):
+    """The client's answer, and the digest of the question that it was given to."""
+
+    question: bytes
+    value: Raw
 
 
 class Runner(Protocol):
@@ -111,14 +126,16 @@ class Peer(NamedTuple):
 class Record:
     """The answers and `once` values of a handler, across the runs of one request.
 
-    `answers` are the raw results of asks by key, `results` are the raw values of `once` by key.
+    `answers` are the results of asks by key, `results` are the raw values of `once` by key.
     In the legacy era a request runs once and the record only detects duplicate keys.
     """
 
-    __slots__ = ("answers", "asked", "busy", "on_rest", "ordinals", "results", "stage")
+    __slots__ = ("answers", "asked", "busy", "on_rest", "ordinals", "results", "round", "stage")
 
     def __init__(self) -> None:
-        self.answers: dict[str, Raw] = {}
+        self.answers: dict[str, Answer] = {}
+        # The round of a retried request; then whether its answers may be used.
+        self.round: bytes | Awaitable[bool] | None = None
         self.results: dict[str, Raw] = {}
         # The keys of all questions, with the stage that asked them last. (Dictionaries instead of
         # sets: an empty set is three times as large, and thousands of tasks may wait.)
@@ -141,6 +158,15 @@ class Record:
             )
         self.asked[key] = self.stage
         return key
+
+    def answer_to(self, ask: Ask) -> Raw | None:
+        """The recorded answer; None if there is none, or if the question was another one."""
+        answer = self.answers.get(ask.key)
+        return answer.value if answer is not None and answer.question == ask.digest else None
+
+    def keep_answer(self, ask: Ask, value: Raw) -> None:
+        """Record the answer to a question."""
+        self.answers[ask.key] = Answer(ask.digest, value)
 
     def begin_again(self) -> None:
         """Start another function or run, which may ask the same questions again."""

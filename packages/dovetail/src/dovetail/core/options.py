@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from dovetail.core.rounds import RoundStore
 from dovetail.errors import UsageError
 from dovetail.spec.keys import LOG_LEVELS, LogLevel
 
@@ -88,6 +89,9 @@ class Options:
     # request: the first one seals, all of them open. Empty: a random key per process.
     state_keys: Sequence[bytes] = ()
     state_lifetime: float = 900.0
+    # Remembers which answers have been used, so that they are not used again. None: in the memory
+    # of this process; processes that share `state_keys` need a store that they share.
+    used_rounds: RoundStore | None = None
 
     def __post_init__(self) -> None:
         for name in _AT_LEAST_ONE:

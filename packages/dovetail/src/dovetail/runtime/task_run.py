@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from dovetail.core.call import Ask, Call, Peer, Record
+from dovetail.core.call import Answer, Ask, Call, Peer, Record
 from dovetail.core.era import Era
 from dovetail.core.tasks import Status, TaskView
 from dovetail.runtime.runner import TaskRunner
@@ -39,7 +39,7 @@ _MAX_MESSAGE_CHARS = 500
 class KeptRecord(Struct, omit_defaults=True):
     """The stored record of a task: answers, results of steps, and the number of attempts."""
 
-    answers: dict[str, Raw] = {}
+    answered: dict[str, Answer] = {}
     results: dict[str, Raw] = {}
     attempts: int = 1
 
@@ -169,7 +169,7 @@ class TaskRun:
     async def ask(self, ask: Ask) -> Raw:
         """Suspend the task until the client has answered; returns the answer."""
         record = self.call.record
-        answer = record.answers.get(ask.key)
+        answer = record.answer_to(ask)
         if answer is not None:
             return answer
         pending = _PendingAsk(ask, self._loop.create_future())
@@ -259,7 +259,7 @@ class TaskRun:
         pending = (self._pending or {}).get(key)
         if pending is None or pending.answer.done():
             return
-        self.call.record.answers[key] = answer
+        self.call.record.keep_answer(pending.ask, answer)
         pending.answer.set_result(answer)
         # xtasks.get-shapes: no longer pending, even before the function has resumed
         self._drop(key)

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from msgspec import Raw
 
-from dovetail.core.call import Call
+from dovetail.core.call import Answer, Call
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.core.cursor import decode_cursor, encode_cursor
 from dovetail.core.principal import owner_of
@@ -323,7 +323,7 @@ class TaskKeeper:
         row = replace(row, status=Status.WORKING.value, asks=None, updated=time.time())
         run = self._prepare(call, row, kept.attempts + 1)
         call.link = NULL_LINK
-        call.record.answers.update(kept.answers)
+        call.record.answers.update(kept.answered)
         call.record.results.update(kept.results)
         self._live[row.id] = run
         if await self.save(run.with_record()):
@@ -369,8 +369,9 @@ class TaskKeeper:
         kept = KeptRecord() if row.record is None else codec.decode_as(KeptRecord, row.record)
         asks = read_asks(row.asks)
         for key, answer in answers.items():
-            if asks.pop(key, None) is not None:
-                kept.answers[key] = answer
+            ask = asks.pop(key, None)
+            if ask is not None:
+                kept.answered[key] = Answer(ask.digest, answer)
         call = None if asks else reopen_request(row, self._ready.eras)
         if call is not None:
             # A suspension is not a failed attempt.

@@ -53,9 +53,10 @@ class LegacyEra(Era):
         return self._ask(call, ask) if call.task is None else call.task.ask(ask)
 
     async def _ask(self, call: Call, ask: Ask) -> Raw:
-        answer = call.record.answers.get(ask.key)
+        answer = call.record.answer_to(ask)
         if answer is None:
-            answer = call.record.answers[ask.key] = await self._request(call, ask)
+            answer = await self._request(call, ask)
+            call.record.keep_answer(ask, answer)
         return answer
 
     async def _request(self, call: Call, ask: Ask) -> Raw:

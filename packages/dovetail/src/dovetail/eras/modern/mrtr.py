@@ -6,24 +6,28 @@ sends the request again with the answers. The handler then runs again from its s
 answered `ask` returns at once and `ctx.once` returns its recorded value.
 
 The record is sent to the client and back in `requestState`. It is sealed, bound to the
-principal, the method and the arguments, and expires (mrtr.state-*). The run is ended by
-cancelling it, which `except Exception` in a handler does not catch. Concurrent questions
-(`asyncio.gather`) are sent together, because the run ends two event loop iterations after the
-first of them.
+principal, the method and the arguments, and expires (mrtr.state-*). It contains a digest of each
+question: an answer counts only for the question that the client was asked, and only once.
+
+The run is ended by cancelling it, which `except Exception` in a handler does not catch. Concurrent
+questions (`asyncio.gather`) are sent together, because the run ends two event loop iterations
+after the first of them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import secrets
 from functools import partial
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from dovetail.core.call import Ask, Call
+from dovetail.core.call import Answer, Ask, Call
 from dovetail.core.dispatch import InputRequired
 from dovetail.core.principal import owner_of
+from dovetail.core.rounds import MemoryRounds, RoundStore
 from dovetail.eras.modern.sealing import Sealer, binding_of
 from dovetail.errors import DovetailError, InvalidParamsError, UsageError
 from dovetail.spec.keys import SERVER_INFO
@@ -42,16 +46,27 @@ __all__ = ["InputRounds", "read_responses"]
 class _State(Struct):
     """The content of requestState."""
 
-    answers: dict[str, Raw]
+    # Distinguishes this round from all others.
+    round: bytes
+    answers: dict[str, Answer]
+    # The digests of the questions that the client is asked now.
+    asked: dict[str, bytes]
     results: dict[str, Raw]
 
 
 class InputRounds:
     """Restores the record of a retried request, and ends runs that ask for input."""
 
-    def __init__(self, sealer: Sealer, lifetime: float, implementation: Implementation) -> None:
+    def __init__(
+        self,
+        sealer: Sealer,
+        lifetime: float,
+        implementation: Implementation,
+        used: RoundStore | None = None,
+    ) -> None:
         self._sealer = sealer
         self._lifetime = lifetime
+        self._used = MemoryRounds() if used is None else used
         self._meta = {SERVER_INFO: msgspec.to_builtins(implementation)}
         self._pending: dict[int, dict[str, Ask]] = {}
 
@@ -59,21 +74,26 @@ class InputRounds:
         """Fill the record from requestState and inputResponses; raises InvalidParamsError."""
         if params.request_state is UNSET and params.input_responses is UNSET:
             return
-        record = call.record
-        if params.request_state is not UNSET:
-            payload = self._sealer.open(params.request_state, binding=_binding(call))
-            state = codec.decode_as(_State, payload)
-            record.answers.update(state.answers)
-            record.results.update(state.results)
+        responses = {}
         if params.input_responses is not UNSET:
-            for key, answer in read_responses(params.input_responses).items():
-                # The first answer counts: it may have led the handler to an effect already.
-                record.answers.setdefault(key, answer)
+            responses = read_responses(params.input_responses)
+        if params.request_state is UNSET:
+            return  # mrtr.ignore-extra: nothing was asked
+        payload = self._sealer.open(params.request_state, binding=_binding(call))
+        state = codec.decode_as(_State, payload)
+        record = call.record
+        record.results.update(state.results)
+        record.answers.update(state.answers)
+        # mrtr.ignore-extra: answers to questions that were not asked are dropped
+        for key in state.asked.keys() & responses.keys():
+            record.answers[key] = Answer(state.asked[key], responses[key])
+        record.round = state.round
 
     async def ask(self, call: Call, ask: Ask) -> Raw:
         """Return the recorded answer to `ask`, or end this run."""
-        answer = call.record.answers.get(ask.key)
+        answer = call.record.answer_to(ask)
         if answer is not None:
+            await self._use_round(call)
             return answer
         spec = call.era.methods[call.method]
         if not spec.asks_back or not call.running:
@@ -93,6 +113,24 @@ class InputRounds:
             del pending[ask.key]
             if not pending:
                 del self._pending[id(call)]
+
+    async def _use_round(self, call: Call) -> None:
+        """Raise InvalidParamsError if the round was used before."""
+        record = call.record
+        if record.round is None:
+            return
+        if isinstance(record.round, bytes):
+            is_unused = self._used.use(record.round, self._lifetime)
+            if is_unused is True:
+                record.round = None
+                return
+            if is_unused is not False:
+                # A future, because several questions may be asked at the same time.
+                record.round = asyncio.ensure_future(is_unused)
+        if isinstance(record.round, bytes) or not await record.round:
+            raise InvalidParamsError(
+                "requestState was used before; send the request again without it"
+            )
 
     def _end_run(self, call: Call, turns: int) -> None:
         pending = self._pending.get(id(call))
@@ -124,8 +162,14 @@ class InputRounds:
                 requests[key]["params"] = Raw(ask.params)
         record = call.record
         state = _State(
-            # mrtr.ignore-extra: answers to questions that were not asked are dropped
-            answers={key: record.answers[key] for key in record.asked if key in record.answers},
+            round=secrets.token_bytes(16),
+            # Only those that this run has asked for, so that the state does not grow.
+            answers={
+                key: record.answers[key]
+                for key in record.asked
+                if key in record.answers and key not in pending
+            },
+            asked={key: ask.digest for key, ask in pending.items()},
             results=record.results,
         )
         sealed = self._sealer.seal(

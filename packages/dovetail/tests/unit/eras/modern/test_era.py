@@ -117,6 +117,7 @@ def test_an_answer_that_cannot_be_used_is_an_error_of_the_request_that_carries_i
 
 def test_a_question_that_is_answered_already_returns_at_once() -> None:
     call = make_call(era=ERA)
-    call.record.answers["k"] = Raw(b'{"action":"accept"}')
-    answer = drive(ERA.ask(call, Ask("k", "elicitation/create", b"{}")))
+    question = Ask("k", "elicitation/create", b"{}")
+    call.record.keep_answer(question, Raw(b'{"action":"accept"}'))
+    answer = drive(ERA.ask(call, question))
     assert bytes(answer) == b'{"action":"accept"}'

@@ -17,6 +17,7 @@ from msgspec import UNSET, Raw
 from dovetail.core.call import Ask, Call, Peer
 from dovetail.core.dispatch import InputRequired
 from dovetail.core.principal import to_principal
+from dovetail.core.rounds import RoundStore
 from dovetail.eras.modern.era import ModernEra
 from dovetail.eras.modern.mrtr import InputRounds
 from dovetail.eras.modern.sealing import Sealer
@@ -47,9 +48,11 @@ class Clock:
 class Server:
     """One process; several of them share nothing but the key."""
 
-    def __init__(self, clock: Callable[[], float] | None = None) -> None:
+    def __init__(
+        self, clock: Callable[[], float] | None = None, used: RoundStore | None = None
+    ) -> None:
         sealer = Sealer([KEY], clock=clock or Clock())
-        self.rounds = InputRounds(sealer, LIFETIME, SERVER)
+        self.rounds = InputRounds(sealer, LIFETIME, SERVER, used)
         self.era = ModernEra(V2026_07_28, SERVER, self.rounds)
 
     def call(
@@ -101,6 +104,15 @@ def asks_for(*keys: str) -> Handler:
 
     async def handler(call: Call) -> list[Any]:
         return [await ask(call, key) for key in keys]
+
+    return handler
+
+
+def asks_about(message: str) -> Handler:
+    """A handler that asks this question."""
+
+    async def handler(call: Call) -> Any:
+        return await ask(call, "k", json.dumps({"message": message}).encode())
 
     return handler
 
@@ -339,15 +351,67 @@ def test_answers_nobody_asked_for_are_ignored_and_not_carried_on() -> None:
     interim = server.run(handler, ARGUMENTS)
     extra = {"a": YES, "other": {"x": "y" * 1000}}
     grown = server.run(handler, retry(interim, extra))
-    plain = server.run(handler, retry(interim, {"a": YES}))
+    plain = Server().run(handler, retry(interim, {"a": YES}))
     assert list(grown["inputRequests"]) == ["b"]
     assert len(grown["requestState"]) == len(plain["requestState"])
     restored = server.call(retry(grown, {"b": YES}))
     assert restored.record.answers.keys() == {"a", "b"}
 
 
-def test_a_client_may_answer_before_it_is_asked() -> None:
-    assert Server().run(asks_for("k"), {**ARGUMENTS, "inputResponses": {"k": YES}}) == [YES]
+def test_an_answer_before_the_question_is_ignored() -> None:
+    interim = Server().run(asks_for("k"), {**ARGUMENTS, "inputResponses": {"k": YES}})
+    assert list(interim["inputRequests"]) == ["k"]
+
+
+def test_an_answer_counts_for_the_question_that_was_asked() -> None:
+    server = Server()
+    interim = server.run(asks_about("Pay 1 EUR?"), ARGUMENTS)
+    dearer = retry(interim, {"k": YES})
+    interim = server.run(asks_about("Pay 1000 EUR?"), dearer)
+    assert "Pay 1000 EUR?" in str(interim["inputRequests"])
+    assert server.run(asks_about("Pay 1000 EUR?"), retry(interim, {"k": YES})) == YES
+
+
+def test_a_recorded_answer_is_dropped_when_the_question_changes() -> None:
+    server = Server()
+    interim = server.run(asks_for("k", "l"), ARGUMENTS)
+    interim = server.run(asks_for("k", "l"), retry(interim, {"k": YES}))
+    interim = server.run(asks_about("Pay 1000 EUR?"), retry(interim, {"l": YES}))
+    assert list(interim["inputRequests"]) == ["k"]
+
+
+def test_a_round_is_used_once() -> None:
+    server, handler = Server(), asks_for("k")
+    answered = retry(server.run(handler, ARGUMENTS), {"k": YES})
+    assert server.run(handler, answered) == [YES]
+    with pytest.raises(InvalidParamsError, match="requestState was used before"):
+        server.run(handler, answered)
+
+
+class SlowRounds:
+    """A store that answers later."""
+
+    def __init__(self) -> None:
+        self._used: set[bytes] = set()
+
+    async def use(self, id: bytes, lifetime: float) -> bool:
+        await asyncio.sleep(0)
+        is_unused = id not in self._used
+        self._used.add(id)
+        return is_unused
+
+
+@pytest.mark.parametrize("used", [None, SlowRounds()])
+def test_a_finished_round_cannot_be_replayed(used: SlowRounds | None) -> None:
+    server = Server(used=used)
+
+    async def handler(call: Call) -> Any:
+        return await asyncio.gather(*(ask(call, key) for key in ("a", "b")), return_exceptions=True)
+
+    answered = retry(server.run(handler, ARGUMENTS), {"a": YES, "b": YES})
+    assert server.run(handler, answered) == [YES, YES]
+    refused = server.run(handler, answered)
+    assert [type(error) for error in refused] == [InvalidParamsError] * 2
 
 
 @pytest.mark.parametrize(
@@ -537,8 +601,16 @@ def test_two_requests_in_flight_do_not_mix_their_questions() -> None:
 
 
 def test_an_answer_is_handed_on_as_it_came() -> None:
-    call = Server().call(b'{"name":"t","inputResponses":{"k":{"x" : 1.50}}}')
+    server, question = Server(), Ask("k", "elicitation/create", None)
+
+    async def handler(call: Call) -> Any:
+        return await call.era.ask(call, question)
+
+    state = server.run(handler, {"name": "t"})["requestState"]
+    call = server.call(
+        b'{"name":"t","inputResponses":{"k":{"x" : 1.50}},"requestState":"%b"}' % state.encode()
+    )
     assert call.params.meta is UNSET
-    answer = drive(call.era.ask(call, Ask("k", "elicitation/create", None)))
+    answer = drive(call.era.ask(call, question))
     assert isinstance(answer, Raw)
     assert bytes(answer) == b'{"x" : 1.50}'

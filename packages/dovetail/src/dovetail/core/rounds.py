@@ -1,0 +1,40 @@
+"""Rounds of questions that have been answered, so that no answer is used twice."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+__all__ = ["MemoryRounds", "RoundStore"]
+
+_MAX_ROUNDS = 100_000
+
+
+class RoundStore(Protocol):
+    """Remembers used rounds."""
+
+    def use(self, id: bytes, lifetime: float) -> bool | Awaitable[bool]:
+        """Record a round for `lifetime` seconds; False if it is recorded already."""
+
+
+class MemoryRounds:
+    """Remembers the rounds that this process has seen."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        # In order of expiry, because all rounds of a server have the same lifetime.
+        self._expiry: OrderedDict[bytes, float] = OrderedDict()
+
+    def use(self, id: bytes, lifetime: float) -> bool:
+        """Record a round for `lifetime` seconds; False if it is recorded already."""
+        now = self._clock()
+        while self._expiry and next(iter(self._expiry.values())) <= now:
+            self._expiry.popitem(last=False)
+        if id in self._expiry:
+            return False
+        self._expiry[id] = now + lifetime
+        if len(self._expiry) > _MAX_ROUNDS:
+            self._expiry.popitem(last=False)
+        return True
