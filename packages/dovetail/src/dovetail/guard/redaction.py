@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import unquote
 
 __all__ = ["REDACTED", "Redaction"]
 
@@ -26,6 +27,9 @@ _PATTERNS = (
     # A password in a URL
     r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)",
 )
+# A parameter in the query or fragment of a URI, and names that are secret there only.
+_PARAMETER = re.compile(r"(?<=[?&#;])([^=&#;?\s]{1,200})=([^&#;\s]+)")
+_PARAMETER_NAMES = frozenset({"auth", "code", "jwt", "key", "pass", "pwd", "sig", "signature"})
 # Deeper values and longer strings are cut off rather than scanned.
 _MAX_DEPTH = 20
 _MAX_LENGTH = 10_000
@@ -43,7 +47,7 @@ class Redaction:
         if isinstance(value, str):
             if len(value) > _MAX_LENGTH:
                 value = f"{value[:_MAX_LENGTH]}[cut]"
-            return self._pattern.sub(REDACTED, value)
+            return self._pattern.sub(REDACTED, _PARAMETER.sub(self._clean_parameter, value))
         if depth >= _MAX_DEPTH:
             return "[too deep]"
         if isinstance(value, dict):
@@ -56,6 +60,12 @@ class Redaction:
         if isinstance(value, list):
             return [self.clean(inner, depth + 1) for inner in value]
         return value
+
+    def _clean_parameter(self, found: re.Match[str]) -> str:
+        name = unquote(found[1])
+        if self.is_secret(name) or _plain(name) in _PARAMETER_NAMES:
+            return f"{found[1]}={REDACTED}"
+        return found[0]
 
     def is_secret(self, name: str) -> bool:
         """Whether a member of this name is redacted."""

@@ -1,5 +1,8 @@
 """Sessions by id: limited in number, and removed when unused.
 
+The limit is for all clients together. When it is reached, the owner with the most sessions loses
+one, so that a client that floods the server cannot lock out the others.
+
 The interface and an in-memory implementation. Ids are 256 random bits in base64url, which is
 visible ASCII (http.session.ascii, http.session.random).
 """
@@ -18,14 +21,14 @@ __all__ = ["MemorySessions", "Sessions"]
 
 T = TypeVar("T")
 
-# Seconds without use after which a session may be removed if the store is full.
+# Seconds without use after which an owner's session may be replaced by a new one of its own.
 _MIN_IDLE = 60.0
 
 
 class Sessions(Protocol[T]):
     """A session store."""
 
-    def add(self, session: T) -> str:
+    def add(self, session: T, owner: str = "") -> str:
         """Add a session; returns its new id. Raises LimitError if the store is full."""
 
     def get(self, id: str) -> T | None:
@@ -36,6 +39,9 @@ class Sessions(Protocol[T]):
 
     def expire(self) -> list[T]:
         """Remove and return the sessions that have expired."""
+
+    def make_room(self, owner: str) -> T | None:
+        """If the store is full, remove and return a session in favour of this owner, if fair."""
 
 
 class MemorySessions(Generic[T]):
@@ -54,10 +60,13 @@ class MemorySessions(Generic[T]):
         self._is_busy = is_busy
         self._clock = clock
         self._sessions: OrderedDict[str, tuple[T, float]] = OrderedDict()
+        # Ids by owner, least recently used first.
+        self._owned: dict[str, OrderedDict[str, None]] = {}
+        self._owners: dict[str, str] = {}
         # No session can expire before this time.
         self._due = clock() + lifetime
 
-    def add(self, session: T) -> str:
+    def add(self, session: T, owner: str = "") -> str:
         """Add a session under a new id."""
         if len(self._sessions) >= self._limit:
             raise LimitError(
@@ -65,6 +74,8 @@ class MemorySessions(Generic[T]):
             )
         id = secrets.token_urlsafe(32)
         self._sessions[id] = (session, self._clock())
+        self._owned.setdefault(owner, OrderedDict())[id] = None
+        self._owners[id] = owner
         return id
 
     def get(self, id: str) -> T | None:
@@ -72,38 +83,61 @@ class MemorySessions(Generic[T]):
         kept = self._sessions.get(id)
         if kept is None:
             return None
-        self._sessions[id] = (kept[0], self._clock())
-        self._sessions.move_to_end(id)
+        self._touch(id, kept[0], self._clock())
         return kept[0]
+
+    def _touch(self, id: str, session: T, now: float) -> None:
+        self._sessions[id] = (session, now)
+        self._sessions.move_to_end(id)
+        self._owned[self._owners[id]].move_to_end(id)
 
     def remove(self, id: str) -> T | None:
         """Remove a session."""
         kept = self._sessions.pop(id, None)
-        return kept[0] if kept is not None else None
+        if kept is None:
+            return None
+        owner = self._owners.pop(id)
+        owned = self._owned[owner]
+        del owned[id]
+        if not owned:
+            del self._owned[owner]
+        return kept[0]
+
+    def make_room(self, owner: str) -> T | None:
+        """If the store is full, remove a session of the owner with the most sessions.
+
+        Its least recently used one, if possible one that is not busy. If this owner has about as
+        many, one of its own is removed, but only if it was not used for a minute.
+        """
+        if len(self._sessions) < self._limit:
+            return None
+        largest = max(self._owned, key=lambda each: len(self._owned[each]))
+        has_more = len(self._owned[largest]) >= len(self._owned.get(owner, ())) + 2
+        ids = self._owned[largest if has_more or owner not in self._owned else owner]
+        idle = (id for id in ids if not self._is_busy(self._sessions[id][0]))
+        chosen = next(idle, None)
+        if has_more:
+            return self.remove(chosen or next(iter(ids)))
+        if chosen is None or self._clock() - self._sessions[chosen][1] < _MIN_IDLE:
+            return None
+        return self.remove(chosen)
 
     def expire(self) -> list[T]:
-        """Remove and return the sessions that have expired; busy sessions are kept.
-
-        If the store is full, the least recently used session is also removed if it has been idle
-        for a minute: its client can start a new session, while a new client could not connect.
-        """
+        """Remove and return the sessions that have expired; busy sessions are kept."""
         now = self._clock()
         ended: list[T] = []
-        is_full = len(self._sessions) >= self._limit
-        if now < self._due and not is_full:
+        if now < self._due:
             return ended
         self._due = now + self._lifetime
         for _ in range(len(self._sessions)):
             id, (session, used) = next(iter(self._sessions.items()))
-            lifetime = min(self._lifetime, _MIN_IDLE) if is_full and not ended else self._lifetime
-            if now - used < lifetime:
+            if now - used < self._lifetime:
                 self._due = used + self._lifetime
                 break
             if self._is_busy(session):
-                self._sessions[id] = (session, now)
-                self._sessions.move_to_end(id)
+                self._touch(id, session, now)
                 continue
-            del self._sessions[id]
+            self.remove(id)
             ended.append(session)
         return ended
 

@@ -45,6 +45,23 @@ def test_a_password_in_a_url_is_redacted() -> None:
     assert CLEAN("https://anna:hunter2@example.com/x") == f"https://{REDACTED}@example.com/x"
 
 
+@pytest.mark.parametrize(
+    ("uri", "cleaned"),
+    [
+        ("x://a?token=abc&page=2", f"x://a?token={REDACTED}&page=2"),
+        ("x://a?page=2&api_key=abc", f"x://a?page=2&api_key={REDACTED}"),
+        (
+            "x://a?a%70i_key=abc#access_token=def",
+            f"x://a?a%70i_key={REDACTED}#access_token={REDACTED}",
+        ),
+        ("x://a?key=abc;sig=def", f"x://a?key={REDACTED};sig={REDACTED}"),
+        ("x://a?keyword=abc&page=token", "x://a?keyword=abc&page=token"),
+    ],
+)
+def test_secret_parameters_of_a_uri_are_redacted(uri: str, cleaned: str) -> None:
+    assert CLEAN(uri) == cleaned
+
+
 @pytest.mark.parametrize("value", ["plain words", 1, 2.5, None, True, [], {}, {"a": [1, "b"]}])
 def test_other_values_are_unchanged(value: Any) -> None:
     assert CLEAN(value) == value

@@ -67,19 +67,52 @@ def test_unused_sessions_expire() -> None:
     assert kept.expire() == []
 
 
-def test_a_full_store_removes_the_least_recently_used_session() -> None:
+def test_an_owner_replaces_its_own_sessions_that_it_does_not_use() -> None:
     kept, clock, busy = make(limit=3, lifetime=1000)
     for name in ("working", "oldest", "older"):
         kept.add(name)
         clock.now += 10
     busy.add("working")
-    assert kept.expire() == []
+    assert kept.make_room("") is None
     clock.now = 100
-    assert kept.expire() == ["oldest"]
-    assert kept.expire() == []
+    assert kept.make_room("") == "oldest"
+    assert kept.make_room("") is None
     kept.add("new")
-    assert kept.expire() == ["older"]
+    assert kept.make_room("") == "older"
     assert sorted(kept) == ["new", "working"]
+
+
+def test_whoever_floods_the_store_makes_room_for_others() -> None:
+    kept, _, busy = make(limit=4)
+    for name in ("working", "second", "third"):
+        kept.add(name, "flooder")
+    kept.add("quiet", "quiet")
+    busy.add("working")
+    assert kept.make_room("flooder") is None
+    with pytest.raises(LimitError):
+        kept.add("fourth", "flooder")
+    assert kept.make_room("new") == "second"
+    kept.add("new", "new")
+    assert sorted(kept) == ["new", "quiet", "third", "working"]
+
+
+def test_a_flooder_is_not_protected_by_being_busy() -> None:
+    kept, _, busy = make(limit=3)
+    for name in ("a", "b", "c"):
+        kept.add(name, "flooder")
+    busy |= {"a", "b", "c"}
+    assert kept.make_room("new") == "a"
+
+
+def test_nobody_loses_a_session_to_somebody_with_as_many() -> None:
+    kept, clock, _ = make(limit=2)
+    kept.add("a", "one")
+    kept.add("b", "two")
+    assert kept.make_room("three") is None
+    assert kept.make_room("one") is None
+    clock.now = 59.0
+    assert kept.make_room("one") is None
+    assert sorted(kept) == ["a", "b"]
 
 
 def test_a_busy_session_does_not_expire() -> None:

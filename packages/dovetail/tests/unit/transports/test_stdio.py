@@ -346,7 +346,7 @@ def test_files_may_be_both_ends(tmp_path: Path) -> None:
 def test_a_file_may_be_read_into_a_slow_pipe(tmp_path: Path) -> None:
     calls = [tool("echo", id, text="x" * 100, times=1000) for id in range(100)]
     (tmp_path / "in").write_bytes(b"\n".join(calls))
-    with (tmp_path / "in").open("rb") as stdin, started(stdin, grace=10.0) as process:
+    with (tmp_path / "in").open("rb") as stdin, started(stdin, grace=CAP) as process:
         assert process.answers(100).keys() == set(range(100))
         assert ended(process) == 0
 

@@ -211,6 +211,7 @@ class LegacyEndpoint:
         body: bytes | None
         if isinstance(call, RpcError):
             body = codec.encode_error(message.id, call)
+            status, headers = error_status(call)
         else:
             answer = session.handler.start(
                 call, self._response_only if self.is_stateless else session, request
@@ -219,8 +220,12 @@ class LegacyEndpoint:
             assert body is not None  # the client does not know the session yet, so it cannot cancel
             status, headers = error_status(call.refusal)
         if session.session is not None and not self.is_stateless:
+            owner = session.owner or _address(request)
+            evicted = self.sessions.make_room(owner)
+            if evicted is not None:
+                evicted.end()
             try:
-                session.id = self.sessions.add(session)
+                session.id = self.sessions.add(session, owner)
             except LimitError as full:
                 error = codec.encode_error(message.id, InternalError(str(full)))
                 await respond(request.transmit, 503, error, [*JSON, (b"retry-after", b"60")])
@@ -298,3 +303,9 @@ class LegacyEndpoint:
         for session in self.sessions:
             self.sessions.remove(session.id)
             session.end()
+
+
+def _address(request: RequestView) -> str:
+    """The owner of an anonymous session; no principal has a name of this form."""
+    client = request.scope.get("client")
+    return f"\0{client[0]}" if client else "\0"
