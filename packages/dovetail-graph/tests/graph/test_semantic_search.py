@@ -36,6 +36,8 @@ def run(
 
 
 async def ask(client: Client, query: str, **more: Any) -> list[str]:
+    # On a slow machine a search does not wait for the vectors of the last changes.
+    await settle(client)
     found = await good(client, "semantic_search", query=query, **more)
     assert (found["mode"], found["model"]) == ("semantic", MODEL)
     return [one["entity"]["name"] for one in found["results"]]
@@ -55,6 +57,7 @@ def count(database: Path, table: str = "passages") -> int:
 def test_the_next_call_finds_a_new_entity_by_meaning(tmp_path: Path) -> None:
     async def use(client: Client) -> None:
         await good(client, "create_entities", entities=THINGS)
+        await settle(client)
         found = await good(client, "semantic_search", query="a broken automobile", explain=True)
         first = found["results"][0]
         assert found["mode"] == "semantic" and "notEmbedded" not in found
