@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import os
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
@@ -15,7 +13,8 @@ from msgspec import Meta
 from dovetail import ResourceLink, ResourceNotFoundError, Server, ToolError, ToolResult
 from dovetail_graph import mutations
 from dovetail_graph.answers import answer, describe, tool
-from dovetail_graph.import_export import WRITERS, read_items, take_snapshot
+from dovetail_graph.export_folder import ExportFolder
+from dovetail_graph.import_export import WRITERS, Snapshot, read_items, take_snapshot
 from dovetail_graph.inputs import NewEntity
 from dovetail_graph.memory import Memory
 from dovetail_graph.merging import merge_entities
@@ -46,13 +45,12 @@ _MERGE_SCHEMA: dict[str, Any] = {
     "required": ["into", "from"],
     "additionalProperties": False,
 }
-_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _MAX_TYPES = 50
 _MAX_EXAMINED = 1_000
 _FADED = 0.3
 
 
-def add_maintenance_tools(server: Server, memory: Memory, exports: Path) -> None:
+def add_maintenance_tools(server: Server, memory: Memory, exports: ExportFolder) -> None:
     """Register the tools."""
 
     @server.tool(
@@ -104,10 +102,12 @@ def add_maintenance_tools(server: Server, memory: Memory, exports: Path) -> None
         if action == "export":
             if data is not None or loadFrom is not None:
                 raise ToolError("`data` and `loadFrom` are allowed only with action import")
-            return _export(memory, format, None if saveTo is None else _file(exports, saveTo))
+            if saveTo is None:
+                return answer(_export_text(memory, format))
+            return _export_file(memory, format, exports, saveTo)
         if saveTo is not None or (data is None) == (loadFrom is None):
             raise ToolError("action import needs either `data` or `loadFrom`, and no `saveTo`")
-        text = data if data is not None else _load(_file(exports, loadFrom or ""))
+        text = data if data is not None else exports.read(loadFrom or "")
         return answer(_import(memory, format, text))
 
     @server.resource(
@@ -116,28 +116,27 @@ def add_maintenance_tools(server: Server, memory: Memory, exports: Path) -> None
     def export(file: str) -> str:
         """A file that transfer_graph wrote."""
         try:
-            return _load(_file(exports, file))
+            return exports.read(file)
         except ToolError as error:
             raise ResourceNotFoundError(f"graph://export/{file[:200]}", str(error)) from None
 
 
-def _file(folder: Path, name: str) -> Path:
-    if not _FILE.fullmatch(name):
-        raise ToolError(
-            "A file name must have 1 to 100 characters of A-Z a-z 0-9 _ . - and no folders, "
-            f"got {name[:100]!r}"
-        )
-    return folder / name
+def _export_text(memory: Memory, kind: str) -> Transferred:
+    graph, result = _snapshot(memory, kind)
+    result.data = "\n".join(_bounded(WRITERS[kind](graph)))
+    return result
 
 
-def _load(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ToolError(f"Cannot read {path.name!r}: {type(error).__name__}") from None
+def _export_file(memory: Memory, kind: str, exports: ExportFolder, name: str) -> ToolResult:
+    exports.check_name(name)
+    graph, result = _snapshot(memory, kind)
+    exports.write(name, WRITERS[kind](graph))
+    result.saved_to = name
+    link = ResourceLink(uri=f"graph://export/{name}", name=name, mime_type="text/plain")
+    return ToolResult([f"Saved to {name}.", link], structured=result)
 
 
-def _export(memory: Memory, kind: str, path: Path | None) -> ToolResult:
+def _snapshot(memory: Memory, kind: str) -> tuple[Snapshot, Transferred]:
     with memory.store.reading() as reader:
         graph = take_snapshot(reader, View(reader.now()))
     result = Transferred(
@@ -148,21 +147,7 @@ def _export(memory: Memory, kind: str, path: Path | None) -> ToolResult:
         observations=sum(map(len, graph.observations.values())),
         rejected=0,
     )
-    lines = WRITERS[kind](graph)
-    if path is None:
-        result.data = "\n".join(_bounded(lines))
-        return answer(result)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        with temporary.open("w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in lines)
-        temporary.replace(path)
-    except OSError as error:
-        raise ToolError(f"Cannot write {path.name!r}: {error.strerror}") from None
-    result.saved_to = path.name
-    link = ResourceLink(uri=f"graph://export/{path.name}", name=path.name, mime_type="text/plain")
-    return ToolResult([f"Saved to {path.name}.", link], structured=result)
+    return graph, result
 
 
 def _bounded(lines: Iterator[str]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from dovetail import Options, Server
 from dovetail_graph.debug_tools import add_debug_tools
 from dovetail_graph.embedding_worker import EmbeddingWorker
+from dovetail_graph.export_folder import ExportFolder
 from dovetail_graph.graph_prompts import add_graph_prompts
 from dovetail_graph.graph_resources import add_graph_resources, notify_changes
 from dovetail_graph.history_tools import add_history_tools
@@ -81,9 +82,7 @@ def build_server(database: Path, options: GraphOptions | None = None) -> Server:
     add_search_tools(server, memory)
     add_history_tools(server, memory)
     add_time_tools(server, memory)
-    add_maintenance_tools(
-        server, memory, database.with_name(f"{database.stem}-exports") / options.namespace
-    )
+    add_maintenance_tools(server, memory, ExportFolder(database, options.namespace))
     if options.debug_tools:
         add_debug_tools(server, memory)
     add_graph_resources(server, memory)
