@@ -165,34 +165,59 @@ WRITERS: dict[str, Callable[[Snapshot], Iterator[str]]] = {
 }
 
 
+class _EntityLine(NewEntity, tag_field="type", tag="entity"):
+    pass
+
+
+class _RelationLine(NewRelation, tag_field="type", tag="relation"):
+    pass
+
+
+class _Document(msgspec.Struct):
+    entities: list[msgspec.Raw]
+    relations: list[msgspec.Raw]
+
+
 def read_items(text: str, kind: str) -> Iterator[NewEntity | NewRelation | str]:
     """Yield entities, then relations, of json or jsonl; a str is the error of an invalid item."""
     if kind not in ("json", "jsonl"):
         raise ToolError(f"{kind} can only be exported; import supports jsonl and json")
-    entities: list[Any] = []
-    relations: list[Any] = []
+    relations: list[NewRelation] = []
     try:
-        if kind == "json":
-            whole = msgspec.json.decode(text)
-            entities, relations = whole["entities"], whole["relations"]
-        else:
-            for number, line in enumerate(text.splitlines(), 1):
-                if line.strip():
-                    piece = msgspec.json.decode(line, type=dict[str, Any])
-                    target = {"entity": entities, "relation": relations}.get(piece.pop("type", ""))
-                    if target is None:
-                        yield f"line {number}: type must be entity or relation"
-                    else:
-                        target.append(piece)
-    except (msgspec.DecodeError, KeyError, TypeError) as error:
+        for item in _read_json(text) if kind == "json" else _read_json_lines(text):
+            if isinstance(item, NewRelation):
+                relations.append(item)
+            else:
+                yield item
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise ToolError(f"Invalid {kind} for a graph: {error}. Nothing was imported") from None
-    shapes: tuple[tuple[list[Any], type[NewEntity | NewRelation]], ...] = (
-        (entities, NewEntity),
-        (relations, NewRelation),
+    except RecursionError:
+        raise ToolError(
+            f"Invalid {kind} for a graph: it is nested too deeply. Nothing was imported"
+        ) from None
+    yield from relations
+
+
+def _read_json(text: str) -> Iterator[NewEntity | NewRelation | str]:
+    whole = msgspec.json.decode(text, type=_Document)
+    shapes: tuple[tuple[list[msgspec.Raw], type[NewEntity | NewRelation]], ...] = (
+        (whole.entities, NewEntity),
+        (whole.relations, NewRelation),
     )
     for pieces, shape in shapes:
         for piece in pieces:
             try:
-                yield msgspec.convert(piece, shape)
+                yield msgspec.json.decode(piece, type=shape)
             except msgspec.ValidationError as error:
-                yield f"{str(piece)[:100]}: {error}"
+                yield f"{bytes(memoryview(piece)[:100]).decode(errors='replace')}: {error}"
+
+
+def _read_json_lines(text: str) -> Iterator[NewEntity | NewRelation | str]:
+    decode = msgspec.json.Decoder(_EntityLine | _RelationLine).decode
+    # Not splitlines: strings in JSON may contain other line separators, such as U+2028.
+    for number, match in enumerate(re.finditer(r"[^\n]*\n?", text), 1):
+        if line := match[0].strip():
+            try:
+                yield decode(line)
+            except msgspec.ValidationError as error:
+                yield f"line {number}: {error}"

@@ -48,6 +48,8 @@ _MERGE_SCHEMA: dict[str, Any] = {
 _MAX_TYPES = 50
 _MAX_EXAMINED = 1_000
 _FADED = 0.3
+# Invalid items of an import, after which it fails: each takes time.
+_MAX_REJECTED = 10_000
 
 
 def add_maintenance_tools(server: Server, memory: Memory, exports: ExportFolder) -> None:
@@ -181,6 +183,11 @@ def _import(memory: Memory, kind: str, text: str) -> Transferred:
                 reason = outcome.reason or "" if outcome.outcome == "rejected" else ""
             if reason:
                 result.rejected += 1
+                if result.rejected > _MAX_REJECTED:
+                    raise ToolError(
+                        f"More than {_MAX_REJECTED} items are invalid. Nothing was imported. The "
+                        f"last one: {reason[:300]}"
+                    )
                 if len(result.reasons) < 20:
                     result.reasons = [*result.reasons, reason[:300]]
     return result

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from dovetail import ToolError
 from dovetail_graph.inputs import (
@@ -45,6 +46,7 @@ __all__ = [
 _STRENGTH = 0.9
 _CONFIDENCE = 0.95
 _MAX_METADATA = 4_000
+_MAX_METADATA_LEVELS = 32
 
 
 def read_span(writer: Writer, start: Time | None, end: Time | None) -> Span:
@@ -262,10 +264,20 @@ def _check_ends(writer: Writer, key: RelationKey, span: Span) -> str | None:
 
 
 def _check_metadata(given: NewRelation) -> str | None:
+    # The nesting first: JSON that is nested too deeply cannot be encoded.
+    if _is_nested_deeper(given.metadata, _MAX_METADATA_LEVELS):
+        return f"metadata is nested more than {_MAX_METADATA_LEVELS} levels deep"
     size = len(json.dumps(given.metadata or {}, ensure_ascii=False))
     if size <= _MAX_METADATA:
         return None
     return f"metadata has {size} characters as JSON; at most {_MAX_METADATA} are allowed"
+
+
+def _is_nested_deeper(value: Any, levels: int) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_nested_deeper(one, levels - 1) for one in inner)
 
 
 def delete_entity(writer: Writer, name: str, start: int, purge: bool) -> Outcome:

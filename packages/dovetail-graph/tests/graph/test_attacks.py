@@ -15,7 +15,7 @@ from dovetail.client import Client
 from dovetail.errors import RpcError
 from dovetail_graph.export_folder import MAX_FILE_BYTES
 from tests.driving import good, refused
-from tests.graph.driving import entity, over_stdio
+from tests.graph.driving import children, entity, over_stdio
 from tests.patience import CAP
 
 SECRET = "the treasure is below the oak"
@@ -34,12 +34,6 @@ def database(tmp_path: Path) -> Path:
 
 def exports_of(database: Path, namespace: str = "default") -> Path:
     return database.parent / "graph-exports" / namespace
-
-
-def children() -> list[str]:
-    """Return the ids of the processes that this one started."""
-    tasks = Path("/proc/self/task").glob("*/children")
-    return [pid for task in tasks for pid in task.read_text().split()]
 
 
 async def assert_not_read(client: Client, name: str) -> str:
