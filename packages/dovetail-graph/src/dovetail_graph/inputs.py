@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 __all__ = [
+    "VISIBLE",
     "AsOf",
     "ChangedBy",
     "Confidence",
@@ -29,14 +30,19 @@ __all__ = [
     "Time",
 ]
 
-# Any characters except control characters, and not only whitespace.
-_VISIBLE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
+# Whitespace that str.strip removes, except control characters. Not \s: dialects of regular
+# expressions differ in its meaning.
+_BLANK = r" \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_SPACE = rf"{_BLANK}\t-\r\x1c-\x1f"
+# Any characters except control characters, and not only whitespace. The first part matches only
+# whitespace, so that matching takes linear time.
+VISIBLE = rf"^[{_BLANK}]*[^{_BLANK}\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
 
-Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=_VISIBLE)]
-EntityType = Annotated[str, Meta(min_length=1, max_length=100, pattern=_VISIBLE)]
+Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=VISIBLE)]
+EntityType = Annotated[str, Meta(min_length=1, max_length=100, pattern=VISIBLE)]
 RelationType = EntityType
 Content = Annotated[
-    str, Meta(min_length=1, max_length=5000, pattern=r"^[^\x00]*[^\x00\s][^\x00]*$")
+    str, Meta(min_length=1, max_length=5000, pattern=rf"^[{_SPACE}]*[^{_SPACE}\x00][^\x00]*$")
 ]
 Confidence = Annotated[float, Meta(ge=0, le=1)]
 Time = Annotated[

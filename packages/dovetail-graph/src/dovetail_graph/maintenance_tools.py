@@ -15,7 +15,7 @@ from dovetail_graph import mutations
 from dovetail_graph.answers import answer, describe, tool
 from dovetail_graph.export_folder import ExportFolder
 from dovetail_graph.import_export import WRITERS, Snapshot, read_items, take_snapshot
-from dovetail_graph.inputs import NewEntity
+from dovetail_graph.inputs import VISIBLE, NewEntity
 from dovetail_graph.memory import Memory
 from dovetail_graph.merging import merge_entities
 from dovetail_graph.ngrams import HashedNgrams
@@ -32,7 +32,11 @@ _NAME = {"type": "string", "minLength": 1, "maxLength": 200}
 _MERGE_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "into": {**_NAME, "description": "The entity that remains; a new name renames."},
+        "into": {
+            **_NAME,
+            "pattern": VISIBLE,
+            "description": "The entity that remains; a new name renames.",
+        },
         "from": {
             "type": "array",
             "items": _NAME,

@@ -205,3 +205,21 @@ def test_deeply_nested_metadata_is_rejected(tmp_path: Path) -> None:
             assert (await good(client, "read_graph"))["total"] == 2
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("blank", [" ", "\x85", "\u2028", "\u3000\xa0"])
+def test_a_name_of_whitespace_is_rejected(tmp_path: Path, blank: str) -> None:
+    lines = [entity(blank), entity("Ann", kind=blank), entity("Ann", blank)]
+    text = "\n".join(json.dumps({"type": "entity", **line}) for line in lines)
+
+    async def run() -> None:
+        async with asyncio.timeout(CAP), over_stdio(tmp_path / "graph.db") as client:
+            done = await good(client, "transfer_graph", action="import", data=text)
+            assert (done["entities"], done["rejected"]) == (0, 3)
+            for line in lines:
+                await refused(client, "create_entities", entities=[line])
+            await good(client, "create_entities", entities=[entity("Ann")])
+            await refused(client, "merge_entities", **{"into": blank, "from": ["Ann"]})
+            assert (await good(client, "open_nodes", names=["Ann"]))["found"] == 1
+
+    asyncio.run(run())
