@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -189,11 +189,11 @@ def create_relation(writer: Writer, given: NewRelation, vocabulary: Vocabulary) 
         span = read_span(writer, given.valid_from, given.valid_to)
     except ToolError as error:
         return Outcome(name=name, outcome="rejected", reason=str(error))
+    known = writer.relation(key, View(span.start))
     reason = vocabulary.check_relation_type(key.kind) or _check_ends(writer, key, span)
-    reason = reason or _check_metadata(given)
+    reason = reason or _check_metadata(given.metadata, {} if known is None else known.metadata)
     if reason is not None:
         return Outcome(name=name, outcome="rejected", reason=reason)
-    known = writer.relation(key, View(span.start))
     writer.put_relation(_reinforced_relation(writer, key, given, known, span), span)
     action = "created" if known is None else "reinforced"
     writer.log("relation", action, key.source, f"{key.kind} {key.target}", given.changed_by)
@@ -208,7 +208,7 @@ def update_relation(writer: Writer, given: NewRelation) -> RelationKey:
     key = key_of(writer, given)
     span = read_span(writer, given.valid_from, given.valid_to)
     known = writer.relation(key, View(span.start))
-    reason = _check_metadata(given)
+    reason = _check_metadata(given.metadata)
     if known is None:
         existing = [
             label(one.key) for one in writer.relations(View(writer.now()), sources=[key.source])
@@ -263,11 +263,14 @@ def _check_ends(writer: Writer, key: RelationKey, span: Span) -> str | None:
     return None
 
 
-def _check_metadata(given: NewRelation) -> str | None:
+def _check_metadata(given: dict[str, Any] | None, known: Mapping[str, Any] = {}) -> str | None:
+    """Return why metadata cannot be added to what is known, or None."""
+    if not given:
+        return None
     # The nesting first: JSON that is nested too deeply cannot be encoded.
-    if _is_nested_deeper(given.metadata, _MAX_METADATA_LEVELS):
+    if _is_nested_deeper(given, _MAX_METADATA_LEVELS):
         return f"metadata is nested more than {_MAX_METADATA_LEVELS} levels deep"
-    size = len(json.dumps(given.metadata or {}, ensure_ascii=False))
+    size = len(json.dumps({**known, **given}, ensure_ascii=False))
     if size <= _MAX_METADATA:
         return None
     return f"metadata has {size} characters as JSON; at most {_MAX_METADATA} are allowed"

@@ -207,6 +207,22 @@ def test_deeply_nested_metadata_is_rejected(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_metadata_has_a_limit_also_if_it_is_added_in_parts(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with asyncio.timeout(CAP), over_stdio(tmp_path / "graph.db") as client:
+            await good(client, "create_entities", entities=[entity("Ann"), entity("Bo")])
+            first, second = (
+                relation("Ann", "Bo", metadata={key: "x" * 3_000}) for key in ("one", "two")
+            )
+            await good(client, "create_relations", relations=[first])
+            said = await refused(client, "create_relations", relations=[second])
+            assert "at most 4000 are allowed" in said
+            # A part that is replaced does not count twice.
+            await good(client, "create_relations", relations=[first])
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("blank", [" ", "\x85", "\u2028", "\u3000\xa0"])
 def test_a_name_of_whitespace_is_rejected(tmp_path: Path, blank: str) -> None:
     lines = [entity(blank), entity("Ann", kind=blank), entity("Ann", blank)]
