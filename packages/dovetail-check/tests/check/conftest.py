@@ -22,7 +22,9 @@ def saboteur_url() -> Iterator[str]:
     listener.bind(("127.0.0.1", 0))
     listener.listen(256)
     # Some broken servers never end their streams.
-    config = uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        app, ws="none", log_level="critical", lifespan="on", timeout_graceful_shutdown=1
+    )
     running = uvicorn.Server(config)
     listeners = [listener, *guarded.listen()]
     thread = threading.Thread(target=lambda: asyncio.run(running.serve(listeners)), daemon=True)

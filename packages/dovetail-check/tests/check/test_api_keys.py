@@ -44,7 +44,9 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen(64)
-    running = uvicorn.Server(uvicorn.Config(server.http_app(guard=guard), log_level="critical"))
+    running = uvicorn.Server(
+        uvicorn.Config(server.http_app(guard=guard), ws="none", log_level="critical")
+    )
     thread = threading.Thread(target=lambda: asyncio.run(running.serve([listener])), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", key

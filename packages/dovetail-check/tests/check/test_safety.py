@@ -80,7 +80,7 @@ def served(app: Any) -> Iterator[str]:
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen(256)
-    running = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
+    running = uvicorn.Server(uvicorn.Config(app, ws="none", log_level="critical"))
     thread = threading.Thread(target=lambda: asyncio.run(running.serve([listener])), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{listener.getsockname()[1]}"

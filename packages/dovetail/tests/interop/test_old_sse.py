@@ -30,7 +30,7 @@ def address() -> Iterator[str]:
 
     listener = socket.create_server(("127.0.0.1", 0))
     app = server.http_app(old_sse="/sse")
-    runner = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
+    runner = uvicorn.Server(uvicorn.Config(app, ws="none", log_level="error", lifespan="on"))
     thread = threading.Thread(target=runner.run, args=([listener],))
     thread.start()
     yield f"http://127.0.0.1:{listener.getsockname()[1]}"

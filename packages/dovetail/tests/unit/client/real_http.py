@@ -22,7 +22,8 @@ import socket, sys, uvicorn
 from tests.peers.{module} import server
 from tests.unit.client.real_http import as_before_the_modern_era
 listener = socket.socket(fileno=int(sys.argv[1]))
-config = uvicorn.Config({app}, loop="asyncio", log_level="error", timeout_graceful_shutdown=1)
+options = {{"loop": "asyncio", "ws": "none", "log_level": "error", "timeout_graceful_shutdown": 1}}
+config = uvicorn.Config({app}, **options)
 uvicorn.Server(config).run(sockets=[listener])
 """
 
@@ -31,7 +32,9 @@ uvicorn.Server(config).run(sockets=[listener])
 def serving(app: Any, path: str = "/mcp") -> Iterator[str]:
     """Serve an application on a thread of this process."""
     listener = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(app, loop="asyncio", log_level="error", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        app, loop="asyncio", ws="none", log_level="error", timeout_graceful_shutdown=1
+    )
     runner = uvicorn.Server(config)
     thread = threading.Thread(target=runner.run, kwargs={"sockets": [listener]})
     thread.start()
