@@ -7,11 +7,12 @@ lines. The frontmatter is never dumped from the parsed values.
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, NamedTuple
-
-import yaml
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 from dovetail import ToolError
+from dovetail_vault.yaml_values import MAX_CHARS, YamlValueError, check_values, dump_yaml, load_yaml
 
 __all__ = [
     "Frontmatter",
@@ -20,6 +21,7 @@ __all__ = [
     "lines_of_key",
     "parse_frontmatter",
     "set_key",
+    "set_keys",
     "split_frontmatter",
 ]
 
@@ -27,14 +29,13 @@ _BLOCK = re.compile(
     r"\ufeff?---[ \t]*(?:\r?\n)(?P<yaml>(?s:.*?))(?:^|(?<=\n))(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)",
     re.M,
 )
+# The plain key includes trailing spaces: a second repetition for them takes quadratic time.
 _KEY = re.compile(
-    r"""(?P<key>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#'"\-\[{&*!|>%@`?:][^:#\n]*?)"""
-    r"[ \t]*:(?=\s|\Z)"
+    r"""(?P<key>(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')[ \t]*|[^\s#'"\-\[{&*!|>%@`?:][^:#\n]*)"""
+    r":(?=\s|\Z)"
 )
-_LARGEST = 256 * 1024
-_MAX_VALUES = 20_000
-_MAX_NUMBER = 15
-_REPLACED = frozenset(f"tag:yaml.org,2002:{name}" for name in ("timestamp", "bool", "int", "float"))
+# Larger blocks are counted by the YAML loader.
+_LARGEST_SIMPLE = 16 * 1024
 _SIMPLE = re.compile(
     r"(?:[A-Za-z_][\w -]*:(?: [A-Za-z][\w /.-]*| \[[A-Za-z][\w/-]*(?:, [A-Za-z][\w/-]*)*\])?\r?\n)*"
 )
@@ -47,33 +48,6 @@ class Frontmatter(NamedTuple):
     end: int
     values: dict[str, Any]
     problem: str | None
-
-
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML 1.2 scalars, as in Obsidian: `yes`, dates and 12:30 are strings."""
-
-    yaml_implicit_resolvers: ClassVar[dict[str, list[Any]]] = {
-        first: [(tag, pattern) for tag, pattern in resolvers if tag not in _REPLACED]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-
-def _whole_number(loader: Any, node: Any) -> int | str:
-    text = loader.construct_scalar(node)
-    # Longer ones are identifiers like account numbers, and JSON would round them.
-    return int(text) if len(text) <= _MAX_NUMBER else str(text)
-
-
-_SCALARS = (
-    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    ("int", r"[-+]?[0-9]+", "-+0123456789"),
-    ("float", r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][-+]?[0-9]+)?", "-+.0123456789"),
-)
-for _name, _pattern, _first in _SCALARS:
-    _Loader.add_implicit_resolver(
-        f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})\Z"), list(_first)
-    )
-_Loader.add_constructor("tag:yaml.org,2002:int", _whole_number)
 
 
 def split_frontmatter(text: str) -> tuple[str | None, int]:
@@ -89,24 +63,23 @@ def parse_frontmatter(text: str) -> Frontmatter:
     block, end = split_frontmatter(text)
     if block is None:
         return Frontmatter(0, {}, None)
-    if len(block) > _LARGEST:
-        return Frontmatter(end, {}, f"the frontmatter has more than {_LARGEST} characters")
+    if len(block) > MAX_CHARS:
+        return Frontmatter(end, {}, f"the frontmatter has more than {MAX_CHARS} characters")
     simple = _read_simple(block)
     if simple is not None:
         return Frontmatter(end, simple, None)
     try:
-        loaded = yaml.load(block, Loader=_Loader)
-        values = _plain(loaded if isinstance(loaded, dict) else {}, [_MAX_VALUES])
-    except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
-        return Frontmatter(end, {}, f"invalid YAML: {_first_line(error)}")
+        loaded = load_yaml(block)
+    except YamlValueError as error:
+        return Frontmatter(end, {}, f"invalid YAML: {error}")
     if loaded is not None and not isinstance(loaded, dict):
         return Frontmatter(end, {}, "the frontmatter is not a mapping")
-    return Frontmatter(end, values, None)
+    return Frontmatter(end, loaded or {}, None)
 
 
 def _read_simple(block: str) -> dict[str, Any] | None:
     """Parse frontmatter of only simple `key: words` lines, which is common; else return None."""
-    if not _SIMPLE.fullmatch(block):
+    if len(block) > _LARGEST_SIMPLE or not _SIMPLE.fullmatch(block):
         return None
     values: dict[str, Any] = {}
     for line in block.splitlines():
@@ -119,36 +92,6 @@ def _read_simple(block: str) -> dict[str, Any] | None:
     return values
 
 
-def _first_line(error: Exception) -> str:
-    mark = getattr(error, "problem_mark", None)
-    what = getattr(error, "problem", None) or str(error).partition("\n")[0]
-    return f"{what} at line {mark.line + 2}" if mark is not None else str(what)
-
-
-def _plain(value: Any, budget: list[int]) -> Any:
-    """Convert to JSON values; the budget stops aliases that expand without end."""
-    budget[0] -= 1
-    if budget[0] < 0:
-        raise ValueError("too many values")
-    if isinstance(value, dict):
-        return {_key(key): _plain(inner, budget) for key, inner in value.items()}
-    if isinstance(value, list | tuple | set):
-        return [_plain(inner, budget) for inner in value]
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return str(value)
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 2**53:
-        return str(value)
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    return str(value)
-
-
-def _key(key: Any) -> str:
-    if isinstance(key, bool) or key is None:
-        return {True: "true", False: "false", None: "null"}[key]
-    return str(key)
-
-
 def as_list(value: Any) -> list[str]:
     """Return a property as a list: a list, or a string separated by commas or spaces."""
     if isinstance(value, str):
@@ -158,29 +101,44 @@ def as_list(value: Any) -> list[str]:
     return [] if value is None or isinstance(value, dict) else [str(value)]
 
 
-def _dump(values: dict[str, Any]) -> str:
-    return str(yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=10_000))
-
-
 def set_key(text: str, key: str, value: Any) -> str:
     """Return the note with one property set; all other bytes are unchanged."""
-    lines = lines_of_key(text, key)
-    fresh = _dump({key: value})
-    if "\r\n" in text:
-        fresh = fresh.replace("\n", "\r\n")
-    if lines is not None:
-        edited = f"{text[: lines[0]]}{fresh}{text[lines[1] :]}"
-    else:
-        block, end = split_frontmatter(text)
-        if block is None:
-            mark = "\ufeff" if text.startswith("\ufeff") else ""
-            rule = "---\r\n" if "\r\n" in text else "---\n"
-            edited = f"{mark}{rule}{fresh}{rule}{text.removeprefix(mark)}"
-        else:
-            place = text.index(block, 3, end) + len(block) if block else text.index("\n") + 1
-            edited = f"{text[:place]}{fresh}{text[place:]}"
-    _require_valid(edited, key)
+    return set_keys(text, {key: value})
+
+
+def set_keys(text: str, values: Mapping[str, Any]) -> str:
+    """Return the note with properties set; all other bytes are unchanged."""
+    shown = ", ".join(map(repr, list(values)[:5]))
+    try:
+        check_values(values)
+    except YamlValueError as error:
+        raise ToolError(f"The value of {shown[:200]} cannot be stored as YAML: {error}") from None
+    spans = _spans_of_keys(text)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    pieces, place = [], 0
+    for key in sorted(values.keys() & spans.keys(), key=spans.__getitem__):
+        pieces += [text[place : spans[key][0]], _dump({key: values[key]}, newline)]
+        place = spans[key][1]
+    added = {key: value for key, value in values.items() if key not in spans}
+    if added:
+        start, opening, closing = _end_of_block(text, newline)
+        pieces += [text[place:start], opening, _dump(added, newline), closing]
+        place = start
+    edited = "".join([*pieces, text[place:]])
+    _require_valid(edited, shown)
     return edited
+
+
+def _dump(values: Mapping[str, Any], newline: str) -> str:
+    return dump_yaml(values).replace("\n", newline)
+
+
+def _end_of_block(text: str, newline: str) -> tuple[int, str, str]:
+    """Return where a new key is added, and what is written before and after it."""
+    block, end = split_frontmatter(text)
+    if block is None:
+        return (1 if text.startswith("\ufeff") else 0), f"---{newline}", f"---{newline}"
+    return text.index(block, 3, end) + len(block) if block else text.index("\n") + 1, "", ""
 
 
 def delete_key(text: str, key: str) -> str:
@@ -189,33 +147,44 @@ def delete_key(text: str, key: str) -> str:
     if lines is None:
         raise ToolError(f"The frontmatter has no key {key!r}")
     edited = f"{text[: lines[0]]}{text[lines[1] :]}"
-    _require_valid(edited, key)
+    _require_valid(edited, repr(key))
     return edited
 
 
-def _require_valid(text: str, key: str) -> None:
+def _require_valid(text: str, shown: str) -> None:
     problem = parse_frontmatter(text).problem
     if problem is not None:
-        raise ToolError(f"Changing {key!r} would make the frontmatter invalid: {problem}")
+        raise ToolError(f"Changing {shown[:200]} would make the frontmatter invalid: {problem}")
 
 
 def lines_of_key(text: str, key: str) -> tuple[int, int] | None:
     """Return the span of a top-level key, including its nested lines."""
+    return _spans_of_keys(text).get(key)
+
+
+def _spans_of_keys(text: str) -> dict[str, tuple[int, int]]:
+    """Return the span of each top-level key; the first one if a key occurs twice."""
     block, end = split_frontmatter(text)
     if block is None:
-        return None
-    if parse_frontmatter(text).problem is not None:
-        raise ToolError(f"The frontmatter cannot be edited: {parse_frontmatter(text).problem}")
-    start = text.index(block, 3, end) if block else end
-    place, found = start, None
+        return {}
+    problem = parse_frontmatter(text).problem
+    if problem is not None:
+        raise ToolError(f"The frontmatter cannot be edited: {problem}")
+    starts: list[tuple[str | None, int]] = []
+    place = text.index(block, 3, end) if block else end
     for line in block.splitlines(keepends=True):
         match = _KEY.match(line)
-        if found is not None and (match is not None or line.startswith(("...", "---"))):
-            return found, _without_trailing_comments(text, found, place)
-        if match is not None and _unquote(match["key"]) == key:
-            found = place
+        if match is not None:
+            starts.append((_unquote(match["key"]), place))
+        elif line.startswith(("...", "---")):
+            starts.append((None, place))
         place += len(line)
-    return None if found is None else (found, _without_trailing_comments(text, found, place))
+    starts.append((None, place))
+    spans: dict[str, tuple[int, int]] = {}
+    for (key, start), (_, after) in pairwise(starts):
+        if key is not None and key not in spans:
+            spans[key] = (start, _without_trailing_comments(text, start, after))
+    return spans
 
 
 def _without_trailing_comments(text: str, start: int, end: int) -> int:
@@ -227,7 +196,10 @@ def _without_trailing_comments(text: str, start: int, end: int) -> int:
 
 
 def _unquote(key: str) -> str:
-    if key[:1] in "\"'":
-        loaded = yaml.load(key, Loader=_Loader)
-        return str(loaded)
-    return key
+    if key[:1] not in "\"'":
+        return key.rstrip()
+    try:
+        return str(load_yaml(key))
+    except YamlValueError:
+        # Part of a value of several lines, not a key.
+        return key

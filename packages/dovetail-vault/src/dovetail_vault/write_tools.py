@@ -13,7 +13,7 @@ from dovetail import Context, Server, ToolError, ToolResult
 from dovetail_serverkit.tool_descriptions import EDITS, schema_of
 from dovetail_vault.answers import Stopwatch, Vaults
 from dovetail_vault.editing import Edit, append_under, apply_edits, diff_of, newline_of
-from dovetail_vault.frontmatter import set_key
+from dovetail_vault.frontmatter import set_keys
 from dovetail_vault.link_resolution import Resolver
 from dovetail_vault.move_plan import Move, MovePlan
 from dovetail_vault.paths import split_note_path
@@ -105,9 +105,7 @@ def add_write_tools(server: Server, vaults: Vaults) -> None:
                     f"{before.file.etag}). Use mode overwrite, append or prepend, or edit-note"
                 )
             text = _written(before, content, mode, heading)
-            for key, value in (frontmatter or {}).items():
-                text = set_key(text, key, value)
-            return text
+            return set_keys(text, frontmatter) if frontmatter else text
 
         before, after = chosen.change(parts, change, if_match=ifMatch, must_exist=False)
         result = Written(
