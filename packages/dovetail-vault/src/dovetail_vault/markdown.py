@@ -27,7 +27,7 @@ __all__ = [
 _FENCE = re.compile(
     r"^[ \t]{0,3}(?:>[ \t]?)*[ \t]*(?:[-*+][ \t]+)?(?P<mark>`{3,}|~{3,})(?P<info>[^\n]*)$", re.M
 )
-_INLINE_CODE = re.compile(r"(?<!`)(`+)(?!`)([^\n]*?[^`\n])\1(?!`)")
+_BACKTICKS = re.compile(r"`+|\n")
 # Starts with a literal character, which is many times faster to search than a line start.
 _HEADING = re.compile(r"#(#{0,5})(?=[ \t])[^\n]*")
 _HEADING_LINE = re.compile(r" {0,3}#{1,6}(?=[ \t])")
@@ -41,7 +41,7 @@ _TAG = re.compile(
 )
 _LOGSEQ_TAG = re.compile(r"(?:(?<=\s)|^)#\[\[(?P<tag>[^\[\]\n]+)\]\]", re.M)
 _PROPERTY = re.compile(
-    r"^[ \t]*(?:[-*+][ \t]+)?(?P<key>[A-Za-z][\w/-]*)::[ \t]+(?P<value>[^\n]*?)[ \t]*\r?$", re.M
+    r"^[ \t]*(?:[-*+][ \t]+)?(?P<key>[A-Za-z][\w/-]*)::[ \t](?P<value>[^\n]*)$", re.M
 )
 _WIKILINK = re.compile(
     r"\[\[(?P<target>[^\[\]|#\n]*?)(?P<anchor>#[^\[\]|\n]*?)?(?P<alias>\\?\|[^\[\]\n]*)?\]\]"
@@ -113,7 +113,26 @@ def mask_code(text: str) -> str:
 
 
 def _mask_inline(text: str) -> str:
-    return _INLINE_CODE.sub(lambda match: _blank(match[0]), text) if "`" in text else text
+    """Blank each code span: from a run of backticks to the next run of that length in its line."""
+    if "`" not in text:
+        return text
+    # A regular expression would search the rest of the line once for each run without a partner.
+    closing: dict[int, int] = {}
+    following: dict[int, int] = {}
+    for run in reversed(list(_BACKTICKS.finditer(text))):
+        if run[0] == "\n":
+            following.clear()
+            continue
+        length = run.end() - run.start()
+        if length in following:
+            closing[run.start()] = following[length]
+        following[length] = run.end()
+    pieces, place = [], 0
+    for start, end in reversed(closing.items()):
+        if start >= place:
+            pieces += [text[place:start], _blank(text[start:end])]
+            place = end
+    return "".join([*pieces, text[place:]])
 
 
 def _blank(text: str) -> str:
@@ -174,7 +193,7 @@ def find_properties(masked: str, start: int = 0) -> dict[str, str]:
         return {}
     found: dict[str, str] = {}
     for match in _PROPERTY.finditer(masked, start):
-        found.setdefault(match["key"].lower(), match["value"])
+        found.setdefault(match["key"].lower(), match["value"].strip(" \t\r"))
     return found
 
 
