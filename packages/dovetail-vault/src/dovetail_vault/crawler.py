@@ -44,6 +44,8 @@ _SWEEP_UNWATCHED = 1.0
 _TAKE_OVER_EVERY = 0.5
 _STALE_TEMPORARY = 600.0
 _WATCH_MS = 400
+# The mark in the index while the server's process parses notes.
+_PARSING = "parsing"
 
 
 class Crawler:
@@ -102,6 +104,7 @@ class Crawler:
             pass_ = _Pass(self._root, database, self._stop)
             pass_.rebuild_if_needed()
             pass_.sweep()
+            pass_.end_first_pass()
             mark_complete(database)
             self.complete.set()
             _delete_leftovers(self._root.path)
@@ -144,7 +147,11 @@ class Crawler:
 
 def is_marked_complete(database: sqlite3.Connection) -> bool:
     """Whether the index has contained all notes once."""
-    return database.execute("SELECT 1 FROM marks WHERE name = 'complete'").fetchone() is not None
+    return _has_mark(database, "complete")
+
+
+def _has_mark(database: sqlite3.Connection, name: str) -> bool:
+    return database.execute("SELECT 1 FROM marks WHERE name = ?", (name,)).fetchone() is not None
 
 
 def mark_complete(database: sqlite3.Connection) -> None:
@@ -162,11 +169,19 @@ class _Pass:
         self._database = database
         self._stop = stop
         self._writer = IndexWriter(database)
+        # If the last server ended while it parsed, a note may have crashed it.
+        self._only_workers = _has_mark(database, _PARSING)
 
     def rebuild_if_needed(self) -> None:
         """Reset the index if many edits have made it large or slow; done only at startup."""
         if self._writer.needs_rebuild():
             self._writer.reset()
+
+    def end_first_pass(self) -> None:
+        """Forget that the last server ended while it parsed: its notes are indexed now."""
+        if self._only_workers:
+            self._database.execute("DELETE FROM marks WHERE name = ?", (_PARSING,))
+            self._only_workers = False
 
     def sweep(self, parts: tuple[str, ...] = ()) -> None:
         """Compare files with the index by size and time, and store the differences."""
@@ -191,13 +206,28 @@ class _Pass:
         return {path: (size, mtime, inode) for path, size, mtime, inode in rows}
 
     def _store(self, changed: list[Entry]) -> None:
-        if len(changed) <= _FEW:
-            self._store_few(changed)
+        if not changed:
             return
         changed.sort()
-        if len(changed) <= _MANY:
-            self._writer.store_many(build_segment(self._root, self._until_stopped(changed)))
+        if self._only_workers or len(changed) > _MANY:
+            self._store_with_workers(changed)
             return
+        with self._parsing():
+            if len(changed) <= _FEW:
+                self._store_few(changed)
+            else:
+                self._writer.store_many(build_segment(self._root, self._until_stopped(changed)))
+
+    @contextlib.contextmanager
+    def _parsing(self) -> Iterator[None]:
+        """Mark that this process parses notes; the mark stays if a note crashes the process."""
+        self._database.execute("INSERT OR IGNORE INTO marks VALUES (?)", (_PARSING,))
+        try:
+            yield
+        finally:
+            self._database.execute("DELETE FROM marks WHERE name = ?", (_PARSING,))
+
+    def _store_with_workers(self, changed: list[Entry]) -> None:
         with NoteReaders(self._root) as readers:
             for segment in readers.read(changed, _SEGMENT):
                 if self._stop.is_set():
@@ -232,8 +262,9 @@ class _Pass:
 
     def _update_notes(self, paths: set[str]) -> None:
         deleted, found = [], []
-        for path in sorted(paths):
-            parsed = read_and_parse(self._root, path, self._entry(path))
+        with self._parsing():
+            read = [read_and_parse(self._root, path, self._entry(path)) for path in sorted(paths)]
+        for path, parsed in zip(sorted(paths), read, strict=True):
             row = self._database.execute(
                 "SELECT etag FROM notes WHERE path = ?", (path,)
             ).fetchone()

@@ -23,6 +23,7 @@ from dovetail_vault.words import fold, without_surrogates
 __all__ = ["ChangeNotifier", "add_note_resources", "complete_folder", "complete_path"]
 
 _RECENT = 50
+_MAX_UNREADABLE = 50
 _MAX_SUGGESTED = 101
 # Larger than any sequence number of a change.
 _NEWEST = 2**62
@@ -128,6 +129,9 @@ def _stats(vault: Vault) -> dict[str, Any]:
     [(notes, size, unread)] = index.query(
         "SELECT count(*), coalesce(sum(size), 0), coalesce(sum(state != 'ok'), 0) FROM notes"
     )
+    unreadable = index.query(
+        "SELECT path FROM notes WHERE state != 'ok' ORDER BY path LIMIT ?", (_MAX_UNREADABLE,)
+    )
     [(links,)] = index.query("SELECT count(*) FROM links")
     [(tags,)] = index.query("SELECT count(DISTINCT folded) FROM tags")
     return {
@@ -135,6 +139,7 @@ def _stats(vault: Vault) -> dict[str, Any]:
         "notes": notes,
         "bytes": size,
         "unreadable": unread,
+        "unreadableNotes": [path for (path,) in unreadable],
         "links": links,
         "tags": tags,
         "words": len(index.vocabulary),

@@ -21,7 +21,14 @@ from dovetail_vault.paths import fold_name
 from dovetail_vault.postings import LEVEL_BITS, encode_postings, level_of, new_postings
 from dovetail_vault.words import MAX_WORD_LENGTH, fold, split_words
 
-__all__ = ["ParsedNote", "SegmentBuilder", "SegmentData", "parse_note", "read_and_parse"]
+__all__ = [
+    "ParsedNote",
+    "SegmentBuilder",
+    "SegmentData",
+    "note_without_content",
+    "parse_note",
+    "read_and_parse",
+]
 
 _MAX_FRONTMATTER = 65_536
 # Created once: `json.dumps` creates a new encoder for each call with non-default options.
@@ -63,8 +70,14 @@ def read_and_parse(root: Root, path: str, entry: Entry | None = None) -> ParsedN
         # Too large, binary, or not parseable: one note must not stop the others.
         if entry is None:
             return None
-        row = _row(path, leaf_of(path).title(), 1, entry, "", "unreadable", "{}", False)
-        return ParsedNote(row, {}, [], [], [])
+        return note_without_content(entry, "unreadable")
+
+
+def note_without_content(entry: Entry, state: str) -> ParsedNote:
+    """Return a note of which the index stores only the name, and why: the state."""
+    path = entry.path
+    row = _row(path, leaf_of(path).title(), 1, entry, "", state, "{}", False)
+    return ParsedNote(row, {}, [], [], [])
 
 
 def parse_note(path: str, file: NoteFile) -> ParsedNote:

@@ -182,7 +182,14 @@ class Vault:
         file = read_note_file(self.root, parts)
         if file is None:
             raise ToolError(f"There is no note {'/'.join(parts)!r} in the vault")
+        self._require_parseable("/".join(parts), file)
         return OpenedNote("/".join(parts), file)
+
+    def _require_parseable(self, path: str, file: NoteFile) -> None:
+        """Raise ToolError for a version of a note that crashed a worker process."""
+        rows = self.index.select("WHERE path = ? AND state = 'crashed'", (path,))
+        if any((row.size, row.mtime_ns) == (file.size, file.mtime_ns) for row in rows):
+            raise ToolError(f"{path!r} cannot be read: parsing it crashed a process")
 
     def text_of(self, path: str) -> str | None:
         """Return the text of an indexed note, or None if it is missing or unreadable."""
@@ -211,6 +218,8 @@ class Vault:
             for attempt in range(_ATTEMPTS):
                 file = read_note_file(self.root, parts)
                 before = None if file is None else OpenedNote(path, file)
+                if file is not None and must_exist:
+                    self._require_parseable(path, file)
                 self._require(path, before, if_match, must_exist)
                 data = encode_text(change(before), before)
                 if before is not None and data == before.file.data:

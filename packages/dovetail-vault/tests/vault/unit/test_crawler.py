@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from dovetail_vault import crawler, index_writer
+from dovetail import ToolError
+from dovetail_vault import crawler, index_writer, reader_process
 from dovetail_vault.bitsets import iterate
 from dovetail_vault.crawler import is_marked_complete, mark_complete
 from dovetail_vault.database import connect, open_index
@@ -14,7 +18,7 @@ from dovetail_vault.folders import Entry, Root
 from dovetail_vault.index_writer import IndexWriter
 from dovetail_vault.query_evaluation import Evaluator
 from dovetail_vault.query_language import parse_query
-from dovetail_vault.reader_process import build_segment
+from dovetail_vault.reader_process import NoteReaders, build_segment
 from dovetail_vault.vault import Vault
 from tests.patience import CAP
 
@@ -113,4 +117,85 @@ def test_an_incomplete_index_is_not_marked_complete(tmp_path: Path) -> None:
         assert is_marked_complete(database)
         writer.reset()
         assert not is_marked_complete(database)
+    root.close()
+
+
+# A worker that a note with this word crashes, as a defect in native code would.
+CRASHING_WORKER = """
+import os, signal
+from dovetail_vault import parsed_notes, reader_process
+parse = parsed_notes.parse_note
+def crash(path, file):
+    if b"segfault" in file.data:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return parse(path, file)
+parsed_notes.parse_note = crash
+reader_process.main()
+"""
+
+
+def unreadable(vault: Vault) -> list[tuple[str, str]]:
+    return [(row.path, row.state) for row in vault.index.select("WHERE state != 'ok'")]
+
+
+def test_a_note_that_crashes_a_worker_process_is_left_out_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crawler, "_MANY", 10)
+    monkeypatch.setattr(reader_process, "_START", CRASHING_WORKER)
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    for number in range(12):
+        word = "segfault" if number == 7 else f"own{number}x"
+        (folder / f"{number}.md").write_text(word)
+    vault = Vault("v", folder, index_dir=tmp_path / "index")
+    vault.start()
+    try:
+        assert vault.wait_until_complete(CAP)
+        assert len(vault.index.select("")) == 12
+        assert unreadable(vault) == [("7.md", "crashed")]
+        assert names_of(vault, "own6x OR own8x") == {"6.md", "8.md"}
+        with pytest.raises(ToolError, match="crashed"):
+            vault.open(("7.md",))
+        with pytest.raises(ToolError, match="crashed"):
+            vault.change(("7.md",), lambda _: "x")
+    finally:
+        vault.stop()
+
+
+def test_after_a_crash_while_parsing_worker_processes_parse_the_notes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader_process, "_START", CRASHING_WORKER)
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    (folder / "a.md").write_text("segfault")
+    (folder / "b.md").write_text("oak")
+    start = (
+        "import sys; from dovetail_vault import crawler, parsed_notes, reader_process\n"
+        f"{CRASHING_WORKER.replace('reader_process.main()', '')}\n"
+        "from dovetail_vault.vault import Vault\n"
+        "vault = Vault('v', sys.argv[1], index_dir=__import__('pathlib').Path(sys.argv[2]))\n"
+        "vault.start(); vault.wait_until_complete(float(sys.argv[3]))"
+    )
+    words = [sys.executable, "-c", start, str(folder), str(tmp_path / "index"), str(CAP)]
+    assert subprocess.run(words, check=False).returncode == -signal.SIGSEGV
+    vault = Vault("v", folder, index_dir=tmp_path / "index")
+    vault.start()
+    try:
+        assert vault.wait_until_complete(CAP)
+        assert unreadable(vault) == [("a.md", "crashed")]
+        assert names_of(vault, "oak") == {"b.md"}
+    finally:
+        vault.stop()
+
+
+def test_workers_that_cannot_run_do_not_mark_notes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.md").write_text("oak")
+    monkeypatch.setattr(reader_process, "_START", "raise SystemExit(1)")
+    root = Root(tmp_path)
+    with NoteReaders(root) as readers, pytest.raises(OSError, match="cannot run"):
+        list(readers.read(list(root.walk()), 10))
     root.close()
