@@ -13,6 +13,7 @@ from dovetail import ToolError
 from dovetail_vault.frontmatter import delete_key, parse_frontmatter, set_key
 from dovetail_vault.note import Note
 from dovetail_vault.patterns import compile_pattern
+from dovetail_vault.replacements import check_length
 from dovetail_vault.results import AppliedEdit
 from dovetail_vault.sections import find_section, find_target_block
 from dovetail_vault.words import without_surrogates
@@ -22,6 +23,8 @@ __all__ = ["Edit", "EditTarget", "append_under", "apply_edits", "diff_of", "newl
 Op = Literal["replace", "append", "prepend", "insert_before", "insert_after", "set", "delete"]
 _MAX_DIFF_LINES = 2_000
 _MAX_DIFF_CHARS = 20_000
+# Matches of a regular expression are counted up to this number, if fewer are expected.
+_MAX_COUNTED = 1_000
 
 
 @dataclass
@@ -74,6 +77,7 @@ def apply_edits(path: str, text: str, edits: Sequence[Edit]) -> tuple[str, list[
         try:
             kind, target = _only_target(edit.target)
             text, count = _APPLY[kind](Note(path, text), edit, target)
+            check_length(len(text))
         except ToolError as error:
             raise ToolError(
                 f"Edit {number} of {len(edits)}: {error}. Nothing was changed"
@@ -214,7 +218,9 @@ def _edit_text(note: Note, edit: Edit, target: Any) -> tuple[str, int]:
         content = content.replace("\r\n", "\n").replace("\n", "\r\n")
     count = text.count(target)
     _require_count(edit, count, repr(target[:100]))
-    return text.replace(target, _around(edit, target, content)), count
+    replacement = _around(edit, target, content)
+    check_length(len(text) + count * (len(replacement) - len(target)))
+    return text.replace(target, replacement), count
 
 
 def _edit_regex(note: Note, edit: Edit, target: Any) -> tuple[str, int]:
@@ -226,9 +232,10 @@ def _edit_regex(note: Note, edit: Edit, target: Any) -> tuple[str, int]:
         content = f"\\0{content}"
     elif edit.op == "set":
         raise ToolError("op 'set' works only for properties; use replace")
-    text, count = pattern.expand(note.text, content)
-    _require_count(edit, count, f"/{target[:100]}/")
-    return text, count
+    most = max(edit.expectedCount, _MAX_COUNTED) + 1
+    count = pattern.count(note.text, most)
+    _require_count(edit, count, f"/{target[:100]}/", most)
+    return pattern.expand(note.text, content), count
 
 
 def _around(edit: Edit, target: str, content: str) -> str:
@@ -241,9 +248,10 @@ def _around(edit: Edit, target: str, content: str) -> str:
     return content
 
 
-def _require_count(edit: Edit, count: int, shown: str) -> None:
+def _require_count(edit: Edit, count: int, shown: str, most: int | None = None) -> None:
     if count != edit.expectedCount:
-        raise ToolError(f"{shown} occurs {count} times, expectedCount is {edit.expectedCount}")
+        times = f"{count} times" if count != most else f"{count} times or more"
+        raise ToolError(f"{shown} occurs {times}, expectedCount is {edit.expectedCount}")
 
 
 _APPLY = {

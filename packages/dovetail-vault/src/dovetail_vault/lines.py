@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from dovetail_vault.patterns import Pattern
@@ -13,6 +15,11 @@ __all__ = ["LineFinder", "LineHit", "printable", "render_matches"]
 
 _MAX_LINE = 300
 _MAX_PER_NOTE = 20
+# A note may match millions of times; only some lines are shown, and only their start.
+_MAX_LINES = 100_000
+_MAX_SPANS = 100
+_MAX_SPANS_PER_NOTE = 10_000
+_NO_SPANS: list[tuple[int, int]] = []
 
 
 class LineHit(NamedTuple):
@@ -37,27 +44,41 @@ class LineFinder:
         self._pattern = pattern
 
     def find(self, text: str, title_line: int) -> list[LineHit]:
-        """Return all matching lines; the title's line if the query has no text terms."""
+        """Return the matching lines; the title's line if the query has no text terms.
+
+        At most 100,000 lines are returned, and matches inside a line only for those to be shown.
+        """
         if self._pattern is not None:
-            return [
-                LineHit(number, spans)
-                for number, line in enumerate(text.split("\n"))
-                if self._pattern.search(line)
-                for spans in [self._pattern.spans(line)]
-            ]
+            return list(islice(_find_pattern(self._pattern, text), _MAX_LINES))
         if not self._texts:
             return [LineHit(title_line - 1, [])] if text else []
         haystack = text if self._case_sensitive else fold(text)
         starts = _line_starts(haystack)
         hits: dict[int, list[tuple[int, int]]] = {}
         for wanted in self._texts:
-            place = haystack.find(wanted)
-            while place >= 0:
+            place, count = haystack.find(wanted), 0
+            while place >= 0 and len(hits) < _MAX_LINES:
                 number = bisect_right(starts, place) - 1
                 inside = place - starts[number]
-                hits.setdefault(number, []).append((inside, inside + len(wanted)))
-                place = haystack.find(wanted, place + max(1, len(wanted)))
+                spans = hits.setdefault(number, [])
+                spans.append((inside, inside + len(wanted)))
+                count += 1
+                following = place + max(1, len(wanted))
+                if len(spans) >= _MAX_SPANS or count > _MAX_SPANS_PER_NOTE:
+                    if number + 1 == len(starts):
+                        break
+                    following = max(following, starts[number + 1])
+                place = haystack.find(wanted, following)
         return [LineHit(number, sorted(spans)) for number, spans in sorted(hits.items())]
+
+
+def _find_pattern(pattern: Pattern, text: str) -> Iterator[LineHit]:
+    found = 0
+    for number, line in enumerate(text.split("\n")):
+        if pattern.search(line):
+            found += 1
+            is_shown = found <= _MAX_PER_NOTE
+            yield LineHit(number, pattern.spans(line, _MAX_SPANS) if is_shown else _NO_SPANS)
 
 
 def _line_starts(text: str) -> list[int]:
@@ -94,7 +115,7 @@ def render_matches(
                 for number in range(first, min(len(lines), hit.number + context + 1))
             ]
             match.context = LineContext(lines=around, highlighted=_highlight(content, hit.spans))
-            used += sum(len(line.text) for line in around)
+            used += sum(len(line.text) for line in around) + len(match.context.highlighted)
         shown.append(match)
         if used > budget:
             break
@@ -112,7 +133,8 @@ def _highlight(line: str, spans: list[tuple[int, int]]) -> str:
     for first, last in spans:
         if first < place or first - start > _MAX_LINE:
             continue
-        pieces += [line[place:first], "**", line[first:last], "**"]
+        end = min(last, start + 2 * _MAX_LINE)
+        pieces += [line[place:first], "**", line[first:end], "**" if end == last else "…**"]
         place = last
     pieces.append(line[place : max(place, start + _MAX_LINE)])
     return "".join(pieces)

@@ -15,6 +15,7 @@ from dovetail_vault.index import Index
 from dovetail_vault.link_resolution import Resolver, link_key
 from dovetail_vault.markdown import Link
 from dovetail_vault.note import Note, leaf_of
+from dovetail_vault.replacements import replace_spans
 
 __all__ = ["Move", "MovePlan"]
 
@@ -69,16 +70,14 @@ class MovePlan:
         is_own = path == self._move.source
         note = Note(path, text)
         new_path = self._move.target if is_own else path
-        pieces, place, count = [], 0, 0
-        for link in note.links:
-            if not link.target or not (is_own or leaf_of(link.target) in self._leaves):
-                continue
-            written = self._new_target(link, path, new_path)
-            if written is not None:
-                pieces += [text[place : link.target_start], written]
-                place = link.target_end
-                count += 1
-        return "".join([*pieces, text[place:]]), count
+        changed = (
+            (link.target_start, link.target_end, self._new_target(link, path, new_path))
+            for link in note.links
+            if link.target and (is_own or leaf_of(link.target) in self._leaves)
+        )
+        return replace_spans(
+            text, ((start, end, new) for start, end, new in changed if new is not None)
+        )
 
     def _new_target(self, link: Link, path: str, new_path: str) -> str | None:
         """Return the new target of a link, or None if it does not change."""

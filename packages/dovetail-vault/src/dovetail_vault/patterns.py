@@ -8,6 +8,7 @@ from typing import Any
 import re2
 
 from dovetail import ToolError
+from dovetail_vault.replacements import check_length, replace_spans
 from dovetail_vault.words import without_surrogates
 
 __all__ = ["Pattern", "compile_pattern"]
@@ -17,6 +18,7 @@ _MEMORY = 8 << 20
 # A run of literal word characters.
 _CLASSES = "bBdDsSwW"
 _RUN = re.compile(r"[A-Za-z0-9_]{2,}")
+_REFERENCE = re.compile(r"\\(\d)|\\\\")
 
 
 class Pattern:
@@ -30,23 +32,28 @@ class Pattern:
         """Whether a line matches."""
         return self._compiled.search(without_surrogates(line)) is not None
 
-    def spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the spans of all non-empty matches."""
+    def spans(self, text: str, most: int) -> list[tuple[int, int]]:
+        """Return the spans of the first non-empty matches: each one takes microseconds."""
         sound = without_surrogates(text)
-        found = [match.span() for match in self._compiled.finditer(sound)]
-        return [(start, end) for start, end in found if end > start]
+        found: list[tuple[int, int]] = []
+        for match in self._compiled.finditer(sound):
+            start, end = match.span()
+            if len(found) == most:
+                break
+            if end > start:
+                found.append((start, end))
+        return found
 
-    def expand(self, text: str, replacement: str) -> tuple[str, int]:
-        """Return the text with all matches replaced, and their number; `\\1` is the first group."""
-        spans = list(self._compiled.finditer(without_surrogates(text)))
-        pieces, place, count = [], 0, 0
-        for match in spans:
-            if match.end() == match.start():
-                continue
-            pieces += [text[place : match.start()], _fill(replacement, match)]
-            place = match.end()
-            count += 1
-        return "".join([*pieces, text[place:]]), count
+    def count(self, text: str, most: int) -> int:
+        """Return the number of non-empty matches, or `most` if there are more."""
+        return len(self.spans(text, most))
+
+    def expand(self, text: str, replacement: str) -> str:
+        """Return the text with all matches replaced; `\\1` is the first group."""
+        template = _parse_template(replacement)
+        matches = self._compiled.finditer(without_surrogates(text))
+        found = (match for match in matches if match.end() > match.start())
+        return replace_spans(text, ((*match.span(), _fill(template, match)) for match in found))[0]
 
 
 def compile_pattern(text: str, *, case_sensitive: bool, several_lines: bool = False) -> Pattern:
@@ -72,18 +79,28 @@ def compile_pattern(text: str, *, case_sensitive: bool, several_lines: bool = Fa
     return Pattern(compiled, _required(text))
 
 
-def _fill(replacement: str, match: re.Match[str]) -> str:
-    def group(reference: re.Match[str]) -> str:
-        if reference[0] == "\\\\":
-            return "\\"
-        try:
-            return match.group(int(reference[1])) or ""
-        except IndexError:
-            raise ToolError(
-                f"The replacement refers to group {reference[1]}, which does not exist"
-            ) from None
+def _parse_template(replacement: str) -> list[str | int]:
+    """Split a replacement into texts and numbers of groups."""
+    parts: list[str | int] = []
+    place = 0
+    for reference in _REFERENCE.finditer(replacement):
+        parts.append(replacement[place : reference.start()])
+        parts.append("\\" if reference[1] is None else int(reference[1]))
+        place = reference.end()
+    return [*parts, replacement[place:]]
 
-    return re.sub(r"\\(\d)|\\\\", group, replacement)
+
+def _fill(template: list[str | int], match: re.Match[str]) -> str:
+    try:
+        spans = {part: match.span(part) for part in template if isinstance(part, int)}
+    except IndexError:
+        number = next(part for part in template if isinstance(part, int) and part > match.re.groups)
+        raise ToolError(f"The replacement refers to group {number}, which does not exist") from None
+    lengths = {part: end - start for part, (start, end) in spans.items()}
+    # Before the groups are copied: there may be many references to a long group.
+    check_length(sum(len(p) if isinstance(p, str) else lengths[p] for p in template))
+    groups = {part: match.group(part) or "" for part in spans}
+    return "".join(part if isinstance(part, str) else groups[part] for part in template)
 
 
 def _required(pattern: str) -> list[str]:

@@ -8,6 +8,7 @@ from dovetail import ToolError
 from dovetail_vault.frontmatter import lines_of_key, parse_frontmatter
 from dovetail_vault.markdown import tag_spans
 from dovetail_vault.note import Note
+from dovetail_vault.replacements import replace_spans
 
 __all__ = ["check_tag", "rename_tag"]
 
@@ -36,11 +37,7 @@ def rename_tag(path: str, text: str, old: str, new: str) -> tuple[str, int]:
     for start, end in _property_lines(note):
         listed = re.compile(rf"(?<![\w/-]){re.escape(old)}(?=/|[^\w/-]|\Z)", re.I)
         places += [match.span() for match in listed.finditer(text, start, end)]
-    pieces, place = [], 0
-    for start, end in sorted(set(places)):
-        pieces += [text[place:start], new]
-        place = end
-    return "".join([*pieces, text[place:]]), len(set(places))
+    return replace_spans(text, ((start, end, new) for start, end in sorted(set(places))))
 
 
 def _property_lines(note: Note) -> list[tuple[int, int]]:

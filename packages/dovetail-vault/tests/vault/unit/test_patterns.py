@@ -26,8 +26,8 @@ def test_required_words_of_a_pattern(pattern: str, literals: list[str]) -> None:
 
 def test_matches_are_found_and_replaced() -> None:
     pattern = compile_pattern(r"(\w)x", case_sensitive=False)
-    assert pattern.spans("ax BX") == [(0, 2), (3, 5)]
-    assert pattern.expand("ax BX", r"<\1\\>") == ("<a\\> <B\\>", 2)
+    assert pattern.spans("ax BX", 9) == [(0, 2), (3, 5)]
+    assert pattern.expand("ax BX", r"<\1\\>") == "<a\\> <B\\>"
     assert pattern.search("ax\udcff") and not pattern.search("y")
 
 
