@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
+import msgspec
+
+from dovetail_vault.note import Note
 from dovetail_vault.results import Metadata, NoteRead, OutlineEntry
 from dovetail_vault.sections import find_section, find_target_block, outline_paths
 from dovetail_vault.vault import OpenedNote, Vault
 from dovetail_vault.words import without_surrogates
 
-__all__ = ["ReadRequest", "View", "metadata_of", "read_view"]
+__all__ = ["ReadRequest", "View", "metadata_of", "read_view", "take_within"]
+
+T = TypeVar("T")
 
 View = Literal["content", "outline", "section", "frontmatter", "full"]
 _PREVIEW = 200
+# As in the index.
+_MAX_TITLE = 1_000
+# Characters of all tags of a note in its metadata.
+_MAX_LISTED = 60_000
+# Characters of JSON around the text of an outline entry, and around an item of a list.
+_ENTRY = 60
+_ITEM = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +47,7 @@ def read_view(vault: Vault, opened: OpenedNote, request: ReadRequest) -> NoteRea
     file = opened.file
     result = NoteRead(
         path=opened.path,
-        title=without_surrogates(note.title),
+        title=without_surrogates(note.title[:_MAX_TITLE]),
         uri=vault.uri_of(opened.path),
         size=file.size,
         modified=file.modified,
@@ -42,28 +55,64 @@ def read_view(vault: Vault, opened: OpenedNote, request: ReadRequest) -> NoteRea
         encoding=opened.encoding,
         frontmatter_problem=note.problem,
     )
-    if request.view in ("frontmatter", "full"):
-        result.frontmatter = note.frontmatter
-    if request.view in ("outline", "full"):
-        result.outline = [
-            OutlineEntry(
-                level=heading.level,
-                text=path[-1],
-                line=heading.line,
-                path=path,
-            )
-            for heading, path in outline_paths(note)
-        ]
-    if request.view == "full":
-        result.tags = [without_surrogates(tag) for tag in note.tags]
-        links = dict.fromkeys(link.target for link in note.links if link.target)
-        result.links = [without_surrogates(link) for link in links]
+    # The content gets what the other parts leave, which is at least a fifth.
+    share = request.max_chars // 5 if request.view == "full" else request.max_chars
+    used = _add_parts(result, note, request.view, share)
     if request.view in ("content", "section", "full"):
-        _add_content(result, opened, request)
+        _add_content(result, opened, request, max(1, request.max_chars - used))
     return result
 
 
-def _add_content(result: NoteRead, opened: OpenedNote, request: ReadRequest) -> None:
+def _add_parts(result: NoteRead, note: Note, view: View, share: int) -> int:
+    """Add what the view has besides the text, each part within `share`; return the characters."""
+    total = 0
+    if view in ("frontmatter", "full"):
+        used = len(msgspec.json.encode(note.frontmatter))
+        if used <= share:
+            result.frontmatter = note.frontmatter
+            total += used
+        else:
+            result.omitted.append("frontmatter")
+    if view in ("outline", "full"):
+        outline = outline_paths(note)
+        entries, used = take_within(
+            outline, share, lambda pair: sum(map(len, pair[1])) + len(pair[1][-1]) + _ENTRY
+        )
+        result.outline = [
+            OutlineEntry(level=heading.level, text=path[-1], line=heading.line, path=path)
+            for heading, path in entries
+        ]
+        total += used
+        if len(entries) < len(note.headings):
+            result.omitted.append("outline")
+    if view == "full":
+        links = list(dict.fromkeys(link.target for link in note.links if link.target))
+        for name, texts in (("tags", note.tags), ("links", links)):
+            shown, used = take_within(texts, share, lambda text: len(text) + _ITEM)
+            setattr(result, name, [without_surrogates(text) for text in shown])
+            total += used
+            if len(shown) < len(texts):
+                result.omitted.append(name)
+    return total
+
+
+def take_within(
+    items: Iterable[T], most: int, length_of: Callable[[T], int]
+) -> tuple[list[T], int]:
+    """Return the first items whose lengths are at most `most` together, and their length."""
+    taken, used = [], 0
+    for item in items:
+        length = length_of(item)
+        if used + length > most:
+            break
+        taken.append(item)
+        used += length
+    return taken, used
+
+
+def _add_content(
+    result: NoteRead, opened: OpenedNote, request: ReadRequest, max_chars: int
+) -> None:
     text = opened.text
     start, end = 0, len(text)
     if request.block is not None:
@@ -81,12 +130,12 @@ def _add_content(result: NoteRead, opened: OpenedNote, request: ReadRequest) -> 
     used = 0
     for line in wanted:
         used += len(line) + 1
-        if used > request.max_chars and shown:
+        if used > max_chars and shown:
             break
         shown.append(line)
     content = without_surrogates("\n".join(shown))
-    is_truncated = len(content) > request.max_chars
-    result.content = content[: request.max_chars] if is_truncated else content
+    is_truncated = len(content) > max_chars
+    result.content = content[:max_chars] if is_truncated else content
     result.start_line = first_line + skipped
     result.total_lines = text.count("\n") + 1
     is_last = skipped + len(shown) >= len(lines)
@@ -98,6 +147,11 @@ def metadata_of(vault: Vault, opened: OpenedNote) -> Metadata:
     """Return the metadata of a note."""
     note = opened.note
     title, line = note.title_and_line
+
+    def listed(texts: list[str]) -> list[str]:
+        shown, _ = take_within(texts, _MAX_LISTED, lambda text: len(text) + _ITEM)
+        return [without_surrogates(text) for text in shown]
+
     body = opened.text[note.body_start :]
     preview = " ".join(
         text.strip()
@@ -107,13 +161,13 @@ def metadata_of(vault: Vault, opened: OpenedNote) -> Metadata:
     return Metadata(
         path=opened.path,
         uri=vault.uri_of(opened.path),
-        title=without_surrogates(title),
+        title=without_surrogates(title[:_MAX_TITLE]),
         title_line=line,
         frontmatter=note.frontmatter,
         frontmatter_problem=note.problem,
-        tags=[without_surrogates(tag) for tag in note.tags],
-        inline_tags=[without_surrogates(tag) for tag in note.inline_tags],
-        aliases=[without_surrogates(alias) for alias in note.aliases],
+        tags=listed(note.tags),
+        inline_tags=listed(note.inline_tags),
+        aliases=listed(note.aliases),
         has_content=bool(body.strip()),
         content_length=len(body),
         content_preview=without_surrogates(preview[:_PREVIEW]),

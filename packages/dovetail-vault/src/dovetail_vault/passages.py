@@ -13,6 +13,8 @@ __all__ = ["Passage", "passages_of"]
 
 # Characters per passage: models read about 250 words and ignore the rest.
 _MAX_LENGTH = 1_000
+# Characters of a heading that are repeated in each passage below it.
+_MAX_HEADING = 200
 # A shorter section is joined with the next one.
 _MIN_LENGTH = 200
 # Passages per note, so that one very long note does not use up all capacity.
@@ -28,7 +30,7 @@ class Passage(NamedTuple):
 
 def passages_of(note: Note) -> list[Passage]:
     """Return the passages of a note: its sections, long ones split, short ones joined."""
-    title = without_surrogates(note.title)
+    title = _shorten(note.title)
     found: list[Passage] = []
     pending: Passage | None = None
     for start, end, path in _sections(note):
@@ -54,11 +56,14 @@ def _titled(title: str, passages: list[Passage]) -> list[Passage]:
 
 def _sections(note: Note) -> Iterator[tuple[int, int, list[str]]]:
     """Yield start and end of each section's own text, and the headings above it."""
-    outline = outline_paths(note)
-    ends = [heading.start for heading, _ in outline] + [len(note.text)]
+    ends = [heading.start for heading in note.headings] + [len(note.text)]
     yield note.body_start, ends[0], []
-    for (heading, path), end in zip(outline, ends[1:], strict=True):
+    for (heading, path), end in zip(outline_paths(note, _shorten), ends[1:], strict=True):
         yield heading.body, end, path
+
+
+def _shorten(text: str) -> str:
+    return without_surrogates(text[:_MAX_HEADING])
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:

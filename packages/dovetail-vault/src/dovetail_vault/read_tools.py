@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from dovetail import Server, ToolError, ToolResult
@@ -19,6 +20,8 @@ __all__ = ["add_read_tools"]
 _Offset = Annotated[int, Meta(ge=0, le=10_000_000)]
 _VaultName = Annotated[str | None, "Name of the vault; default: the first one."]
 _MAX_PATHS = 50
+# Characters after which a page of metadata ends.
+_MAX_BATCH = 1_000_000
 
 
 def add_read_tools(server: Server, vaults: Vaults) -> None:
@@ -109,12 +112,18 @@ def _collect_metadata(vault: Vault, directory: str, limit: int, offset: int) -> 
         (prefix, f"{prefix[:-1]}0" if prefix else "\U0010ffff"),
     )
     page = rows[offset : offset + limit]
-    notes, errors = [], []
-    for row in page:
+    notes, errors, used = [], [], 0
+    for number, row in enumerate(page):
+        if used > _MAX_BATCH:
+            # The next page continues here.
+            page = page[:number]
+            break
         try:
             notes.append(metadata_of(vault, vault.open(row.path.split("/"))))
         except ToolError as error:
             errors.append(MetadataError(file=row.path, error=str(error)))
+        else:
+            used += len(msgspec.json.encode(notes[-1]))
     return MetadataResult(
         notes=notes,
         count=len(notes),

@@ -196,6 +196,8 @@ class NoteRead(_Result):
     total_lines: int | None = None
     truncated: bool = False
     next_start_line: int | None = None
+    # The parts of which only the beginning fits into maxChars, or nothing.
+    omitted: list[str] = msgspec.field(default_factory=list)
     # Why this note could not be read, if several were requested.
     error: str | None = None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from dovetail import ToolError
@@ -12,6 +14,7 @@ from dovetail_vault.words import without_surrogates
 __all__ = ["Section", "find_section", "find_target_block", "heading_path", "outline_paths"]
 
 _MAX_SHOWN = 30
+_MAX_TEXT = 100
 
 
 class Section(NamedTuple):
@@ -25,16 +28,19 @@ class Section(NamedTuple):
     own_end: int
 
 
-def outline_paths(note: Note) -> list[tuple[Heading, list[str]]]:
-    """Return each heading with its path: the texts of its parent headings and its own."""
-    above: list[Heading] = []
-    found = []
+def outline_paths(
+    note: Note, convert: Callable[[str], str] = without_surrogates
+) -> Iterator[tuple[Heading, list[str]]]:
+    """Yield each heading with its path: the texts of its parent headings and its own.
+
+    Each text is converted once: a long heading can have many others below it.
+    """
+    above: list[tuple[int, str]] = []
     for heading in note.headings:
-        while above and above[-1].level >= heading.level:
+        while above and above[-1][0] >= heading.level:
             above.pop()
-        above.append(heading)
-        found.append((heading, [without_surrogates(one.text) for one in above]))
-    return found
+        above.append((heading.level, convert(heading.text)))
+        yield heading, [text for _, text in above]
 
 
 def heading_path(text: str | list[str]) -> list[str]:
@@ -49,29 +55,35 @@ def heading_path(text: str | list[str]) -> list[str]:
 
 def find_section(note: Note, heading: str | list[str]) -> Section:
     """Return the section with this heading path. Raises ToolError that lists the headings."""
-    outline = outline_paths(note)
     wanted = heading_path(heading)
     exact = [heading] if isinstance(heading, str) else heading
+    endings = [[_key(text) for text in ending] for ending in (wanted, exact)]
     matching = [
         place
-        for place, (_, path) in enumerate(outline)
-        if _ends_with(path, wanted) or _ends_with(path, exact)
+        for place, (_, path) in enumerate(outline_paths(note, _key))
+        if any(ending and path[-len(ending) :] == ending for ending in endings)
     ]
+    if len(matching) == 1:
+        return _section(note, matching[0])
+    shown = _shorten(" > ".join(wanted))
     if not matching:
-        shown = ", ".join(repr(" > ".join(path)) for _, path in outline[:_MAX_SHOWN])
-        raise ToolError(
-            f"{note.path!r} has no heading {' > '.join(wanted)!r}; it has: {shown or 'none'}"
-        )
-    if len(matching) > 1:
-        lines = ", ".join(
-            f"{' > '.join(outline[place][1])!r} (line {outline[place][0].line})"
-            for place in matching[:_MAX_SHOWN]
-        )
-        raise ToolError(
-            f"{' > '.join(wanted)!r} is ambiguous in {note.path!r}: {lines}. Pass a list that "
-            "includes the parent headings"
-        )
-    return _section(note, matching[0])
+        first = islice(outline_paths(note), _MAX_SHOWN)
+        listed = ", ".join(repr(" > ".join(map(_shorten, path))) for _, path in first)
+        raise ToolError(f"{note.path!r} has no heading {shown!r}; it has: {listed or 'none'}")
+    chosen = set(matching[:_MAX_SHOWN])
+    lines = ", ".join(
+        f"{' > '.join(map(_shorten, path))!r} (line {found.line})"
+        for place, (found, path) in enumerate(outline_paths(note))
+        if place in chosen
+    )
+    raise ToolError(
+        f"{shown!r} is ambiguous in {note.path!r}: {lines}. Pass a list that includes the parent "
+        "headings"
+    )
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
 
 
 def _section(note: Note, place: int) -> Section:
@@ -85,12 +97,6 @@ def _section(note: Note, place: int) -> Section:
             end = other.start
             break
     return Section(heading, heading.start, heading.body, end, min(own_end, end))
-
-
-def _ends_with(path: list[str], wanted: list[str]) -> bool:
-    if not wanted or len(wanted) > len(path):
-        return False
-    return [_key(text) for text in path[-len(wanted) :]] == [_key(text) for text in wanted]
 
 
 def _key(text: str) -> str:
