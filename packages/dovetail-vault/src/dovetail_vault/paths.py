@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from urllib.parse import quote, unquote
 
 from dovetail import ToolError
 
 __all__ = [
     "NOTE_SUFFIX",
+    "check_new_names",
     "fold_name",
     "is_hidden",
     "note_uri_path",
@@ -27,6 +29,8 @@ NOTE_SUFFIX = ".md"
 _MAX_NAME = 255
 _MAX_PATH = 1024
 _DECODINGS = 4
+# Besides the backslash and ASCII control characters, which are never allowed.
+_NOT_PORTABLE = re.compile('[<>:"|?*\x80-\x9f\u2028\u2029]')
 _DRIVE = re.compile(r"[A-Za-z]:")
 _RESERVED = frozenset(
     {"con", "prn", "aux", "nul", "conin$", "conout$"}
@@ -48,6 +52,21 @@ def split_folder_path(text: str) -> tuple[str, ...]:
     if text in ("", ".", "/", "./"):
         return ()
     return _split(text.removesuffix("/"), "folder")
+
+
+def check_new_names(parts: Sequence[str], given: str) -> None:
+    """Raise ToolError if a name cannot be created on every system.
+
+    Existing notes with such names can still be read and changed.
+    """
+    for part in parts:
+        found = _NOT_PORTABLE.search(part)
+        if found is not None:
+            raise _invalid(
+                given,
+                f"{part[:100]!r} contains {found[0]!r}; new names may not contain "
+                '< > : " | ? * or control characters, which other systems do not allow',
+            )
 
 
 def is_hidden(name: str) -> bool:

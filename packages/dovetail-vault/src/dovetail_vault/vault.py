@@ -36,7 +36,7 @@ from dovetail_vault.note_files import (
     write_note_file,
 )
 from dovetail_vault.parsed_notes import parse_note
-from dovetail_vault.paths import fold_name, note_uri_path, split_note_path
+from dovetail_vault.paths import check_new_names, fold_name, note_uri_path, split_note_path
 from dovetail_vault.vector_worker import VectorWorker
 from dovetail_vault.vectors import VectorIndex
 
@@ -95,7 +95,7 @@ class Vault:
             self.vectors = VectorIndex(self.index, embedder)
             self._vector_worker = VectorWorker(self.root, self._index_path, embedder)
         self._locks = self._index_path.parent / "locks"
-        self._locks.mkdir(exist_ok=True)
+        self._locks.mkdir(exist_ok=True, mode=0o700)
 
     def start(self) -> None:
         """Start the threads that keep the index up to date."""
@@ -240,7 +240,9 @@ class Vault:
         if before is None:
             if must_exist or if_match is not None:
                 raise ToolError(f"There is no note {path!r} in the vault")
-            variants = self.root.find_name_variants(path.split("/"))
+            parts = tuple(path.split("/"))
+            self.check_new_path(parts)
+            variants = self.root.find_name_variants(parts)
             if variants:
                 raise ToolError(
                     f"Cannot create {path!r}: {variants[0]!r} already exists and differs only in "
@@ -251,6 +253,16 @@ class Vault:
                 f"{path!r} was changed since it was read: its etag is {before.file.etag}, ifMatch "
                 f"is {if_match}. Nothing was written; read the note again"
             )
+
+    def check_new_path(self, parts: Sequence[str]) -> None:
+        """Raise ToolError if a name to be created is not allowed on every system."""
+        has_folder = True
+        try:
+            with self.root.folder(parts[:-1]):
+                pass
+        except ToolError:
+            has_folder = False
+        check_new_names(parts[-1:] if has_folder else parts, "/".join(parts))
 
     def trash(self, parts: Sequence[str]) -> str:
         """Move a note to the vault's trash; return its new path."""

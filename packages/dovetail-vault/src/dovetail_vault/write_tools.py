@@ -310,6 +310,7 @@ def _move(
     if move.source == move.target:
         raise ToolError(f"The note already has the path {move.source!r}")
     own_text = vault.open(source).text
+    vault.check_new_path(target)
     plan = MovePlan(vault.index, move, own_text)
     rewritten: list[Rewritten] = []
     failed: list[MetadataError] = []
