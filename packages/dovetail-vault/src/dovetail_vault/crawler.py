@@ -26,6 +26,7 @@ from dovetail_vault.index_writer import IndexWriter
 from dovetail_vault.note_files import TEMPORARY_SUFFIX
 from dovetail_vault.parsed_notes import read_and_parse
 from dovetail_vault.paths import NOTE_SUFFIX, is_hidden
+from dovetail_vault.process_names import is_of_ended_process
 from dovetail_vault.reader_process import NoteReaders, build_segment
 
 __all__ = ["Crawler", "is_marked_complete", "mark_complete"]
@@ -108,13 +109,11 @@ class Crawler:
             mark_complete(database)
             self.complete.set()
             _delete_leftovers(self._root.path)
-            watching = self._watch()
-            # A second sweep finds changes made before the watcher was ready.
-            next(watching, None)
-            pass_.sweep()
             last_sweep, cost = time.monotonic(), 0.0
-            for changed, is_watched in watching:
-                if changed:
+            for changed, is_watched in self._watch():
+                if changed is None:
+                    pass_.sweep()
+                elif changed:
                     pass_.update(changed)
                 pause = _SWEEP_EVERY if is_watched else max(_SWEEP_UNWATCHED, 10 * cost)
                 if time.monotonic() - last_sweep > pause:
@@ -123,26 +122,52 @@ class Crawler:
                     last_sweep = time.monotonic()
                     cost = last_sweep - started
 
-    def _watch(self) -> Iterator[tuple[set[str], bool]]:
-        """Yield sets of changed paths, and whether a file watcher is active."""
+    def _watch(self) -> Iterator[tuple[set[str] | None, bool]]:
+        """Yield sets of changed paths, and whether a file watcher is active.
+
+        None stands for any path: changes before the watcher was ready are unknown.
+        """
         try:
-            for changes in watchfiles.watch(
-                self._root.path,
-                watch_filter=None,
-                stop_event=self._stop,
-                debounce=200,
-                step=50,
-                rust_timeout=_WATCH_MS,
-                yield_on_timeout=True,
-                raise_interrupt=False,
-            ):
-                yield {os.path.relpath(path, self._root.path) for _, path in changes}, True
+            while not self._stop.is_set():
+                # A folder may be deleted before it is watched.
+                with contextlib.suppress(FileNotFoundError):
+                    yield from self._watch_folders([path for path, _ in _visible(self._root.path)])
         except (OSError, RuntimeError) as error:
             logger.warning(
                 "No file watcher for %s (%s); using periodic sweeps", self._root.path, error
             )
         while not self._stop.wait(_SWEEP_UNWATCHED):
             yield set(), False
+
+    def _watch_folders(self, folders: list[str]) -> Iterator[tuple[set[str] | None, bool]]:
+        """Watch these folders until one is added or removed.
+
+        The watcher could find subfolders itself, but it follows symbolic links.
+        """
+        if not folders:
+            raise OSError("the folder is missing")
+        watched = set(folders)
+        is_ready = False
+        for changes in watchfiles.watch(
+            *folders,
+            watch_filter=None,
+            stop_event=self._stop,
+            debounce=200,
+            step=50,
+            rust_timeout=_WATCH_MS,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            recursive=False,
+        ):
+            paths = {path for _, path in changes}
+            yield (
+                {os.path.relpath(path, self._root.path) for path in paths} if is_ready else None,
+                True,
+            )
+            is_ready = True
+            paths.discard(str(self._root.path))
+            if any(_is_visible_folder(path) != (path in watched) for path in paths):
+                return
 
 
 def is_marked_complete(database: sqlite3.Connection) -> bool:
@@ -287,13 +312,26 @@ class _Pass:
         return Entry(path, status.st_size, status.st_mtime_ns, status.st_ino)
 
 
-def _delete_leftovers(root: Path) -> None:
-    """Delete temporary files of writes that a crash interrupted."""
+def _visible(root: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield each folder and its files; hidden folders and symbolic links are skipped."""
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not is_hidden(name)]
+        yield folder, names
+
+
+def _is_visible_folder(path: str) -> bool:
+    if is_hidden(os.path.basename(path)):
+        return False
+    return os.path.isdir(path) and not os.path.islink(path)
+
+
+def _delete_leftovers(root: Path) -> None:
+    """Delete temporary files of writes that a crash interrupted."""
+    for folder, names in _visible(root):
         for name in names:
             if name.startswith(".") and name.endswith(TEMPORARY_SUFFIX):
                 path = os.path.join(folder, name)
                 with contextlib.suppress(OSError):
-                    if time.time() - os.lstat(path).st_mtime > _STALE_TEMPORARY:
+                    age = time.time() - os.lstat(path).st_mtime
+                    if is_of_ended_process(name) or age > _STALE_TEMPORARY:
                         os.unlink(path)

@@ -23,6 +23,7 @@ from typing import NamedTuple
 from dovetail import ToolError
 from dovetail_vault.exchange import Lease, exchange_names, rename_to_free_name
 from dovetail_vault.folders import Root, explain_os_error
+from dovetail_vault.process_names import own_process_name
 
 __all__ = [
     "MAX_NOTE_BYTES",
@@ -159,7 +160,7 @@ def write_note_file(
 @contextlib.contextmanager
 def _temporary(folder: int, data: bytes, expected: NoteFile | None) -> Iterator[str]:
     """Yield the name of a hidden file with these bytes, flushed to disk; deletes it at the end."""
-    name = f".{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
+    name = f".{own_process_name()}{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(name, flags, _NEW_MODE, dir_fd=folder)
     try:
