@@ -11,15 +11,20 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from dovetail_vault.process_names import is_of_ended_process, own_process_name
+
 __all__ = ["connect", "index_folder", "open_index", "transaction"]
 
 _VERSION = 6
 _NAME = "index.sqlite"
+# Prefix of the folder of an index that cannot be in the cache directory.
+_TEMPORARY = "dovetail-vault-"
 _BUSY_TIMEOUT_MS = 30_000
 
 _SCHEMA = """
@@ -71,17 +76,33 @@ def open_index(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return _prepare(folder)
     except (OSError, sqlite3.OperationalError):
-        return _prepare(Path(tempfile.mkdtemp(prefix="dovetail-vault-")))
+        _delete_leftovers(Path(tempfile.gettempdir()))
+        return _prepare(Path(tempfile.mkdtemp(prefix=f"{_TEMPORARY}{own_process_name()}")))
+
+
+def _delete_leftovers(folder: Path) -> None:
+    """Delete the temporary indexes of processes that have ended."""
+    for path in folder.glob(f"{_TEMPORARY}*"):
+        if is_of_ended_process(path.name) and path.lstat().st_uid == os.getuid():
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _prepare(folder: Path) -> Path:
     path = folder / _NAME
+    files = (path, folder / f"{_NAME}-wal", folder / f"{_NAME}-shm")
     lock = os.open(folder / "create.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        for file in files:
+            # Earlier versions let other users read the index. SQLite copies these permissions to
+            # the files that it creates next to it.
+            with contextlib.suppress(OSError):
+                file.chmod(0o600)
         if not _is_usable(path):
-            for leftover in (path, folder / f"{_NAME}-wal", folder / f"{_NAME}-shm"):
+            for leftover in files:
                 leftover.unlink(missing_ok=True)
+            # SQLite would create it with the permissions that the umask leaves.
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
             with contextlib.closing(sqlite3.connect(path)) as database:
                 database.execute("PRAGMA page_size = 8192")
                 database.execute("PRAGMA journal_mode = WAL")
