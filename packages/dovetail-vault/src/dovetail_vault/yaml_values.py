@@ -28,7 +28,20 @@ _BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
 _INT = re.compile(r"[-+]?[0-9]+\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][-+]?[0-9]+)?\Z")
 _MERGE = "<<"
+_OTHER_BREAKS = re.compile("[\r\x85\u2028\u2029]")
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Escapes line breaks other than newlines, which would become newlines or spaces."""
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = '"' if _OTHER_BREAKS.search(text) else None
+    return dumper.represent_scalar(f"{_PREFIX}str", text, style)
+
+
+_Dumper.add_representer(str, _represent_text)
 
 
 class YamlValueError(ValueError):
@@ -50,7 +63,10 @@ def load_yaml(text: str) -> Any:
 
 def dump_yaml(values: Mapping[str, Any]) -> str:
     """Return JSON values as YAML; the caller has checked them with `check_values`."""
-    return str(yaml.safe_dump(dict(values), allow_unicode=True, sort_keys=False, width=10_000))
+    dumped = yaml.dump(
+        dict(values), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=10_000
+    )
+    return str(dumped)
 
 
 def check_values(values: Mapping[str, Any]) -> None:

@@ -58,7 +58,7 @@ SLOW: tuple[str, ...] = (
     "> " * 100_000 + "\n```\n",
     "# " + "#" * 100_000 + "\n## a" * 1_000,
 )
-_TOKENS = (
+TOKENS = (
     *("[", "]", "{", "}", "- ", "? ", ": ", "&a ", "*a", "<<: ", "!!int ", "!", "|\n", ">\n"),
     *('"', "'", "#", "---\n", "...\n", "\n", "\r\n", "\t", "  ", "\x00", "\ufeff", "\u2028"),
     *("`", "```\n", "[[", "]]", "](", "^id", "#tag/", "a:: ", "\x85", "😀", "%TAG !a! b\n"),
@@ -74,7 +74,7 @@ def hostile_documents(draw: random.Random, count: int) -> Iterator[str]:
         elif draw.random() < 0.5:
             yield _mutated(draw, draw.choice(known)[: draw.randrange(100, 20_000)])
         else:
-            yield _front("".join(draw.choices(_TOKENS, k=draw.randrange(1, 300))))
+            yield _front("".join(draw.choices(TOKENS, k=draw.randrange(1, 300))))
 
 
 def _mutated(draw: random.Random, text: str) -> str:
@@ -83,7 +83,7 @@ def _mutated(draw: random.Random, text: str) -> str:
         kind = draw.randrange(3)
         if kind == 0:
             text = (
-                text[:place] + draw.choice(_TOKENS) * draw.choice((1, 1, 60, 2_000)) + text[place:]
+                text[:place] + draw.choice(TOKENS) * draw.choice((1, 1, 60, 2_000)) + text[place:]
             )
         elif kind == 1:
             text = text[:place] + text[place + draw.randrange(200) :]
