@@ -18,7 +18,7 @@ import pytest
 
 from dovetail.client import Client
 from dovetail.errors import DovetailError
-from tests.driving import good
+from tests.driving import eventually, good
 from tests.vault.driving import over_stdio, write
 
 NOTES = [f"Shared/n{number}.md" for number in range(4)]
@@ -133,6 +133,17 @@ def test_a_killed_server_leaves_no_partial_note(tmp_path: Path) -> None:
             assert text in versions[path], f"{path} is neither an old nor a new version"
             versions[path] = {text}
             assert (vault / path).stat().st_mode & 0o777 == 0o640
+    asyncio.run(expect_no_leftovers(vault))
+
+
+async def expect_no_leftovers(vault: Path) -> None:
+    """The next server deletes the temporary files of the killed ones."""
+
+    async def is_clean() -> bool:
+        return not list(vault.rglob("*.dovetail-tmp"))
+
+    async with over_stdio(vault):
+        await eventually(is_clean)
 
 
 def process_of(vault: Path) -> int:
