@@ -25,7 +25,7 @@ from dovetail_vault.folders import Entry, Root
 from dovetail_vault.index_writer import IndexWriter
 from dovetail_vault.note_files import TEMPORARY_SUFFIX
 from dovetail_vault.parsed_notes import read_and_parse
-from dovetail_vault.paths import NOTE_SUFFIX, is_hidden
+from dovetail_vault.paths import MAX_PATH, NOTE_SUFFIX, is_hidden
 from dovetail_vault.process_names import is_of_ended_process
 from dovetail_vault.reader_process import NoteReaders, build_segment
 
@@ -315,7 +315,8 @@ class _Pass:
 def _visible(root: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield each folder and its files; hidden folders and symbolic links are skipped."""
     for folder, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if not is_hidden(name)]
+        is_deep = len(folder) - len(str(root)) > MAX_PATH
+        folders[:] = [name for name in folders if not is_hidden(name) and not is_deep]
         yield folder, names
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dovetail import ToolError, UsageError
-from dovetail_vault.paths import NOTE_SUFFIX, fold_name, is_hidden
+from dovetail_vault.paths import MAX_PATH, NOTE_SUFFIX, fold_name, is_hidden
 
 __all__ = ["Entry", "Root", "explain_os_error"]
 
@@ -105,6 +105,9 @@ def _walk(descriptor: int, parts: tuple[str, ...]) -> Iterator[Entry]:
     except OSError:
         return
     prefix = "".join(f"{part}/" for part in parts)
+    if len(prefix) > MAX_PATH:
+        # No note below can be read, and each level takes a frame and a descriptor.
+        return
     for entry in found:
         try:
             if entry.is_dir(follow_symlinks=False):

@@ -31,6 +31,8 @@ __all__ = [
 ]
 
 _MAX_FRONTMATTER = 65_536
+# Longer tags are not listed: each level of a nested tag is counted as a tag of its own.
+_MAX_TAG = 200
 # Created once: `json.dumps` creates a new encoder for each call with non-default options.
 _dump = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -101,8 +103,8 @@ def parse_note(path: str, file: NoteFile) -> ParsedNote:
         for link in note.links
         if link.target
     ]
-    tags, aliases = map(_clean, note.tags), map(_clean, note.aliases)
-    return ParsedNote(row, levels, list(tags), list(aliases), links)
+    tags = [_clean(tag) for tag in note.tags if len(tag) <= _MAX_TAG]
+    return ParsedNote(row, levels, tags, list(map(_clean, note.aliases)), links)
 
 
 def _levels(counts: Counter[str], length: int, in_title: list[str]) -> dict[str, int]:

@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote
 from dovetail import ToolError
 
 __all__ = [
+    "MAX_PATH",
     "NOTE_SUFFIX",
     "check_new_names",
     "fold_name",
@@ -27,7 +28,7 @@ __all__ = [
 NOTE_SUFFIX = ".md"
 # Limits of Linux, macOS and Windows; a longer name would fail later with a less clear error.
 _MAX_NAME = 255
-_MAX_PATH = 1024
+MAX_PATH = 1024
 _DECODINGS = 4
 # Besides the backslash and ASCII control characters, which are never allowed.
 _NOT_PORTABLE = re.compile('[<>:"|?*\x80-\x9f\u2028\u2029]')
@@ -89,10 +90,9 @@ def note_uri_path(path: str) -> str:
 def _split(text: str, what: str) -> tuple[str, ...]:
     if not text or text.isspace():
         raise ToolError(f"The path of the {what} is empty; expected a path like Folder/Name.md")
-    if len(text) > _MAX_PATH:
+    if len(text) > MAX_PATH:
         raise ToolError(
-            f"The path has {len(text)} characters, at most {_MAX_PATH} are allowed: "
-            f"{text[:80]!r}..."
+            f"The path has {len(text)} characters, at most {MAX_PATH} are allowed: {text[:80]!r}..."
         )
     _check_decoded(text, text)
     decoded = text

@@ -17,6 +17,8 @@ from dovetail_vault.words import fold
 
 __all__ = ["add_tag_tools", "count_tags"]
 
+# Levels of a nested tag that are counted.
+_MAX_LEVELS = 20
 _Offset = Annotated[int, Meta(ge=0, le=10_000_000)]
 _Limit = Annotated[int, Meta(ge=1, le=5000)]
 _VaultName = Annotated[str | None, "Name of the vault; default: the first one."]
@@ -102,7 +104,7 @@ def count_tags(vault: Vault, prefix: str | None = None) -> list[TagCount]:
     notes: dict[str, set[int]] = {}
     for folded, note in vault.index.query("SELECT folded, note FROM tags WHERE instr(folded, '/')"):
         parts = folded.split("/")
-        for end in range(1, len(parts)):
+        for end in range(1, min(len(parts), _MAX_LEVELS)):
             notes.setdefault("/".join(parts[:end]), set()).add(note)
     known = {folded: (tag, count) for folded, tag, count in rows}
     wanted = fold((prefix or "").lstrip("#"))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import stat
+import subprocess
 from pathlib import Path
 
 from tests.driving import eventually, good, refused
@@ -116,12 +118,12 @@ def test_a_search_shows_only_a_part_of_a_long_match(tmp_path: Path) -> None:
 
 def watched_folders(process: int) -> int:
     """Return how many folders a process watches with inotify."""
-    infos = Path(f"/proc/{process}/fdinfo")
-    return sum(
-        (infos / name).read_text().count("inotify wd:")
-        for name in os.listdir(infos)
-        if os.path.exists(infos / name)
-    )
+    count = 0
+    for info in Path(f"/proc/{process}/fdinfo").iterdir():
+        # A descriptor may be closed meanwhile.
+        with contextlib.suppress(FileNotFoundError):
+            count += info.read_text().count("inotify wd:")
+    return count
 
 
 def test_the_file_watcher_does_not_follow_links(tmp_path: Path) -> None:
@@ -235,3 +237,35 @@ def test_new_names_are_valid_on_every_system_and_old_ones_stay_readable(tmp_path
 
     asyncio.run(run())
     assert (vault / "new note.md").exists()
+
+
+def test_a_very_deep_tag_and_a_very_deep_folder_are_left_out(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    write(vault, "a.md", f"#{'a/' * 20_000}a #b/c\n")
+    folder = os.open(vault, os.O_RDONLY)
+    for _ in range(1_500):
+        os.mkdir("d", dir_fd=folder)
+        below = os.open("d", os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = below
+    os.close(folder)
+
+    async def run() -> None:
+        async with over_stdio(vault) as client:
+            tags = (await good(client, "list-tags"))["tags"]
+            assert [tag["tag"] for tag in tags] == ["b", "b/c"]
+            assert most_memory_mb(vault) < MAX_MEMORY_MB
+            process = process_of(vault)
+
+            async def is_watched() -> bool:
+                return watched_folders(process) > 1
+
+            await eventually(is_watched)
+            await good(client, "write-note", path="b.md", content="oak")
+            assert (await good(client, "search-vault", query="oak"))["fileCount"] == 1
+
+    try:
+        asyncio.run(run())
+    finally:
+        # Deeper than what shutil.rmtree, and so pytest, can delete.
+        subprocess.run(["rm", "-rf", str(vault)], check=True)
