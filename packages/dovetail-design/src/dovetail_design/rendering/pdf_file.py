@@ -30,12 +30,18 @@ def render_pdf(design: Design, options: RenderOptions | None = None) -> bytes:
     stream = skia.DynamicMemoryWStream()
     with context.typesetter.lock:
         document = skia.PDF.MakeDocument(stream, metadata)
-        canvas = document.beginPage(design.width * scale, design.height * scale)
-        canvas.scale(scale, scale)
-        painter = SkiaPainter(canvas, context.typesetter, is_document=True)
-        if not options.transparent:
-            painter.paint(background_marks(design))
-        painter.paint(compose_scene(design, context, options.element_ids))
-        document.endPage()
-        document.close()
+        try:
+            canvas = document.beginPage(design.width * scale, design.height * scale)
+            canvas.scale(scale, scale)
+            painter = SkiaPainter(canvas, context.typesetter, is_document=True)
+            if not options.transparent:
+                painter.paint(background_marks(design))
+            painter.paint(compose_scene(design, context, options.element_ids))
+            document.endPage()
+            document.close()
+        except BaseException:
+            # An open document writes to its stream when it is deleted, which may be after the
+            # stream was: that would end the process.
+            document.abort()
+            raise
     return bytes(stream.detachAsData())

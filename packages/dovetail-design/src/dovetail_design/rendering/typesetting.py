@@ -96,12 +96,15 @@ class Typesetter:
 
     def written(self, block: TextBlock, x: float, y: float, flags: int = 0) -> ElementTree.Element:
         """Return what skia's SVG canvas writes: runs of glyphs with their positions."""
+        paragraph = self.paragraph(block, None)
         stream = skia.DynamicMemoryWStream()
         bounds = skia.Rect.MakeWH(_FAR, _FAR)
         canvas = skia.SVGCanvas.Make(bounds, stream, flags | skia.SVGCanvas.kNoPrettyXML_Flag)
-        self.paragraph(block, None).paint(canvas, x, y)
-        # The canvas writes its end when it is deleted, which must be before the stream is.
-        del canvas
+        try:
+            paragraph.paint(canvas, x, y)
+        finally:
+            # The canvas writes its end when it is deleted, which must be before the stream is.
+            del canvas
         return ElementTree.fromstring(bytes(stream.detachAsData()))
 
     def _set(self, block: TextBlock, paint: skia.Paint | None) -> skia.textlayout.Paragraph:
