@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dovetail_design.model.design import Design
 from dovetail_design.rendering.graphics import skia
-from dovetail_design.rendering.render_options import RenderOptions
+from dovetail_design.rendering.render_options import MAX_PIXELS, RenderOptions
 from dovetail_design.rendering.scene import background_marks, compose_scene
 from dovetail_design.rendering.skia_painter import SkiaPainter
 
-__all__ = ["render_pdf"]
+__all__ = ["raster_dpi", "render_pdf"]
 
 # CSS has 96 pixels per inch, PDF 72 points.
 _POINTS = 72 / 96
 _PRODUCER = "dovetail design"
-# Resolution of blurred shadows and filters, for print. A multiple of 72, because pages are cut to
-# whole pixels.
+# Resolution of blurred shadows and filters, for print.
 _DPI = 216
 
 
@@ -25,13 +24,14 @@ def render_pdf(design: Design, options: RenderOptions | None = None) -> bytes:
     metadata = skia.PDF.Metadata()
     metadata.fTitle = options.title
     metadata.fProducer = metadata.fCreator = _PRODUCER
-    metadata.fRasterDPI = _DPI
+    size = design.width * scale, design.height * scale
+    metadata.fRasterDPI = raster_dpi(*size)
     context = options.context
     stream = skia.DynamicMemoryWStream()
     with context.typesetter.lock:
         document = skia.PDF.MakeDocument(stream, metadata)
         try:
-            canvas = document.beginPage(design.width * scale, design.height * scale)
+            canvas = document.beginPage(*size)
             canvas.scale(scale, scale)
             painter = SkiaPainter(canvas, context.typesetter, is_document=True)
             if not options.transparent:
@@ -45,3 +45,13 @@ def render_pdf(design: Design, options: RenderOptions | None = None) -> bytes:
             document.abort()
             raise
     return bytes(stream.detachAsData())
+
+
+def raster_dpi(width: float, height: float) -> float:
+    """Return the resolution of blurs on a page of this size in points.
+
+    It is lower on large pages, because a blur may cover the page. A multiple of 72 if possible,
+    because pages are cut to whole pixels.
+    """
+    most: float = 72 * (MAX_PIXELS / (width * height)) ** 0.5
+    return min(_DPI, most // 72 * 72 or most)

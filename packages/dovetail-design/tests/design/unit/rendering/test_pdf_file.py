@@ -4,8 +4,10 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from dovetail_design.model import Design
-from dovetail_design.rendering.pdf_file import render_pdf
+from dovetail_design.rendering.pdf_file import raster_dpi, render_pdf
 from dovetail_design.rendering.render_options import RenderOptions
 from tests.patience import CAP
 
@@ -28,7 +30,7 @@ FAILING = """
 import gc
 from dovetail import ToolError
 from dovetail_design.model import parse_design
-from dovetail_design.rendering.pdf_file import render_pdf
+from dovetail_design.rendering.pdf_file import raster_dpi, render_pdf
 
 box = {"x": 0, "y": 0, "width": 9, "height": 9}
 elements = [
@@ -47,3 +49,9 @@ for _ in range(100):
 def test_files_that_cannot_be_written_leave_no_open_document() -> None:
     done = subprocess.run([sys.executable, "-c", FAILING], timeout=CAP, check=False)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(("side", "dpi"), [(750, 216), (3_000, 144), (6_000, 72), (60_000, 7.59)])
+def test_blurs_of_large_pages_have_fewer_pixels(side: float, dpi: float) -> None:
+    assert raster_dpi(side, side) == pytest.approx(dpi, abs=0.01)
+    assert (side * raster_dpi(side, side) / 72) ** 2 <= 40_000_001
