@@ -48,6 +48,16 @@ def drawing(inner: str) -> str:
     return uri(SVG.format(inner).encode(), "image/svg+xml")
 
 
+def clips(count: int, references: int) -> str:
+    """Clips that are each clipped by the next."""
+    inner = "<rect width='9' height='9' clip-path='url(#c{})'/>"
+    chain = "".join(
+        f"<clipPath id='c{number}'>{inner.format(number + 1) * references}</clipPath>"
+        for number in range(count)
+    )
+    return f"{chain}<clipPath id='c{count}'/>{inner.format(0)}"
+
+
 PICTURES = {
     "script": drawing("<script>alert(1)</script>"),
     "handler": drawing("<rect onload='alert(1)' width='5' height='5'/>"),
@@ -55,6 +65,9 @@ PICTURES = {
     "image": drawing("<image href='file:///etc/passwd'/>"),
     "style": drawing("<rect fill='url(https://example.org/x)' width='5' height='5'/>"),
     "foreign": drawing("<foreignObject><body/></foreignObject>"),
+    # A chain of clips overflows the stack of the renderer, and a tree of them takes forever.
+    "clip chain": drawing(clips(9_000, 1)),
+    "clip tree": drawing(clips(40, 2)),
     "entities": uri(ENTITIES.encode(), "image/svg+xml"),
     "bomb": uri(png_bomb(60_000), "image/png"),
     "broken": uri(b"\x89PNG\r\n\x1a\n" + b"nonsense" * 20, "image/png"),
@@ -86,7 +99,9 @@ def test_a_picture_that_is_none_is_refused_and_not_kept(studio: SharedStudio, na
     assert not [path for path in (studio.directory / "blobs").rglob("*") if path.is_file()]
 
 
-@pytest.mark.parametrize("name", ["script", "entities", "bomb", "broken", "base64"])
+@pytest.mark.parametrize(
+    "name", ["script", "clip chain", "clip tree", "entities", "bomb", "broken", "base64"]
+)
 def test_a_picture_inside_an_element_is_checked_as_well(studio: SharedStudio, name: str) -> None:
     async def story(client: Client) -> None:
         id = await create(client)

@@ -93,6 +93,8 @@ class _Cleaner:
         self.depth = self.count = 0
         # Nesting depth inside a title or description, whose text is dropped.
         self.silent = 0
+        # The depth of the outermost open <clipPath>, or 0.
+        self.clip_depth = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self.depth += 1
@@ -109,6 +111,12 @@ class _Cleaner:
                 f"{', '.join(sorted(_DRAWN))}"
             )
         kept = _clean(name, attributes)
+        if name == "clipPath" and not self.clip_depth:
+            self.clip_depth = self.depth
+        if self.clip_depth and "clip-path" in kept:
+            # A long chain overflows the renderer's stack, and two references in each clip take
+            # exponential time.
+            raise ToolError("The SVG uses clip-path on or inside <clipPath>, which is not allowed")
         if self.size is None:
             if name != "svg":
                 raise ToolError(f"The SVG begins with <{name[:40]}> and not with <svg>")
@@ -124,6 +132,8 @@ class _Cleaner:
         self.parts.append(f"<{name}{written}>")
 
     def end(self, name: str) -> None:
+        if self.depth == self.clip_depth:
+            self.clip_depth = 0
         self.depth -= 1
         if self.silent:
             self.silent -= 1

@@ -52,6 +52,24 @@ def test_a_size_out_of_bounds_is_refused() -> None:
         read_svg(f'{HEAD}width="1000000" height="1"/>'.encode())
 
 
+@pytest.mark.parametrize(
+    "inner",
+    [
+        '<clipPath id="a" clip-path="url(#b)"/>',
+        '<clipPath id="a"><g><path style="clip-path: url(#b)"/></g></clipPath>',
+    ],
+)
+def test_clips_are_not_clipped(inner: str) -> None:
+    with pytest.raises(ToolError, match="clip-path on or inside <clipPath>"):
+        read_svg(f"{HEAD}>{inner}</svg>".encode())
+
+
+def test_shapes_after_a_clip_are_clipped() -> None:
+    shape = '<path clip-path="url(#a)"></path>'
+    inner = f'<clipPath id="a"><g><rect></rect></g></clipPath>{shape}'
+    assert inner in read_svg(f"{HEAD}>{inner}</svg>".encode()).markup
+
+
 def test_names_of_drawing_programs_are_left_out() -> None:
     markup = read_svg(
         f'{HEAD}xmlns:ink="x" ink:version="1"><g ink:label="layer"/></svg>'.encode()
