@@ -9,12 +9,13 @@ import msgspec
 from msgspec import Meta
 
 from dovetail import Context, Server, ToolError, ToolResult
+from dovetail_design import render_jobs
 from dovetail_design.answers import answer, tool
 from dovetail_design.canvases import Canvas, to_design
 from dovetail_design.design_tools import new_design
 from dovetail_design.inputs import ApiKey, Side
-from dovetail_design.model import to_plain
 from dovetail_design.operations import Operation, apply_operations
+from dovetail_design.render_jobs import Composed
 from dovetail_design.result_views import changed, show_design, warnings_of
 from dovetail_design.results import ChatAnswer, Generated
 from dovetail_design.sampled_designs import (
@@ -120,7 +121,7 @@ def _keep(
     template = None
     text = "Made by the client's model."
     if state is None:
-        state, text, template = _by_rules(*asked)
+        state, text, template = _by_rules(studio, *asked)
     name = state["name"] or asked[0].strip().splitlines()[0][:80]
     state = {**state, "name": name, "description": ""}
     to_design(state)
@@ -139,18 +140,22 @@ def _keep(
 
 
 def _by_rules(
-    prompt: str, width: int | None, height: int | None, style: str | None
+    studio: Studio, prompt: str, width: int | None, height: int | None, style: str | None
 ) -> tuple[State, str, str]:
     """Return the state, the method that was used and the template."""
-    # Layout measures text, which loads the graphics library.
-    from dovetail_design.generating.composing import compose  # noqa: PLC0415
-
-    made = compose(prompt, width, height, style)
-    design = made.design
-    canvas = Canvas({"width": design.width, "height": design.height, "elements": []})
-    for element in design.elements:
-        canvas.add(to_plain(element))
-    state = {**canvas.state(), "name": made.name, "background": design.background}
+    made = studio.renderer.run(
+        render_jobs.compose,
+        prompt,
+        width,
+        height,
+        style,
+        returns=Composed,
+        kept="; nothing was created",
+    )
+    canvas = Canvas({"width": made.width, "height": made.height, "elements": []})
+    for element in made.elements:
+        canvas.add(element)
+    state = {**canvas.state(), "name": made.name, "background": made.background}
     return state, made.explanation, made.template
 
 
@@ -167,17 +172,16 @@ def _chat(
     if sampled is not None:
         reply, operations = sampled
     elif state is None:
-        from dovetail_design.generating.advising import can_do  # noqa: PLC0415 - as above
-
-        reply = (
-            f"Pass designId to select a design. I understand, for example: {'; '.join(can_do())}."
-        )
+        known = studio.renderer.run(render_jobs.list_instructions, returns=list[str])
+        reply = f"Pass designId to select a design. I understand, for example: {'; '.join(known)}."
         operations = []
     else:
-        from dovetail_design.generating.advising import advise  # noqa: PLC0415 - as above
-
-        advice = advise(message, to_design(state))
-        reply, operations, background = advice.reply, advice.operations, advice.background
+        reply, operations, background = studio.renderer.run(
+            render_jobs.advise,
+            message,
+            state,
+            returns=tuple[str, list[dict[str, Any]], str | None],
+        )
     result = ChatAnswer(
         reply=reply,
         method="rules" if sampled is None else "sampling",

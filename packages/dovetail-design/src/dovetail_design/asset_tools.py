@@ -101,7 +101,14 @@ def keep_asset(studio: Studio, caller: Caller, data: bytes, name: str, kind: str
     """Validate a file and store it."""
     _refuse_large(len(data), name)
     media = identify(data, kind, name)
-    size = inspect_asset(data, media.mime_type, name)
+    size = studio.renderer.run(
+        inspect_asset,
+        data,
+        media.mime_type,
+        name,
+        returns=tuple[int, int],
+        kept=f"; {name!r} was not stored",
+    )
     with studio.store.writing() as writer:
         if writer.asset_bytes() + len(data) > MAX_TOTAL_BYTES:
             raise ToolError(

@@ -57,6 +57,10 @@ class BlobFolder:
         """Return a content by its hash; raises FileNotFoundError."""
         return self._place(digest).read_bytes()
 
+    def locate(self, digest: str) -> Path:
+        """Return the path of a content, whether or not it is stored; raises FileNotFoundError."""
+        return self._place(digest).absolute()
+
     def forget(self, digest: str) -> None:
         """Delete a content that is no longer used."""
         with contextlib.suppress(OSError):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
 from dovetail import Context, Server, ToolError, ToolResult
+from dovetail_design import render_jobs
 from dovetail_design.answers import answer, tool
-from dovetail_design.canvases import Canvas, refuse_too_many, to_design
+from dovetail_design.canvases import Canvas, refuse_too_many
 from dovetail_design.connecting import follow_connectors
 from dovetail_design.element_schema import element_definitions
 from dovetail_design.inputs import ApiKey, DesignId, IfVersion, Side
-from dovetail_design.model import MAX_ELEMENTS, to_plain
+from dovetail_design.model import MAX_ELEMENTS
 from dovetail_design.operations import ElementId
 from dovetail_design.result_views import changed
 from dovetail_design.results import Changed
@@ -164,21 +167,35 @@ def _add_whole(server: Server, studio: Studio) -> None:
         ifVersion: IfVersion = None,
         apiKey: ApiKey = None,
     ) -> ToolResult:
+        caller = caller_of(ctx)
+        layout: list[dict[str, Any]] = []
+        if mode == "smart":
+            # Before the transaction, because it may take long; so it fits this version only.
+            record, state = studio.load(caller, designId)
+            ifVersion = record.version if ifVersion is None else ifVersion
+            with _explaining(width, height):
+                layout = studio.renderer.run(
+                    render_jobs.resize,
+                    state,
+                    width,
+                    height,
+                    returns=list[dict[str, Any]],
+                    kept="",
+                )
+
         def edit(canvas: Canvas) -> str:
-            try:
-                _RESIZE[mode](canvas, width, height)
-            except ToolError as error:
-                raise ToolError(
-                    f"Nothing was changed: at {width} x {height} px not all elements stay within "
-                    f"their limits ({error}); mode keep leaves the elements as they are"
-                ) from None
+            with _explaining(width, height):
+                if mode == "scale":
+                    _scale(canvas, width, height)
+                for element in layout:
+                    canvas.put(element)
+            # Elements that stay where they are may be outside of the canvas now.
+            canvas.touched.update(dict.fromkeys(canvas.elements))
             canvas.set(width=width, height=height)
             follow_connectors(canvas)
             return f"{width} x {height} ({mode})"
 
-        change = studio.change(
-            caller_of(ctx), designId, "resize_canvas", edit, if_version=ifVersion
-        )
+        change = studio.change(caller, designId, "resize_canvas", edit, if_version=ifVersion)
         return answer(changed(studio, change, f"The canvas is {width} x {height} px."))
 
     @tool(
@@ -206,9 +223,16 @@ def _add_whole(server: Server, studio: Studio) -> None:
         return answer(changed(studio, change, f"Removed {removed} elements."))
 
 
-def _keep(canvas: Canvas, _width: int, _height: int) -> None:
-    """Leave all elements where they are; elements outside of the canvas get a warning."""
-    canvas.touched.update(dict.fromkeys(canvas.elements))
+@contextlib.contextmanager
+def _explaining(width: int, height: int) -> Iterator[None]:
+    """Add what to do to errors of the new layout."""
+    try:
+        yield
+    except ToolError as error:
+        raise ToolError(
+            f"Nothing was changed: at {width} x {height} px the elements cannot be placed "
+            f"({error}); mode keep leaves the elements as they are"
+        ) from None
 
 
 def _scale(canvas: Canvas, width: int, height: int) -> None:
@@ -216,14 +240,3 @@ def _scale(canvas: Canvas, width: int, height: int) -> None:
     factor, dx, dy = scale_to_fit((int(frame.width), int(frame.height)), (width, height))
     for id, element in list(canvas.elements.items()):
         canvas.put({**scale_element(element, factor, dx, dy), "id": id})
-
-
-def _smart(canvas: Canvas, width: int, height: int) -> None:
-    # Layout measures text, which loads the graphics library.
-    from dovetail_design.generating.resizing import resize  # noqa: PLC0415
-
-    for element in resize(to_design(canvas.state()), width, height).elements:
-        canvas.put(to_plain(element))
-
-
-_RESIZE = {"keep": _keep, "scale": _scale, "smart": _smart}

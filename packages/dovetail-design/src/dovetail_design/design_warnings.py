@@ -1,19 +1,16 @@
-"""Warnings and descriptions of designs.
-
-The findings are imported on first use: they measure text and load the graphics library.
-"""
+"""Warnings and descriptions of designs; worker processes measure and draw for them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
-from dovetail_design.canvases import to_design
+from dovetail import ToolError
+from dovetail_design import render_jobs
 from dovetail_design.results import WarningView
-from dovetail_design.sources import find_picture_source, has_picture_source
+from dovetail_design.sources import has_picture_source, source_of
 from dovetail_design.storage import State
 from dovetail_design.studio import Studio
 
@@ -37,7 +34,10 @@ class Region:
 
 
 def find_warnings(studio: Studio, state: State, ids: Collection[str]) -> list[WarningView]:
-    """Return warnings about these elements."""
+    """Return warnings about these elements.
+
+    Never raises ToolError: the change that they are about is already stored.
+    """
     part = near(state, ids)
     if not part["elements"]:
         return []
@@ -45,7 +45,26 @@ def find_warnings(studio: Studio, state: State, ids: Collection[str]) -> list[Wa
     lost = [
         one for one in find_missing_pictures(studio, part) if chosen.intersection(one.element_ids)
     ]
-    return [*_views(_describe(studio, part).about(ids)), *lost]
+    try:
+        found = studio.renderer.run(
+            render_jobs.check,
+            source_of(studio, part),
+            list(ids),
+            returns=list[WarningView],
+            kept="",
+        )
+    except ToolError as error:
+        found = [_not_checked(ids, error)]
+    return [*found, *lost]
+
+
+def _not_checked(ids: Collection[str], error: ToolError) -> WarningView:
+    return WarningView(
+        code="not-checked",
+        message=f"The change is stored, but it could not be checked: {error}",
+        element_ids=list(ids)[:20],
+        fix="Look at it with render_preview; if that fails too, undo it with design_history.",
+    )
 
 
 def near(state: State, ids: Collection[str]) -> State:
@@ -98,16 +117,21 @@ def describe_state(
     longest: int,
 ) -> tuple[str, list[WarningView]]:
     """Return the design in text, and its warnings; only for a region if one is given."""
-    from dovetail_design.findings.boxes import Box  # noqa: PLC0415 - as below
-
-    found = _describe(studio, state)
+    part = None
+    if region is not None:
+        part = (region.x, region.y, region.width, region.height)
+    text, found, inside = studio.renderer.run(
+        render_jobs.describe,
+        source_of(studio, state),
+        detail,
+        part,
+        longest,
+        returns=tuple[str, list[WarningView], list[str]],
+    )
     lost = find_missing_pictures(studio, state)
-    if region is None:
-        return found.text(detail, None, longest), [*_views(found.findings), *lost]
-    x, y, width, height = part = (region.x, region.y, region.width, region.height)
-    inside = {item.id for item in found.scene.near(Box(x, y, x + width, y + height))}
-    lost = [one for one in lost if inside.intersection(one.element_ids)]
-    return found.text(detail, part, longest), [*_views(found.about(inside)), *lost]
+    if region is not None:
+        lost = [one for one in lost if set(inside).intersection(one.element_ids)]
+    return text, [*found, *lost]
 
 
 def find_missing_pictures(studio: Studio, state: State) -> list[WarningView]:
@@ -127,22 +151,3 @@ def find_missing_pictures(studio: Studio, state: State) -> list[WarningView]:
 
 def _is_elsewhere(src: str | None) -> bool:
     return src is not None and src != "" and not src.startswith("data:") and "{{" not in src
-
-
-def _describe(studio: Studio, state: State) -> Any:
-    from dovetail_design.findings import (  # noqa: PLC0415 - loads the graphics library
-        DrawingContext,
-        describe,
-    )
-
-    context = DrawingContext(studio.book, partial(find_picture_source, studio))
-    return describe(to_design(state), context)
-
-
-def _views(found: Iterable[Any]) -> list[WarningView]:
-    return [
-        WarningView(
-            code=one.code, message=one.message, element_ids=list(one.element_ids), fix=one.fix
-        )
-        for one in found
-    ]

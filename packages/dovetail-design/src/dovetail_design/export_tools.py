@@ -57,6 +57,8 @@ def add_export_tools(server: Server, studio: Studio) -> None:
                 studio.folders.check(saveTo, overwrite=overwrite)
             drawn = draw(studio, state, request)
             batch.add(drawn, saveTo)
+            # Before the file is stored, so that a call that fails has stored nothing.
+            small, _ = draw_small(studio, state, Look(_PREVIEW_WIDTH))
             with studio.store.writing() as writer:
                 [file] = batch.finish(writer, caller, [record], SUFFIXES[format])
         result = Exported(
@@ -66,7 +68,6 @@ def add_export_tools(server: Server, studio: Studio) -> None:
             file=file,
             substituted_fonts=dict(drawn.substituted),
         )
-        small, _ = draw_small(studio, state, Look(_PREVIEW_WIDTH))
         return answer(result, link_to(file), Image(small.data, small.mime_type))
 
     @server.resource(

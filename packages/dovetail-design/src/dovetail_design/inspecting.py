@@ -1,4 +1,7 @@
-"""Checks that an uploaded file is complete and safe, and reads its size in pixels."""
+"""Checks that an uploaded file is complete and safe, and reads its size in pixels.
+
+It decodes foreign files with native code, so it runs in a worker process.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from dovetail import ToolError, UsageError
 from dovetail_design.fonts.font_files import read_faces
 
 __all__ = ["inspect_asset"]
+
+_FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
 
 
 def inspect_asset(data: bytes, mime_type: str, name: str) -> tuple[int, int]:
@@ -38,10 +43,18 @@ def _decode(data: bytes) -> None:
     """Decode the whole file, so that a truncated one is found now and not when it is drawn."""
     from PIL import Image  # noqa: PLC0415 - as above
 
+    from dovetail_design.rendering import MAX_PICTURE_PIXELS  # noqa: PLC0415 - as above
+
     try:
-        with Image.open(io.BytesIO(data)) as picture:
+        with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
+            # Checked before for one decoder; another may read a different size.
+            if picture.width * picture.height > MAX_PICTURE_PIXELS:
+                raise ToolError(
+                    f"The picture is {picture.width:,} x {picture.height:,} pixels; at most "
+                    f"{MAX_PICTURE_PIXELS:,} pixels are allowed"
+                )
             picture.load()
-    except (OSError, ValueError, SyntaxError) as error:
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise ToolError(f"The picture is damaged: {error}") from None
 
 

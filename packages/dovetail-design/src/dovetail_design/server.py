@@ -100,4 +100,4 @@ async def _serving(server: Server, studio: Studio) -> AsyncIterator[None]:
     finally:
         follower.cancel()
         await asyncio.gather(follower, return_exceptions=True)
-        await asyncio.to_thread(studio.store.close)
+        await asyncio.to_thread(studio.close)

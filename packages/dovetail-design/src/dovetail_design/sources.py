@@ -5,10 +5,14 @@ Nothing is downloaded: URLs of other hosts are not resolved.
 
 from __future__ import annotations
 
+import os
+
 from dovetail_design.library.pictures import find_picture
+from dovetail_design.render_jobs import Source
+from dovetail_design.storage import State
 from dovetail_design.studio import Studio
 
-__all__ = ["ASSET_URI", "asset_uri", "find_picture_source", "has_picture_source"]
+__all__ = ["ASSET_URI", "asset_uri", "has_picture_source", "source_of"]
 
 ASSET_URI = "canvelete://api/asset/"
 
@@ -26,16 +30,15 @@ def has_picture_source(studio: Studio, src: str) -> bool:
         return reader.asset(src.removeprefix(ASSET_URI)) is not None
 
 
-def find_picture_source(studio: Studio, src: str) -> bytes | None:
-    """Return the bytes of a picture that is not a data URI, or None."""
-    if src.startswith("embedded:"):
-        picture = find_picture(src)
-        return None if picture is None else picture.as_svg().encode()
+def source_of(studio: Studio, state: State) -> Source:
+    """Return a design with the files that rendering it needs."""
+    wanted = {one.get("src") or "" for one in state["elements"]}
+    pictures: dict[str, bytes] = {}
     with studio.store.reading() as reader:
-        asset = reader.asset(src.removeprefix(ASSET_URI))
-    if asset is None:
-        return None
-    try:
-        return studio.blobs.load(asset.digest)
-    except FileNotFoundError:
-        return None
+        for src in wanted:
+            if not src or src.startswith(("data:", "embedded:")):
+                continue
+            asset = reader.asset(src.removeprefix(ASSET_URI))
+            if asset is not None:
+                pictures[src] = os.fsencode(studio.blobs.locate(asset.digest))
+    return Source(state, pictures, os.fsencode(studio.book.folder or ""))

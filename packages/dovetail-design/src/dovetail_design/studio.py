@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from dovetail import Context, ToolError
@@ -12,6 +12,7 @@ from dovetail_design.blobs import BlobFolder
 from dovetail_design.canvases import Canvas
 from dovetail_design.folders import Folders
 from dovetail_design.fonts import FontBook
+from dovetail_design.render_pool import RenderPool
 from dovetail_design.storage import (
     ANONYMOUS,
     DesignQuery,
@@ -77,6 +78,12 @@ class Studio:
     blobs: BlobFolder
     folders: Folders
     book: FontBook
+    renderer: RenderPool = field(default_factory=RenderPool)
+
+    def close(self) -> None:
+        """Close the store and end the workers."""
+        self.renderer.close()
+        self.store.close()
 
     def find(
         self, reader: Reader, caller: Caller, id: str, *, in_trash: bool = False

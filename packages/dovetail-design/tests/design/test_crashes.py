@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from pathlib import Path
 
+import pytest
+
 from dovetail.client import Client
+from dovetail.guard import KeyFile
+from tests.design.driving import box, text
 from tests.design.test_tools import create, tell
-from tests.driving import good, refused
+from tests.driving import good, refused, serving_http
+from tests.patience import CAP
 
 # More than the 15 to 30 failed exports that ended a server.
 EXPORTS = 60
+CRASHES = 8
 DAMAGED = {
     **{"type": "image", "id": "i", "x": 0, "y": 0, "width": 80, "height": 40},
     "src": "data:image/png;base64,AAAA",
 }
+
+
+def crashing(directory: Path, *options: str) -> list[str]:
+    """The command line of a server whose workers fail for designs of certain names."""
+    start = "from tests.design.crashing import main; main()"
+    return [sys.executable, "-c", start, "serve", "design", "--dir", str(directory), *options]
 
 
 def test_pdf_exports_that_fail_do_not_crash(tmp_path: Path) -> None:
@@ -25,3 +39,69 @@ def test_pdf_exports_that_fail_do_not_crash(tmp_path: Path) -> None:
             assert "cannot be read" in said
 
     tell(tmp_path, story)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("crash", "Rendering crashed (signal 11)"),
+        ("memory", "Rendering needed more than 2048 MB of memory"),
+    ],
+)
+def test_a_crash_is_told_and_changes_nothing(tmp_path: Path, name: str, reason: str) -> None:
+    async def run() -> None:
+        async with asyncio.timeout(CAP), Client(crashing(tmp_path), timeout=CAP) as client:
+            made = await good(client, "create_design", name=name)
+            id = made["designId"]
+            for tool in ("render_preview", "export_design"):
+                said = await refused(client, tool, designId=id)
+                assert f"{reason}; the design is unchanged" in said
+            # The change is stored, so it succeeds and says that it was not checked.
+            added = await good(client, "add_element", designId=id, element=box("a"))
+            [warning] = added["warnings"]
+            assert warning["code"] == "not-checked" and reason in warning["message"]
+            assert added["version"] == 2
+            await good(client, "update_design", designId=id, name="healed")
+            await good(client, "render_preview", designId=id)
+        assert len([path for path in (tmp_path / "blobs").rglob("*") if path.is_file()]) == 0
+
+    asyncio.run(run())
+
+
+def test_crashes_of_one_principal_do_not_reach_another(tmp_path: Path) -> None:
+    keys = KeyFile(tmp_path / "keys.json")
+    _, ann = keys.add("ann")
+    _, bo = keys.add("bo")
+    words = crashing(tmp_path / "d", "--http", "0", "--keys", str(tmp_path / "keys.json"))
+
+    def connect(url: str, key: str) -> Client:
+        return Client(url, timeout=CAP, headers={"authorization": f"Bearer {key}"})
+
+    async def crash(client: Client) -> None:
+        id = (await good(client, "create_design", name="crash"))["designId"]
+        for _ in range(CRASHES):
+            said = await refused(client, "render_preview", designId=id)
+            assert "crashed" in said
+
+    async def work(client: Client, attack: asyncio.Task[None]) -> None:
+        id = (await good(client, "create_design", name="Poster"))["designId"]
+        number = 0
+        while not attack.done() or number < CRASHES:
+            element = text(f"t{number}", "words", y=number % 20 * 50)
+            added = await good(client, "add_element", designId=id, element=element)
+            assert all(one["code"] != "not-checked" for one in added["warnings"])
+            await good(client, "render_preview", designId=id)
+            number += 1
+
+    async def run() -> None:
+        async with (
+            asyncio.timeout(CAP),
+            serving_http(words) as [url],
+            connect(url, ann) as one,
+            connect(url, bo) as two,
+        ):
+            attack = asyncio.create_task(crash(one))
+            await work(two, attack)
+            await attack
+
+    asyncio.run(run())

@@ -48,6 +48,7 @@ class FontBook:
     """The bundled families, and those of the operator's folder."""
 
     def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder
         own = () if folder is None else read_folder(folder)
         self.faces: tuple[Face, ...] = (*own, *bundled_faces())
         self._by_word: dict[str, Family] = {}

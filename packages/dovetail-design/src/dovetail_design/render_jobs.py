@@ -1,0 +1,277 @@
+"""The functions that run in worker processes: they give what callers sent to native code.
+
+Arguments and results are plain values. The modules that load the graphics library are imported
+inside the functions, because the server imports this module only to name them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from dovetail_design.canvases import to_design
+from dovetail_design.fonts import FontBook
+from dovetail_design.inputs import Format
+from dovetail_design.library.pictures import find_picture
+from dovetail_design.model import Barcode, Design, Table, Text, to_plain
+from dovetail_design.overlays import grid_lines, label_elements
+from dovetail_design.results import WarningView
+from dovetail_design.storage import State
+
+if TYPE_CHECKING:
+    from dovetail_design.findings import Description
+
+__all__ = [
+    "Composed",
+    "Look",
+    "RenderRequest",
+    "SmallPicture",
+    "Source",
+    "advise",
+    "check",
+    "compose",
+    "describe",
+    "draw",
+    "draw_small",
+    "find_picture_data",
+    "list_instructions",
+    "resize",
+]
+
+MAX_PREVIEW_BYTES = 60_000
+_ATTEMPTS: tuple[tuple[Format, int], ...] = (("png", 100), ("jpg", 85), ("jpg", 65), ("jpg", 40))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A design with the files that it uses; paths are bytes, as not all of them are text."""
+
+    state: State
+    # src -> path, for pictures that are assets.
+    pictures: dict[str, bytes]
+    # The operator's folder, or empty.
+    fonts: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RenderRequest:
+    """How to render a design."""
+
+    format: Format
+    quality: int = 90
+    scale: float = 1.0
+    transparent: bool = False
+    element_ids: tuple[str, ...] = ()
+    # Faster but larger files, for previews.
+    is_fast: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The options of a preview."""
+
+    max_width: int = 512
+    element_ids: tuple[str, ...] = ()
+    grid: bool = False
+    labels: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SmallPicture:
+    """A preview, with the element id of each number on it."""
+
+    data: bytes
+    format: str
+    width: int
+    height: int
+    labels: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A design that was created by rules."""
+
+    name: str
+    width: int
+    height: int
+    background: str
+    elements: list[dict[str, Any]]
+    explanation: str
+    template: str
+
+
+def draw(source: dict[str, Any], request: dict[str, Any]) -> tuple[bytes, dict[str, str]]:
+    """Return the file, and the families that were used for missing ones; raises ToolError."""
+    given, wanted = _read(source), msgspec.convert(request, RenderRequest)
+    design = to_design(given.state)
+    families = [
+        one.fontFamily for one in design.elements if isinstance(one, Text | Table | Barcode)
+    ]
+    substituted = _book(given.fonts).substitutions(families)
+    return _render(given, design, wanted), {one.asked: one.family for one in substituted}
+
+
+def draw_small(source: dict[str, Any], look: dict[str, Any], scale: float) -> SmallPicture:
+    """Return a small picture; raises ToolError.
+
+    PNG if it is small enough, because text stays sharp; else JPEG, with lower quality and then a
+    smaller size.
+    """
+    given, wanted = _read(source), msgspec.convert(look, Look)
+    state = given.state
+    shown, labels = _overlay(state, wanted, scale)
+    design = to_design(shown)
+    ids = tuple(one["id"] for one in shown["elements"][len(state["elements"]) :])
+    chosen = (*wanted.element_ids, *ids) if wanted.element_ids else ()
+    while True:
+        for format, quality in _ATTEMPTS:
+            request = RenderRequest(format, quality, scale, element_ids=chosen, is_fast=True)
+            data = _render(given, design, request)
+            if len(data) <= MAX_PREVIEW_BYTES:
+                width, height = (
+                    max(1, round(side * scale)) for side in (design.width, design.height)
+                )
+                return SmallPicture(data, format, width, height, labels)
+        scale *= 0.7
+
+
+def check(source: dict[str, Any], ids: Collection[str]) -> list[WarningView]:
+    """Return the findings about these elements."""
+    return _views(_description(_read(source)).about(ids))
+
+
+def describe(
+    source: dict[str, Any],
+    detail: Literal["outline", "full"],
+    region: tuple[float, float, float, float] | None,
+    longest: int,
+) -> tuple[str, list[WarningView], list[str]]:
+    """Return the design as text, its findings, and the ids of the elements in the region."""
+    from dovetail_design.findings.boxes import Box  # noqa: PLC0415 - loads the graphics library
+
+    found = _description(_read(source))
+    if region is None:
+        return found.text(detail, None, longest), _views(found.findings), []
+    x, y, width, height = region
+    inside = [item.id for item in found.scene.near(Box(x, y, x + width, y + height))]
+    text = found.text(detail, (x, y, width, height), longest)
+    return text, _views(found.about(inside)), inside
+
+
+def compose(prompt: str, width: int | None, height: int | None, style: str | None) -> Composed:
+    """Create a design for a prompt by rules."""
+    from dovetail_design.generating import composing  # noqa: PLC0415 - loads the graphics library
+
+    made = composing.compose(prompt, width, height, style)
+    design = made.design
+    return Composed(
+        made.name,
+        design.width,
+        design.height,
+        design.background,
+        [to_plain(element) for element in design.elements],
+        made.explanation,
+        made.template,
+    )
+
+
+def advise(message: str, state: State) -> tuple[str, list[dict[str, Any]], str | None]:
+    """Return a reply to an instruction in plain words, operations and a new background."""
+    from dovetail_design.generating import advising  # noqa: PLC0415 - loads the graphics library
+
+    advice = advising.advise(message, to_design(state))
+    return advice.reply, advice.operations, advice.background
+
+
+def list_instructions() -> list[str]:
+    """Return examples of instructions that `advise` understands."""
+    from dovetail_design.generating import advising  # noqa: PLC0415 - loads the graphics library
+
+    return advising.can_do()
+
+
+def resize(state: State, width: int, height: int) -> list[dict[str, Any]]:
+    """Return the elements in a new layout."""
+    from dovetail_design.generating import resizing  # noqa: PLC0415 - loads the graphics library
+
+    design = resizing.resize(to_design(state), width, height)
+    return [to_plain(element) for element in design.elements]
+
+
+def find_picture_data(pictures: dict[str, bytes], src: str) -> bytes | None:
+    """Return the bytes of a picture that is not a data URI, or None."""
+    if src.startswith("embedded:"):
+        picture = find_picture(src)
+        return None if picture is None else picture.as_svg().encode()
+    try:
+        return Path(os.fsdecode(pictures[src])).read_bytes()
+    except (KeyError, FileNotFoundError):
+        return None
+
+
+def _read(source: dict[str, Any]) -> Source:
+    return msgspec.convert(source, Source)
+
+
+@cache
+def _book(fonts: bytes) -> FontBook:
+    return FontBook(Path(os.fsdecode(fonts)) if fonts else None)
+
+
+def _render(source: Source, design: Design, request: RenderRequest) -> bytes:
+    from dovetail_design import rendering  # noqa: PLC0415 - loads the graphics library
+
+    render = {
+        "png": rendering.render_png,
+        "jpg": rendering.render_jpeg,
+        "jpeg": rendering.render_jpeg,
+        "webp": rendering.render_webp,
+        "pdf": rendering.render_pdf,
+        "svg": rendering.render_svg,
+        "pptx": rendering.render_pptx,
+    }[request.format]
+    options = rendering.RenderOptions(
+        scale=request.scale,
+        transparent=request.transparent,
+        element_ids=request.element_ids or None,
+        quality=request.quality,
+        is_fast=request.is_fast,
+        title=source.state["name"],
+        find_asset=partial(find_picture_data, source.pictures),
+        book=_book(source.fonts),
+    )
+    return render(design, options)
+
+
+def _overlay(state: State, look: Look, scale: float) -> tuple[State, dict[str, str]]:
+    marks: list[dict[str, Any]] = []
+    labels: dict[str, str] = {}
+    if look.grid:
+        marks += grid_lines(state, scale)
+    if look.labels:
+        frames, labels = label_elements(state, scale)
+        marks += frames
+    return {**state, "elements": [*state["elements"], *marks]}, labels
+
+
+def _description(source: Source) -> Description:
+    from dovetail_design import findings  # noqa: PLC0415 - loads the graphics library
+
+    find_asset = partial(find_picture_data, source.pictures)
+    context = findings.DrawingContext(_book(source.fonts), find_asset)
+    return findings.describe(to_design(source.state), context)
+
+
+def _views(found: Iterable[Any]) -> list[WarningView]:
+    return [
+        WarningView(
+            code=one.code, message=one.message, element_ids=list(one.element_ids), fix=one.fix
+        )
+        for one in found
+    ]
