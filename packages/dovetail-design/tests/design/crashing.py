@@ -1,4 +1,4 @@
-"""A design server whose workers crash, hang or run out of memory for designs with certain names.
+"""A design server whose workers crash or run out of memory for designs with certain names.
 
 python -c "from tests.design.crashing import main; main()" serve design ...: it runs the real
 server, with other functions for the workers to call.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from typing import Any
 
 from dovetail import cli
@@ -40,8 +39,6 @@ def _fail(source: dict[str, Any]) -> None:
         os.kill(os.getpid(), signal.SIGSEGV)
     if name == "memory":
         bytearray(8 << 30)
-    while name == "hang":
-        time.sleep(1)
 
 
 def main() -> None:
