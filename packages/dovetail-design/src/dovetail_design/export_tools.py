@@ -56,9 +56,9 @@ def add_export_tools(server: Server, studio: Studio) -> None:
             if saveTo is not None:
                 studio.folders.check(saveTo, overwrite=overwrite)
             drawn = draw(studio, state, request)
-            batch.add(drawn, saveTo)
             # Before the file is stored, so that a call that fails has stored nothing.
             small, _ = draw_small(studio, state, Look(_PREVIEW_WIDTH))
+            batch.add(drawn, saveTo)
             with studio.store.writing() as writer:
                 [file] = batch.finish(writer, caller, [record], SUFFIXES[format])
         result = Exported(

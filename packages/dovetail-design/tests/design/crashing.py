@@ -25,6 +25,8 @@ def draw(source: dict[str, Any], request: dict[str, Any]) -> tuple[bytes, dict[s
 
 def draw_small(source: dict[str, Any], look: dict[str, Any], scale: float) -> SmallPicture:
     _fail(source)
+    if source["state"]["name"] == "crash in previews":
+        os.kill(os.getpid(), signal.SIGSEGV)
     return _draw_small(source, look, scale)
 
 

@@ -63,9 +63,19 @@ def test_a_crash_is_told_and_changes_nothing(tmp_path: Path, name: str, reason: 
             assert added["version"] == 2
             await good(client, "update_design", designId=id, name="healed")
             await good(client, "render_preview", designId=id)
-        assert len([path for path in (tmp_path / "blobs").rglob("*") if path.is_file()]) == 0
 
     asyncio.run(run())
+
+
+def test_an_export_whose_preview_crashes_stores_nothing(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with asyncio.timeout(CAP), Client(crashing(tmp_path), timeout=CAP) as client:
+            made = await good(client, "create_design", name="crash in previews")
+            said = await refused(client, "export_design", designId=made["designId"])
+            assert "crashed" in said
+
+    asyncio.run(run())
+    assert not [path for path in (tmp_path / "blobs").rglob("*") if path.is_file()]
 
 
 def test_crashes_of_one_principal_do_not_reach_another(tmp_path: Path) -> None:
