@@ -118,6 +118,8 @@ gallery: $(VENV) $(SYSTEM) ## draw docs/gallery.md with the design server
 
 fuzz: $(VENV) ## run the property tests with many more examples, and more damaged lines
 	@FUZZ_LINES=200000 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/fuzz
+	@CORPUS_STRIDE=1 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/http_corpus
+	@HOSTILE_DOCUMENTS=10000 $(BIN)/pytest --quiet --timeout=0 packages/*/tests/*/test_hostile_*.py
 	@$(BIN)/pytest --quiet -m hypothesis --hypothesis-profile=fuzz --timeout=0
 
 conformance: $(VENV) .conformance/.stamp ## run the official conformance suite and other clients, over HTTP

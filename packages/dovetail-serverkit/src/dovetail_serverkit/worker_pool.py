@@ -124,7 +124,8 @@ class _Worker:
     def __init__(self, memory_mb: int) -> None:
         start = "from dovetail_serverkit.worker_process import main; main()"
         self._process = subprocess.Popen(
-            [sys.executable, "-c", start, str(memory_mb)],
+            # -P: nothing is imported from the current folder.
+            [sys.executable, "-P", "-c", start, str(memory_mb)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,

@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import os
 import resource
+import signal
 import struct
 import sys
 from typing import Any, BinaryIO
@@ -19,6 +20,8 @@ _LENGTH = struct.Struct("<I")
 
 def main() -> None:
     """Answer calls until the input ends."""
+    # Ctrl-C reaches all processes of a terminal; the server decides when workers end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _limit(int(sys.argv[1]) << 20)
     calls, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     # What a library prints must not get between the replies.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tests.hostile.wire import Response, Wire
 from tests.http_corpus.cases import KEY, Case, call_body, make_request
 
-__all__ = ["Outcome", "find_problems", "in_two", "play", "read_counts", "whole"]
+__all__ = ["Outcome", "Sender", "find_problems", "in_two", "whole"]
 
 Split = Callable[[bytes], Iterable[bytes]]
 
@@ -37,32 +37,49 @@ def in_two(place: int) -> Split:
     return lambda raw: (raw[:place], raw[place:])
 
 
-def play(port: int, case: Case, split: Split = whole) -> Outcome:
-    """Send a case, then a plain request on the same connection, and read everything."""
-    key = secrets.token_hex(len(KEY) // 2).encode()
-    wire = Wire(port)
-    wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    statuses: list[int] = []
-    extra = b""
-    try:
-        # The server may close the connection before the last piece.
-        with contextlib.suppress(ConnectionError):
-            wire.say(*split(case.raw.replace(KEY, key)))
-        while len(statuses) < len(case.statuses) and (response := _hear(wire)):
-            statuses.append(response.status)
-        following = None
-        if not case.closes:
+class Sender:
+    """Sends cases to a server, each on a connection of its own."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        # For the questions about counts.
+        self._wire = Wire(port)
+
+    def close(self) -> None:
+        self._wire.close()
+
+    def play(self, case: Case, split: Split = whole) -> Outcome:
+        """Send a case, then a plain request on the same connection, and read everything."""
+        key = secrets.token_hex(len(KEY) // 2).encode()
+        wire = Wire(self.port)
+        wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        statuses: list[int] = []
+        extra = b""
+        try:
+            # The server may close the connection before the last piece.
             with contextlib.suppress(ConnectionError):
-                wire.say(make_request(call_body("count", b"after-" + key)))
-            following = _hear(wire)
-        is_closed = following is None
-        if following is not None and following.text != "1":
-            extra = following.body
-        if is_closed:
-            extra = wire.hear_end()
-    finally:
-        wire.close()
-    return Outcome(tuple(statuses), is_closed, extra, *read_counts(port, key))
+                wire.say(*split(case.raw.replace(KEY, key)))
+            while len(statuses) < len(case.statuses) and (response := _hear(wire)):
+                statuses.append(response.status)
+            following = None
+            if not case.closes:
+                with contextlib.suppress(ConnectionError):
+                    wire.say(make_request(call_body("count", b"after-" + key)))
+                following = _hear(wire)
+            is_closed = following is None
+            if following is not None and following.text != "1":
+                extra = following.body
+            if is_closed:
+                extra = wire.hear_end()
+        finally:
+            wire.close()
+        own, smuggled = self._read_count(b"own-" + key), self._read_count(b"smuggled-" + key)
+        return Outcome(tuple(statuses), is_closed, extra, own, smuggled)
+
+    def _read_count(self, key: bytes) -> int:
+        """How many calls with this key have reached the application."""
+        self._wire.say(make_request(call_body("counted", key), tool=b"counted"))
+        return int(self._wire.hear().text)
 
 
 def _hear(wire: Wire) -> Response | None:
@@ -73,17 +90,6 @@ def _hear(wire: Wire) -> Response | None:
         return wire.hear()
     except ConnectionError:
         return None
-
-
-def read_counts(port: int, key: bytes) -> tuple[int, int]:
-    """The calls with the keys "own" and "smuggled" that have reached the application."""
-    wire = Wire(port)
-    found = []
-    for name in (b"own-", b"smuggled-"):
-        wire.say(make_request(call_body("counted", name + key), tool=b"counted"))
-        found.append(int(wire.hear().text))
-    wire.close()
-    return found[0], found[1]
 
 
 def find_problems(case: Case, outcome: Outcome) -> list[str]:
