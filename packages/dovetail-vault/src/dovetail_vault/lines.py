@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import islice
@@ -81,8 +82,8 @@ def _find_pattern(pattern: Pattern, text: str) -> Iterator[LineHit]:
             yield LineHit(number, pattern.spans(line, _MAX_SPANS) if is_shown else _NO_SPANS)
 
 
-def _line_starts(text: str) -> list[int]:
-    starts, place = [0], text.find("\n")
+def _line_starts(text: str) -> array[int]:
+    starts, place = array("I", [0]), text.find("\n")
     while place >= 0:
         starts.append(place + 1)
         place = text.find("\n", place + 1)

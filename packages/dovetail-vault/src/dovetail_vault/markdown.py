@@ -7,8 +7,11 @@ Logseq's properties and `#[[several words]]` are supported too.
 
 from __future__ import annotations
 
+import io
 import re
+from array import array
 from collections.abc import Iterator
+from itertools import islice
 from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
@@ -27,6 +30,8 @@ __all__ = [
 _FENCE = re.compile(
     r"^[ \t]{0,3}(?:>[ \t]?)*[ \t]*(?:[-*+][ \t]+)?(?P<mark>`{3,}|~{3,})(?P<info>[^\n]*)$", re.M
 )
+# Headings, and links of each kind, of a note; a million of them take a gigabyte of memory.
+_MAX_FOUND = 100_000
 _BACKTICKS = re.compile(r"`+|\n")
 # Starts with a literal character, which is many times faster to search than a line start.
 _HEADING = re.compile(r"#(#{0,5})(?=[ \t])[^\n]*")
@@ -117,22 +122,27 @@ def _mask_inline(text: str) -> str:
     if "`" not in text:
         return text
     # A regular expression would search the rest of the line once for each run without a partner.
-    closing: dict[int, int] = {}
+    starts, ends = array("I"), array("I")
+    for run in _BACKTICKS.finditer(text):
+        starts.append(run.start())
+        ends.append(run.end() if run[0] != "\n" else run.start())
+    closing = array("I", bytes(starts.itemsize * len(starts)))
     following: dict[int, int] = {}
-    for run in reversed(list(_BACKTICKS.finditer(text))):
-        if run[0] == "\n":
+    for number in reversed(range(len(starts))):
+        length = ends[number] - starts[number]
+        if length == 0:
             following.clear()
             continue
-        length = run.end() - run.start()
-        if length in following:
-            closing[run.start()] = following[length]
-        following[length] = run.end()
-    pieces, place = [], 0
-    for start, end in reversed(closing.items()):
-        if start >= place:
-            pieces += [text[place:start], _blank(text[start:end])]
+        closing[number] = following.get(length, 0)
+        following[length] = ends[number]
+    masked, place = io.StringIO(), 0
+    for start, end in zip(starts, closing, strict=True):
+        if end and start >= place:
+            masked.write(text[place:start])
+            masked.write(_blank(text[start:end]))
             place = end
-    return "".join([*pieces, text[place:]])
+    masked.write(text[place:])
+    return masked.getvalue()
 
 
 def _blank(text: str) -> str:
@@ -154,6 +164,8 @@ def find_headings(masked: str, text: str, start: int = 0) -> list[Heading]:
         # Inline code is blanked in `masked`, but belongs to the heading's text.
         words = _CLOSING_MARKS.sub("", text[match.end(1) : match.end()].strip()).rstrip()
         found.append(Heading(len(match[1]) + 1, words, line, begin, body))
+        if len(found) == _MAX_FOUND:
+            break
     return found
 
 
@@ -201,9 +213,9 @@ def find_links(masked: str) -> list[Link]:
     """Return wikilinks and Markdown links to files, in order; URLs are skipped."""
     if "](" not in masked and "[[" not in masked:
         return []
-    found = list(_wikilinks(masked)) if "[[" in masked else []
+    found = list(islice(_wikilinks(masked), _MAX_FOUND)) if "[[" in masked else []
     if "](" in masked:
-        found += _markdown_links(masked)
+        found += islice(_markdown_links(masked), _MAX_FOUND)
     found.sort(key=lambda link: link.start)
     line, counted = 1, 0
     placed = []

@@ -102,3 +102,9 @@ def test_headings_are_what_a_look_at_each_line_finds(text: str, start: int) -> N
         place += len(line) + 1
     found = find_headings(text, text, start)
     assert [(one.level, one.line, one.start) for one in found] == expected
+
+
+def test_only_the_first_headings_and_links_are_found() -> None:
+    assert len(find_links("[[a]]" * 100_001)) == len(find_links("[](a)" * 100_001)) == 100_000
+    text = "# a\n" * 100_001
+    assert len(find_headings(text, text)) == 100_000
