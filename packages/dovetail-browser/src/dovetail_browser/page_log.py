@@ -7,9 +7,9 @@ import contextlib
 import itertools
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dovetail_browser.page_errors import driver_errors
 
@@ -56,6 +56,7 @@ class PageLog:
         self._network: deque[LogLine] = deque(maxlen=_MOST_LINES)
         self._requests: dict[Request, LogLine] = {}
         self._page = page
+        self._at_work: set[asyncio.Future[None]] = set()
         # The navigation request, until the page has been committed.
         self._underway: Request | None = None
         self._at_rest = asyncio.Event()
@@ -111,6 +112,14 @@ class PageLog:
         where = message.location
         source = f"{where['url'][:300]}:{where['lineNumber']}" if where.get("url") else ""
         self._note(message.type, message.text, source)
+        # Otherwise the driver and this process keep the arguments until the page is left.
+        for argument in message.args:
+            self._spawn(argument.dispose())
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(_ignore_errors(work))
+        self._at_work.add(task)
+        task.add_done_callback(self._at_work.discard)
 
     def _requested(self, request: Request) -> None:
         line = LogLine(
@@ -154,3 +163,8 @@ class PageLog:
         if line is not None:
             line.failure = failure
             line.milliseconds = round((time.monotonic() - line.started) * 1000)
+
+
+async def _ignore_errors(work: Coroutine[Any, Any, None]) -> None:
+    with contextlib.suppress(*driver_errors()):
+        await work

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from dovetail import Context
 from dovetail_browser.html_cleaner import clean_html
+from dovetail_browser.isolated_world import open_documents
 from dovetail_browser.markdown import to_markdown
 from dovetail_browser.navigation import settle
 from dovetail_browser.page_errors import abandon_after, driver_errors, tool_error, with_timeout
@@ -24,6 +25,11 @@ __all__ = ["AFTER_ACTION", "ReadOptions", "read_after", "read_page", "title_of"]
 # Next steps.
 AFTER_ACTION = ["page_snapshot or get_current_html shows the page; wait_for waits for more"]
 _TRIES = 3
+# Shortened in the page, because a title can be of any length. An element can shadow the property.
+_TITLE = """() => {
+  const { get } = Object.getOwnPropertyDescriptor(Document.prototype, 'title');
+  return get.call(document).slice(0, 300);
+}"""
 _EMPTY = "The page has no content as {form}; take_screenshot shows what it looks like."
 
 # Format -> function that renders the visible document.
@@ -92,5 +98,10 @@ async def _read(tab: Tab, how: ReadOptions, secrets: Secrets) -> PageText:
 async def title_of(tab: Tab) -> str:
     """Return the title of a page; empty if the page does not respond."""
     with contextlib.suppress(TimeoutError, *driver_errors()):
-        return (await abandon_after(2, tab.page.title()))[:300]
+        return await abandon_after(2, _read_title(tab))
     return ""
+
+
+async def _read_title(tab: Tab) -> str:
+    async with open_documents(tab.page, 0) as documents:
+        return str(await documents.run(documents.main, _TITLE, {}))

@@ -265,6 +265,11 @@ def _drawn(handler: _Handler) -> None:
     )
 
 
+def _script(handler: _Handler) -> None:
+    """A page that runs the script in its query."""
+    handler.send(f"<title>Script</title><p>Below</p><script>{handler.query['do']}</script>")
+
+
 PAGES: dict[str, Callable[[_Handler], None]] = {
     "/": _file("index"),
     "/news": _file("news"),
@@ -280,6 +285,7 @@ PAGES: dict[str, Callable[[_Handler], None]] = {
     "/items": _items,
     "/inner": _inner,
     "/long": _long,
+    "/script": _script,
     "/hostile": _hostile,
     "/slow": _slow,
     "/held": _held,

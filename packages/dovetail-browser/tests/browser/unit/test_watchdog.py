@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -17,6 +18,26 @@ from tests.patience import CAP
 
 SLEEP = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]
 VARIABLE = "DOVETAIL_BROWSER_FOLDER"
+# The launcher has the pipe of the driver as 3 and 4.
+WITH_PIPE = ["sh", "-c", 'exec "$0" "$@" 3</dev/null 4>/dev/null']
+
+
+def launching(folder: Path, command: list[str]) -> list[str]:
+    """Return the command line of the launcher for a command."""
+    script = str(launcher.__file__)
+    return [*WITH_PIPE, sys.executable, "-I", "-S", script, str(folder), *command]
+
+
+def programs_of(pid: int) -> list[watchdog.Running]:
+    """Return the children of a launcher that run their program."""
+    found = []
+    for process in watchdog.list_processes():
+        with contextlib.suppress(OSError):
+            folder = Path(f"/proc/{process.pid}")
+            parent = int((folder / "stat").read_bytes().rpartition(b")")[2].split()[1])
+            if parent == pid and b"launcher" not in (folder / "cmdline").read_bytes():
+                found.append(process)
+    return found
 
 
 class Guarded:
@@ -40,12 +61,9 @@ class Guarded:
         return process  # type: ignore[no-any-return]
 
     def launch(self, command: list[str]) -> subprocess.Popen[bytes]:
-        words = [sys.executable, "-I", "-S", str(launcher.__file__), str(self.folder), *command]
-        process = self.start(words, start_new_session=True)
+        process = self.start(launching(self.folder, command), start_new_session=True)
         # Until it runs the program, the launcher exits by itself if the watchdog ends.
-        line = Path(f"/proc/{process.pid}/cmdline")
-        program = "\0".join([*command, ""]).encode()
-        wait_until(lambda: process.poll() is not None or line.read_bytes() == program)
+        wait_until(lambda: process.poll() is not None or bool(programs_of(process.pid)))
         return process
 
     def say(self, line: str) -> None:
@@ -96,8 +114,10 @@ def test_the_folder_is_private_and_removed_with_the_server(guarded: Guarded) -> 
 def test_launched_processes_are_killed(guarded: Guarded) -> None:
     browser = guarded.launch(SLEEP)
     assert browser.poll() is None
+    [program] = programs_of(browser.pid)
     guarded.let_go()
     assert browser.wait(CAP) == -signal.SIGKILL
+    wait_until(lambda: program not in watchdog.list_processes())
 
 
 def test_processes_of_the_session_and_those_that_left_it_are_killed(guarded: Guarded) -> None:
@@ -109,9 +129,8 @@ def test_processes_of_the_session_and_those_that_left_it_are_killed(guarded: Gua
         "print(a.pid, b.pid, flush=True); time.sleep(600)"
     )
     words = [sys.executable, "-I", "-S", "-c", script, *SLEEP]
-    launched = [sys.executable, "-I", "-S", str(launcher.__file__), str(guarded.folder), *words]
     leader = guarded.start(
-        launched,
+        launching(guarded.folder, words),
         start_new_session=True,
         stdout=subprocess.PIPE,
         env={**os.environ, VARIABLE: str(guarded.folder)},
@@ -141,20 +160,21 @@ def test_nothing_is_launched_after_the_cleanup_has_begun(guarded: Guarded) -> No
 
 def test_a_launched_process_dies_with_its_parent(guarded: Guarded) -> None:
     """Without the watchdog: the second belt."""
-    words = [sys.executable, "-I", "-S", str(launcher.__file__), str(guarded.folder), *SLEEP]
+    words = launching(guarded.folder, SLEEP)
     script = "import subprocess, sys, time; subprocess.Popen(sys.argv[1:]); time.sleep(600)"
     parent = guarded.start([sys.executable, "-I", "-S", "-c", script, *words])
     entries = guarded.folder / "processes"
     wait_until(lambda: any(entries.iterdir()))
     pid, started = watchdog.parse(next(entries.iterdir()).name)
-    # The entry is written just before it becomes the program.
-    wait_until(lambda: b"launcher" not in Path(f"/proc/{pid}/cmdline").read_bytes())
+    # The entry is written just before it starts the program.
+    wait_until(lambda: bool(programs_of(pid)))
+    [program] = programs_of(pid)
     parent.kill()
     parent.wait()
 
     def is_gone() -> bool:
         running = {(process.pid, process.started) for process in watchdog.list_processes()}
-        return (pid, started) not in running
+        return not {(pid, started), (program.pid, program.started)} & running
 
     wait_until(is_gone)
 
@@ -197,7 +217,8 @@ def test_without_proc_groups_and_pids_are_killed(guarded: Guarded) -> None:
     single = guarded.start(SLEEP)
     assert watchdog.kill_by_number([f"{leader.pid}-0"], [f"{single.pid}-0"])
     assert leader.wait(CAP) == single.wait(CAP) == -signal.SIGKILL
-    assert not watchdog.kill_by_number([f"{leader.pid}-0"], [])
+    # The program is in the launcher's group, and ends a moment later.
+    wait_until(lambda: not watchdog.kill_by_number([f"{leader.pid}-0"], []))
 
 
 def test_launcher_and_watchdog_use_the_same_variable() -> None:
