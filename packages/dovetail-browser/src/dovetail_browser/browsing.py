@@ -9,7 +9,7 @@ from typing import Any
 
 from dovetail import Context
 from dovetail_browser.dialogs import AnsweredDialog
-from dovetail_browser.driver import Driver
+from dovetail_browser.drivers import Drivers
 from dovetail_browser.login import LoginOptions
 from dovetail_browser.page_reader import title_of
 from dovetail_browser.result_types import DialogView
@@ -34,7 +34,7 @@ class Where:
 class Browsing:
     """Shared state of the tools."""
 
-    driver: Driver
+    drivers: Drivers
     sessions: Sessions
     secrets: Secrets
     files: SavedFiles

@@ -1,4 +1,4 @@
-"""The browser of all sessions: started on first use, and restarted after a crash.
+"""The browser of one client: started on first use, and restarted after a crash.
 
 Belongs to the server's event loop. Playwright is imported when the browser starts, so that
 listing tools stays cheap.
@@ -41,12 +41,12 @@ _NOT_ENFORCED = (
 
 
 class Driver:
-    """One browser for all sessions.
+    """One browser for all sessions of a client.
 
-    With `profile` or `connect` there is a default context that keeps cookies. `new_context`
-    returns it to the first caller, which on stdio is the only client. Until it is released, other
-    callers get a new, temporary context. So two sessions never share a context, and the next
-    session after a release finds the same cookies.
+    With `profile` or `connect` there is a default context that keeps cookies, unless
+    `keeps_cookies` is false. `new_context` returns it to the first caller. Until it is released,
+    other callers get a new, temporary context. So two sessions never share a context, and the
+    next session after a release finds the same cookies.
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class Driver:
         *,
         resolve: Resolver = resolve_name,
         rules: AddressRules | None = None,
+        keeps_cookies: bool = True,
     ) -> None:
         self.options = options or DriverOptions()
         connect = self.options.connect
@@ -69,7 +70,10 @@ class Driver:
         self._egress = Egress(self.rules, resolve=resolve, limits=limits)
         self._running: Running | None = None
         self._starting: asyncio.Task[Running] | None = None
+        # Held while a browser starts or ends: the next one uses the same profile and proxy.
+        self._changing = asyncio.Lock()
         self._is_closed = False
+        self._keeps_cookies = keeps_cookies
         self._is_kept_in_use = False
         # Pages that a connected browser had before; they are not closed.
         self._foreign: frozenset[Page] = frozenset()
@@ -84,7 +88,7 @@ class Driver:
         Return it with `release_context`, which keeps the context that has the cookies.
         """
         running = await self._ready()
-        if running.kept is not None and not self._is_kept_in_use:
+        if self._keeps_cookies and running.kept is not None and not self._is_kept_in_use:
             self._is_kept_in_use = True
             return running.kept
         try:
@@ -159,10 +163,15 @@ class Driver:
     async def close(self) -> None:
         """End the browser and remove its temporary folder. May be called twice."""
         self._is_closed = True
+        await self.stop()
+
+    async def stop(self) -> None:
+        """End the browser; the next use starts another one."""
         if self._starting is not None:
             self._starting.cancel()
             await asyncio.gather(self._starting, return_exceptions=True)
-        await self._stop()
+        async with self._changing:
+            await self._stop()
 
     async def _ready(self) -> Running:
         if self._is_closed:
@@ -182,15 +191,16 @@ class Driver:
             task.exception()
 
     async def _restart(self) -> Running:
-        await self._stop()
-        if self.options.connect is None:
-            self._running = await start_browser(self.options, self._egress)
-        else:
+        async with self._changing:
+            await self._stop()
+            if self.options.connect is None:
+                self._running = await start_browser(self.options, self._egress)
+                return self._running
             self._running = await connect_browser(self.options.connect, self._egress)
-            if self._running.kept is not None:
+            if self._running.kept is not None and self._keeps_cookies:
                 self._foreign = frozenset(self._running.kept.pages)
                 await intercept(self._running.kept, self._check)
-        return self._running
+            return self._running
 
     async def _stop(self) -> None:
         running, self._running = self._running, None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dovetail import Context
 from dovetail_browser.driver import Driver
+from dovetail_browser.drivers import Drivers
 from dovetail_browser.page_errors import abandon_after, driver_errors, explain, tool_error
 from dovetail_browser.tab import Tab, host_of
 
@@ -54,9 +55,9 @@ async def report_progress(ctx: Context, what: str) -> AsyncIterator[None]:
         task.cancel()
 
 
-async def check_address(driver: Driver, url: str) -> None:
+async def check_address(drivers: Drivers, url: str) -> None:
     """Raise ToolError if a URL is refused, before a tab is opened."""
-    refusal = await driver.check_url(url)
+    refusal = await drivers.check_url(url)
     if refusal is not None:
         raise _refused(refusal)
 

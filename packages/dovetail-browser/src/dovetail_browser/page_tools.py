@@ -6,6 +6,7 @@ from typing import Annotated
 
 from dovetail import Context, Server, ToolResult
 from dovetail_browser.browsing import Browsing, Where
+from dovetail_browser.driver import Driver
 from dovetail_browser.inputs import (
     MAX_CHARS,
     Clean,
@@ -92,12 +93,14 @@ def _add_fetch(server: Server, browsing: Browsing) -> None:
     ) -> ToolResult:
         address = url if ":" in url.partition("/")[0] else f"https://{url}"
         how = ReadOptions(format, selector, mainContentOnly, removeUnnecessaryHTML)
-        await check_address(browsing.driver, address)
+        await check_address(browsing.drivers, address)
         async with browsing.sessions.using(ctx, session, may_create=True) as browser_session:
             browser_tab, is_new = await _select_tab(ctx, browser_session, address, tab, newTab)
             async with browser_tab.using():
                 try:
-                    was_loaded = await _load(browsing, ctx, browser_tab, address, timeout)
+                    was_loaded = await _load(
+                        ctx, browser_session.driver, browser_tab, address, timeout
+                    )
                     await _expect(ctx, browser_tab, waitFor, timeout)
                     await settle(ctx, browser_tab, postLoadWait)
                     at_login = await pass_login(ctx, browser_tab, address, browsing.login)
@@ -218,12 +221,12 @@ async def _select_tab(
     return session.tabs.find(chosen, None), is_new
 
 
-async def _load(browsing: Browsing, ctx: Context, tab: Tab, url: str, timeout: int) -> bool:
+async def _load(ctx: Context, driver: Driver, tab: Tab, url: str, timeout: int) -> bool:
     """Load a page, once also for a retried call; False if it was a file download."""
 
     async def load() -> bool:
         had = len(tab.downloads)
-        await go_to(ctx, browsing.driver, tab, url, timeout)
+        await go_to(ctx, driver, tab, url, timeout)
         return len(tab.downloads) == had
 
     return await ctx.once("load", load, bool)

@@ -1,4 +1,4 @@
-"""Builds the server: tools, resources and prompts for one browser, which starts on first use."""
+"""Builds the server: tools, resources and prompts; browsers start on first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from dovetail_browser.action_tools import add_action_tools
 from dovetail_browser.browser_prompts import add_browser_prompts
 from dovetail_browser.browser_resources import add_browser_resources
 from dovetail_browser.browsing import Browsing
-from dovetail_browser.driver import Driver, DriverOptions
+from dovetail_browser.driver import DriverOptions
+from dovetail_browser.drivers import Drivers
 from dovetail_browser.form_tools import add_form_tool
 from dovetail_browser.interact_tools import add_interact_tool, add_script_tool
 from dovetail_browser.login import LoginOptions
@@ -51,21 +52,21 @@ class BrowserOptions:
 def build_server(options: BrowserOptions | None = None) -> Server:
     """Build the server; the browser starts when a tool needs it."""
     options = options or BrowserOptions()
-    driver = Driver(options.driver)
+    drivers = Drivers(options.driver)
     files = SavedFiles(options.folder)
 
     def tabs_changed() -> None:
         server.resource_updated("browser://tabs")
 
-    sessions = Sessions(driver, files, options.limits, tabs_changed)
-    browsing = Browsing(driver, sessions, options.secrets, files, options.login)
+    sessions = Sessions(drivers, files, options.limits, tabs_changed)
+    browsing = Browsing(drivers, sessions, options.secrets, files, options.login)
     server = Server(
         "browser",
         version="1.0.0",
         title="Browser",
         description="Drives a real Chromium: reads pages, clicks, types, fills in forms.",
-        instructions=" ".join(filter(None, (_INSTRUCTIONS, driver.warning))),
-        lifespan=lambda _: _lifespan(driver, sessions),
+        instructions=" ".join(filter(None, (_INSTRUCTIONS, drivers.warning))),
+        lifespan=lambda _: _lifespan(drivers, sessions),
         options=Options(page_size=100),
     )
     add_page_tools(server, browsing)
@@ -82,7 +83,7 @@ def build_server(options: BrowserOptions | None = None) -> Server:
 
 
 @contextlib.asynccontextmanager
-async def _lifespan(driver: Driver, sessions: Sessions) -> AsyncIterator[None]:
+async def _lifespan(drivers: Drivers, sessions: Sessions) -> AsyncIterator[None]:
     watcher = asyncio.create_task(sessions.watch())
     try:
         yield
@@ -90,4 +91,4 @@ async def _lifespan(driver: Driver, sessions: Sessions) -> AsyncIterator[None]:
         watcher.cancel()
         await asyncio.gather(watcher, return_exceptions=True)
         await sessions.close()
-        await driver.close()
+        await drivers.close()

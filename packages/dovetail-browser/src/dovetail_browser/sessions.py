@@ -6,8 +6,9 @@ has validated; the old SSE transport keeps one connection. All other clients pas
 argument with each call: an unguessable handle from the first result, valid for the same caller
 only.
 
-Idle sessions are closed after a timeout, and the least recently used one is closed when a new
-session exceeds the limit.
+Idle sessions are closed after a timeout. When a new session exceeds a limit, the client with the
+most sessions loses its least recently used one. A client is a principal; without authentication it
+is the address of the peer. Each client has its own browser, see `drivers.py`.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ import asyncio
 import contextlib
 import secrets
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dovetail import Context, ToolError
 from dovetail_browser.driver import Driver
-from dovetail_browser.page_errors import abandon_after, driver_errors, tool_error
+from dovetail_browser.drivers import Drivers
+from dovetail_browser.page_errors import abandon_after, tool_error
 from dovetail_browser.saved_files import SavedFiles
 from dovetail_browser.tabs import Tabs
 
@@ -36,6 +39,8 @@ _CONNECTION = "dovetail.browser.connection"
 # Shorter than the time within which all browser processes must have ended.
 _RELEASE_SECONDS = 3.0
 _MOST_REMEMBERED = 200
+# The client of a server on stdio, or of an embedding program.
+_LOCAL = "local"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +50,19 @@ class SessionLimits:
     most: int = 16
     idle_seconds: float = 900.0
 
+    @property
+    def most_per_client(self) -> int:
+        """Maximum number for one HTTP client: a quarter is left for the others."""
+        return self.most - self.most // 4
+
 
 class BrowserSession:
     """A browser context with its tabs."""
 
-    def __init__(self, handle: str, owner: str | None, driver: Driver, tabs: Tabs) -> None:
-        self.handle = handle
+    def __init__(self, owner: str | None, client: str, driver: Driver, tabs: Tabs) -> None:
+        self.handle = f"s-{secrets.token_urlsafe(18)}"
         self.owner = owner
+        self.client = client
         # Whether calls must pass the handle.
         self.is_named = True
         self.tabs = tabs
@@ -59,20 +70,22 @@ class BrowserSession:
         self.calls = 0
         # Held while the tab for a page is selected.
         self.placing = asyncio.Lock()
-        self._driver = driver
+        self.driver = driver
         self._context: BrowserContext | None = None
+        self._is_lost = False
         self._starting = asyncio.Lock()
 
     async def start(self) -> None:
         """Create the browser context if there is none."""
         async with self._starting:
-            if self._context is not None and not self._driver.has(self._context):
+            if self._context is not None and not self.driver.has(self._context):
                 # If the driver has died, no event reports that the context is closed.
                 self._lost(self._context)
             if self._context is None:
-                context = await self._driver.new_context()
+                context = await self.driver.new_context()
                 context.on("close", lambda _: self._lost(context))
                 self._context = context
+                self._is_lost = False
                 self.tabs.attach(context)
 
     async def close(self) -> None:
@@ -80,12 +93,21 @@ class BrowserSession:
         context, self._context = self._context, None
         self.tabs.lose_all("its session was closed")
         if context is not None:
-            with contextlib.suppress(TimeoutError, *driver_errors()):
-                await abandon_after(_RELEASE_SECONDS, self._driver.release_context(context))
+            # If the driver has ended, Playwright raises Exception itself. The caller may be another
+            # client that needs the room.
+            with contextlib.suppress(Exception):
+                await abandon_after(_RELEASE_SECONDS, self.driver.release_context(context))
+
+    @property
+    def has_lost_browser(self) -> bool:
+        """Whether its browser ended after it was started."""
+        is_gone = self._context is not None and not self.driver.has(self._context)
+        return self._is_lost or is_gone
 
     def _lost(self, context: BrowserContext) -> None:
         if self._context is context:
             self._context = None
+            self._is_lost = True
             self.tabs.lose_all("the browser ended; it restarts with the next page")
 
 
@@ -94,12 +116,12 @@ class Sessions:
 
     def __init__(
         self,
-        driver: Driver,
+        drivers: Drivers,
         files: SavedFiles,
         limits: SessionLimits,
         on_change: Callable[[], None],
     ) -> None:
-        self._driver = driver
+        self._drivers = drivers
         self._files = files
         self._limits = limits
         self._on_change = on_change
@@ -128,6 +150,15 @@ class Sessions:
         session.calls += 1
         try:
             yield session
+        except Exception as error:
+            # A driver that has ended raises Exception itself.
+            if isinstance(error, ToolError) or not session.has_lost_browser:
+                raise
+            raise tool_error(
+                "The browser of this session has ended, and its tabs with it. Sessions of other "
+                "clients are not affected.",
+                "fetch_webpage opens a page in a new browser; log in again if needed",
+            ) from None
         finally:
             session.calls -= 1
             session.used = time.monotonic()
@@ -150,16 +181,16 @@ class Sessions:
         await asyncio.gather(*(self._close(session) for session in list(self._named.values())))
 
     async def _find(self, ctx: Context, handle: str | None, may_create: bool) -> BrowserSession:
-        owner = _owner(ctx)
+        owner, client = _owner(ctx), _client(ctx)
         if handle is not None and handle != "new":
             return self._by_handle(handle, owner)
         key = _transport_key(ctx)
         if handle is None and key is not None:
             if key not in self._ambient:
-                await self._make_room()
+                await self._make_room(client)
             # Another call may have created the session meanwhile.
             if key not in self._ambient:
-                self._ambient[key] = self._create(owner)
+                self._ambient[key] = self._create(owner, client)
                 self._ambient[key].is_named = False
                 self._ambient[key].tabs.before = self._ended.pop(key, "")
             return self._ambient[key]
@@ -171,26 +202,37 @@ class Sessions:
                 "fetch_webpage without `session` starts a new session",
             )
         # A call that elicits input runs again and must get the same session.
-        made = await ctx.once("session", lambda: self._create_named(owner), str)
+        made = await ctx.once("session", lambda: self._create_named(owner, client), str)
         return self._by_handle(made, owner)
 
-    async def _create_named(self, owner: str | None) -> str:
-        await self._make_room()
-        return self._create(owner).handle
+    async def _create_named(self, owner: str | None, client: str) -> str:
+        await self._make_room(client)
+        return self._create(owner, client).handle
 
-    async def _make_room(self) -> None:
-        if len(self._named) < self._limits.most:
-            return
-        resting = [session for session in self._named.values() if session.calls == 0]
-        if not resting:
-            raise ToolError(
-                f"{len(self._named)} sessions are busy, which is the limit; try again later."
-            )
-        await self._close(min(resting, key=lambda session: session.used))
+    async def _make_room(self, client: str) -> None:
+        """Close sessions until this client may have one more."""
+        is_local = client == _LOCAL
+        most = self._limits.most if is_local else self._limits.most_per_client
+        while True:
+            counts = Counter(session.client for session in self._named.values())
+            if counts[client] >= most:
+                loser = client
+            elif len(self._named) >= self._limits.most:
+                # Of clients with the same number of sessions, the one that wants another.
+                loser = max(counts, key=lambda other: (counts[other], other == client))
+            else:
+                return
+            theirs = [session for session in self._named.values() if session.client == loser]
+            resting = [session for session in theirs if session.calls == 0]
+            if not resting:
+                raise ToolError(
+                    f"{len(theirs)} sessions are busy, which is the limit; try again later."
+                )
+            await self._close(min(resting, key=lambda session: session.used))
 
-    def _create(self, owner: str | None) -> BrowserSession:
+    def _create(self, owner: str | None, client: str) -> BrowserSession:
         tabs = Tabs(self._files, self._on_change)
-        session = BrowserSession(f"s-{secrets.token_urlsafe(18)}", owner, self._driver, tabs)
+        session = BrowserSession(owner, client, self._drivers.of_client(client), tabs)
         self._named[session.handle] = session
         return session
 
@@ -214,10 +256,22 @@ class Sessions:
             while len(self._ended) > _MOST_REMEMBERED:
                 self._ended.pop(next(iter(self._ended)))
         await session.close()
+        if all(other.client != session.client for other in self._named.values()):
+            await self._drivers.end(session.client)
 
 
 def _owner(ctx: Context) -> str | None:
     return ctx.principal.id if ctx.principal is not None else None
+
+
+def _client(ctx: Context) -> str:
+    """Name the client for quotas: the principal, or the address of an anonymous peer."""
+    if ctx.principal is not None:
+        return f"principal {ctx.principal.id}"
+    if ctx.scope is None:
+        return _LOCAL
+    peer = ctx.scope.get("client") if isinstance(ctx.scope, dict) else None
+    return f"address {peer[0]}" if peer else "anonymous"
 
 
 def _transport_key(ctx: Context) -> Any:

@@ -80,7 +80,7 @@ def _add_manage(server: Server, browsing: Browsing) -> None:
                 "select takes `tab`, new takes `url` or nothing, list takes nothing",
             )
         if url is not None:
-            await check_address(browsing.driver, url)
+            await check_address(browsing.drivers, url)
         may_create = action == "new"
         async with browsing.sessions.using(ctx, session, may_create=may_create) as browser_session:
             if action == "new":
@@ -88,7 +88,7 @@ def _add_manage(server: Server, browsing: Browsing) -> None:
                 browser_tab = await browser_session.tabs.open()
                 async with browser_tab.using():
                     if url is not None:
-                        await go_to(ctx, browsing.driver, browser_tab, url, LOAD_MS)
+                        await go_to(ctx, browser_session.driver, browser_tab, url, LOAD_MS)
                         await settle(ctx, browser_tab, None)
             elif tab is not None:
                 browser_tab = browser_session.tabs.find(tab, None)

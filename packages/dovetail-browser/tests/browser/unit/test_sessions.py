@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -11,7 +12,7 @@ import pytest
 
 from dovetail import Context, ToolError
 from dovetail.guard import Principal
-from dovetail_browser.driver import Driver
+from dovetail_browser.drivers import Drivers
 from dovetail_browser.saved_files import SavedFiles
 from dovetail_browser.sessions import SessionLimits, Sessions
 
@@ -36,7 +37,7 @@ def posted(session: bytes | None = None, method: str = "POST") -> dict[str, Any]
 
 def make(most: int = 4, idle: float = 900.0) -> Sessions:
     limits = SessionLimits(most, idle)
-    return Sessions(Driver(), SavedFiles(Path()), limits, lambda: None)
+    return Sessions(Drivers(), SavedFiles(Path()), limits, lambda: None)
 
 
 async def handle_of(sessions: Sessions, call: Calling, handle: str | None = None) -> str:
@@ -150,5 +151,49 @@ def test_a_client_learns_that_its_session_was_closed_for_idleness() -> None:
                 again.tabs.find(None, None)
             with pytest.raises(ToolError, match=r"was idle\. There is no tab 't1'"):
                 again.tabs.find("t1", None)
+
+    asyncio.run(run())
+
+
+def test_the_client_with_the_most_sessions_makes_room() -> None:
+    async def run() -> None:
+        sessions = make(most=4)
+        ada, bob, eve = (Calling(posted(), name) for name in ("ada", "bob", "eve"))
+        his = await handle_of(sessions, bob)
+        for _ in range(6):
+            await handle_of(sessions, ada)
+        assert await handle_of(sessions, bob, his) == his
+        hers = await handle_of(sessions, eve)
+        await handle_of(sessions, ada)
+        assert await handle_of(sessions, bob, his) == his
+        assert await handle_of(sessions, eve, hers) == hers
+        assert len(sessions) == 4
+
+    asyncio.run(run())
+
+
+def test_busy_sessions_of_one_client_leave_room_for_others() -> None:
+    async def run() -> None:
+        sessions = make(most=4)
+        ada, bob = (Calling(posted(), name) for name in ("ada", "bob"))
+        async with contextlib.AsyncExitStack() as stack:
+            for _ in range(3):
+                busy = sessions.using(cast(Context, ada), "new", may_create=True)
+                await stack.enter_async_context(busy)
+            with pytest.raises(ToolError, match="3 sessions are busy"):
+                await handle_of(sessions, ada)
+            assert await handle_of(sessions, bob)
+
+    asyncio.run(run())
+
+
+def test_anonymous_clients_are_told_apart_by_address() -> None:
+    async def run() -> None:
+        sessions = make(most=4)
+        one, other = ({**posted(), "client": (f"203.0.113.{n}", 5)} for n in (1, 2))
+        first = await handle_of(sessions, Calling(one))
+        for _ in range(6):
+            await handle_of(sessions, Calling(other))
+        assert await handle_of(sessions, Calling(one), first) == first
 
     asyncio.run(run())
