@@ -83,6 +83,8 @@ async def go_to(ctx: Context, driver: Driver, tab: Tab, url: str, timeout_ms: in
                 await _wait_for_download(tab)
                 return
             await _stop(tab.page)
+            is_late = "Timeout" in type(error).__name__
+            tab.is_stuck = is_late and not await tab.is_responding()
             raise _failure(driver, tab, url, error, timeout_ms) from None
     if response is None:
         return
@@ -141,6 +143,13 @@ def _failure(
 ) -> Exception:
     shown = url[:300]
     refusal = driver.last_refusal(host_of(url)) or driver.last_refusal(tab.host)
+    if tab.is_stuck:
+        return tool_error(
+            f"{shown} did not load within {timeout_ms / 1000:g} s: tab {tab.id} does not respond. "
+            "The scripts of its page are probably busy.",
+            f"close_tab with tab={tab.id} ends the page, also while its scripts run",
+            "fetch_webpage with a page of this host replaces the tab",
+        )
     if "Timeout" in type(error).__name__:
         return tool_error(
             f"{shown} did not load within {timeout_ms / 1000:g} s.",

@@ -11,6 +11,7 @@ from dovetail import ToolError
 
 __all__ = [
     "PAGE_TIMEOUT",
+    "UnresponsivePageError",
     "abandon_after",
     "driver_errors",
     "explain",
@@ -61,6 +62,10 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
 )
 
 
+class UnresponsivePageError(ToolError):
+    """The page does not respond, probably because its scripts do not end."""
+
+
 def driver_errors() -> tuple[type[Exception], ...]:
     """Return Playwright's exception types; imported only when an exception is handled."""
     from playwright.async_api import Error  # noqa: PLC0415 - heavy, and not there before it is used
@@ -94,11 +99,11 @@ async def with_timeout(work: Coroutine[Any, Any, T], what: str, seconds: float =
     try:
         return await abandon_after(seconds, work)
     except TimeoutError:
-        raise tool_error(
+        raise UnresponsivePageError(
             f"The page did not respond within {seconds:g} s: {what}. "
-            "Its scripts are probably busy.",
-            "close_tab with this tab, then fetch_webpage again",
-            "take_screenshot may still work",
+            "Its scripts are probably busy.\n\nNext steps:\n"
+            "- close_tab ends the page, also while its scripts run\n"
+            "- fetch_webpage with a page of this host replaces the tab"
         ) from None
 
 

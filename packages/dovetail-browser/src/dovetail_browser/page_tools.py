@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from dovetail import Context, Server, ToolResult
@@ -182,8 +183,7 @@ def _add_close(server: Server, browsing: Browsing) -> None:
             raise tool_error("Nothing to close was given.", "give one of url, tab and all=true")
         async with browsing.sessions.using(ctx, session) as browser_session:
             closing = _to_close(browser_session, url, tab)
-            for one in closing:
-                await browser_session.tabs.close(one)
+            await asyncio.gather(*map(browser_session.tabs.close, closing))
             left = browser_session.tabs.describe()
         closed = [one.id for one in closing]
         return make_result(
@@ -207,11 +207,14 @@ async def _select_tab(
 
     async def choose() -> str:
         nonlocal is_new
-        if tab is not None:
-            return session.tabs.find(tab, None).id
         # Concurrent calls for one host must not open two tabs.
         async with session.placing:
-            known = None if new_tab else session.tabs.of_host(host_of(url))
+            if tab is not None:
+                known: Tab | None = session.tabs.find(tab, None)
+            else:
+                known = None if new_tab else session.tabs.of_host(host_of(url))
+            if known is not None and known.is_stuck:
+                known = await session.tabs.replace_stuck(known)
             is_new = known is None
             browser_tab = known or await session.tabs.open()
             browser_tab.asked_host = host_of(url)

@@ -11,7 +11,12 @@ from urllib.parse import urlsplit
 
 from dovetail import ToolError
 from dovetail_browser.dialogs import Dialogs
-from dovetail_browser.page_errors import abandon_after, driver_errors, tool_error
+from dovetail_browser.page_errors import (
+    UnresponsivePageError,
+    abandon_after,
+    driver_errors,
+    tool_error,
+)
 from dovetail_browser.page_log import PageLog
 
 if TYPE_CHECKING:
@@ -21,6 +26,8 @@ __all__ = ["Tab", "close_later", "host_of"]
 
 # After this many navigations, the tab's process is told to free earlier pages.
 _CLEAN_EVERY = 16
+_RESPONSE_SECONDS = 2.0
+_CLOSE_SECONDS = 5.0
 
 
 def host_of(url: str) -> str:
@@ -50,6 +57,8 @@ class Tab:
         self.status: int | None = None
         # Number of opened windows that have not appeared yet.
         self.expected_popups = 0
+        # Set if its scripts do not end, so that the page cannot be read or left.
+        self.is_stuck = False
         self._devtools: CDPSession | None = None
         self._moves = 0
         self._lock = asyncio.Lock()
@@ -76,6 +85,9 @@ class Tab:
                     yield
             except TimeoutError:
                 raise self._gone() if self._ended else TimeoutError from None
+            except UnresponsivePageError:
+                self.is_stuck = True
+                raise
             except driver_errors():
                 if not self._ended:
                     raise
@@ -107,6 +119,28 @@ class Tab:
             session.on("Page.windowOpen", self._opening)
             await session.send("Page.enable")
             self._devtools = session
+
+    async def is_responding(self) -> bool:
+        """Whether the page's scripts leave time for other work."""
+        with contextlib.suppress(TimeoutError, *driver_errors()):
+            await abandon_after(_RESPONSE_SECONDS, self.page.evaluate("1"))
+            return True
+        return False
+
+    async def close(self, reason: str) -> None:
+        """Close the page; neither the page nor its scripts can prevent it."""
+        self.end(reason)
+        if not await self.is_responding():
+            with contextlib.suppress(TimeoutError, *driver_errors()):
+                await abandon_after(_RESPONSE_SECONDS, self._crash())
+        with contextlib.suppress(TimeoutError, *driver_errors()):
+            await abandon_after(_CLOSE_SECONDS, self.page.close())
+
+    async def _crash(self) -> None:
+        """End the page's process: it can outlive the tab, and new tabs of the site may get it."""
+        session = self._devtools or await self.page.context.new_cdp_session(self.page)
+        # Not handled in the page's main thread, which is busy.
+        await session.send("Page.crash")
 
     def has_moved(self) -> bool:
         """Count a navigation; return whether it is time to free earlier pages."""

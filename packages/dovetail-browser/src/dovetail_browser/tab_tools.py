@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Annotated, Literal
 
@@ -45,15 +46,18 @@ def add_tab_tools(server: Server, browsing: Browsing) -> None:
 async def list_tabs(session: BrowserSession) -> list[TabView]:
     """List the open tabs of a session."""
     current = session.tabs.current
+    tabs = list(session.tabs)
+    # Concurrently, because tabs that do not respond take a while.
+    titles = await asyncio.gather(*map(title_of, tabs))
     return [
         TabView(
             id=tab.id,
             url=tab.page.url[:500],
-            title=(await title_of(tab))[:100],
+            title=title[:100],
             hostname=tab.host,
             is_current=tab is current,
         )
-        for tab in session.tabs
+        for tab, title in zip(tabs, titles, strict=True)
     ]
 
 

@@ -127,9 +127,15 @@ class Tabs:
 
     async def close(self, tab: Tab) -> None:
         """Close a tab; the page cannot prevent it."""
-        tab.end("it was closed by close_tab")
-        with contextlib.suppress(TimeoutError, *driver_errors()):
-            await abandon_after(5, tab.page.close())
+        await tab.close("it was closed by close_tab")
+
+    async def replace_stuck(self, tab: Tab) -> Tab | None:
+        """Return a tab whose scripts did not end if it responds again; otherwise close it."""
+        tab.is_stuck = not await tab.is_responding()
+        if not tab.is_stuck:
+            return tab
+        await tab.close("its scripts did not end, and fetch_webpage replaced it")
+        return None
 
     def describe(self) -> str:
         """Describe the open tabs for a message."""

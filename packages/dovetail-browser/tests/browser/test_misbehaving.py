@@ -134,6 +134,22 @@ def test_a_page_with_an_endless_script_is_reported_and_can_be_closed(
     assert browser.good("close_tab", all=True)["closed"]
 
 
+ENDLESS = "/script?do=while(true)%3B"
+
+
+def test_a_page_whose_scripts_never_end_is_replaced(browser: BrowserHarness) -> None:
+    first = browser.fetch("/")["tabId"]
+    text = browser.refused("fetch_webpage", url=browser.url(ENDLESS), timeout=1000)
+    assert f"tab {first} does not respond" in text and f"close_tab with tab={first}" in text
+    second = browser.fetch("/")["tabId"]
+    assert second != first
+    assert "its scripts did not end" in browser.refused("get_current_html", tab=first)
+    # And as the error says: close_tab, also for a tab that is named.
+    browser.refused("fetch_webpage", url=browser.url(ENDLESS), timeout=1000, tab=second)
+    assert browser.good("close_tab", tab=second)["closed"] == [second]
+    assert browser.fetch("/")["status"] == 200
+
+
 def fetch_again(browser: BrowserHarness, path: str) -> dict[str, Any]:
     """Fetch a page, once the killed process has been replaced."""
     result = wait_until(
