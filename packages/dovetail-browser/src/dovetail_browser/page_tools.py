@@ -97,20 +97,20 @@ def _add_fetch(server: Server, browsing: Browsing) -> None:
         await check_address(browsing.drivers, address)
         async with browsing.sessions.using(ctx, session, may_create=True) as browser_session:
             browser_tab, is_new = await _select_tab(ctx, browser_session, address, tab, newTab)
-            async with browser_tab.using():
-                try:
-                    was_loaded = await _load(
-                        ctx, browser_session.driver, browser_tab, address, timeout
-                    )
+            driver = browser_session.driver
+            try:
+                async with browser_tab.using():
+                    was_loaded = await _load(ctx, driver, browser_tab, address, timeout)
                     await _expect(ctx, browser_tab, waitFor, timeout)
                     await settle(ctx, browser_tab, postLoadWait)
                     at_login = await pass_login(ctx, browser_tab, address, browsing.login)
-                except BaseException:
-                    if is_new and browser_tab.page.url in ("about:blank", ""):
-                        await browser_session.tabs.close(browser_tab)
-                    raise
-                page = await read_page(browser_tab, how, secrets) if was_loaded else None
-                tab_state = await browsing.describe(browser_session, browser_tab)
+                    page = await read_page(browser_tab, how, secrets) if was_loaded else None
+                    tab_state = await browsing.describe(browser_session, browser_tab)
+            except BaseException:
+                # After the call has left the tab, or closing the tab would end the call.
+                if is_new and browser_tab.page.url in ("about:blank", ""):
+                    await browser_session.tabs.close(browser_tab)
+                raise
             result = FetchedPage(
                 url=address if address != tab_state["current_url"] else None,
                 status=browser_tab.status,

@@ -96,6 +96,11 @@ def test_a_page_that_never_responds_times_out(browser: BrowserHarness) -> None:
     assert "did not load within 0.5 s" in text and "larger timeout" in text
 
 
+def test_a_page_in_a_new_tab_that_does_not_load_is_explained(browser: BrowserHarness) -> None:
+    text = browser.refused("fetch_webpage", url=browser.url("/never"), timeout=500, newTab=True)
+    assert "did not load within 0.5 s" in text
+
+
 def test_a_page_that_never_finishes_can_be_read(browser: BrowserHarness) -> None:
     for timeout in (1_000, 10_000, 100_000):
         text = browser.refused("fetch_webpage", url=browser.url("/endless"), timeout=timeout)
