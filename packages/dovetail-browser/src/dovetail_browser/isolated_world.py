@@ -3,7 +3,8 @@
 Playwright evaluates scripts in the page's main world, where a page may have replaced functions
 like `getComputedStyle` to make hidden text look visible. An isolated world has the same document
 and the browser's original functions. It is used through DevTools: one session for the page, and
-one for each frame in a separate process.
+one for each frame in a separate process. `mask_hidden` in `page_mask.py` uses Playwright's own
+isolated world.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Page
 
-__all__ = ["Documents", "open_documents"]
+__all__ = ["Documents", "World", "open_documents"]
 
 _WORLD = "dovetail"
 # DevTools messages for a document that no longer exists.
@@ -26,6 +27,15 @@ _GONE = (
     "No frame for given id",
     "Frame with",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A JavaScript world of a document."""
+
+    session: CDPSession
+    context: int
+    frame: str
 
 
 @dataclass(slots=True)
@@ -55,19 +65,48 @@ class Documents:
         )
         context = world["executionContextId"]
         owners = [await self._owner(session, child, context) for child in owned]
+        return await self._call(session, context, function, [{"value": given}, *owners])
+
+    async def _call(
+        self, session: CDPSession, context: int, function: str, arguments: list[dict[str, Any]]
+    ) -> Any:
         answer = await self._send(
             session,
             "Runtime.callFunctionOn",
             {
                 "functionDeclaration": function,
                 "executionContextId": context,
-                "arguments": [{"value": given}, *owners],
+                "arguments": arguments,
                 "returnByValue": True,
             },
         )
         if "exceptionDetails" in answer:
             raise _error(_describe(answer["exceptionDetails"]))
         return answer["result"].get("value")
+
+    async def find_worlds(self, name: str) -> dict[str, World]:
+        """Return the isolated worlds of other DevTools clients whose name begins like this."""
+        found: dict[str, World] = {}
+        for session in {id(one): one for one in self._sessions.values()}.values():
+
+            def add(event: dict[str, Any], session: CDPSession = session) -> None:
+                context = event["context"]
+                if context["name"].startswith(name):
+                    frame = context["auxData"]["frameId"]
+                    found[context["uniqueId"]] = World(session, context["id"], frame)
+
+            session.on("Runtime.executionContextCreated", add)
+            try:
+                # Reports all contexts before it returns.
+                await session.send("Runtime.enable")
+                await session.send("Runtime.disable")
+            finally:
+                session.remove_listener("Runtime.executionContextCreated", add)
+        return found
+
+    async def run_in(self, world: World, function: str, given: dict[str, Any]) -> Any:
+        """Call a function with a value in a world; return its result."""
+        return await self._call(world.session, world.context, function, [{"value": given}])
 
     async def _owner(self, session: CDPSession, frame: str, context: int) -> dict[str, Any]:
         """Return the owner element of a frame as an argument; null if it no longer exists."""

@@ -82,7 +82,7 @@ async def _read(tab: Tab, how: ReadOptions, secrets: Secrets) -> PageText:
         options = SnapshotOptions(selector=how.selector)
         taken = await read_snapshot(tab.page, options, secrets=secrets.encodings)
         tab.snapshot = taken.whole
-        return PageText(taken.text, "snapshot")
+        return PageText(taken.text, "snapshot", taken.note)
     if how.format == "html" and not how.clean:
         if how.selector is None:
             return PageText(await tab.page.content(), "html")

@@ -2,7 +2,9 @@
 //
 // Visibility is decided at the leaves (text, images, controls) from computed style and position.
 // Nothing recurses, so nesting depth is not limited. The page is not changed. `input` is
-// {path, nodes, characters, milliseconds}; `owners` are the elements that contain the frames.
+// {path, nodes, characters, milliseconds, mask}; `owners` are the elements that contain the frames.
+// With `mask`, nothing is written: the functions of this JavaScript world are replaced by ones that
+// do not return hidden text, so that other scripts in it cannot read the text.
 (input, ...owners) => {
   const setOf = (words) => new Set(words.split(" "));
   const SKIPPED = setOf(
@@ -41,8 +43,12 @@
   const LONGEST_VALUE = 400;
   const LONGEST_HIDDEN_LABEL = 80;
   const MOST_COVER_CHECKS = 300;
+  const MOST_LAYERS = 2000;
 
   const view = window;
+  // Named elements of the page cannot shadow a symbol.
+  const MASK = Symbol.for("dovetail.mask");
+  if (Object.hasOwn(view, MASK)) view[MASK].texts = null;
   const styleOf = (element, pseudo) => view.getComputedStyle(element, pseudo);
   // Fields of a form shadow its properties: with <input name="attributes">, form.attributes is the
   // input. So properties are read through the prototypes.
@@ -88,6 +94,9 @@
   let stopped = "";
   let coverChecks = 0;
   const range = document.createRange();
+  // What is visible: text nodes, and elements whose attributes may be read.
+  const shownTexts = new WeakSet();
+  const shownElements = new WeakSet();
 
   const write = (text) => {
     pieces.push(text);
@@ -101,6 +110,16 @@
   // ---- colours -------------------------------------------------------------------------------
 
   const colours = new Map();
+  let pixel = null;
+  const drawnColour = (text) => {
+    pixel = pixel || new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+    pixel.clearRect(0, 0, 1, 1);
+    pixel.fillStyle = "#0000";
+    pixel.fillStyle = text;
+    pixel.fillRect(0, 0, 1, 1);
+    const [red, green, blue, alpha] = pixel.getImageData(0, 0, 1, 1).data;
+    return [red, green, blue, alpha / 255];
+  };
   const parseColour = (text) => {
     if (colours.has(text)) return colours.get(text);
     let parsed = null;
@@ -109,6 +128,7 @@
     if (match) parsed = [+match[1], +match[2], +match[3], match[4] === undefined ? 1 : +match[4]];
     else if (wide)
       parsed = [wide[1] * 255, wide[2] * 255, wide[3] * 255, wide[4] === undefined ? 1 : +wide[4]];
+    else if (/^(?:color|oklch|oklab|lab|lch|hsla?|hwb)\(/.test(text)) parsed = drawnColour(text);
     if (colours.size < 5000) colours.set(text, parsed);
     return parsed;
   };
@@ -119,9 +139,21 @@
   const isAlike = (a, b) =>
     Math.abs(a[0] - b[0]) <= 6 && Math.abs(a[1] - b[1]) <= 6 && Math.abs(a[2] - b[2]) <= 6;
 
+  const coloursIn = (text) => (text.match(/(?:rgba?|color|oklch|oklab|lab|lch|hsla?|hwb)\([^()]*\)/g) || []).map(parseColour);
+  // The colour of a gradient without visible steps; null for others and for images.
+  const flatGradient = (image) => {
+    if (!/^(?:repeating-)?(?:linear|radial|conic)-gradient\(/.test(image) || image.includes("url(")) return null;
+    const stops = coloursIn(image);
+    if (!stops.length || stops.includes(null)) return null;
+    return stops.every((stop) => isAlike(stop, stops[0]) && stop[3] === stops[0][3]) ? stops[0] : null;
+  };
+  const paintOf = (style) => {
+    const image = style.backgroundImage;
+    return image !== "none" && image !== "" ? flatGradient(image) : parseColour(style.backgroundColor);
+  };
   const backgroundOf = (style, below) => {
-    if (style.backgroundImage !== "none" && style.backgroundImage !== "") return null;
-    const colour = parseColour(style.backgroundColor);
+    if (style.backgroundClip === "text") return below;
+    const colour = paintOf(style);
     if (colour === null) return null;
     if (colour[3] === 0) return below;
     if (colour[3] >= 0.99) return colour;
@@ -129,7 +161,7 @@
   };
 
   // An element that is not an ancestor may be behind a text: an image, a coloured layer.
-  const isOverSomethingElse = (element, box) => {
+  const isOverSomethingElse = (element, box, ink) => {
     if (++coverChecks > MOST_COVER_CHECKS) return false;
     const x = box.left + Math.min(box.width / 2, 20);
     const y = box.top + box.height / 2;
@@ -139,18 +171,16 @@
     };
     const paints = (other) => {
       if (/^(?:IMG|VIDEO|CANVAS|PICTURE|IFRAME|svg)$/.test(tagOf(other))) return true;
-      const style = styleOf(other);
-      if (style.backgroundImage !== "none") return true;
-      const colour = parseColour(style.backgroundColor);
-      return colour === null || colour[3] > 0.2;
+      const colour = paintOf(styleOf(other));
+      return colour === null || (colour[3] > 0.2 && !isAlike(colour, ink));
     };
     let above = element;
     for (let steps = 0; above && steps < 30; steps++, above = parentElementOf(above)) {
       for (const pseudo of ["::before", "::after"]) {
         const style = styleOf(above, pseudo);
         if (style.content === "none" || style.content === "normal") continue;
-        const colour = parseColour(style.backgroundColor);
-        if (style.backgroundImage !== "none" || colour === null || colour[3] > 0.2) return true;
+        const colour = paintOf(style);
+        if (colour === null || (colour[3] > 0.2 && !isAlike(colour, ink))) return true;
       }
       let looked = 0;
       for (const other of parentElementOf(above) ? parentElementOf(above).children : []) {
@@ -163,8 +193,15 @@
     return false;
   };
 
+  const inkOf = (element, style) => {
+    if (spaceOf(element) !== "http://www.w3.org/2000/svg") return parseColour(style.webkitTextFillColor);
+    if (style.stroke !== "none" && parseFloat(style.strokeWidth) > 0) return null;
+    if (style.fill === "none") return [0, 0, 0, 0];
+    const fill = parseColour(style.fill);
+    return fill && [...fill.slice(0, 3), fill[3] * parseFloat(style.fillOpacity)];
+  };
   const isInvisibleInk = (element, style, state, box) => {
-    const ink = parseColour(style.webkitTextFillColor);
+    const ink = inkOf(element, style);
     if (ink === null) return false;
     const isClear = ink[3] < 0.06;
     if (!isClear) {
@@ -172,11 +209,15 @@
       const drawn = ink[3] >= 0.99 ? ink : blend(ink, state.background);
       if (!isAlike(drawn, state.background)) return false;
     }
-    if (style.textShadow !== "none" || state.isPainted) return false;
+    const isSeen = (colour) =>
+      colour === null || (colour[3] >= 0.06 && (state.background === null || !isAlike(colour, state.background)));
+    if (style.textShadow !== "none" && coloursIn(style.textShadow).some(isSeen)) return false;
+    if (parseFloat(style.webkitTextStrokeWidth) > 0 && isSeen(parseColour(style.webkitTextStrokeColor))) return false;
+    if (state.isPainted) return false;
     if (isClear) return true;
     if (state.inkHost !== element) {
       state.inkHost = element;
-      state.inkSeen = isOverSomethingElse(element, box);
+      state.inkSeen = isOverSomethingElse(element, box, ink);
     }
     return !state.inkSeen;
   };
@@ -190,6 +231,10 @@
     right: -view.scrollX + Math.max(root.scrollWidth, view.innerWidth),
     bottom: -view.scrollY + Math.max(root.scrollHeight, view.innerHeight),
   };
+  // Nobody scrolls sideways over several empty screens, and overflow: hidden prevents it.
+  const across = styleOf(top).overflowX === "visible" && body ? styleOf(body).overflowX : styleOf(top).overflowX;
+  const screens = /hidden|clip/.test(across) ? 1 : 4;
+  rootArea.right = Math.min(rootArea.right, Math.max(rootArea.left + screens * view.innerWidth, view.innerWidth));
   if (root.scrollLeft < 0 || styleOf(top).direction === "rtl") {
     rootArea.left = -Infinity;
   }
@@ -221,6 +266,38 @@
   };
 
   // ---- hidden subtrees -----------------------------------------------------------------------
+
+  const NOWHERE = { left: 0, top: 0, right: 0, bottom: 0 };
+  // What an element leaves visible of its content, within the area that is visible around it.
+  const contentArea = (element, style, around) => {
+    if (isWindow(element) || /^(?:inline|contents|table-row|table-row-group)$/.test(style.display)) return around;
+    const box = boxOf(element);
+    if (/auto|scroll/.test(style.overflowX + style.overflowY)) {
+      return isOutside(box, around) && box.width > 0 ? NOWHERE : scrollArea(element, style);
+    }
+    const cut = (overflow) => /hidden|clip/.test(overflow);
+    const [left, right] = cut(style.overflowX) ? [box.left, box.right] : [-Infinity, Infinity];
+    const [top, bottom] = cut(style.overflowY) ? [box.top, box.bottom] : [-Infinity, Infinity];
+    return {
+      left: Math.max(around.left, left),
+      top: Math.max(around.top, top),
+      right: Math.min(around.right, right),
+      bottom: Math.min(around.bottom, bottom),
+    };
+  };
+  // An element can be clipped by its containing blocks only: there are three areas.
+  const areasOf = (element, style, state) => {
+    const { position } = style;
+    const around =
+      position === "fixed" ? state.fixedArea : position === "absolute" ? state.absoluteArea : state.area;
+    const area = contentArea(element, style, around);
+    const holdsFixed = containsFixed(style);
+    return {
+      area,
+      absoluteArea: position !== "static" || holdsFixed ? area : state.absoluteArea,
+      fixedArea: holdsFixed ? area : state.fixedArea,
+    };
+  };
 
   const lengths = (text) => text.split(/[\s,]+/).filter(Boolean);
   const isFullInset = (text) => {
@@ -261,9 +338,34 @@
     if (opacity < 0.05) return true;
     const filter = style.filter;
     if (!filter || filter === "none") return false;
-    const match = /opacity\(([\d.]+)(%?)\)/.exec(filter);
-    return match !== null && parseFloat(match[1]) / (match[2] ? 100 : 1) < 0.05;
+    const amount = (name) => {
+      const match = new RegExp(`${name}\\(([\\d.e-]+)(%?)`).exec(filter);
+      return match === null ? null : parseFloat(match[1]) / (match[2] ? 100 : 1);
+    };
+    const [opaque, contrast, bright, blur] = ["opacity", "contrast", "brightness", "blur"].map(amount);
+    return (
+      (opaque !== null && opaque < 0.05) ||
+      (contrast !== null && contrast < 0.05) ||
+      (bright !== null && bright > 20) ||
+      (blur !== null && blur >= 5 && blur > parseFloat(style.fontSize) / 4)
+    );
   };
+  // A mask of clear colours, or of no size.
+  const isMaskedAway = (style) => {
+    const image = style.maskImage;
+    if (!image || image === "none") return false;
+    if (/^0(?:px|%)?(?: |$)|(?:^| )0(?:px|%)?$/.test(style.maskSize)) return true;
+    const stops = coloursIn(image);
+    return !image.includes("url(") && stops.length > 0 && stops.every((stop) => stop !== null && stop[3] < 0.05);
+  };
+  // The back of a turned element; `turn` is the matrix of its ancestors in the same 3D space.
+  const turnOf = (style, state) => {
+    if (style.transform === "none" && !state.turn) return null;
+    const own = new DOMMatrix(style.transform === "none" ? "" : style.transform);
+    return state.turn ? state.turn.multiply(own) : own;
+  };
+  const isBack = (style, turn) =>
+    style.backfaceVisibility === "hidden" && turn !== null && turn.inverse().m33 < 0;
   const containsFixed = (style) =>
     style.transform !== "none" ||
     style.filter !== "none" ||
@@ -481,6 +583,8 @@
       if (++nodes > input.nodes || characters > input.characters) break;
       const style = styleOf(option);
       if (option.hidden || style.display === "none") continue;
+      shownElements.add(option);
+      for (const node of nodesOf(option)) shownTexts.add(node);
       write(`<option${attributesOf(option)}>${escapeText(wordsOf(option).replace(/\s+/g, " ").trim())}</option>`);
     }
   };
@@ -499,6 +603,7 @@
   const writeText = (node, state) => {
     const text = node.data;
     if (!/\S/.test(text)) {
+      shownTexts.add(node);
       if (text) write(state.isPre ? text : " ");
       return;
     }
@@ -516,6 +621,8 @@
     } else if (isInvisibleInk(state.element, state.style, state, box)) {
       return;
     }
+    shownTexts.add(node);
+    texts.push({ node, element: state.element, box, piece: pieces.length });
     write(escapeText(text));
   };
 
@@ -523,13 +630,10 @@
     const opacity = state.opacity * parseFloat(style.opacity || "1");
     const isVisible = style.visibility === "visible";
     const isCut = state.isClippedAway || isClippedAway(style);
-    let area = state.area;
-    if (style.position === "fixed") area = screenArea;
-    else if (/auto|scroll/.test(style.overflowX + style.overflowY) && !isWindow(element)) {
-      area = scrollArea(element, style);
-    }
+    const areas = areasOf(element, style, state);
     // Content that is rendered only when scrolled to has no size yet.
-    if (style.contentVisibility === "auto") area = { ...area, right: Infinity, bottom: Infinity };
+    if (style.contentVisibility === "auto") areas.area = { ...areas.area, right: Infinity, bottom: Infinity };
+    const turn = turnOf(style, state);
     const indent = parseFloat(style.textIndent) || 0;
     const isWide = Math.abs(indent) >= (style.textIndent.endsWith("%") ? 90 : 200);
     const block = /^inline(?!-)|contents/.test(style.display) ? state.block : element;
@@ -540,14 +644,16 @@
       isVisible,
       clip: isCut ? 3 : clipLevel(element, style, state),
       isClippedAway: isCut,
-      isDark: state.isDark || isFaint(style, opacity),
+      isDark: state.isDark || isFaint(style, opacity) || isMaskedAway(style) || isBack(style, turn) ||
+        isBlendedAway(style, state.background),
+      turn: style.transformStyle === "preserve-3d" ? turn : null,
       isTiny: parseFloat(style.fontSize) < 3,
       label: state.label,
       isPre: /^(?:pre|break-spaces)/.test(style.whiteSpace),
       background: backgroundOf(style, state.background),
       // The background is painted through the text.
-      isPainted: state.isPainted || style.backgroundClip === "text",
-      area,
+      isPainted: state.isPainted || (style.backgroundClip === "text" && isVisiblePaint(style, state.background)),
+      ...areas,
       block,
       indent: isWide,
       indentArea: () => boxOf(block),
@@ -556,11 +662,29 @@
     };
   };
 
+  const isVisiblePaint = (style, below) => {
+    const paint = paintOf(style);
+    return paint === null || (paint[3] >= 0.06 && (below === null || !isAlike(paint, below)));
+  };
+
   const isDrawn = (element, state) => {
     if (!state.isVisible || state.isDark || state.clip > 0) return false;
     const box = boxOf(element);
     if (box.width === 0 && box.height === 0) return state.style.display === "contents";
     return !isOutside(box, state.area);
+  };
+
+  const mayCover = (tag, style) => {
+    if (/^(?:IMG|VIDEO|CANVAS|IFRAME|OBJECT|EMBED)$/.test(tag)) return true;
+    const paint = paintOf(style);
+    return paint !== null && paint[3] >= 0.95;
+  };
+  // On a white or black background, these modes leave nothing of the text.
+  const isBlendedAway = (style, below) => {
+    const mode = style.mixBlendMode;
+    if (mode === "normal" || below === null) return false;
+    if (/screen|lighten|dodge|lighter/.test(mode)) return below.slice(0, 3).every((part) => part > 249);
+    return /multiply|darken|burn/.test(mode) && below.slice(0, 3).every((part) => part < 6);
   };
 
   const hasArea = (element) => {
@@ -575,6 +699,19 @@
     return box.width > 0 && box.height > 0 && styleOf(control).visibility === "visible";
   };
 
+  // Names of controls are often hidden elsewhere on the page. They are not part of its text.
+  let referred = null;
+  const isReferred = (element) => {
+    if (!idOf(element)) return false;
+    if (referred === null) {
+      referred = new Set();
+      for (const one of document.querySelectorAll("[aria-labelledby]")) {
+        for (const id of attribute(one, "aria-labelledby").split(/\s+/)) referred.add(id);
+      }
+    }
+    return referred.has(idOf(element));
+  };
+
   // Writes the start tag of an element; returns the nodes to walk below it, or null.
   const open = (element, state, depth) => {
     const tag = tagOf(element);
@@ -585,18 +722,23 @@
     const style = styleOf(element);
     if (style.display === "none" || style.display === "") return null;
     const below = inner(element, style, state);
+    if (layers.length < MOST_LAYERS && mayCover(tag, style)) layers.push(element);
+    addGenerated(element);
     const seen = isDrawn(element, below);
     if (!seen && ATOMIC.has(tag)) {
       if (below.isVisible && isDrawnByLabel(element)) write(bareControl(element));
       if (tag !== "BUTTON") return null;
     }
     if (style.contentVisibility === "hidden" && !OPAQUE.has(tag)) return null;
-    if (tag === "IFRAME" || tag === "FRAME") return openFrame(element);
+    if (tag === "IFRAME" || tag === "FRAME") {
+      shownElements.add(element);
+      return openFrame(element);
+    }
     if (tag === "IMG" && element.clientWidth <= 1 && element.clientHeight <= 1) return null;
     const first = pieces.length;
     const interactive = isInteractive(element);
     if (interactive) below.label = { isDrawn: seen, left: LONGEST_HIDDEN_LABEL };
-    else if (labelsControl(element)) below.label = { isDrawn: true, left: LONGEST_HIDDEN_LABEL };
+    else if (labelsControl(element) || (input.mask && isReferred(element))) below.label = { isDrawn: true, left: LONGEST_HIDDEN_LABEL };
     const name = RENAMED[tag] || lower;
     let close = "";
     if (isSvg && !SVG_KEPT.has(lower)) return { first, close, below, nodes: nodesOf(element), keeps: false };
@@ -606,6 +748,7 @@
       // Parsing is slow with many open elements, so wrappers below this depth are dropped.
       (depth > DEEPEST && !interactive && (tag === "DIV" || !STRUCTURE.has(tag) || depth > 2 * DEEPEST));
     if (seen || (below.isVisible && !below.isDark && below.clip === 0 && !interactive)) {
+      shownElements.add(element);
       if (isBlank) return { first, close, below, nodes: childrenOf(element), keeps: false };
       const extra = isSvg && lower === "svg" ? svgTitle(element) : "";
       write(`<${name}${attributesOf(element)}${extra}>`);
@@ -646,6 +789,7 @@
     if (hasAttribute(element, "aria-label")) return "";
     const title = element.querySelector("title");
     const words = title && parentNodeOf(title) === element ? wordsOf(title).trim() : "";
+    if (words) for (const node of nodesOf(title)) shownTexts.add(node);
     return words ? ` aria-label="${escapeValue(words.slice(0, LONGEST_VALUE))}"` : "";
   };
 
@@ -664,6 +808,9 @@
     return null;
   };
   const places = [];
+  // Written texts with their place, and elements that may cover texts.
+  const texts = [];
+  const layers = [];
 
   const begin = (start) => {
     let state = {
@@ -680,6 +827,9 @@
       background: [255, 255, 255, 1],
       isPainted: false,
       area: rootArea,
+      absoluteArea: rootArea,
+      fixedArea: screenArea,
+      turn: null,
       block: top,
       indent: false,
       inkHost: null,
@@ -741,6 +891,184 @@
     }
   };
 
+  // ---- covered text --------------------------------------------------------------------------
+
+  const isOpaque = (element, style) => {
+    for (let one = element, steps = 0; one && steps < 30; one = parentOf(one), steps++) {
+      const { opacity, visibility } = one === element ? style : styleOf(one);
+      if (opacity < 0.95 || (one === element && visibility !== "visible")) return false;
+    }
+    if (/^(?:IMG|VIDEO|CANVAS|IFRAME|OBJECT|EMBED)$/.test(tagOf(element))) return true;
+    if (/^(?:inline|contents)$/.test(style.display)) return false;
+    const paint = paintOf(style);
+    return paint !== null && paint[3] >= 0.95;
+  };
+  const contains = (element, other) => {
+    for (let one = other; one; one = parentOf(one)) if (one === element) return true;
+    return false;
+  };
+  const depthOf = (element, common) => {
+    // The layer below the common ancestor: its z-index, and whether it is positioned.
+    let layer = 0;
+    let isLayered = false;
+    for (let one = element; one && one !== common; one = parentOf(one)) {
+      const style = styleOf(one);
+      if (style.position === "static" && style.transform === "none" && style.opacity === "1") continue;
+      isLayered = true;
+      layer = style.zIndex === "auto" ? 0 : +style.zIndex;
+    }
+    return [layer, isLayered];
+  };
+  const isPaintedAfter = (cover, element) => {
+    let common = element;
+    while (common && !contains(common, cover)) common = parentOf(common);
+    const [over, isOverLayered] = depthOf(cover, common);
+    const [under, isUnderLayered] = depthOf(element, common);
+    if (over !== under) return over > under;
+    if (isOverLayered !== isUnderLayered) return isOverLayered;
+    return Boolean(element.compareDocumentPosition(cover) & 4);
+  };
+  // Scrolling moves text out from behind a fixed element, unless that fills the window.
+  const isMovable = (cover) => {
+    for (let one = cover; one; one = parentOf(one)) {
+      if (!/fixed|sticky/.test(styleOf(one).position)) continue;
+      const box = boxOf(cover);
+      return box.width < 0.95 * view.innerWidth || box.height < 0.95 * view.innerHeight;
+    }
+    return false;
+  };
+  // Generated boxes (::before, ::after) have no element to ask for their place.
+  const generated = [];
+  const addGenerated = (element) => {
+    for (const pseudo of generated.length < MOST_LAYERS ? ["::before", "::after"] : []) {
+      const style = styleOf(element, pseudo);
+      if (style.content === "none" || style.content === "normal" || style.position !== "absolute") continue;
+      const paint = paintOf(style);
+      if (paint === null || paint[3] < 0.95 || style.opacity < 0.95 || style.visibility !== "visible") continue;
+      let holder = element;
+      const holds = (one) => styleOf(one).position !== "static" || containsFixed(styleOf(one));
+      while (parentOf(holder) && !holds(holder)) holder = parentOf(holder);
+      const around = boxOf(holder);
+      const [left, top] = [around.left + parseFloat(style.left), around.top + parseFloat(style.top)];
+      const box = { left, top, right: left + parseFloat(style.width), bottom: top + parseFloat(style.height) };
+      generated.push({ element, box, layer: +style.zIndex || 0, isLast: pseudo === "::after" });
+    }
+  };
+  const isCoveredByGenerated = (text, { element, layer, isLast }) => {
+    let common = text.element;
+    while (common && !contains(common, element)) common = parentOf(common);
+    const [own, isLayered] = depthOf(element, common);
+    const over = isLayered ? own : layer;
+    const [under, isUnderLayered] = depthOf(text.element, common);
+    if (over !== under) return over > under;
+    if (!isUnderLayered) return true;
+    return contains(element, text.element) ? isLast : Boolean(text.element.compareDocumentPosition(element) & 4);
+  };
+  const removeCovered = () => {
+    const covers = [];
+    for (const element of layers) {
+      const style = styleOf(element);
+      if (!isOpaque(element, style) || isMovable(element)) continue;
+      const box = boxOf(element);
+      if (box.width >= 3 && box.height >= 3) covers.push({ element, box, isHit: style.pointerEvents !== "none" });
+    }
+    const isAt = (x, y) => ({ box }) => x >= box.left && x <= box.right && y >= box.top && y <= box.bottom;
+    const coversAt = (x, y) => covers.filter(isAt(x, y));
+    const isCovered = (text, x, y) => {
+      if (generated.filter(isAt(x, y)).some((one) => isCoveredByGenerated(text, one))) return true;
+      let hit = null;
+      return coversAt(x, y).some(({ element, isHit }) => {
+        if (contains(text.element, element)) return false;
+        if (contains(element, text.element)) return isBehind(text.element, element);
+        // The browser knows what it draws first, but only on screen and for what can be clicked.
+        if (hit === null) hit = treeOf(text.element).elementsFromPoint(x, y);
+        const [over, under] = [hit.indexOf(element), hit.indexOf(text.element)];
+        return isHit && over >= 0 && under >= 0 ? over < under : isPaintedAfter(element, text.element);
+      });
+    };
+    // Whether the text has the colour of a box behind it that is not an ancestor.
+    const isOnAlike = (text, x, y) => {
+      const ink = inkOf(text.element, styleOf(text.element));
+      if (ink === null || styleOf(text.element).textShadow !== "none") return false;
+      const near = coversAt(x, y).map(({ element }) => element);
+      const others = near.filter((one) => !contains(one, text.element) && !contains(text.element, one));
+      if (!others.length) return false;
+      const behind = others.reduce((one, other) => (isPaintedAfter(other, one) ? other : one));
+      const paint = OPAQUE.has(tagOf(behind)) ? null : paintOf(styleOf(behind));
+      if (paint === null || !isAlike(paint, ink)) return false;
+      return !near.some((one) => contains(one, text.element) && !contains(one, behind) && isPaintedAfter(one, behind));
+    };
+    for (const text of covers.length + generated.length ? texts : []) {
+      if (Date.now() - started > input.milliseconds) {
+        stopped = "time";
+        pieces[text.piece] = "";
+        shownTexts.delete(text.node);
+        continue;
+      }
+      const { left, top, right, bottom } = text.box;
+      const y = (top + bottom) / 2;
+      const points = [left + 1, (left + right) / 2, right - 1];
+      if (!points.every((x) => isCovered(text, x, y) || isOnAlike(text, x, y))) continue;
+      shownTexts.delete(text.node);
+      pieces[text.piece] = "";
+    }
+  };
+  // A negative z-index puts an element behind its ancestors, up to the stacking context.
+  const isContext = (style) =>
+    containsFixed(style) ||
+    style.isolation === "isolate" ||
+    style.opacity < 1 ||
+    (style.zIndex !== "auto" && style.position !== "static");
+  const isBehind = (element, ancestor) => {
+    if (isWindow(ancestor) || ancestor === body) return false;
+    let isNegative = false;
+    for (let one = element; one && one !== ancestor; one = parentOf(one)) {
+      const style = styleOf(one);
+      if (isContext(style)) isNegative = style.position !== "static" && +style.zIndex < 0;
+    }
+    return isNegative && !isContext(styleOf(ancestor));
+  };
+
+  // ---- the mask ------------------------------------------------------------------------------
+
+  const NAMES = setOf(
+    "aria-label alt title placeholder aria-description aria-roledescription aria-valuetext aria-placeholder label",
+  );
+  const mask = () => {
+    const isInstalled = Object.hasOwn(view, MASK);
+    if (!isInstalled) view[MASK] = {};
+    const current = view[MASK];
+    current.texts = shownTexts;
+    current.elements = shownElements;
+    if (isInstalled) return;
+    const hides = (node) => {
+      if (!current.texts) return false;
+      const kind = kindOf(node);
+      return (kind === 3 && !current.texts.has(node)) || (kind === 1 && !current.elements.has(node));
+    };
+    const override = (type, name) => {
+      const found = Object.getOwnPropertyDescriptor(type.prototype, name);
+      const get = function () {
+        return hides(this) ? "" : found.get.call(this);
+      };
+      Object.defineProperty(type.prototype, name, { ...found, get });
+    };
+    override(HTMLInputElement, "value");
+    override(HTMLTextAreaElement, "value");
+    for (const name of ["nodeValue", "textContent"]) override(Node, name);
+    override(CharacterData, "data");
+    const getAttribute = Element.prototype.getAttribute;
+    Element.prototype.getAttribute = function (name) {
+      return NAMES.has(name) && hides(this) ? null : getAttribute.call(this, name);
+    };
+    const getStyle = view.getComputedStyle;
+    view.getComputedStyle = (element, pseudo) => {
+      const style = getStyle.call(view, element, pseudo);
+      // Generated text is not part of the other formats either.
+      return pseudo && current.texts ? { content: "none", display: style.display } : style;
+    };
+  };
+
   // Follow child indexes from the document; null enters a shadow root.
   const rootAt = (path) => {
     let at = document;
@@ -749,6 +1077,11 @@
   };
   const start = input.path ? rootAt(input.path) : body || top;
   walk(start);
+  removeCovered();
+  if (input.mask) {
+    mask();
+    return { stopped };
+  }
   addSelectors();
   // Split the HTML at each frame, so that the caller can insert its content.
   const html = [];

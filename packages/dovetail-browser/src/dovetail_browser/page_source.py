@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dovetail import ToolError
-from dovetail_browser.isolated_world import Documents, open_documents
+from dovetail_browser.isolated_world import Documents, World, open_documents
 from dovetail_browser.text_filters import drop_invisible, hide_secrets
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
-__all__ = ["DEFAULT_LIMITS", "PageSource", "SourceLimits", "read_source"]
+__all__ = ["DEFAULT_LIMITS", "PageSource", "SourceLimits", "read_source", "run_script"]
 
 # Path of child indexes from the document; null enters a shadow root.
 _PATH = """element => {
@@ -118,6 +118,13 @@ async def read_source(
 @cache
 def _script() -> str:
     return Path(__file__).with_name("page_source.js").read_text("utf-8")
+
+
+async def run_script(documents: Documents, world: World, limits: SourceLimits) -> str:
+    """Mask hidden text in a JavaScript world; return a note if the limits left out text."""
+    given = {**asdict(limits), "path": None, "mask": True}
+    answer: dict[str, str] = await documents.run_in(world, _script(), given)
+    return _STOPPED[answer["stopped"]].format_map(asdict(limits)) if answer["stopped"] else ""
 
 
 async def _find(page: Page, selector: str, notes: list[str]) -> list[int | None]:

@@ -100,7 +100,7 @@ def _add_snapshot(server: Server, browsing: Browsing) -> None:
             next_steps=["click_element, type_text or fill_form with a ref of this snapshot"],
             **tab_state,
         )
-        page = PageText(taken.text, "snapshot")
+        page = PageText(taken.text, "snapshot", taken.note)
         return make_page_result(result, page, browsing.secrets, offset=offset, max_chars=maxChars)
 
 

@@ -1,7 +1,8 @@
 """The accessibility tree of a page as text with refs: complete, filtered, or as a diff.
 
-Playwright creates the tree, including frames and open shadow roots. This module parses it line by
-line, removes wrappers without content and values of password fields, and applies the filters.
+Playwright creates the tree, including frames and open shadow roots, without hidden text (see
+`page_mask.py`). This module parses it line by line, removes wrappers without content and values of
+password fields, and applies the filters.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dovetail import ToolError
 from dovetail_browser.html_vocabulary import words
 from dovetail_browser.isolated_world import Documents, open_documents
 from dovetail_browser.line_diff import compare_lines
+from dovetail_browser.page_mask import masked
 from dovetail_browser.text_filters import drop_invisible, hide_secrets
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ _ROLE = re.compile(r"(?P<role>[\w/]+)(?: (?P<name>\"(?:[^\"\\]|\\.)*\"|/(?:[^/\\
 _REF = re.compile(r"\[ref=([\w]+)\]")
 _POINTER = " [cursor=pointer]"
 _MOST_FRAMES = 200
+_TRIES = 3
 _HIDDEN_VALUE = "[hidden]"
 _INTERACTIVE = words(
     "button link checkbox radio switch tab menuitem menuitemcheckbox menuitemradio option "
@@ -82,6 +85,8 @@ class Snapshot:
     refs: int
     interactive: int
     matches: int | None = None
+    # What the limits left out; empty if nothing.
+    note: str = ""
     # Lines added and removed since the previous snapshot; None without a diff.
     added: int | None = None
     removed: int | None = None
@@ -133,11 +138,22 @@ async def read_snapshot(
 
     Raises ToolError if the selector matches no element or several.
     """
-    async with open_documents(page, _MOST_FRAMES) as documents:
-        typed = await _typed_secrets(documents)
-        raw = await _read_tree(page, options, timeout_ms)
-        # Values may have changed meanwhile.
-        typed |= await _typed_secrets(documents)
+    for _ in range(_TRIES):
+        async with open_documents(page, _MOST_FRAMES) as documents:
+            typed = await _typed_secrets(documents)
+            async with masked(documents) as mask:
+                raw = await _read_tree(page, options, timeout_ms)
+                # A frame that was added meanwhile or cannot be attached to is not masked.
+                is_masked = len(page.frames) <= len(documents.frames) and await mask.is_complete()
+            # Values may have changed meanwhile.
+            typed |= await _typed_secrets(documents)
+        if is_masked:
+            break
+    else:
+        raise ToolError(
+            "The frames of the page could not be checked for hidden text: there are too many, or "
+            "they changed each time.\n\nNext steps:\n- Try again, or read the page as markdown."
+        )
     lines = _without_wrappers(_parse(hide_secrets(drop_invisible(raw), secrets), typed))
     whole = "\n".join(map(str, lines))
     text, matches, added, removed = whole, None, None, None
@@ -153,6 +169,7 @@ async def read_snapshot(
         refs=sum(line.has_ref for line in lines),
         interactive=sum(line.is_interactive for line in lines),
         matches=matches,
+        note=mask.note,
         added=added,
         removed=removed,
     )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from tests.browser.hidden_kinds import HIDDEN, VISIBLE, build_page
 from tests.patience import CAP
 
 FOLDER = Path(__file__).with_name("site")
@@ -270,6 +271,10 @@ def _script(handler: _Handler) -> None:
     handler.send(f"<title>Script</title><p>Below</p><script>{handler.query['do']}</script>")
 
 
+def _kinds(handler: _Handler) -> None:
+    handler.send(build_page(HIDDEN if handler.query["of"] == "hidden" else VISIBLE))
+
+
 PAGES: dict[str, Callable[[_Handler], None]] = {
     "/": _file("index"),
     "/news": _file("news"),
@@ -286,6 +291,7 @@ PAGES: dict[str, Callable[[_Handler], None]] = {
     "/inner": _inner,
     "/long": _long,
     "/script": _script,
+    "/kinds": _kinds,
     "/hostile": _hostile,
     "/slow": _slow,
     "/held": _held,
