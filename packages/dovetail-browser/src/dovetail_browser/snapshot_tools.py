@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta
 
 from dovetail import Context, EmbeddedResource, Image, Server, ToolResult
@@ -30,7 +29,14 @@ from dovetail_browser.screenshots import (
 )
 from dovetail_browser.snapshots import SnapshotOptions, read_snapshot
 from dovetail_browser.targets import Target, find_target
-from dovetail_browser.tool_results import READS, SAVES, PageText, make_page_result, tool
+from dovetail_browser.tool_results import (
+    READS,
+    SAVES,
+    PageText,
+    make_blocks,
+    make_page_result,
+    tool,
+)
 
 __all__ = ["add_snapshot_tools"]
 
@@ -165,15 +171,15 @@ def _show(
     kind = "application/pdf" if format == "pdf" else f"image/{format}"
     if save_to is not None:
         info["savedTo"] = browsing.files.save(save_to, data)
-    text = msgspec.json.encode(browsing.secrets.hide_in(info)).decode()
+    blocks = make_blocks(browsing.secrets.hide_in(info))
     if save_to is not None:
-        return ToolResult(text)
+        return ToolResult(blocks)
     if format != "pdf":
-        return ToolResult([text, Image(data, kind)])
+        return ToolResult([*blocks, Image(data, kind)])
     if len(data) > _MOST_EMBEDDED:
         raise tool_error(
             f"The PDF is too large to return: {len(data):,} bytes.",
             "use saveTo to write it to a file",
         )
     uri = f"browser://tab/{info['tabId']}/page.pdf"
-    return ToolResult([text, EmbeddedResource(uri, data, kind)])
+    return ToolResult([*blocks, EmbeddedResource(uri, data, kind)])

@@ -16,6 +16,7 @@ from dovetail_browser.result_types import (
     FormFilled,
     TabList,
     TabView,
+    Waited,
 )
 from dovetail_browser.secret_values import Secrets
 from dovetail_browser.tool_results import PageText, make_page_result, make_result
@@ -111,10 +112,26 @@ def test_text_and_structured_content_are_the_same() -> None:
     made = fetch("<p>hello</p>")
     first, second = texts_of(made)
     assert "<p>hello</p>" in second and made.structured["html"] == "<p>hello</p>"
-    told = json.loads(first)
+    _, theirs, _, page, _ = second.splitlines()
+    assert page == "<p>hello</p>"
+    told = json.loads(first) | json.loads(theirs)
     assert {**told, "html": "<p>hello</p>", "untrusted": made.structured["untrusted"]} == (
         made.structured
     )
+
+
+def test_title_and_url_are_inside_of_the_marks() -> None:
+    members: dict[str, Any] = {"tab_id": "t1", "current_url": "https://e.org/EVIL", "title": "EVIL"}
+    page = FetchedPage(next_steps=["go on"], **members)
+    waited = Waited(next_steps=["go on"], met=True, waited_for="x", took_ms=1, **members)
+    for made in (
+        make_page_result(page, PageText("EVIL", "html"), Secrets()),
+        make_page_result(page, None, Secrets()),
+        make_result(waited, Secrets()),
+    ):
+        first, second = texts_of(made)
+        assert "EVIL" not in first and json.loads(first)["tabId"] == "t1"
+        assert second.startswith("[untrusted page content ") and second.count("EVIL") >= 2
 
 
 def test_the_end_of_page_content_cannot_be_forged() -> None:
