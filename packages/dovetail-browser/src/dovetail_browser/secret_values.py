@@ -1,7 +1,9 @@
 """Secrets that tools can type by name and that results never contain.
 
 They come from the operator's file or from the environment (DOVETAIL_SECRET_NAME). All output of the
-server passes through `hide`, because a page may display what was typed into it.
+server passes through `hide`, because a page may display what was typed into it. `hide` also finds
+simple encodings: URL, HTML, JSON, hexadecimal, Base64, reversed. It cannot find every encoding: a
+page can display the value in pieces, encrypted or as an image.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import html
 import json
 import os
 import re
+from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,8 @@ __all__ = ["ENVIRONMENT_PREFIX", "Secrets", "read_secrets_file"]
 ENVIRONMENT_PREFIX = "DOVETAIL_SECRET_"
 # Shorter values would match text all over a page, and hiding them would reveal them.
 _SHORTEST = 3
+# Shorter encoded values are likely to be something else.
+_SHORTEST_DISGUISE = 5
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}(@[A-Za-z0-9.-]{1,253})?")
 
 
@@ -104,7 +109,36 @@ def _encodings(value: str) -> set[str]:
     plain = {value, value.strip()}
     encoded = {quote(value, safe=""), quote(value), quote_plus(value), html.escape(value)}
     encoded |= {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
-    return {spelling for spelling in plain | encoded if len(spelling) >= _SHORTEST}
+    found = {spelling for spelling in plain | encoded if len(spelling) >= _SHORTEST}
+    return found | {one for one in _disguises(value) if len(one) >= _SHORTEST_DISGUISE}
+
+
+def _disguises(value: str) -> set[str]:
+    """Return the value as a page may display it to get it past the filter."""
+    data = value.encode()
+    digits = data.hex()
+    percent = "".join(f"%{byte:02x}" for byte in data)
+    found = {value[::-1], quote(quote(value, safe=""), safe="")}
+    for separator in ("", " ", ":", "-"):
+        spaced = data.hex(separator) if separator else digits
+        found |= {spaced, spaced.upper()}
+    found |= {percent, percent.upper()}
+    for one in (data, data[::-1], value[::-1].encode()):
+        found |= _base64_forms(one)
+    return found
+
+
+def _base64_forms(data: bytes) -> set[str]:
+    """Return the Base64 characters that stand for the data, at each position in a longer text."""
+    whole = b64encode(data).decode()
+    found = {whole, whole.rstrip("=")}
+    for before in range(3):
+        text = b64encode(b"\0" * before + data).decode().rstrip("=")
+        # The first and last characters also depend on the neighbours of the data.
+        last = len(text) - 1 if (before + len(data)) % 3 else len(text)
+        core = text[(0, 2, 3)[before] : last]
+        found |= {core, core.replace("+", "-").replace("/", "_")}
+    return found
 
 
 def read_secrets_file(path: Path) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +49,30 @@ def test_a_typed_secret_is_in_no_format_of_the_page(browser: BrowserHarness) -> 
     for text in texts:
         assert "hunter2" not in text and "8642" not in text
     assert any("You wrote [secret SHOP]" in text for text in texts)
+
+
+def test_a_typed_secret_that_the_page_encodes_is_hidden(browser: BrowserHarness) -> None:
+    browser.fetch("/form")
+    browser.good("type_text", label="A note for us", secret="SHOP", returnHtml=False)
+    shown = [
+        "[...note].reverse().join('')",
+        "btoa(note)",
+        "btoa('The password is ' + note)",
+        "[...note].map((one) => one.charCodeAt(0).toString(16)).join('')",
+        "encodeURIComponent(encodeURIComponent(note))",
+    ]
+    browser.good(
+        "evaluate_script",
+        expression="() => { const note = document.querySelector('[name=note]').value;"
+        f"for (const one of [{', '.join(shown)}])"
+        " document.body.append(Object.assign(document.createElement('p'), {textContent: one})); }",
+    )
+    data = PASSWORD.encode()
+    for form in FORMS:
+        text = browser.call("get_current_html", format=form).text
+        assert text.count("[secret") >= len(shown)
+        for value in (PASSWORD[::-1], b64encode(data).decode()[:-4], data.hex(), "hunter2"):
+            assert value not in text
 
 
 def test_a_secret_stays_out_of_urls_logs_scripts_and_errors(browser: BrowserHarness) -> None:

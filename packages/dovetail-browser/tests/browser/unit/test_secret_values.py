@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -60,6 +63,40 @@ def test_the_environment_adds_to_the_file(monkeypatch: pytest.MonkeyPatch) -> No
 def test_every_encoding_is_hidden(shown: str) -> None:
     hidden = Secrets({"KEY": "pass&word<1>"}).hide(shown)
     assert "pass" not in hidden.replace("[secret KEY]", "") and "[secret KEY]" in hidden
+
+
+VALUE = "hunter2&more"
+
+
+@pytest.mark.parametrize(
+    "disguise",
+    [
+        lambda value: value[::-1],
+        lambda value: value.encode().hex(),
+        lambda value: value.encode().hex(" ").upper(),
+        lambda value: "".join(f"%{ord(letter):02X}" for letter in value),
+        lambda value: quote(quote(value)),
+        lambda value: b64encode(value.encode()).decode(),
+        lambda value: urlsafe_b64encode(value.encode()).decode().rstrip("="),
+        lambda value: b64encode(value[::-1].encode()).decode(),
+    ],
+)
+def test_simple_disguises_are_hidden(disguise: Callable[[str], str]) -> None:
+    assert Secrets({"KEY": VALUE}).hide(f"<{disguise(VALUE)}>") == "<[secret KEY]>"
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "abc", "abcd"])
+@pytest.mark.parametrize("after", ["", "x", "xy"])
+def test_base64_of_a_longer_text_is_hidden(before: str, after: str) -> None:
+    shown = b64encode(f"{before}{VALUE}{after}".encode()).decode()
+    hidden = Secrets({"KEY": VALUE}).hide(shown)
+    assert "[secret KEY]" in hidden
+    # At most the characters that the value shares with its neighbours are left.
+    assert len(hidden.replace("[secret KEY]", "")) <= len(b64encode((before + after).encode())) + 8
+
+
+def test_disguises_of_short_values_are_not_searched() -> None:
+    assert Secrets({"PIN": "123"}).hide("321") == "321"
 
 
 def test_a_secret_that_contains_another_is_hidden_completely() -> None:
