@@ -95,7 +95,9 @@ def test_property_values_beyond_the_limits_are_refused(tmp_path: Path) -> None:
                 assert problem in text
             many = {f"key{number}": number for number in range(5_000)}
             await good(client, "write-note", path="b.md", content="x", frontmatter=many)
-            read = await good(client, "read-note", path="b.md", view="frontmatter")
+            read = await good(
+                client, "read-note", path="b.md", view="frontmatter", maxChars=1_000_000
+            )
             assert read["notes"][0]["frontmatter"] == many
 
     asyncio.run(run())
