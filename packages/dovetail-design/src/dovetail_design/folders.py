@@ -48,13 +48,16 @@ class Folders:
 
     def read(self, path: str, most: int) -> bytes:
         """Read a file of at most `most` bytes."""
-        with self._inside(path) as (folder, name), _explained(path):
-            descriptor = os.open(name, _READ, dir_fd=folder)
-            with os.fdopen(descriptor, "rb") as file:
-                status = os.fstat(descriptor)
-                if not stat.S_ISREG(status.st_mode):
-                    raise OSError(errno.ENXIO, "not a regular file")
-                data = file.read(most + 1)
+        with (
+            self._inside(path) as (folder, name),
+            _explained(path),
+            # With an opener, `open` closes the descriptor of a folder before it raises.
+            open(name, "rb", opener=lambda path, _: os.open(path, _READ, dir_fd=folder)) as file,
+        ):
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(errno.ENXIO, "not a regular file")
+            data = file.read(most + 1)
         if len(data) > most:
             raise ToolError(f"{path!r} has {status.st_size} bytes; the limit is {most}")
         return data

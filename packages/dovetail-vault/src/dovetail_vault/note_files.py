@@ -107,9 +107,11 @@ def _is_missing(root: Root, parts: Sequence[str]) -> bool:
 
 
 def _read(folder: int, name: str, shown: str) -> NoteFile:
-    descriptor = os.open(name, _READ, dir_fd=folder)
-    with open(descriptor, "rb", buffering=0) as file:
-        status = os.fstat(descriptor)
+    # With an opener, `open` closes the descriptor of a folder before it raises.
+    with open(
+        name, "rb", buffering=0, opener=lambda path, _: os.open(path, _READ, dir_fd=folder)
+    ) as file:
+        status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise ToolError(f"{shown!r} is not a regular file")
         if status.st_size > MAX_NOTE_BYTES:

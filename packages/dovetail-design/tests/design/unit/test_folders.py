@@ -48,6 +48,18 @@ def test_what_leads_out_is_refused(opened: Folders, path: str, said: str) -> Non
             opened.check(path, overwrite=False)
 
 
+def test_a_folder_in_place_of_a_file_leaves_no_open_descriptor(
+    opened: Folders, tmp_path: Path
+) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    folder = next(path for path in opened.paths)
+    (folder / "folder.png").mkdir()
+    for _ in range(5):
+        with pytest.raises(ToolError):
+            opened.read("folder.png", 100)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 def test_a_file_that_is_too_large_is_refused(opened: Folders) -> None:
     with pytest.raises(ToolError, match="6 bytes; the limit is 5"):
         opened.read("a.txt", 5)
