@@ -106,9 +106,11 @@ def _add_fetch(server: Server, browsing: Browsing) -> None:
                     at_login = await pass_login(ctx, browser_tab, address, browsing.login)
                     page = await read_page(browser_tab, how, secrets) if was_loaded else None
                     tab_state = await browsing.describe(browser_session, browser_tab)
-            except BaseException:
-                # After the call has left the tab, or closing the tab would end the call.
-                if is_new and browser_tab.page.url in ("about:blank", ""):
+            except Exception:
+                # After the call has left the tab, or closing the tab would end the call. After a
+                # cancelled call the tab stays, for the next page of its host.
+                is_unused = is_new and browser_tab.calls == 0
+                if is_unused and browser_tab.page.url in ("about:blank", ""):
                     await browser_session.tabs.close(browser_tab)
                 raise
             result = FetchedPage(

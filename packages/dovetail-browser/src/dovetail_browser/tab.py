@@ -61,6 +61,8 @@ class Tab:
         self.is_stuck = False
         self._devtools: CDPSession | None = None
         self._moves = 0
+        # Calls that use the tab or wait for it.
+        self.calls = 0
         self._lock = asyncio.Lock()
         self._on_end = on_end
         self._limit: asyncio.Timeout | None = None
@@ -76,7 +78,10 @@ class Tab:
     @contextlib.asynccontextmanager
     async def using(self) -> AsyncIterator[None]:
         """Lock the tab for one call; other calls wait. If the tab is closed, the call fails."""
-        async with self._lock:
+        self.calls += 1
+        async with contextlib.AsyncExitStack() as stack:
+            stack.callback(self._leave)
+            await stack.enter_async_context(self._lock)
             self.used = time.monotonic()
             try:
                 async with asyncio.timeout(None) as self._limit:
@@ -95,6 +100,9 @@ class Tab:
             finally:
                 self._limit = None
                 self.used = time.monotonic()
+
+    def _leave(self) -> None:
+        self.calls -= 1
 
     def _gone(self) -> ToolError:
         return tool_error(
