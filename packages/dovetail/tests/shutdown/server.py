@@ -38,9 +38,10 @@ class Sure(Struct):
 
 @server.tool
 async def confirm(ctx: Context, name: str) -> str:
-    """Ask the user; question and answer name the process."""
-    await ctx.elicit(f"{os.getpid()}", Sure)
-    return f"{os.getpid()}"
+    """Ask the user; the result names the process that asked and the one that continued."""
+    asked_by = await ctx.once("asked by", os.getpid, int)
+    await ctx.elicit("Sure?", Sure)
+    return f"{asked_by} {os.getpid()}"
 
 
 @server.tool

@@ -122,12 +122,12 @@ def test_an_incomplete_index_is_not_marked_complete(tmp_path: Path) -> None:
 
 # A worker that a note with this word crashes, as a defect in native code would.
 CRASHING_WORKER = """
-import os, signal
+import signal
 from dovetail_vault import parsed_notes, reader_process
 parse = parsed_notes.parse_note
 def crash(path, file):
     if b"segfault" in file.data:
-        os.kill(os.getpid(), signal.SIGSEGV)
+        signal.raise_signal(signal.SIGSEGV)
     return parse(path, file)
 parsed_notes.parse_note = crash
 reader_process.main()
