@@ -42,13 +42,17 @@ def paths(found: dict[str, Any]) -> list[str]:
 
 
 async def by_meaning(client: Client, query: str, mode: str = "semantic", **more: Any) -> Any:
-    """Search again until every note is embedded."""
+    """Search again until every note is indexed, and then until every note is embedded."""
     found: dict[str, Any] = {}
 
-    async def is_complete() -> bool:
+    async def is_indexed() -> bool:
         found.update(await good(client, "search-vault", query=query, mode=mode, **more))
-        return found["remark"] is None
+        return not found["indexing"]
 
+    async def is_complete() -> bool:
+        return await is_indexed() and found["remark"] is None
+
+    await eventually(is_indexed)
     await eventually(is_complete)
     return found
 
