@@ -134,8 +134,8 @@ class Record:
 
     def __init__(self) -> None:
         self.answers: dict[str, Answer] = {}
-        # The round of a retried request; then whether its answers may be used.
-        self.round: bytes | Awaitable[bool] | None = None
+        # The round of a retried request, and then whether its answers may be used.
+        self.round: bytes | bool | Awaitable[bool] | None = None
         self.results: dict[str, Raw] = {}
         # The keys of all questions, with the stage that asked them last. (Dictionaries instead of
         # sets: an empty set is three times as large, and thousands of tasks may wait.)

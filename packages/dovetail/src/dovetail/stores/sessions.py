@@ -44,6 +44,17 @@ class Sessions(Protocol[T]):
         """If the store is full, remove and return a session in favour of this owner, if fair."""
 
 
+class _Kept(Generic[T]):
+    """A session with its owner and the time of its last use."""
+
+    __slots__ = ("owner", "session", "used")
+
+    def __init__(self, session: T, owner: str, used: float) -> None:
+        self.session = session
+        self.owner = owner
+        self.used = used
+
+
 class MemorySessions(Generic[T]):
     """Sessions of a single process, least recently used first."""
 
@@ -59,10 +70,9 @@ class MemorySessions(Generic[T]):
         self._lifetime = lifetime
         self._is_busy = is_busy
         self._clock = clock
-        self._sessions: OrderedDict[str, tuple[T, float]] = OrderedDict()
+        self._sessions: OrderedDict[str, _Kept[T]] = OrderedDict()
         # Ids by owner, least recently used first.
         self._owned: dict[str, OrderedDict[str, None]] = {}
-        self._owners: dict[str, str] = {}
         # No session can expire before this time.
         self._due = clock() + lifetime
 
@@ -73,9 +83,8 @@ class MemorySessions(Generic[T]):
                 f"The server has reached its limit of {self._limit} sessions. Try again later."
             )
         id = secrets.token_urlsafe(32)
-        self._sessions[id] = (session, self._clock())
+        self._sessions[id] = _Kept(session, owner, self._clock())
         self._owned.setdefault(owner, OrderedDict())[id] = None
-        self._owners[id] = owner
         return id
 
     def get(self, id: str) -> T | None:
@@ -83,25 +92,24 @@ class MemorySessions(Generic[T]):
         kept = self._sessions.get(id)
         if kept is None:
             return None
-        self._touch(id, kept[0], self._clock())
-        return kept[0]
+        self._touch(id, kept)
+        return kept.session
 
-    def _touch(self, id: str, session: T, now: float) -> None:
-        self._sessions[id] = (session, now)
+    def _touch(self, id: str, kept: _Kept[T]) -> None:
+        kept.used = self._clock()
         self._sessions.move_to_end(id)
-        self._owned[self._owners[id]].move_to_end(id)
+        self._owned[kept.owner].move_to_end(id)
 
     def remove(self, id: str) -> T | None:
         """Remove a session."""
         kept = self._sessions.pop(id, None)
         if kept is None:
             return None
-        owner = self._owners.pop(id)
-        owned = self._owned[owner]
+        owned = self._owned[kept.owner]
         del owned[id]
         if not owned:
-            del self._owned[owner]
-        return kept[0]
+            del self._owned[kept.owner]
+        return kept.session
 
     def make_room(self, owner: str) -> T | None:
         """If the store is full, remove a session of the owner with the most sessions.
@@ -114,11 +122,11 @@ class MemorySessions(Generic[T]):
         largest = max(self._owned, key=lambda each: len(self._owned[each]))
         has_more = len(self._owned[largest]) >= len(self._owned.get(owner, ())) + 2
         ids = self._owned[largest if has_more or owner not in self._owned else owner]
-        idle = (id for id in ids if not self._is_busy(self._sessions[id][0]))
+        idle = (id for id in ids if not self._is_busy(self._sessions[id].session))
         chosen = next(idle, None)
         if has_more:
             return self.remove(chosen or next(iter(ids)))
-        if chosen is None or self._clock() - self._sessions[chosen][1] < _MIN_IDLE:
+        if chosen is None or self._clock() - self._sessions[chosen].used < _MIN_IDLE:
             return None
         return self.remove(chosen)
 
@@ -130,19 +138,19 @@ class MemorySessions(Generic[T]):
             return ended
         self._due = now + self._lifetime
         for _ in range(len(self._sessions)):
-            id, (session, used) = next(iter(self._sessions.items()))
-            if now - used < self._lifetime:
-                self._due = used + self._lifetime
+            id, kept = next(iter(self._sessions.items()))
+            if now - kept.used < self._lifetime:
+                self._due = kept.used + self._lifetime
                 break
-            if self._is_busy(session):
-                self._touch(id, session, now)
+            if self._is_busy(kept.session):
+                self._touch(id, kept)
                 continue
             self.remove(id)
-            ended.append(session)
+            ended.append(kept.session)
         return ended
 
     def __len__(self) -> int:
         return len(self._sessions)
 
     def __iter__(self) -> Iterator[T]:
-        return iter([session for session, _ in self._sessions.values()])
+        return iter([kept.session for kept in self._sessions.values()])

@@ -71,7 +71,7 @@ class _FastProtocol(HttpToolsProtocol):
     _in_head = True
     _head_bytes = 0
     # Whether the rest of the input is dropped.
-    _is_deaf = False
+    _drops_input = False
     # Number of responses, now and at the last idle check.
     _responses = 0
     _responses_at_check = 0
@@ -85,7 +85,7 @@ class _FastProtocol(HttpToolsProtocol):
         self._start_idle_timer()
 
     def data_received(self, data: bytes) -> None:
-        if self._is_deaf:
+        if self._drops_input:
             return
         self._unset_keepalive_if_required()
         self._head_bytes += len(data)
@@ -121,7 +121,7 @@ class _FastProtocol(HttpToolsProtocol):
         if cycle is not None and not cycle.response_complete:
             # Pipelined after a request that is still running.
             cycle.keep_alive = False
-            self._is_deaf = True
+            self._drops_input = True
             return
         lines = [b"%b: %b\r\n" % header for header in self.headers]
         version = self.parser.get_http_version().encode()

@@ -117,17 +117,15 @@ class InputRounds:
     async def _use_round(self, call: Call) -> None:
         """Raise InvalidParamsError if the round was used before."""
         record = call.record
-        if record.round is None:
-            return
         if isinstance(record.round, bytes):
             is_unused = self._used.use(record.round, self._lifetime)
-            if is_unused is True:
-                record.round = None
-                return
-            if is_unused is not False:
-                # A future, because several questions may be asked at the same time.
-                record.round = asyncio.ensure_future(is_unused)
-        if isinstance(record.round, bytes) or not await record.round:
+            # A future, because several questions may be asked at the same time.
+            record.round = (
+                is_unused if isinstance(is_unused, bool) else asyncio.ensure_future(is_unused)
+            )
+        if isinstance(record.round, asyncio.Future):
+            record.round = await record.round
+        if record.round is False:
             raise InvalidParamsError(
                 "requestState was used before; send the request again without it"
             )
