@@ -7,7 +7,6 @@ selects the era of each request from its headers and body.
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
 from typing import Any
@@ -50,6 +49,7 @@ from dovetail.transports.streamable_http.credentials import (
     WithoutCredentials,
     without_credentials,
 )
+from dovetail.transports.streamable_http.framing import framing_refusal, head_refusal
 from dovetail.transports.streamable_http.legacy import LegacyEndpoint
 from dovetail.transports.streamable_http.modern import ModernEndpoint
 from dovetail.transports.streamable_http.old_sse import OldSseEndpoint
@@ -67,9 +67,6 @@ _METHODS = b"POST, GET, DELETE, OPTIONS"
 # Without sessions there is neither a GET stream nor a session to delete.
 _STATELESS_METHODS = b"POST, OPTIONS"
 _CLOSE = (b"connection", b"close")
-# As ASGI names them; httptools accepts others as well.
-_HTTP_VERSIONS = frozenset({"1.0", "1.1", "2", "3"})
-_HTTPTOOLS = "uvicorn.protocols.http.httptools_impl"
 # Headers that must not be repeated: a proxy could read another copy than this server.
 _SINGLE = (
     b"mcp-protocol-version",
@@ -222,7 +219,8 @@ class HttpApp:
             await respond(send, *SHUTTING_DOWN)
             return
         if b"transfer-encoding" in headers or b"upgrade" in headers:
-            refusal = self._framing_refusal(headers)
+            is_exposed = self._is_hosted and self._auth is not None
+            refusal = framing_refusal(headers, needs_trusted_headers=is_exposed)
             if refusal is not None:
                 await self._refuse(request, *refusal, [_CLOSE])
                 return
@@ -242,37 +240,6 @@ class HttpApp:
                 end_streams_on_signal(self)
             await self._validate(request, fingerprint)
 
-    def _framing_refusal(self, headers: dict[bytes, bytes]) -> tuple[int, str] | None:
-        """Why a request cannot be served whose end or whose headers are not certain."""
-        if b"transfer-encoding" not in headers:
-            return None
-        if b"content-length" in headers:
-            # RFC 9112 section 6.3: an attempt at request smuggling; h11 lets it pass.
-            return 400, "Send either Content-Length or Transfer-Encoding"
-        if self._auth is not None and self._is_hosted and _HTTPTOOLS in sys.modules:
-            # uvicorn adds the trailers of a chunked body to the headers, and with them credentials
-            # that no proxy has checked. The server of `dovetail run` drops them.
-            return 411, "Send a Content-Length: this server does not accept chunked requests"
-        return None
-
-    def _head_refusal(
-        self, scope: Scope, headers: dict[bytes, bytes]
-    ) -> tuple[int, str, Headers] | None:
-        """Why a request with this head is not served: status, text and headers."""
-        raw: Headers = scope["headers"]
-        version = scope.get("http_version", "1.1")
-        if version not in _HTTP_VERSIONS:
-            return 505, "This version of HTTP is not supported", [_CLOSE]
-        if b"host" not in headers and version == "1.1":
-            # RFC 9112 section 3.2
-            return 400, "The Host header is missing", [_CLOSE]
-        if len(headers) != len(raw) and _has_repeated(raw, self._single):
-            return 400, "A protocol header is repeated; send it once", []
-        refusal = self._guard.refusal(
-            headers.get(b"host", b""), headers.get(b"origin", b""), scope.get("server")
-        )
-        return None if refusal is None else (403, refusal, [])
-
     async def _validate(self, request: HttpRequest, fingerprint: tuple[Any, ...]) -> None:
         """Validate the path, headers and method of a request, then route it."""
         scope, headers, _, send = request
@@ -281,9 +248,15 @@ class HttpApp:
         if path != self._path and not self._is_old_sse(path):
             await self._auth_page(request, path)
             return
-        head_refusal = self._head_refusal(scope, headers)
-        if head_refusal is not None:
-            await self._refuse(request, *head_refusal)
+        invalid = head_refusal(scope, headers, self._single)
+        if invalid is not None:
+            await self._refuse(request, *invalid, [_CLOSE])
+            return
+        refusal = self._guard.refusal(
+            headers.get(b"host", b""), headers.get(b"origin", b""), scope.get("server")
+        )
+        if refusal is not None:
+            await self._refuse(request, 403, refusal)
             return
         origin = headers.get(b"origin")
         if origin is not None and self._guard.allows_cors(origin):
@@ -528,13 +501,6 @@ def _joined_accept(raw: Headers) -> Headers:
     """Join repeated Accept headers (RFC 9110 section 5.3)."""
     lines = [value for name, value in raw if name == b"accept"]
     return [(b"accept", b", ".join(lines))] if lines else []
-
-
-def _has_repeated(raw: Headers, single: Collection[bytes]) -> bool:
-    names = [name for name, _ in raw]
-    return any(
-        names.count(name) > 1 for name in names if name in single or name.startswith(b"mcp-param-")
-    )
 
 
 def _cors_headers(origin: bytes) -> Headers:
