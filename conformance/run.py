@@ -54,17 +54,22 @@ class Leg:
 
 LEGS = (
     Leg("requirements 2025-11-25", ("--requirements", "2025-11-25"), 30, 30, (3, 3), 83),
-    Leg("requirements 2026-07-28", ("--requirements", "2026-07-28"), 37, 37, (13, 13), 196),
+    Leg("requirements 2026-07-28", ("--requirements", "2026-07-28"), 37, 37, (13, 13), 195),
     Leg("all at 2025-11-25", ("--suite", "all", "--spec-version", "2025-11-25"), 33, 33, checks=83),
     Leg(
-        "all at 2026-07-28", ("--suite", "all", "--spec-version", "2026-07-28"), 40, 40, checks=152
+        "all at 2026-07-28", ("--suite", "all", "--spec-version", "2026-07-28"), 40, 40, checks=151
     ),
-    Leg("all", ("--suite", "all"), 65, 65, checks=233),
+    Leg("all", ("--suite", "all"), 65, 65, checks=232),
     Leg("0.1.16, all", ("--suite", "all"), 32, 32, checks=46, package=_PREVIOUS),
 )
 
 # Scenario -> why it may fail.
 MAY_FAIL: Mapping[str, str] = {}
+# Check -> why it may warn.
+MAY_WARN: Mapping[str, str] = {
+    "sep-2322-ignore-unexpected-params": "it answers a question without having been asked, that "
+    "is, without requestState; such answers are ignored, because consent is bound to a question",
+}
 # Check, as a pattern -> why it may be skipped.
 MAY_SKIP: Mapping[str, str] = {
     "tasks-status-notifications": "the suite skips it itself until it is rewritten",
@@ -178,8 +183,10 @@ def find_problems(leg: Leg, summary: Summary, checks: Sequence[Check]) -> Iterat
         where = f"{check.scenario}: {check.id}"
         if check.status == "FAILURE" and check.scenario not in failing:
             yield f"{where} fails, though the summary says otherwise: {check.text}"
-        elif check.status == "WARNING" and check.scenario not in MAY_FAIL:
+        elif check.status == "WARNING" and not (check.scenario in MAY_FAIL or check.id in MAY_WARN):
             yield f"{where} warns: {check.text}"
+        elif check.status == "SUCCESS" and check.id in MAY_WARN:
+            yield f"{where} passes; take it off MAY_WARN"
         elif check.status == "SKIPPED" and not any(fnmatchcase(check.id, p) for p in MAY_SKIP):
             yield f"{where} is skipped: {check.text}"
     written = {check.scenario for check in checks}
@@ -298,6 +305,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for problem in problems:
         print(f"FAILED  {problem}", file=sys.stderr)
     print(f"\nempty: nothing but skipped checks. May fail: {', '.join(MAY_FAIL) or 'nothing'}.")
+    print(f"May warn: {', '.join(MAY_WARN)}.")
     print("conformance: " + (f"{len(problems)} problems; see {out}" if problems else "as expected"))
     return 1 if problems else 0
 

@@ -36,6 +36,7 @@ CHECKS = [
 @pytest.fixture(autouse=True)
 def an_excuse(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "MAY_FAIL", {"tasks-lifecycle": "it is said to fail"})
+    monkeypatch.setattr(run, "MAY_WARN", {"may-warn": "it is said to warn"})
 
 
 def problems(leg: Leg = LEG, printed: str = PRINTED, extra: list[Check] | None = None) -> list[str]:
@@ -92,6 +93,8 @@ def test_an_excuse_that_is_not_needed_any_more_is_a_problem() -> None:
         ),
         (Check("ping", "a", "INFO"), None),
         (Check("tasks-lifecycle", "a", "WARNING"), None),
+        (Check("ping", "may-warn", "WARNING"), None),
+        (Check("ping", "may-warn", "SUCCESS"), "ping: may-warn passes; take it off MAY_WARN"),
         (Check("sep-2640-skills-manifest", "sep-2640-meta-prefix", "SKIPPED"), None),
     ],
 )
