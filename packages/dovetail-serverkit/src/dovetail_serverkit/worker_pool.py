@@ -54,6 +54,7 @@ class WorkerPool:
         self._free = threading.Semaphore(size)
         self._lock = threading.Lock()
         self._idle: list[_Worker] = []
+        self._busy: set[_Worker] = set()
         self._is_closed = False
 
     def run(self, function: Callable[..., T], *args: Any, returns: Any = Any) -> T:
@@ -66,12 +67,10 @@ class WorkerPool:
             worker = self._take()
             try:
                 reply = worker.exchange(call, self._seconds)
-            except BaseException:
-                worker.close()
-                raise
-            self._give_back(worker)
+            finally:
+                self._give_back(worker)
         if isinstance(reply, str):
-            raise WorkerError(f"{self._name} {reply}")
+            raise WorkerError(f"{self._name} {'is closed' if self._is_closed else reply}")
         kind, text, result = msgspec.msgpack.decode(reply, type=tuple[str, str, msgspec.Raw])
         if kind:
             raise self._error(kind, text)
@@ -89,20 +88,25 @@ class WorkerPool:
         with self._lock:
             if self._is_closed:
                 raise WorkerError(f"{self._name} is closed")
-            return self._idle.pop() if self._idle else _Worker(self._memory_mb)
+            worker = self._idle.pop() if self._idle else _Worker(self._memory_mb)
+            self._busy.add(worker)
+            return worker
 
     def _give_back(self, worker: _Worker) -> None:
         with self._lock:
+            self._busy.discard(worker)
             if worker.is_usable and not self._is_closed:
                 self._idle.append(worker)
                 return
         worker.close()
 
     def close(self) -> None:
-        """End the workers; calls in progress still get their result."""
+        """End the workers; calls in progress fail."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
+            for worker in self._busy:
+                worker.kill()
         for worker in idle:
             worker.close()
 
@@ -130,11 +134,13 @@ class _Worker:
             stdout=subprocess.PIPE,
             bufsize=0,
         )
+        # Whether it waits for a call.
         self.is_usable = True
 
     def exchange(self, call: bytes, seconds: float) -> bytes | str:
         """The reply, or a text that says why there is none."""
         assert self._process.stdin is not None and self._process.stdout is not None
+        self.is_usable = False
         deadline = time.monotonic() + seconds
         data = memoryview(_LENGTH.pack(len(call)) + call)
         received = bytearray()
@@ -149,7 +155,6 @@ class _Worker:
             while not _is_complete(received):
                 ready = selector.select(deadline - time.monotonic())
                 if not ready:
-                    self.close()
                     return f"did not finish within {seconds:g} seconds"
                 for key, event in ready:
                     if event == selectors.EVENT_READ:
@@ -164,17 +169,20 @@ class _Worker:
                         return self._crashed()
                     if not data:
                         selector.unregister(key.fileobj)
+        self.is_usable = True
         return bytes(received[_LENGTH.size :])
 
     def _crashed(self) -> str:
-        self.is_usable = False
         code = self._process.wait()
         return f"crashed (signal {-code})" if code < 0 else f"crashed (exit code {code})"
 
-    def close(self) -> None:
-        """End the process."""
-        self.is_usable = False
+    def kill(self) -> None:
+        """End the process; the call that it runs gets no reply."""
         self._process.kill()
+
+    def close(self) -> None:
+        """End the process and close its pipes."""
+        self.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):

@@ -21,6 +21,7 @@ from dovetail_vault.query_language import parse_query
 from dovetail_vault.reader_process import NoteReaders, build_segment
 from dovetail_vault.vault import Vault
 from tests.patience import CAP
+from tests.vault import crashing
 
 NOTES = 1_000
 LONG = "long" * 60
@@ -120,20 +121,6 @@ def test_an_incomplete_index_is_not_marked_complete(tmp_path: Path) -> None:
     root.close()
 
 
-# A worker that a note with this word crashes, as a defect in native code would.
-CRASHING_WORKER = """
-import signal
-from dovetail_vault import parsed_notes, reader_process
-parse = parsed_notes.parse_note
-def crash(path, file):
-    if b"segfault" in file.data:
-        signal.raise_signal(signal.SIGSEGV)
-    return parse(path, file)
-parsed_notes.parse_note = crash
-reader_process.main()
-"""
-
-
 def unreadable(vault: Vault) -> list[tuple[str, str]]:
     return [(row.path, row.state) for row in vault.index.select("WHERE state != 'ok'")]
 
@@ -142,7 +129,7 @@ def test_a_note_that_crashes_a_worker_process_is_left_out_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(crawler, "_MANY", 10)
-    monkeypatch.setattr(reader_process, "_START", CRASHING_WORKER)
+    monkeypatch.setattr(reader_process, "read_segment", crashing.read_segment)
     folder = tmp_path / "vault"
     folder.mkdir()
     for number in range(12):
@@ -166,19 +153,13 @@ def test_a_note_that_crashes_a_worker_process_is_left_out_alone(
 def test_after_a_crash_while_parsing_worker_processes_parse_the_notes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader_process, "_START", CRASHING_WORKER)
+    monkeypatch.setattr(reader_process, "read_segment", crashing.read_segment)
     folder = tmp_path / "vault"
     folder.mkdir()
     (folder / "a.md").write_text("segfault")
     (folder / "b.md").write_text("oak")
-    start = (
-        "import sys; from dovetail_vault import crawler, parsed_notes, reader_process\n"
-        f"{CRASHING_WORKER.replace('reader_process.main()', '')}\n"
-        "from dovetail_vault.vault import Vault\n"
-        "vault = Vault('v', sys.argv[1], index_dir=__import__('pathlib').Path(sys.argv[2]))\n"
-        "vault.start(); vault.wait_until_complete(float(sys.argv[3]))"
-    )
-    words = [sys.executable, "-c", start, str(folder), str(tmp_path / "index"), str(CAP)]
+    words = [sys.executable, "-m", "tests.vault.crashing"]
+    words += [str(folder), str(tmp_path / "index"), str(CAP)]
     assert subprocess.run(words, check=False).returncode == -signal.SIGSEGV
     vault = Vault("v", folder, index_dir=tmp_path / "index")
     vault.start()
@@ -194,7 +175,7 @@ def test_workers_that_cannot_run_do_not_mark_notes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.md").write_text("oak")
-    monkeypatch.setattr(reader_process, "_START", "raise SystemExit(1)")
+    monkeypatch.setattr(reader_process, "read_segment", crashing.exit_at_once)
     root = Root(tmp_path)
     with NoteReaders(root) as readers, pytest.raises(OSError, match="cannot run"):
         list(readers.read(list(root.walk()), 10))
