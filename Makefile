@@ -10,8 +10,8 @@ SERVERS := dovetail dovetail-serverkit dovetail-vault dovetail-browser dovetail-
 PYPROJECTS := $(wildcard packages/*/pyproject.toml)
 # command:Debian package, for the browser server and its tests
 PROGRAMS := chromium:chromium
-# library:Debian package, for skia
-LIBRARIES := libEGL.so.1:libegl1 libGL.so.1:libgl1
+# library:Debian package, for skia and for Playwright's driver
+LIBRARIES := libEGL.so.1:libegl1 libGL.so.1:libgl1 libatomic.so.1:libatomic1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 # Tests start some thousand Python processes; without compiled files each takes twice the time.

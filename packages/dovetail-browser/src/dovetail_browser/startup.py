@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import socket
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -189,10 +190,24 @@ async def _begin(
     others = list_driver_processes()
     maker = async_playwright()
     stack.push_async_callback(_quietly, lambda: maker.__aexit__(None, None, None), _STOP_SECONDS)
-    playwright = await run_to_completion(maker.start())
+    try:
+        playwright = await run_to_completion(maker.start())
+    except Exception as error:  # noqa: BLE001 - Playwright raises plain Exception
+        said = await _try_driver() or str(error)
+        raise ToolError(f"Playwright's driver could not be started: {said[:500]}") from None
     for process in list_driver_processes() - others:
         guard.add_process(process)
     return guard, playwright
+
+
+async def _try_driver() -> str:
+    """Return what the driver writes to stderr; usually the name of a missing library."""
+    command = (sys.executable, "-m", "playwright", "--version")
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
+    )
+    _, said = await process.communicate()
+    return said.decode("utf-8", "replace").strip().partition("\n")[0]
 
 
 async def attempt(what: str, start: Awaitable[Any]) -> Any:

@@ -291,6 +291,22 @@ def test_a_program_that_is_not_a_browser_is_explained(monkeypatch: pytest.Monkey
     run(scenario)
 
 
+def test_a_driver_that_does_not_start_is_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "node"
+    program.write_text("#!/bin/sh\necho 'node: libatomic.so.1 is missing' >&2; exit 127\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(program))
+
+    async def scenario() -> None:
+        async with driving() as driver:
+            with pytest.raises(ToolError, match=r"could not be started: node: libatomic"):
+                await driver.browser()
+
+    run(scenario)
+
+
 @pytest.mark.parametrize(
     "options",
     [
