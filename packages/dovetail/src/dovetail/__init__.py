@@ -21,6 +21,7 @@ from dovetail.features.prompts import PromptOptions
 from dovetail.features.resource_lists import ResourceListOptions, ResourcePage
 from dovetail.features.resources import ResourceOptions
 from dovetail.features.sampling import ModelPreferences, Sampled, SamplingMessage
+from dovetail.features.tool_listing import Param
 from dovetail.features.tools import ToolOptions, ToolResult
 from dovetail.server import HttpAppOptions, Server
 from dovetail.spec.models import (
@@ -52,6 +53,7 @@ __all__ = [
     "Message",
     "ModelPreferences",
     "Options",
+    "Param",
     "PromptOptions",
     "Resource",
     "ResourceLink",

@@ -79,6 +79,9 @@ class Options:
     list_scope: Literal["public", "private"] = "public"
 
     # -- schemas ----------------------------------------------------------------------
+    # Whether lists of tools contain the output schemas. Without them a list costs a model less;
+    # structured results are sent and validated either way.
+    list_output_schemas: bool = True
     # Replace $ref by the definition, for clients that do not resolve references.
     inline_refs: bool = False
     # Accept arguments that are JSON inside a string, for clients that send them that way.

@@ -47,13 +47,25 @@ class Registry(Generic[T]):
         self.scopes: frozenset[str] = frozenset()
         self.writes = False
         self._needs: dict[str, Requirements] = {}
+        self._unlisted: set[str] = set()
         self._entries: dict[str, T] = {}
         self._positions: dict[str, int] = {}
         self._next_position = 1
         self._on_change = on_change
 
-    def add(self, name: str, entry: T, requirements: Requirements = NO_REQUIREMENTS) -> None:
-        """Add an entry; raises DuplicateError. `requirements`: what a caller needs to see it."""
+    def add(
+        self,
+        name: str,
+        entry: T,
+        requirements: Requirements = NO_REQUIREMENTS,
+        *,
+        listed: bool = True,
+    ) -> None:
+        """Add an entry; raises DuplicateError.
+
+        `requirements`: what a caller needs to see it. `listed`: whether pages and suggestions
+        contain it.
+        """
         if name in self._entries:
             raise DuplicateError(
                 f"{self.kind} {name!r} is registered already; remove it first or choose "
@@ -63,6 +75,8 @@ class Registry(Generic[T]):
         self._positions[name] = self._next_position
         self._next_position += 1
         self._needs[name] = requirements
+        if not listed:
+            self._unlisted.add(name)
         self.scopes |= requirements.scopes
         self.writes |= requirements.writes
         self._changed()
@@ -73,6 +87,7 @@ class Registry(Generic[T]):
             raise UsageError(f"no {self.kind} {name!r} to remove{self.suggestion(name)}")
         entry = self._entries.pop(name)
         del self._positions[name], self._needs[name]
+        self._unlisted.discard(name)
         self.scopes = frozenset().union(
             *(requirements.scopes for requirements in self._needs.values())
         )
@@ -83,6 +98,10 @@ class Registry(Generic[T]):
     def get(self, name: str) -> T | None:
         """Return the entry of this name, or None."""
         return self._entries.get(name)
+
+    def listed(self) -> list[T]:
+        """Return the entries that lists show, in order."""
+        return [self._entries[name] for name in self._visible_names(None)]
 
     def page(self, cursor: str | None, visibility: Visibility | None = None) -> RegistryPage[T]:
         """Return the entries after `cursor`; raises InvalidParamsError for an unknown cursor.
@@ -114,10 +133,10 @@ class Registry(Generic[T]):
         return f"; there are {len(known)} {self.kind}s, see the list"
 
     def _visible_names(self, visibility: Visibility | None) -> list[str]:
-        if visibility is None:
-            return list(self._entries)
         return [
-            name for name, requirements in self._needs.items() if visibility.shows(requirements)
+            name
+            for name, requirements in self._needs.items()
+            if name not in self._unlisted and (visibility is None or visibility.shows(requirements))
         ]
 
     def _changed(self) -> None:

@@ -35,6 +35,7 @@ from dovetail.features.header_params import HeaderParams, annotate, find_headers
 from dovetail.features.pagination import answer_page
 from dovetail.features.pre_tasks import PreTask, inspect_pre_task
 from dovetail.features.tasks import becomes_task, check_support, execution_of
+from dovetail.features.tool_listing import listed_schema
 from dovetail.spec.fields import project
 from dovetail.spec.models import (
     CallToolParams,
@@ -72,6 +73,7 @@ class ToolOptions(TypedDict, total=False):
     resumable: bool
     before_task: Callable[..., Any] | None
     scopes: Iterable[str]
+    listed: bool
 
 
 class ToolResult:
@@ -195,10 +197,12 @@ class Tools:
         resumable: bool = False,
         before_task: Callable[..., Any] | None = None,
         scopes: Iterable[str] = (),
+        listed: bool = True,
     ) -> Tool:
         """Register a function as a tool and notify clients that listen for changes.
 
-        `scopes`: the scopes a caller needs; callers without them do not see the tool.
+        `scopes`: the scopes a caller needs; callers without them do not see the tool. `listed`:
+        whether lists show the tool; clients that know its name can call it in any case.
 
         `task`: whether calls run as tasks, whose result the client fetches later. Clients that do
         not know tasks get the result as usual. `resumable`: run a task again if its process ended
@@ -232,7 +236,11 @@ class Tools:
             accept_json_strings=options.accept_json_strings,
             where=spec.where,
         )
-        input_schema = annotate(spec.hints, arguments.json_schema)
+        if input_schema is None:
+            input_schema = listed_schema(arguments.json_schema, spec.hints, spec.where)
+        else:
+            input_schema = arguments.json_schema
+        input_schema = annotate(spec.hints, input_schema)
         result = result_schema(
             spec.returns,
             json_schema=output_schema,
@@ -247,7 +255,7 @@ class Tools:
             description=description or spec.description.summary or None,
             icons=icons,
             input_schema=input_schema,
-            output_schema=result.json_schema,
+            output_schema=result.json_schema if options.list_output_schemas else None,
             annotations=hints,
             execution=execution_of(task),
             meta=meta,
@@ -257,7 +265,7 @@ class Tools:
         tool.run_as_task(task, resumable, pre_task)
         reads = hints is not None and hints.read_only_hint is True
         tool.requirements = Requirements(read_scopes(scopes, spec.where), writes=not reads)
-        self.registry.add(spec.name, tool, tool.requirements)
+        self.registry.add(spec.name, tool, tool.requirements, listed=listed)
         if tool.may_be_task:
             self._on_task_tool()
         return listing
@@ -285,8 +293,8 @@ class Tools:
         self.registry.remove(name)
 
     def list(self) -> list[Tool]:
-        """Return the listings of the tools, in order."""
-        return [tool.listing for tool in self.registry]
+        """Return the listings of the tools, in order; tools with `listed=False` are left out."""
+        return [tool.listing for tool in self.registry.listed()]
 
     def methods(self) -> dict[str, MethodHandler]:
         """Return the handlers of the methods of this feature."""

@@ -217,3 +217,17 @@ def test_a_long_hostile_name_costs_little_and_is_not_repeated() -> None:
 def test_of_a_long_name_the_head_is_compared() -> None:
     name = "n" * 120
     assert registry_of(name).suggestion(name + "n" * 100_000) == f"; did you mean '{name}'?"
+
+
+def test_unlisted_entries_are_found_by_name_only() -> None:
+    registry: Registry[str] = Registry("tool", page_size=1, on_change=lambda: None)
+    registry.add("old_search", "a", listed=False)
+    registry.add("search", "b")
+    assert registry.listed() == ["b"]
+    page = registry.page(None)
+    assert (page.entries, page.next_cursor) == (["b"], None)
+    assert registry.get("old_search") == "a"
+    assert registry.suggestion("old_searc") == "; did you mean 'search'?"
+    registry.remove("old_search")
+    registry.add("old_search", "c")
+    assert registry.listed() == ["b", "c"]

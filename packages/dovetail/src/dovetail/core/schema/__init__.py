@@ -1,9 +1,9 @@
 """JSON Schemas and compiled decoders for Python annotations.
 
-One object holds both, so the schema that is advertised is the schema that is enforced: no other
-module writes schemas or validates values. This package accepts and rejects the same values as an
-independent JSON Schema validator (2020-12, asserting the formats `date`, `date-time` and `uuid`);
-`json_values.py` lists the exceptions.
+One object holds both, so the schema that describes a type is the schema that is enforced: no other
+module writes schemas or validates values. (Lists of tools show a subset: `tool_listing`.) This
+package accepts and rejects the same values as an independent JSON Schema validator (2020-12,
+asserting the formats `date`, `date-time` and `uuid`); `json_values.py` lists the exceptions.
 """
 
 from dovetail.core.schema.annotations import (
@@ -15,6 +15,7 @@ from dovetail.core.schema.annotations import (
 )
 from dovetail.core.schema.arguments import ArgumentsSchema, arguments_schema
 from dovetail.core.schema.docstrings import Description, parse_docstring
+from dovetail.core.schema.references import Schema, assemble, map_schemas
 from dovetail.core.schema.results import ResultSchema, result_schema
 from dovetail.core.schema.typed import TypeSchema, type_schema
 
@@ -22,10 +23,13 @@ __all__ = [
     "ArgumentsSchema",
     "Description",
     "ResultSchema",
+    "Schema",
     "TypeSchema",
     "arguments_schema",
+    "assemble",
     "bound_keywords",
     "docstring_of",
+    "map_schemas",
     "parse_docstring",
     "plain_function",
     "read_hints",
