@@ -12,6 +12,8 @@ PYPROJECTS := $(wildcard packages/*/pyproject.toml)
 PROGRAMS := chromium:chromium
 # library:Debian package, for skia and for Playwright's driver
 LIBRARIES := libEGL.so.1:libegl1 libGL.so.1:libgl1 libatomic.so.1:libatomic1
+# Debian packages, for the tests behind proxies; unpacked only, because installing starts services
+PROXIES := nginx haproxy liblua5.3-0 libopentracing1 libopentracing-c-wrapper0 libpcre2-8-0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 # Tests start some thousand Python processes; without compiled files each takes twice the time.
@@ -47,6 +49,13 @@ $(SYSTEM): Makefile $(SERVE)
 	  test -z "$$missing" || { echo "Installing$$missing ..." && apt-get update -qq && apt-get install -q -y --no-install-recommends $$missing; }
 	@touch $@
 
+.proxies/.stamp:
+	@mkdir -p .proxies
+	@command -v nginx >/dev/null && command -v haproxy >/dev/null || { \
+	  echo "Unpacking nginx and haproxy into .proxies ..." && apt-get update -qq && cd .proxies && \
+	  apt-get download -qq $(PROXIES) && for each in *.deb; do dpkg -x $$each . || exit 1; done; }
+	@touch $@
+
 serve: $(SERVE) $(SYSTEM) ## serve the ready servers at http://127.0.0.1:8000, with a sample vault
 	@$(BIN)/dovetail serve all --vault sample=examples/vault --http 8000
 
@@ -64,7 +73,7 @@ contracts: $(VENV) $(SYSTEM) ## test the repository rules: layers, names, public
 	@$(BIN)/pytest --quiet --numprocesses=2 --dist=loadfile tests/contracts
 
 # The contracts are part of `make check`.
-test: $(VENV) $(SYSTEM) .venv-minimcp/.stamp ## run the whole suite and the branch coverage gate
+test: $(VENV) $(SYSTEM) .proxies/.stamp .venv-minimcp/.stamp ## run the whole suite and the branch coverage gate
 	@$(BIN)/pytest --quiet --numprocesses=4 --dist=worksteal --cov --cov-report= --ignore=tests/contracts
 	@$(BIN)/coverage json --quiet -o coverage.json
 	@$(BIN)/python -m tools.coverage_gate coverage.json
@@ -73,7 +82,7 @@ test: $(VENV) $(SYSTEM) .venv-minimcp/.stamp ## run the whole suite and the bran
 SUITES := packages/dovetail/tests packages/dovetail-check/tests
 SUITE_INSTALL := --editable 'packages/dovetail[traces]' --editable packages/dovetail-check --group test --group peers
 
-test-lowest: .venv-lowest/.stamp .venv-minimcp/.stamp $(SYSTEM) ## test framework and checker with the oldest allowed libraries
+test-lowest: .venv-lowest/.stamp .venv-minimcp/.stamp .proxies/.stamp $(SYSTEM) ## test framework and checker with the oldest allowed libraries
 	@.venv-lowest/bin/pytest --quiet --numprocesses=3 --dist=loadfile $(SUITES)
 
 .venv-lowest/.stamp: pyproject.toml $(PYPROJECTS) tools/lowest.py
@@ -84,7 +93,7 @@ test-lowest: .venv-lowest/.stamp .venv-minimcp/.stamp $(SYSTEM) ## test framewor
 	@.venv-lowest/bin/pip install --quiet --constraint .venv-lowest/constraints.txt $(SUITE_INSTALL)
 	@touch $@
 
-test-pythons: .venv-minimcp/.stamp $(SYSTEM) ## test framework and checker on every Python from 3.12 on that is installed
+test-pythons: .venv-minimcp/.stamp .proxies/.stamp $(SYSTEM) ## test framework and checker on every Python from 3.12 on that is installed
 	@versions=$$($(BIN)/python -m tools.pythons); \
 	  test -n "$$versions" || { echo "No Python 3.12 or newer on PATH or in ~/.pyenv/versions."; exit 1; }; \
 	  for version in $$versions; do $(MAKE) test-python-$$version || exit 1; done
@@ -116,7 +125,7 @@ durability: $(VENV) $(SYSTEM) ## run the durability tests in full: 100 kills, 1,
 gallery: $(VENV) $(SYSTEM) ## draw docs/gallery.md with the design server
 	@$(BIN)/python -m tools.gallery
 
-fuzz: $(VENV) ## run the property tests with many more examples, and more damaged lines
+fuzz: $(VENV) .proxies/.stamp ## run the property tests with many more examples, and more damaged lines
 	@FUZZ_LINES=200000 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/fuzz
 	@CORPUS_STRIDE=1 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/http_corpus
 	@HOSTILE_DOCUMENTS=10000 $(BIN)/pytest --quiet --timeout=0 packages/*/tests/*/test_hostile_*.py

@@ -73,10 +73,10 @@ class Sender:
                 extra = wire.hear_end()
         finally:
             wire.close()
-        own, smuggled = self._read_count(b"own-" + key), self._read_count(b"smuggled-" + key)
+        own, smuggled = self.read_count(b"own-" + key), self.read_count(b"smuggled-" + key)
         return Outcome(tuple(statuses), is_closed, extra, own, smuggled)
 
-    def _read_count(self, key: bytes) -> int:
+    def read_count(self, key: bytes) -> int:
         """How many calls with this key have reached the application."""
         self._wire.say(make_request(call_body("counted", key), tool=b"counted"))
         return int(self._wire.hear().text)
