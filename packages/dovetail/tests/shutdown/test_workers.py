@@ -32,3 +32,16 @@ def test_any_worker_continues_a_call_that_asked_the_user(tmp_path: Path, parser:
             return bool(asked_by != continued_by)
 
         wait_until(is_continued_elsewhere)
+
+
+def test_no_worker_accepts_an_answer_again(tmp_path: Path) -> None:
+    with run_http(tmp_path, 1, PARSERS[0], "--workers", "2", "--stateless") as server:
+        first = ask(server)["result"]
+        [key] = first["inputRequests"]
+        answers = {key: {"action": "accept", "content": {"value": True}}}
+        replies = [
+            ask(server, requestState=first["requestState"], inputResponses=answers)
+            for _ in range(20)
+        ]
+    assert "result" in replies[0]
+    assert all("was used before" in reply["error"]["message"] for reply in replies[1:])

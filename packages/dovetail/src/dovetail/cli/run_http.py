@@ -23,9 +23,10 @@ from dovetail.cli.exit_deadline import ExitDeadline
 from dovetail.cli.gc_tuning import tune_gc
 from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.loading import load_server, split_spec
-from dovetail.cli.supervisor import STATE_KEY, Supervisor, WorkerReport
+from dovetail.cli.supervisor import SHARED_FOLDER, STATE_KEY, Supervisor, WorkerReport
 from dovetail.errors import TransportError, UsageError
 from dovetail.server import Server
+from dovetail.stores.rounds_sqlite import SqliteRounds
 from dovetail.transports.http_server import HttpParser, bind, serve_app
 from dovetail.transports.path_router import PathRouter
 from dovetail.transports.streamable_http.app import HttpApp
@@ -106,10 +107,11 @@ def _serve_alone(file: str, run: HttpSettings) -> None:
 
 def _serve_as_worker(file: str, run: HttpSettings, socket_number: int, report: int) -> None:
     # Handlers and their child processes must not see it.
-    state_key = bytes.fromhex(os.environ.pop(STATE_KEY))
+    state_key, folder = bytes.fromhex(os.environ.pop(STATE_KEY)), os.environ.pop(SHARED_FOLDER)
     server = load_server(file)
     # A client may return to another worker than the one that asked its user.
     server.engine.eras.sealer.set_default_key(state_key)
+    server.engine.eras.rounds.set_default_store(SqliteRounds(f"{folder}/rounds"))
 
     def report_start() -> None:
         with open(report, "wb") as pipe:

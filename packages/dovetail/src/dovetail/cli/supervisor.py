@@ -13,6 +13,7 @@ import asyncio
 import os
 import secrets
 import socket
+import tempfile
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,15 +22,16 @@ from msgspec import Struct
 
 from dovetail.wire import codec
 
-__all__ = ["STATE_KEY", "Supervisor", "WorkerReport", "take_snapshot"]
+__all__ = ["SHARED_FOLDER", "STATE_KEY", "Supervisor", "WorkerReport", "take_snapshot"]
 
 # Seconds between two scans of a folder, before a restart, and from the end of the grace period
 # until a worker is killed.
 _SCAN_INTERVAL = 0.25
 _RESTART_DELAY = 0.5
 _STOP_SECONDS = 5.0
-# The environment variable with the key, in hex.
+# The environment variables with the key, in hex, and with a folder for what workers share.
 STATE_KEY = "DOVETAIL_STATE_KEY"
+SHARED_FOLDER = "DOVETAIL_SHARED_FOLDER"
 _IGNORED = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 
@@ -62,7 +64,12 @@ class Supervisor:
         self._running: set[Process] = set()
         self._grace = 0.0
         self._is_announced = False
-        self._environment = {**os.environ, STATE_KEY: secrets.token_hex(32)}
+        self._folder = tempfile.TemporaryDirectory(prefix="dovetail-")
+        self._environment = {
+            **os.environ,
+            STATE_KEY: secrets.token_hex(32),
+            SHARED_FOLDER: self._folder.name,
+        }
 
     async def keep(self, count: int) -> int:
         """Keep `count` workers running; returns the exit code of a worker that cannot start."""
@@ -150,6 +157,7 @@ class Supervisor:
         # Otherwise clients could still connect, and nobody would answer them.
         self._listener.close()
         await asyncio.gather(*map(self._stop, list(self._running)))
+        self._folder.cleanup()
 
 
 async def _read_all(descriptor: int) -> bytes:

@@ -120,7 +120,7 @@ class Eras:
             revision: ModernEra(revision, identity.implementation, rounds) for revision in MODERN
         }
         self._legacy = {revision: era_of(revision) for revision in LEGACY}
-        self._rounds = rounds
+        self.rounds = rounds
         self.server_name = identity.implementation.name
         self._log_rank = LOG_LEVELS[options.log_level]
         self._ask_timeout = options.ask_timeout
@@ -201,7 +201,7 @@ class Eras:
         call.principal = principal
         if isinstance(params, InputParams):
             try:
-                self._rounds.restore(call, params)
+                self.rounds.restore(call, params)
             except RpcError as error:
                 return error
         return call

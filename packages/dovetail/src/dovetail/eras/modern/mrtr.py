@@ -66,9 +66,13 @@ class InputRounds:
     ) -> None:
         self._sealer = sealer
         self._lifetime = lifetime
-        self._used = MemoryRounds() if used is None else used
+        self._used = used
         self._meta = {SERVER_INFO: msgspec.to_builtins(implementation)}
         self._pending: dict[int, dict[str, Ask]] = {}
+
+    def set_default_store(self, store: RoundStore) -> None:
+        """Use this store of used rounds, if none was given."""
+        self._used = self._used or store
 
     def restore(self, call: Call, params: InputParams) -> None:
         """Fill the record from requestState and inputResponses; raises InvalidParamsError."""
@@ -118,6 +122,7 @@ class InputRounds:
         """Raise InvalidParamsError if the round was used before."""
         record = call.record
         if isinstance(record.round, bytes):
+            self._used = self._used or MemoryRounds()
             is_unused = self._used.use(record.round, self._lifetime)
             # A future, because several questions may be asked at the same time.
             record.round = (
