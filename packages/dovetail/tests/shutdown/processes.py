@@ -188,7 +188,9 @@ def running(folder: Path, grace: float, *words: str, **options: Any) -> Iterator
         process.close()
 
 
-def run_http(folder: Path, grace: float, parser: str, *options: str) -> Any:
+def run_http(
+    folder: Path, grace: float, parser: str, *options: str, module: str = "dovetail"
+) -> Any:
     """`dovetail run --http` with the server of this folder."""
-    words = ["-m", "dovetail", "run", str(SERVER), "--http", "0", "--http-parser", parser]
+    words = ["-m", module, "run", str(SERVER), "--http", "0", "--http-parser", parser]
     return running(folder, grace, *words, *options)

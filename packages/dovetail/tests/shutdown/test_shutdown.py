@@ -46,7 +46,7 @@ def test_calls_that_end_within_the_grace_period_are_answered(
 def test_calls_beyond_the_grace_period_are_refused(
     tmp_path: Path, tool: str, era: str, parser: str
 ) -> None:
-    with run_http(tmp_path, 0.2, parser) as server:
+    with run_http(tmp_path, 0.2, parser, module="tests.patient") as server:
         call = server.call(era, tool, "a")
         server.wait_for_start("a")
         server.terminate()

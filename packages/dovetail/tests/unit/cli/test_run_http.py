@@ -97,9 +97,9 @@ class Running:
 
 
 @contextlib.contextmanager
-def run(file: Path, *words: str) -> Iterator[Running]:
+def run(file: Path, *words: str, module: str = "dovetail") -> Iterator[Running]:
     log = file.parent / "said.txt"
-    command = [sys.executable, "-m", "dovetail", "run", str(file), "--http", *words]
+    command = [sys.executable, "-m", module, "run", str(file), "--http", *words]
     with (
         log.open("w") as stderr,
         subprocess.Popen(command, stderr=stderr, stdin=subprocess.DEVNULL, text=True) as process,
@@ -351,7 +351,7 @@ def test_an_endless_call_is_stopped_without_a_traceback(
     headers = {**MODERN, "mcp-method": "tools/call", "mcp-name": "version"}
     params = {"name": "version", "arguments": {}, "_meta": meta}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    with run(file, "0", "--http-parser", parser) as server:
+    with run(file, "0", "--http-parser", parser, module="tests.patient") as server:
         with contextlib.closing(server.connect()) as connection:
             connection.request("POST", "/mcp", json.dumps(message), headers)
             if streams:
