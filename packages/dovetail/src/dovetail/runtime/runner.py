@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import math
 import sys
-from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
@@ -19,8 +18,10 @@ from typing import Any, TypeVar
 from dovetail.core.call import Call, current_call, nested_run, tracking
 from dovetail.core.handler import Handler, Style
 from dovetail.core.options import Options
+from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import LimitError
 from dovetail.runtime.coroutines import resume_coroutine
+from dovetail.runtime.fair_queue import FairQueue
 from dovetail.runtime.workers import WorkerPool
 
 __all__ = ["HandlerRunner", "TaskRunner"]
@@ -36,6 +37,7 @@ class HandlerRunner:
 
     def __init__(self, options: Options) -> None:
         self._workers = WorkerPool(options.worker_threads)
+        self._threads = _Slots(options.worker_threads, sys.maxsize)
         self._slots = _Slots(options.concurrency, options.queue)
         self._clock = _Clock(options.timeout, options.idle_timeout)
 
@@ -125,7 +127,7 @@ class HandlerRunner:
         arguments: dict[str, Any],
         shape: Callable[[Call, Any], T],
     ) -> T:
-        await self._slots.wait()
+        await self._slots.wait(call.principal)
         outcome = self._begin(call, handler, arguments, shape)
         return await outcome if isinstance(outcome, Coroutine) else outcome
 
@@ -149,12 +151,19 @@ class HandlerRunner:
             nested_run.set(outer)
 
     async def _in_thread(self, call: Call, handler: Handler, arguments: dict[str, Any]) -> Any:
+        # Callers take turns here too: the queue of the pool itself stays short.
+        if self._threads.free < 1:
+            await self._threads.wait(call.principal)
+        else:
+            self._threads.free -= 1
         try:
             return await self._workers.run(partial(handler.function, **arguments))
         except asyncio.CancelledError:
             # A thread cannot be stopped, but the function can check ctx.cancelled.
             call.cancelled = call.cancelled or _is_cancelling()
             raise
+        finally:
+            self._threads.release()
 
 
 class TaskRunner(HandlerRunner):
@@ -162,6 +171,7 @@ class TaskRunner(HandlerRunner):
 
     def __init__(self, options: Options) -> None:
         self._workers = WorkerPool(options.worker_threads)
+        self._threads = _Slots(options.worker_threads, sys.maxsize)
         self._slots = _Slots(options.task_concurrency, sys.maxsize)
         # Only the timeouts of a tool itself apply to tasks.
         self._clock = _Clock(None, None)
@@ -194,7 +204,7 @@ class TaskRunner(HandlerRunner):
         shape: Callable[[Call, Any], T],
     ) -> T:
         if self._slots.free < 1:
-            await self._slots.wait()
+            await self._slots.wait(call.principal)
         else:
             self._slots.free -= 1
         if tracking.is_on:
@@ -233,7 +243,7 @@ def _is_cancelling() -> bool:
 
 
 class _Slots:
-    """A semaphore with `limit` slots and a queue of limited length."""
+    """A semaphore with `limit` slots and a queue of limited length, in which callers take turns."""
 
     __slots__ = ("_limit", "_queue", "_waiters", "free")
 
@@ -242,9 +252,9 @@ class _Slots:
         self.free = limit
         self._limit = limit
         self._queue = queue
-        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._waiters: FairQueue[asyncio.Future[None]] = FairQueue()
 
-    async def wait(self) -> None:
+    async def wait(self, principal: Principal | None) -> None:
         """Wait for a slot; raises LimitError if the queue is full."""
         if len(self._waiters) >= self._queue:
             raise LimitError(
@@ -252,13 +262,13 @@ class _Slots:
                 "later."
             )
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
+        owner = owner_of(principal)
+        self._waiters.push(owner, waiter)
         try:
             await waiter
         except asyncio.CancelledError:
-            if waiter in self._waiters:
-                self._waiters.remove(waiter)  # leave the queue
-            elif not waiter.cancelled():
+            # It leaves the queue, unless it has left it already.
+            if not self._waiters.remove(owner, waiter) and not waiter.cancelled():
                 self.release()  # the slot was assigned just before the cancellation
             raise
 
@@ -268,7 +278,7 @@ class _Slots:
             self.free += 1  # the slot exceeded the limit
             return
         while self._waiters:
-            waiter = self._waiters.popleft()
+            waiter = self._waiters.pop()
             if not waiter.done():
                 waiter.set_result(None)
                 return

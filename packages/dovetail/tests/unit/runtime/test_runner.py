@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from dovetail import Context, Options
+from dovetail import Context, Options, Server
 from dovetail.core.call import Call, Peer
 from dovetail.core.handler import Handler, Style
 from dovetail.eras.legacy.era import era_of
@@ -24,7 +24,7 @@ from dovetail.runtime.runner import HandlerRunner
 from dovetail.spec.models import Params
 from dovetail.spec.revisions import LATEST_LEGACY
 from tests.patience import CAP
-from tests.unit.talk import run, turn
+from tests.unit.talk import request, run, turn
 
 who = contextvars.ContextVar("who", default="nobody")
 
@@ -658,3 +658,38 @@ def test_cancelling_the_call_cancels_the_function_or_flags_it(style: Style) -> N
         assert await asyncio.to_thread(ended.wait, CAP)
 
     run(scenario())
+
+
+@pytest.mark.parametrize("blocking", [False, True])
+def test_a_caller_with_many_calls_does_not_delay_the_others(blocking: bool) -> None:
+    """Calls that wait for a slot or for a thread take turns by principal."""
+    options = Options(concurrency=6, worker_threads=2) if blocking else Options(concurrency=2)
+    server = Server("s", options=options)
+    finished: list[str] = []
+    may_end = threading.Event()
+
+    def work(name: str) -> str:
+        may_end.wait(CAP)
+        finished.append(name)
+        return name
+
+    async def wait(name: str) -> str:
+        while not may_end.is_set():
+            await asyncio.sleep(0)
+        finished.append(name)
+        return name
+
+    server.tools.add(work if blocking else wait, name="work")
+
+    async def scenario() -> None:
+        calls = []
+        for name in ["greedy"] * 40 + ["other"]:
+            params = {"name": "work", "arguments": {"name": name}}
+            message = request("tools/call", params)
+            calls.append(asyncio.ensure_future(server.handle(message, principal=name)))
+            await turn()
+        may_end.set()
+        await asyncio.gather(*calls)
+
+    run(scenario())
+    assert len(finished) == 41 and finished.index("other") <= 10
