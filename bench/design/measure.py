@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import NamedTuple
@@ -18,11 +19,26 @@ class DesignResults(NamedTuple):
 
     # CPU milliseconds of the best round, ours and direct, by what was drawn.
     drawings: dict[str, list[float]]
+    # Milliseconds of the best round, in the server's process and in a worker.
+    isolation: dict[str, list[float]]
     studio: StudioFigures
 
 
 def measure_design(rounds: int, designs: int) -> DesignResults:
     """Draw, then serve."""
-    words = [sys.executable, "-m", "bench.design.easel", str(rounds)]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, check=True, text=True)
-    return DesignResults(json.loads(done.stdout), measure_studio(designs, rounds))
+    return DesignResults(
+        _run("bench.design.easel", rounds),
+        _run("bench.design.isolation", rounds),
+        measure_studio(designs, rounds),
+    )
+
+
+def _run(module: str, rounds: int) -> dict[str, list[float]]:
+    words = [sys.executable, "-m", module, str(rounds)]
+    # Workers do not look for modules in the current folder.
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True, text=True
+    )
+    found: dict[str, list[float]] = json.loads(done.stdout)
+    return found

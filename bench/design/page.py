@@ -17,6 +17,10 @@ def render_design(results: DesignResults, effort: str, targets: Sequence[Target]
         [what, f"{ours:.1f} ms", f"{direct:.1f} ms"]
         for what, (ours, direct) in results.drawings.items()
     ]
+    isolation = [
+        [what, f"{inside:.2f} ms", f"{isolated:.2f} ms"]
+        for what, (inside, isolated) in results.isolation.items()
+    ]
     studio = results.studio
     calls = [
         ["edit_design, 100 operations", f"{studio.edit:.1f} ms"],
@@ -32,6 +36,9 @@ def render_design(results: DesignResults, effort: str, targets: Sequence[Target]
         "findings that every change is answered with.",
         "### Targets of the design server\n\n" + render_targets(targets),
         "### Drawings\n\n" + table(["", "dovetail", "directly"], drawings),
+        "### Isolation\n\nDrawing runs in worker processes, so that a crash fails one call. Time "
+        "of the best round, in one process and in a worker that has started:\n\n"
+        + table(["", "in process", "in a worker"], isolation),
         "### Calls\n\n" + table(["", "median"], calls),
     ]
     return "\n\n".join(parts)
