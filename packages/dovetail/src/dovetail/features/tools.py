@@ -51,6 +51,8 @@ from dovetail.wire import codec
 
 __all__ = ["ToolOptions", "ToolResult", "Tools"]
 
+# In the error for one call; a client that sends a thousand invalid items corrects a few first.
+_MOST_PROBLEMS = 20
 # tools.name.charset, tools.name.length (2025-11-25 server/tools)
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
@@ -378,7 +380,9 @@ def _misfit(tool: RegisteredTool, error: InvalidValueError) -> CallToolResult:
 def _lines(error: InvalidValueError) -> str:
     if len(error.problems) == 1:
         return f" {error.problems[0]}"
-    return "".join(f"\n- {problem}" for problem in error.problems)
+    lines = "".join(f"\n- {problem}" for problem in error.problems[:_MOST_PROBLEMS])
+    more = len(error.problems) - _MOST_PROBLEMS
+    return f"{lines}\n- and {more} more" if more > 0 else lines
 
 
 def shape_result(value: Any, schema: ResultSchema, revision: Revision) -> CallToolResult | Raw:

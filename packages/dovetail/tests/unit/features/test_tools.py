@@ -499,3 +499,16 @@ def test_pages_are_followed_by_cursor() -> None:
     second = ask(server, "tools/list", {"cursor": first["nextCursor"]})
     assert [tool["name"] for tool in second["tools"]] == ["c"]
     assert "nextCursor" not in second
+
+
+def test_an_error_about_many_arguments_is_short() -> None:
+    server = Server("s")
+
+    @server.tool
+    def total(numbers: list[int]) -> int:
+        return sum(numbers)
+
+    arguments = {"numbers": ["x" * 1000] * 1000}
+    text = text_of(ask(server, "tools/call", {"name": "total", "arguments": arguments}))
+    assert text.endswith("- and 980 more")
+    assert text.count("\n") == 21 and len(text) < 5000
