@@ -19,9 +19,10 @@ from msgspec import Raw, Struct
 from dovetail.client.era import ClientEra, Settings, check_log_level
 from dovetail.client.modern_tasks import ModernTaskCalls
 from dovetail.client.results import ListToolsResult, ServerFacts, decode_result
-from dovetail.client.rpc import PendingRequest, ProgressCallback, RpcConnection, time_limit
+from dovetail.client.rpc import PendingRequest, ProgressCallback, RpcConnection
 from dovetail.client.subscriptions import Change, Interest, Subscription, change_from
 from dovetail.client.tasks import InputRequest
+from dovetail.client.time_limits import time_limit
 from dovetail.errors import HeaderMismatchError, PeerError, RpcError, TransportError
 from dovetail.spec import keys
 from dovetail.spec.methods import methods_at

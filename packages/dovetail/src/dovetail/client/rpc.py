@@ -9,7 +9,6 @@ raises here.
 from __future__ import annotations
 
 import asyncio
-import math
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -21,13 +20,14 @@ from msgspec import Raw, Struct
 
 from dovetail.client.background import BackgroundTasks, resolve
 from dovetail.client.channel import Channel, SessionEndedError, StreamLostError
+from dovetail.client.time_limits import time_limit
 from dovetail.errors import DovetailError, PeerError, RpcError, TransportError
 from dovetail.spec.keys import PROGRESS_TOKEN
 from dovetail.spec.models import ProgressParams
 from dovetail.wire import codec
 from dovetail.wire.messages import Batch, Malformed, Message, Notification, Request, Response
 
-__all__ = ["Listener", "PendingRequest", "ProgressCallback", "RpcConnection", "time_limit"]
+__all__ = ["Listener", "PendingRequest", "ProgressCallback", "RpcConnection"]
 
 ProgressCallback: TypeAlias = Callable[[ProgressParams], Awaitable[None] | None]
 
@@ -323,8 +323,3 @@ def _read_error(method: str, raw: Raw) -> RpcError | PeerError:
     except msgspec.ValidationError as problem:
         return PeerError(f"The error response to {method} is not valid JSON-RPC: {problem}")
     return RpcError.from_wire(error.code, error.message, error.data)
-
-
-def time_limit(seconds: float) -> asyncio.Timeout:
-    """`asyncio.timeout`, where infinity means no limit."""
-    return asyncio.timeout(None if seconds == math.inf else seconds)
