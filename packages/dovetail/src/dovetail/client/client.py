@@ -11,7 +11,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dovetail.client.callbacks import ClientCallbacks, ElicitCallback, RootsSource, SampleCallback
 from dovetail.client.content import WirePromptResult, read_block
@@ -44,6 +44,9 @@ from dovetail.spec.models import (
     Tool,
 )
 
+if TYPE_CHECKING:
+    from dovetail.client.http_auth import Auth
+
 __all__ = ["Client"]
 
 T = TypeVar("T")
@@ -57,7 +60,7 @@ class Client:
 
     Use it as `async with Client(target) as client: ...`. The target is a Server in this process,
     a command, a path to a .py file, a URL, or a configuration entry. `headers` are sent with
-    every request to a URL.
+    every request to a URL; `auth` logs in to it, see `dovetail.client.auth.OAuth`.
     """
 
     def __init__(  # noqa: PLR0913 - public options, independent of each other
@@ -77,6 +80,7 @@ class Client:
         cwd: str | os.PathLike[str] | None = None,
         echo_stderr: bool = False,
         headers: Mapping[str, str] | None = None,
+        auth: Auth | None = None,
     ) -> None:
         self._mode = parse_mode(mode)
         self._settings = Settings(
@@ -88,7 +92,13 @@ class Client:
             timeout=timeout,
         )
         self._make_channel = partial(
-            open_target, target, env=env, cwd=cwd, echo_stderr=echo_stderr, headers=headers
+            open_target,
+            target,
+            env=env,
+            cwd=cwd,
+            echo_stderr=echo_stderr,
+            headers=headers,
+            auth=auth,
         )
         # A bad target fails here, where the caller wrote it, and not when it is opened.
         self._make_channel()

@@ -10,11 +10,11 @@ rejects `initialize` like a server older than Streamable HTTP, the channel falls
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping
 
 from dovetail.client.channel import Channel, OnClosed, OnMessage, SessionEndedError
+from dovetail.client.http_auth import Auth, AuthorizedPool
 from dovetail.client.http_connection import ClientResponse
 from dovetail.client.http_endpoint import parse_url
 from dovetail.client.http_failure import HttpFailure, find_secrets
@@ -29,6 +29,7 @@ from dovetail.client.http_response import ResponseReader
 from dovetail.client.http_session import ClientHttpSession
 from dovetail.client.http_sse import HttpSse
 from dovetail.client.http_stream import EVENT_STREAM, Cursor, read_events
+from dovetail.client.time_limits import time_limit
 from dovetail.errors import PeerError, TransportError
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification, Request
@@ -51,7 +52,12 @@ class HttpChannel(Channel):
     """One POST per message."""
 
     def __init__(
-        self, url: str, headers: Mapping[str, str] | None = None, *, limit: int = _MAX_MESSAGE
+        self,
+        url: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        auth: Auth | None = None,
+        limit: int = _MAX_MESSAGE,
     ) -> None:
         self._endpoint = parse_url(url)
         self._own_headers = [
@@ -61,7 +67,9 @@ class HttpChannel(Channel):
         ]
         self._secrets = find_secrets(self._own_headers)
         self._limit = limit
-        self._pool = HttpPool(self._endpoint)
+        self._pool = (
+            HttpPool(self._endpoint) if auth is None else AuthorizedPool(self._endpoint, auth)
+        )
         self._tools = ToolHeaders()
         self._session: ClientHttpSession | None = None
         self._sse: HttpSse | None = None
@@ -201,7 +209,7 @@ class HttpChannel(Channel):
     async def _send_notice(self, message: Notification | None, data: bytes) -> None:
         what = "a response" if message is None else message.method
         try:
-            async with asyncio.timeout(_NOTICE_SECONDS):
+            async with time_limit(_NOTICE_SECONDS):
                 if self._sse is not None:
                     await self._sse.send(data, what)
                 else:

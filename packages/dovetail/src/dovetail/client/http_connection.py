@@ -37,6 +37,8 @@ class ClientResponse:
         self.headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers
         }
+        # Words that messages about this response must not show.
+        self.secrets: Sequence[str] = ()
         self._connection = connection
 
     @property

@@ -70,7 +70,8 @@ class HttpFailure:
         body = await response.read(_MAX_BODY)
         # A compressed body is ignored; the request did not allow it.
         body = b"" if response.coding else body
-        return cls(where, response.status, reason, response.headers, body, secrets)
+        hidden = (*secrets, *response.secrets)
+        return cls(where, response.status, reason, response.headers, body, hidden)
 
     @property
     def is_denial(self) -> bool:

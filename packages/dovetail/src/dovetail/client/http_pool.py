@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from http import HTTPStatus
 from weakref import WeakSet
 
@@ -37,10 +37,18 @@ _REDIRECTS = (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT)
 
 
 class HttpPool:
-    """Connections to one origin."""
+    """Connections to one origin.
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    `find_address` returns the address to connect to; without it, the system resolves the host.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        find_address: Callable[[Endpoint], Awaitable[str]] | None = None,
+    ) -> None:
         self.endpoint = endpoint
+        self._find_address = find_address
         self._idle: list[HttpConnection] = []
         # Includes connections that are closing: `close` waits for all of them.
         self._all: WeakSet[HttpConnection] = WeakSet()
@@ -137,8 +145,9 @@ class HttpPool:
             self._context = ssl.create_default_context()
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
+                find = self._find_address
                 reader, writer = await asyncio.open_connection(
-                    endpoint.host,
+                    endpoint.host if find is None else await find(endpoint),
                     endpoint.port,
                     ssl=self._context,
                     server_hostname=endpoint.host if endpoint.is_secure else None,

@@ -12,12 +12,15 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dovetail.client.channel import Channel, Connectable
 from dovetail.client.memory import MemoryChannel
 from dovetail.client.stdio import Command, StdioChannel
 from dovetail.errors import UsageError
+
+if TYPE_CHECKING:
+    from dovetail.client.http_auth import Auth
 
 __all__ = ["Target", "find_command", "is_url", "open_target"]
 
@@ -34,14 +37,16 @@ def open_target(
     cwd: str | os.PathLike[str] | None = None,
     echo_stderr: bool = False,
     headers: Mapping[str, str] | None = None,
+    auth: Auth | None = None,
 ) -> Channel:
     """A channel that is not open yet; raises UsageError for an invalid target."""
     url = _find_url(target)
     if url is not None:
         own = _read_headers(target.get("headers")) if isinstance(target, Mapping) else {}
-        return _open_url(url, {**own, **(headers or {})})
-    if headers:
-        raise UsageError(f"headers= needs a URL; {_show(target)} does not use HTTP")
+        return _open_url(url, {**own, **(headers or {})}, auth)
+    for name, given in (("headers", headers), ("auth", auth)):
+        if given:
+            raise UsageError(f"{name}= needs a URL; {_show(target)} does not use HTTP")
     if not isinstance(target, (str, os.PathLike, Sequence, Mapping)):
         if not callable(getattr(target, "connect", None)):
             raise UsageError(f"{target!r} is not a server: {_ALLOWED}")
@@ -87,7 +92,9 @@ def _read_headers(headers: Any) -> Mapping[str, str]:
     return headers or {}
 
 
-def _open_url(url: str, headers: Mapping[str, str]) -> Channel:
+def _open_url(url: str, headers: Mapping[str, str], auth: Auth | None) -> Channel:
+    if auth is not None and any(name.lower() == "authorization" for name in headers):
+        raise UsageError("Pass either auth= or an Authorization header, not both")
     try:
         # h11 is optional: only HTTP needs it.
         from dovetail.client.http_channel import HttpChannel  # noqa: PLC0415
@@ -95,7 +102,7 @@ def _open_url(url: str, headers: Mapping[str, str]) -> Channel:
         if error.name != "h11":
             raise
         raise UsageError("A URL target needs the package h11: pip install h11") from None
-    return HttpChannel(url, headers)
+    return HttpChannel(url, headers, auth=auth)
 
 
 def _read_command(

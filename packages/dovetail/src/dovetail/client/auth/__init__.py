@@ -1,0 +1,51 @@
+"""OAuth for clients: `Client(url, auth=OAuth())`.
+
+`login`, `logout` and `find_login` are for programs that separate the login from the use.
+"""
+
+from __future__ import annotations
+
+from dovetail.client.auth.authorization_code import AuthorizationCode
+from dovetail.client.auth.client_authentication import ClientKey
+from dovetail.client.auth.device_code import DeviceCode, DevicePrompt
+from dovetail.client.auth.failures import (
+    AuthorizationError,
+    LoginRequiredError,
+    TokenRefusedError,
+)
+from dovetail.client.auth.file_store import FileStore
+from dovetail.client.auth.grants import (
+    ClientCredentials,
+    EnterpriseManaged,
+    Grant,
+    WorkloadIdentity,
+)
+from dovetail.client.auth.oauth import Login, OAuth, find_login, list_logins, login, logout
+from dovetail.client.auth.storage import MemoryStore, TokenStore
+from dovetail.client.auth.user_agent import LoopbackBrowser, Redirect, UserAgent
+
+__all__ = [
+    "AuthorizationCode",
+    "AuthorizationError",
+    "ClientCredentials",
+    "ClientKey",
+    "DeviceCode",
+    "DevicePrompt",
+    "EnterpriseManaged",
+    "FileStore",
+    "Grant",
+    "Login",
+    "LoginRequiredError",
+    "LoopbackBrowser",
+    "MemoryStore",
+    "OAuth",
+    "Redirect",
+    "TokenRefusedError",
+    "TokenStore",
+    "UserAgent",
+    "WorkloadIdentity",
+    "find_login",
+    "list_logins",
+    "login",
+    "logout",
+]

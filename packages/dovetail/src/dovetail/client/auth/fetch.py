@@ -1,0 +1,115 @@
+"""HTTP requests to authorization servers: checked addresses, bounded size and time."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+
+from dovetail.client.auth.failures import AuthorizationError
+from dovetail.client.auth.urls import UrlPolicy
+from dovetail.client.http_endpoint import Endpoint
+from dovetail.client.http_pool import HttpPool
+from dovetail.errors import PeerError, TransportError
+
+__all__ = ["AuthFetch", "Fetched"]
+
+# Metadata, tokens and registrations are a few kilobytes.
+_MAX_BYTES = 256 * 1024
+_TIMEOUT = 20.0
+_FORM = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Fetched:
+    """A response; without a repr, because the body may contain a token."""
+
+    where: str
+    status: int
+    reason: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> dict[str, Any] | None:
+        """The body as a JSON object; None if it is something else."""
+        try:
+            return msgspec.json.decode(self.body, type=dict[str, Any])
+        except msgspec.DecodeError:
+            return None
+
+
+class AuthFetch:
+    """Sends the requests of one authorization; each origin has its own connections."""
+
+    def __init__(self, policy: UrlPolicy) -> None:
+        self.policy = policy
+        # The servers' clocks may differ from ours: seconds to add to our time, by origin.
+        self.clock_offsets: dict[str, float] = {}
+        self._pools: dict[str, HttpPool] = {}
+
+    async def get(self, endpoint: Endpoint) -> Fetched:
+        """GET a document."""
+        return await self._send("GET", endpoint, [])
+
+    async def post_form(
+        self, endpoint: Endpoint, form: Mapping[str, str], headers: Mapping[str, str] | None = None
+    ) -> Fetched:
+        """POST a form."""
+        fields = [("Content-Type", _FORM), *(headers or {}).items()]
+        return await self._send("POST", endpoint, fields, urlencode(form).encode())
+
+    async def post_json(self, endpoint: Endpoint, document: Mapping[str, Any]) -> Fetched:
+        """POST a JSON document."""
+        fields = [("Content-Type", "application/json")]
+        return await self._send("POST", endpoint, fields, msgspec.json.encode(document))
+
+    def now(self, endpoint: Endpoint) -> float:
+        """The time at a server, as far as it is known."""
+        return time.time() + self.clock_offsets.get(endpoint.origin, 0.0)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for pool in self._pools.values():
+            await pool.close()
+        self._pools.clear()
+
+    async def _send(
+        self, method: str, endpoint: Endpoint, headers: list[tuple[str, str]], body: bytes = b""
+    ) -> Fetched:
+        fields = [("Accept", "application/json"), ("Accept-Encoding", "identity"), *headers]
+        pool = self._pools.get(endpoint.origin)
+        if pool is None:
+            pool = HttpPool(endpoint, self.policy.find_address)
+            self._pools[endpoint.origin] = pool
+        try:
+            async with (
+                asyncio.timeout(_TIMEOUT),
+                pool.exchange(method, fields, body, at=endpoint) as response,
+            ):
+                received = await response.read(_MAX_BYTES)
+                # A compressed body was not asked for and is not read.
+                received = b"" if response.coding else received
+        except AuthorizationError:
+            raise
+        except TimeoutError:
+            text = f"{endpoint} did not answer within {_TIMEOUT:g} s; try again later"
+            raise AuthorizationError(text) from None
+        except (TransportError, PeerError) as error:
+            raise AuthorizationError(f"{error}; try again later") from None
+        self._note_clock(endpoint, response.headers.get("date"))
+        return Fetched(str(endpoint), response.status, response.reason, response.headers, received)
+
+    def _note_clock(self, endpoint: Endpoint, date: str | None) -> None:
+        try:
+            there = email.utils.parsedate_to_datetime(date or "").timestamp()
+        except (TypeError, ValueError, OverflowError):
+            return
+        offset = there - time.time()
+        # The header has whole seconds: a small difference says nothing.
+        self.clock_offsets[endpoint.origin] = offset if abs(offset) > 2 else 0.0

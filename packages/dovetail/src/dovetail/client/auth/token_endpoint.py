@@ -1,0 +1,223 @@
+"""Token requests and revocations."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from dovetail.client.auth.client_authentication import ClientKey, authenticate, choose_method
+from dovetail.client.auth.failures import AuthorizationError, TokenRefusedError
+from dovetail.client.auth.fetch import AuthFetch, Fetched
+from dovetail.client.auth.records import ClientRecord, Tokens
+
+if TYPE_CHECKING:
+    from dovetail.client.auth.dpop import DpopKey
+
+__all__ = ["TokenEndpoint", "read_user"]
+
+_SHOWN = 200
+# Shorter values are words such as `refresh_token`, not secrets.
+_SHORTEST_SECRET = 16
+_TYPES = {"bearer": "Bearer", "dpop": "DPoP"}
+_USE_NONCE = "use_dpop_nonce"
+# What to do about an error code (RFC 6749, section 5.2), for the end of a message.
+_ADVICE = {
+    "invalid_grant": "log in again",
+    "invalid_client": "check the client id and its secret or key",
+    "unauthorized_client": "ask the operator to allow this client this kind of login",
+    "unsupported_grant_type": "use another way to log in",
+    "invalid_scope": "ask for other scopes",
+    "access_denied": "ask the operator for access",
+    "invalid_target": "the server's address is unknown there; ask the operator to register it",
+}
+# Claims that say who the user is.
+_USER_CLAIMS = ("sub", "name", "preferred_username", "email")
+
+
+class _TokenResponse(Struct):
+    access_token: str
+    token_type: str
+    expires_in: float | str | None = None
+    refresh_token: str | None = None
+    scope: str | None = None
+    id_token: str | None = None
+
+
+class _ErrorResponse(Struct):
+    error: str
+    error_description: str | None = None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TokenEndpoint:
+    """The token endpoint of one authorization server, as one client uses it."""
+
+    fetch: AuthFetch
+    url: str
+    issuer: str
+    client: ClientRecord
+    key: ClientKey | None = None
+    auth_methods: Sequence[str] | None = None
+    dpop: DpopKey | None = None
+
+    async def request(
+        self, form: Mapping[str, str], requested: Sequence[str] = (), *, kept: Tokens | None = None
+    ) -> tuple[Tokens, dict[str, Any]]:
+        """The tokens for a grant, and claims about the user; raises AuthorizationError.
+
+        `requested` are the scopes that apply if the response names none, `kept` the tokens whose
+        refresh token stays valid if the response has no new one.
+        """
+        fetched = await self._post(form)
+        if self._wants_nonce(fetched):
+            # RFC 9449, section 8: once more, with the nonce.
+            fetched = await self._post(form)
+        response = self._read(fetched, form)
+        kind = _TYPES.get(response.token_type.lower())
+        if kind is None or (kind == "DPoP" and self.dpop is None):
+            raise AuthorizationError(
+                f"{self.url} sent a token of type {response.token_type[:_SHOWN]!r}, which this "
+                "client cannot use; report this to its operator"
+            )
+        if self.dpop is not None and kind != "DPoP":
+            raise AuthorizationError(
+                f"{self.url} ignored the key of this client and sent a token that anybody could "
+                "use; turn dpop off if you accept that"
+            )
+        scopes = tuple(requested) if response.scope is None else tuple(response.scope.split())
+        tokens = Tokens(
+            access_token=_check_token(response.access_token, self.url),
+            token_type=kind,
+            refresh_token=response.refresh_token or (kept.refresh_token if kept else None),
+            scopes=scopes,
+            expires_at=_find_expiry(response.expires_in),
+        )
+        return tokens, read_user(response.id_token)
+
+    async def exchange(self, form: Mapping[str, str], wanted: str) -> str:
+        """A token of another kind, by token exchange (RFC 8693)."""
+        fetched = await self._post(form)
+        document = fetched.json()
+        if fetched.status != 200 or document is None:
+            raise self._explain(fetched, document, form)
+        token = document.get("access_token")
+        if document.get("issued_token_type") != wanted or not isinstance(token, str):
+            raise AuthorizationError(
+                f"{self.url} did not issue a token of type {wanted}; report this to its operator"
+            )
+        return token
+
+    async def revoke(self, url: str, tokens: Tokens) -> bool:
+        """Revoke a login at its revocation endpoint (RFC 7009); False if that failed."""
+        endpoint = self.fetch.policy.check(url, "The revocation endpoint")
+        # The refresh token first: revoking it usually ends the access tokens as well.
+        given = (("refresh_token", tokens.refresh_token), ("access_token", tokens.access_token))
+        is_revoked = True
+        for hint, token in given:
+            if token is not None:
+                form = {"token": token, "token_type_hint": hint}
+                own, headers = self._authenticate()
+                try:
+                    fetched = await self.fetch.post_form(endpoint, {**form, **own}, headers)
+                except AuthorizationError:
+                    return False
+                is_revoked = is_revoked and fetched.status == 200
+        return is_revoked
+
+    def _authenticate(self) -> tuple[dict[str, str], dict[str, str]]:
+        endpoint = self.fetch.policy.check(self.url, "The token endpoint")
+        method = choose_method(self.client, self.key, self.auth_methods)
+        now = self.fetch.now(endpoint)
+        return authenticate(method, self.client, self.key, self.issuer, now)
+
+    async def _post(self, form: Mapping[str, str]) -> Fetched:
+        endpoint = self.fetch.policy.check(self.url, "The token endpoint")
+        own, headers = self._authenticate()
+        if self.dpop is not None:
+            now = self.fetch.now(endpoint)
+            headers["DPoP"] = self.dpop.prove("POST", self.url, endpoint.origin, now)
+        return await self.fetch.post_form(endpoint, {**form, **own}, headers)
+
+    def _wants_nonce(self, fetched: Fetched) -> bool:
+        nonce = fetched.headers.get("dpop-nonce")
+        if self.dpop is None or nonce is None:
+            return False
+        endpoint = self.fetch.policy.check(self.url, "The token endpoint")
+        self.dpop.nonces[endpoint.origin] = nonce
+        document = fetched.json() or {}
+        return fetched.status == 400 and document.get("error") == _USE_NONCE
+
+    def _read(self, fetched: Fetched, form: Mapping[str, str]) -> _TokenResponse:
+        document = fetched.json()
+        if fetched.status != 200:
+            raise self._explain(fetched, document, form)
+        try:
+            if document is not None:
+                return msgspec.convert(document, _TokenResponse)
+        except msgspec.ValidationError:
+            # Without the cause, which may quote the token.
+            pass
+        raise AuthorizationError(
+            f"{self.url} answered a token request with something that is not a token response; "
+            "report this to its operator"
+        )
+
+    def _explain(
+        self, fetched: Fetched, document: dict[str, Any] | None, form: Mapping[str, str]
+    ) -> AuthorizationError:
+        try:
+            found = msgspec.convert(document, _ErrorResponse)
+        except msgspec.ValidationError:
+            return AuthorizationError(
+                f"{self.url} answered a token request with {fetched.reason}; try again later"
+            )
+        code = _show(found.error, form)
+        text = f"The authorization server {self.issuer} refused the token request: {code}"
+        if found.error_description:
+            text += f" ({_show(found.error_description, form)})"
+        advice = _ADVICE.get(code, "try again, or report this to its operator")
+        return TokenRefusedError(f"{text}; {advice}", code)
+
+
+def _show(text: str, form: Mapping[str, str]) -> str:
+    """What a server says, without what was sent to it: some repeat the code that they refuse."""
+    for value in sorted(form.values(), key=len, reverse=True):
+        if len(value) >= _SHORTEST_SECRET:
+            text = text.replace(value, "***")
+    return " ".join("".join(c for c in text if c.isprintable()).split())[:_SHOWN]
+
+
+def _check_token(token: str, where: str) -> str:
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise AuthorizationError(f"{where} sent an access token that cannot be put into a header")
+    return token
+
+
+def _find_expiry(expires_in: float | str | None) -> float | None:
+    try:
+        seconds = None if expires_in is None else float(expires_in)
+    except ValueError:
+        seconds = None
+    return None if seconds is None else time.time() + seconds
+
+
+def read_user(id_token: str | None) -> dict[str, Any]:
+    """The claims of an ID token that say who the user is.
+
+    The signature is not checked: the token came from the token endpoint itself (OpenID Connect
+    Core, section 3.1.3.7), and the claims are only shown.
+    """
+    try:
+        payload = (id_token or "").split(".")[1]
+        padded = payload + "=" * (-len(payload) % 4)
+        claims = msgspec.json.decode(base64.urlsafe_b64decode(padded), type=dict[str, Any])
+    except (IndexError, ValueError, binascii.Error, msgspec.DecodeError):
+        return {}
+    return {name: claims[name] for name in _USER_CLAIMS if isinstance(claims.get(name), str)}
