@@ -15,6 +15,7 @@ from dovetail.client.callbacks import (
 from dovetail.client.channel import Channel, Connectable
 from dovetail.client.client import Client
 from dovetail.client.results import CallResult, Page, ReadResult
+from dovetail.client.skills import Skill, SkillEntry, SkillFile
 from dovetail.client.subscriptions import Change, Interest, Subscription
 from dovetail.client.tasks import ClientTask, TaskState
 
@@ -33,6 +34,9 @@ __all__ = [
     "SamplingMessage",
     "SamplingRequest",
     "SamplingResponse",
+    "Skill",
+    "SkillEntry",
+    "SkillFile",
     "Subscription",
     "TaskState",
 ]

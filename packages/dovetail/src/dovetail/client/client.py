@@ -28,10 +28,23 @@ from dovetail.client.results import (
     decode_result,
 )
 from dovetail.client.rpc import ProgressCallback
+from dovetail.client.skills import (
+    EXTENSION,
+    ListSkillsResult,
+    Skill,
+    SkillEntry,
+    load_skill,
+)
 from dovetail.client.subscriptions import Interest, Subscription
 from dovetail.client.targets import Target, open_target
 from dovetail.client.tasks import ClientTask, TaskState
-from dovetail.errors import DovetailError, PeerError, UsageError
+from dovetail.errors import (
+    DovetailError,
+    InvalidParamsError,
+    PeerError,
+    ResourceNotFoundError,
+    UsageError,
+)
 from dovetail.spec.models import (
     CompleteResult,
     Completion,
@@ -210,6 +223,9 @@ class Client:
         # only capabilities that the server declared.
         if not self._era.has_capability(capability):
             return []
+        return await self._read_pages(read_page)
+
+    async def _read_pages(self, read_page: Callable[[str | None], Awaitable[Page[T]]]) -> list[T]:
         page = await read_page(None)
         items = list(page.items)
         seen: set[str] = set()
@@ -285,8 +301,14 @@ class Client:
         return ClientTask(self._era.tasks, state, tool)
 
     async def read(self, uri: str, *, timeout: float | None = None) -> ReadResult:
-        """Read a resource."""
-        raw = await self._era.request("resources/read", {"uri": uri}, timeout=timeout)
+        """Read a resource; raises ResourceNotFoundError."""
+        try:
+            raw = await self._era.request("resources/read", {"uri": uri}, timeout=timeout)
+        except InvalidParamsError as error:
+            # The modern era has no code of its own for this, but names the resource.
+            if isinstance(error.data, Mapping) and error.data.get("uri") == uri:
+                raise ResourceNotFoundError(uri, error.message) from None
+            raise
         return ReadResult.read(raw)
 
     async def get_prompt(
