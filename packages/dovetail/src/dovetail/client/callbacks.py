@@ -210,8 +210,19 @@ def _encode_elicited(request: ElicitRequest, answer: ElicitAnswer) -> dict[str, 
     encoded: dict[str, Any] = {"action": answer.action}
     # Only a form has content; URL mode has none (2025-11-25 client/elicitation).
     if answer.action == "accept" and request.mode == "form":
-        encoded["content"] = dict(answer.content or {})
+        encoded["content"] = {**_find_defaults(request.schema), **(answer.content or {})}
     return encoded
+
+
+def _find_defaults(schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The default values of a form, for fields that the answer leaves out (SEP-1034)."""
+    properties = (schema or {}).get("properties")
+    fields = properties.items() if isinstance(properties, Mapping) else ()
+    return {
+        name: field["default"]
+        for name, field in fields
+        if isinstance(field, Mapping) and "default" in field
+    }
 
 
 def _encode_sampled(answer: SampleAnswer, model: str) -> dict[str, Any]:
