@@ -211,6 +211,22 @@ class Client:
         page = await self._page("resources/templates/list", ListTemplatesResult, cursor)
         return Page(page.resource_templates, page.next_cursor)
 
+    async def list_skills(self) -> list[SkillEntry]:
+        """All skills, without their files; empty if the server does not declare the extension."""
+        extensions = self.capabilities.get("extensions")
+        if not isinstance(extensions, Mapping) or EXTENSION not in extensions:
+            return []
+        return await self._read_pages(self.list_skills_page)
+
+    async def list_skills_page(self, cursor: str | None = None) -> Page[SkillEntry]:
+        """One page of skills."""
+        page = await self._page("skills/list", ListSkillsResult, cursor)
+        return Page(page.skills, page.next_cursor)
+
+    async def load_skill(self, entry: SkillEntry) -> Skill:
+        """Read a listed skill and verify it; raises PeerError if it differs from the listing."""
+        return await load_skill(entry, self.read)
+
     async def _page(self, method: str, type_: type[T], cursor: str | None) -> T:
         # An empty cursor is a cursor (2026-07-28 server/utilities/pagination).
         params = None if cursor is None else {"cursor": cursor}

@@ -61,6 +61,14 @@ class ServerFacts:
     versions: tuple[str, ...] = ()
 
 
+def _says(text: str, value: Any) -> bool:
+    """Whether a text is a value, as it is or as JSON."""
+    try:
+        return text == value or bool(codec.decode_json(text.encode()) == value)
+    except msgspec.DecodeError:
+        return False
+
+
 @dataclass(frozen=True, slots=True)
 class CallResult:
     """The result of a tool call."""
@@ -80,8 +88,30 @@ class CallResult:
 
     @property
     def data(self) -> Any:
-        """The structured content, or the text if there is none."""
-        return self.structured if self.has_structured else self.text
+        """The value that the tool returned: the structured content, or the text without it.
+
+        In the legacy era a value that is not an object is sent inside one; it is taken out.
+        """
+        if not self.has_structured:
+            return self.text
+        return self.structured["result"] if self._is_wrapped() else self.structured
+
+    def _is_wrapped(self) -> bool:
+        """Whether the structured content is `{"result": value}` around the tool's value.
+
+        The text has the value itself (2025-06-18 server/tools), so a tool that returns such an
+        object is told apart.
+        """
+        found = self.structured
+        if not isinstance(found, dict) or found.keys() != {"result"}:
+            return False
+        value = found["result"]
+        texts = [block.text for block in self.content if isinstance(block, TextContent)]
+        if len(texts) == 1 and _says(texts[0], value):
+            return True
+        # Some servers send one block per item.
+        is_list = isinstance(value, list) and len(value) == len(texts)
+        return is_list and all(map(_says, texts, value))
 
     def raise_for_error(self) -> CallResult:
         """Return self, or raise ToolError with the tool's message if the tool failed."""

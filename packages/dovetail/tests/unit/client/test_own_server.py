@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from dovetail.client import Change, Client, ElicitRequest, ElicitResponse, SamplingRequest
-from dovetail.errors import InvalidParamsError, MissingCapabilityError, PeerError
+from dovetail.errors import (
+    InvalidParamsError,
+    MissingCapabilityError,
+    PeerError,
+    ResourceNotFoundError,
+)
 from dovetail.spec.revisions import REVISIONS
 from tests.patience import CAP
 from tests.peers.own_server import server
@@ -35,6 +40,8 @@ def test_everything_works_the_same_in_every_revision(target: Any, mode: str) -> 
             await client.call("climb", {"steps": 2}, progress=lambda p: progress.append(p.progress))
             assert progress == [1, 2]
             assert (await client.read("memo://days/monday")).text == "sun on monday"
+            with pytest.raises(ResourceNotFoundError, match="memo://nowhere"):
+                await client.read("memo://nowhere")
             assert (await client.get_prompt("review", {"code": "x"})).messages
             with pytest.raises(InvalidParamsError):
                 await client.get_prompt("nothing")
