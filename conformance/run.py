@@ -1,6 +1,7 @@
-"""Runs the official conformance suite against `server.py` and holds it to what it has reached.
+"""Runs the official conformance suite on `server.py` and `client.py`, and compares the results.
 
-usage: python conformance/run.py [--parser httptools|h11] [--suite FOLDER]     (make conformance)
+usage: python conformance/run.py [--parser httptools|h11] [--suite FOLDER] [--part server|client]
+       (make conformance)
 
 The suite's own verdict is too kind: its exit code looks at scored scenarios only, warnings are
 no failures, and a scenario whose checks were all skipped has a tick like any other. So the
@@ -20,7 +21,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -33,6 +34,10 @@ PARSERS = ("httptools", "h11")
 # The check that every scenario has, whatever else it skips.
 _EVERYWHERE = "wire-schema-valid"
 _LEG_SECONDS = 180
+# The suite starts the clients of all scenarios at once.
+_CLIENT_SECONDS = 600
+_CLIENT_TIMEOUT_MS = 120_000
+PARTS = ("server", "client")
 _START_SECONDS = 20
 _CURRENT, _PREVIOUS = "@modelcontextprotocol/conformance", "conformance-previous"
 
@@ -52,6 +57,13 @@ class Leg:
     package: str = _CURRENT
 
 
+# Legs of the client. The suite's mock servers and up to 48 clients run at the same time, so a
+# scenario that fails is judged by a second run of it alone.
+CLIENT_LEGS = (
+    Leg("client 2025-11-25", ("--requirements", "2025-11-25"), 18, 18, (7, 7), 300),
+    Leg("client 2026-07-28", ("--requirements", "2026-07-28"), 32, 32, (7, 7), 460),
+    Leg("client, all", ("--suite", "all"), 48, 48, checks=500),
+)
 LEGS = (
     Leg("requirements 2025-11-25", ("--requirements", "2025-11-25"), 30, 30, (3, 3), 83),
     Leg("requirements 2026-07-28", ("--requirements", "2026-07-28"), 37, 37, (13, 13), 195),
@@ -73,10 +85,14 @@ MAY_WARN: Mapping[str, str] = {
 # Check, as a pattern -> why it may be skipped.
 MAY_SKIP: Mapping[str, str] = {
     "tasks-status-notifications": "the suite skips it itself until it is rewritten",
-    "sep-2640-*": "the skills extension is experimental and not offered",
+    "sep-2640-[!h]*": "the skills extension is experimental and not offered by the server",
+    "sep-2243-client-includes-standard-headers": "the suite asks for the headers of initialize "
+    "and notifications/initialized, which a client of 2026-07-28 does not send",
 }
 
 _SCENARIO = re.compile(r"^[✓✗] (?P<name>\S+): (?P<passed>\d+) passed, (?P<failed>\d+) failed", re.M)
+_ALONE = re.compile(r"^Passed: (?P<passed>\d+)/\d+, (?P<failed>\d+) failed", re.M)
+_SUMMARY = re.compile(r"^=== (?:SUITE )?SUMMARY ===$", re.M)
 _UNSCORED = re.compile(r"^ +[✓✗] (?P<name>\S+) \([a-z-]+\)$", re.M)
 _FOLDER = re.compile(r"^(?:server-)?(?P<name>.+)-\d{4}-\d\d-\d\dT[\d-]+Z$")
 
@@ -119,8 +135,8 @@ class Outcome:
 
 def read_summary(printed: str) -> Summary:
     """The counts behind the last SUMMARY of an output; a scenario counts once."""
-    _, mark, tail = printed.rpartition("=== SUMMARY ===")
-    if not mark:
+    *_, tail = _SUMMARY.split(printed)
+    if tail == printed:
         return Summary({}, frozenset())
     scenarios = {
         match["name"]: (int(match["passed"]), int(match["failed"]))
@@ -132,9 +148,10 @@ def read_summary(printed: str) -> Summary:
 def read_checks(folder: Path) -> list[Check]:
     """Every check below an output folder."""
     found = []
-    for file in sorted(folder.glob("*/checks.json")):
-        match = _FOLDER.match(file.parent.name)
-        scenario = match["name"] if match else file.parent.name
+    for file in sorted(folder.glob("**/checks.json")):
+        place = file.parent.relative_to(folder).as_posix()
+        match = _FOLDER.match(place)
+        scenario = match["name"] if match else place
         for check in json.loads(file.read_text("utf-8")):
             text = check.get("errorMessage") or check.get("description") or ""
             found.append(Check(scenario, check["id"], check["status"], text))
@@ -229,25 +246,79 @@ def find_node(suite: Path) -> str:
     return str(own) if own.exists() else shutil.which("node") or "node"
 
 
-def run_leg(leg: Leg, suite: Path, url: str, out: Path) -> Outcome:
-    """Run the suite once."""
-    script = suite / "node_modules" / leg.package / "dist" / "index.js"
-    command = [find_node(suite), str(script), "server", "--url", url, *leg.arguments]
-    started = time.monotonic()
+def run_suite(suite: Path, out: Path, *words: str, package: str = _CURRENT) -> str:
+    """Run the suite once; what it printed."""
+    script = suite / "node_modules" / package / "dist" / "index.js"
     done = subprocess.run(
-        [*command, "-o", str(out)],
+        [find_node(suite), str(script), *words, "-o", str(out)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=_LEG_SECONDS,
+        timeout=_CLIENT_SECONDS if words[0] == "client" else _LEG_SECONDS,
         check=False,
     )
     printed = done.stdout.decode("utf-8", "replace")
     out.mkdir(parents=True, exist_ok=True)
     (out / "printed.txt").write_text(printed, "utf-8")
+    return printed
+
+
+def run_leg(leg: Leg, suite: Path, url: str, out: Path) -> Outcome:
+    """Run one leg on the server."""
+    started = time.monotonic()
+    words = ("server", "--url", url, *leg.arguments)
+    printed = run_suite(suite, out, *words, package=leg.package)
     outcome = judge(leg, read_summary(printed), read_checks(out))
     outcome.seconds = time.monotonic() - started
     return outcome
+
+
+def run_client_leg(leg: Leg, suite: Path, out: Path) -> Outcome:
+    """Run one leg on the client; scenarios that fail are run again, alone."""
+    started = time.monotonic()
+    summary = read_summary(_run_client(suite, out, *leg.arguments))
+    checks = read_checks(out)
+    scenarios = dict(summary.scenarios)
+    for name in sorted(summary.failing()):
+        # Only what a revision requires is run at that revision.
+        is_scored = leg.arguments[0] == "--requirements" and name not in summary.unscored
+        revision = ("--spec-version", leg.arguments[1]) if is_scored else ()
+        scenarios[name], again = run_alone(name, suite, out / "alone", *revision)
+        checks = [*(check for check in checks if check.scenario != name), *again]
+    outcome = judge(leg, Summary(scenarios, summary.unscored), checks)
+    outcome.seconds = time.monotonic() - started
+    return outcome
+
+
+def run_alone(
+    name: str, suite: Path, out: Path, *words: str
+) -> tuple[tuple[int, int], list[Check]]:
+    """Run one scenario of the client: the checks that passed and failed, and all checks."""
+    folder = out / name.replace("/", "-")
+    printed = _run_client(suite, folder, "--scenario", name, *words)
+    found = _ALONE.search(printed)
+    counts = (int(found["passed"]), int(found["failed"])) if found else (0, 1)
+    # A warning or a client that died is a failure as well.
+    if "OVERALL: PASSED" not in printed:
+        counts = (counts[0], max(counts[1], 1))
+    return counts, read_checks(folder)
+
+
+def run_each_alone(names: Iterable[str], suite: Path, out: Path) -> Outcome:
+    """Run each scenario of the client by itself."""
+    started = time.monotonic()
+    ran = {name: run_alone(name, suite, out) for name in sorted(names)}
+    leg = Leg("client, each alone", (), CLIENT_LEGS[-1].passed, CLIENT_LEGS[-1].total)
+    summary = Summary({name: counts for name, (counts, _) in ran.items()}, frozenset())
+    outcome = judge(leg, summary, [check for _, checks in ran.values() for check in checks])
+    outcome.seconds = time.monotonic() - started
+    return outcome
+
+
+def _run_client(suite: Path, out: Path, *words: str) -> str:
+    client = f"{sys.executable} {ROOT / 'conformance' / 'client.py'}"
+    limit = str(_CLIENT_TIMEOUT_MS)
+    return run_suite(suite, out, "client", "--command", client, "--timeout", limit, *words)
 
 
 def run_clients(suite: Path, url: str) -> list[str]:
@@ -263,9 +334,9 @@ def run_clients(suite: Path, url: str) -> list[str]:
     return [] if done.returncode == 0 else [f"clients: exit {done.returncode}"]
 
 
-def show(parser: str, outcomes: Sequence[Outcome]) -> None:
+def show(title: str, outcomes: Sequence[Outcome]) -> None:
     """The numbers as a table."""
-    print(f"\nuvicorn with {parser}", flush=True)
+    print(f"\n{title}", flush=True)
     print(f"{'leg':26}{'scored':>8}{'others':>8}{'checks':>8}{'fail':>6}{'empty':>7}{'s':>7}")
     for outcome in outcomes:
         scored = "/".join(map(str, outcome.scored))
@@ -278,30 +349,57 @@ def show(parser: str, outcomes: Sequence[Outcome]) -> None:
         )
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run every leg with every parser; 1 if anything is not as it should be."""
-    options = argparse.ArgumentParser(description="Run the official conformance suite.")
-    options.add_argument("--parser", choices=PARSERS, action="append")
-    options.add_argument("--suite", type=Path, default=CACHE, help="where npm installed it")
-    given = options.parse_args(argv)
+def check_server(parsers: Sequence[str], suite: Path, out: Path) -> list[str]:
+    """Run every leg of the server with every parser; the problems."""
     problems: list[str] = []
-    out = CACHE / "out"
-    shutil.rmtree(out, ignore_errors=True)
-    for parser in given.parser or PARSERS:
+    for parser in parsers:
         (out / parser).mkdir(parents=True)
         with serving(parser, out / parser / "server.log") as url:
             outcomes = [
-                run_leg(leg, given.suite, url, out / parser / re.sub(r"\W+", "-", leg.name))
+                run_leg(leg, suite, url, out / parser / re.sub(r"\W+", "-", leg.name))
                 for leg in LEGS
             ]
-            show(parser, outcomes)
-            clients = run_clients(given.suite, url)
-        problems += [
-            f"{parser}, {outcome.leg.name}: {problem}"
-            for outcome in outcomes
-            for problem in outcome.problems
-        ]
+            show(f"uvicorn with {parser}", outcomes)
+            clients = run_clients(suite, url)
+        problems += _name_problems(f"{parser}, ", outcomes)
         problems += [f"{parser}, {problem}" for problem in clients]
+    return problems
+
+
+def check_client(suite: Path, out: Path) -> list[str]:
+    """Run every leg of the client, then each scenario alone; the problems."""
+    outcomes = [
+        run_client_leg(leg, suite, out / re.sub(r"\W+", "-", leg.name)) for leg in CLIENT_LEGS
+    ]
+    found = read_summary((out / "client-all" / "printed.txt").read_text("utf-8"))
+    outcomes.append(run_each_alone(found.scenarios, suite, out / "client-alone"))
+    show("the client", outcomes)
+    return _name_problems("", outcomes)
+
+
+def _name_problems(prefix: str, outcomes: Sequence[Outcome]) -> list[str]:
+    return [
+        f"{prefix}{outcome.leg.name}: {problem}"
+        for outcome in outcomes
+        for problem in outcome.problems
+    ]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run every leg; 1 if anything is not as it should be."""
+    options = argparse.ArgumentParser(description="Run the official conformance suite.")
+    options.add_argument("--parser", choices=PARSERS, action="append")
+    options.add_argument("--part", choices=PARTS, action="append")
+    options.add_argument("--suite", type=Path, default=CACHE, help="where npm installed it")
+    given = options.parse_args(argv)
+    parts = given.part or PARTS
+    problems: list[str] = []
+    out = CACHE / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    if "server" in parts:
+        problems += check_server(given.parser or PARSERS, given.suite, out)
+    if "client" in parts:
+        problems += check_client(given.suite, out)
     for problem in problems:
         print(f"FAILED  {problem}", file=sys.stderr)
     print(f"\nempty: nothing but skipped checks. May fail: {', '.join(MAY_FAIL) or 'nothing'}.")

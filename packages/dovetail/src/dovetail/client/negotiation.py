@@ -153,12 +153,18 @@ async def _open_named_version(
     raise _no_common_version(supported) from error
 
 
-async def _open_modern(rpc: RpcConnection, settings: Settings, revision: Revision) -> ClientEra:
+async def _open_modern(
+    rpc: RpcConnection, settings: Settings, revision: Revision, *, is_retry: bool = False
+) -> ClientEra:
     era = ModernClientEra(rpc, settings, revision)
     try:
         found = await era.discover(settings.timeout)
     except UnsupportedVersionError as error:
-        raise _no_common_version(_supported_by(error) or ()) from error
+        # A server that names this revision after all is asked once more.
+        supported = _supported_by(error) or []
+        if revision.date in supported and not is_retry:
+            return await _open_modern(rpc, settings, revision, is_retry=True)
+        raise _no_common_version(supported) from error
     except RpcError as error:
         text = f"The server does not support {revision}: server/discover was answered with"
         raise PeerError(f"{text} {error.code} {error.message}") from error
