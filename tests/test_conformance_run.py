@@ -138,6 +138,46 @@ def test_legs_have_names_of_their_own() -> None:
     assert len({leg.name for leg in LEGS}) == len(LEGS)
 
 
+CLIENT_PRINTED = """
+=== SUITE SUMMARY ===
+
+✓ tools_call: 2 passed, 0 failed
+✗ auth/dpop: 1 passed, 1 failed
+✗ sse-retry: 2 passed, 0 failed, 1 warnings
+
+Total: 5 passed, 1 failed, 1 warnings
+"""
+ALONE = "Test Results:\nPassed: 3/3, 0 failed, 0 warnings\n\n✅ OVERALL: PASSED\n"
+
+
+def test_client_scenarios_that_fail_or_warn_are_judged_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[tuple[str, ...]] = []
+
+    def pretend(suite: Path, out: Path, *words: str, package: str = "") -> str:
+        commands.append(words)
+        alone = "--scenario" in words
+        every = list(read_summary(CLIENT_PRINTED).scenarios)
+        for name in [words[words.index("--scenario") + 1]] if alone else every:
+            folder = out / f"{name}-2026-11-15T11-12-44-736Z"
+            folder.mkdir(parents=True, exist_ok=True)
+            status = "WARNING" if name == "sse-retry" and not alone else "SUCCESS"
+            check = [{"id": "a", "status": status, "description": ""}]
+            (folder / "checks.json").write_text(json.dumps(check), "utf-8")
+        return ALONE if alone else CLIENT_PRINTED
+
+    monkeypatch.setattr(run, "MAY_FAIL", {})
+    monkeypatch.setattr(run, "run_suite", pretend)
+    leg = Leg("client", ("--requirements", "2026-07-28"), 3, 3)
+    outcome = run.run_client_leg(leg, tmp_path, tmp_path / "out")
+    assert outcome.problems == []
+    assert [words[-4:] for words in commands[1:]] == [
+        ("--scenario", name, "--spec-version", "2026-07-28") for name in ("auth/dpop", "sse-retry")
+    ]
+    assert run.run_each_alone(["auth/dpop"], tmp_path, tmp_path / "alone").scored == (1, 1)
+
+
 def test_an_unknown_parser_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--parser", "apache"])

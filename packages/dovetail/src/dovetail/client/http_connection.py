@@ -37,6 +37,8 @@ class ClientResponse:
         self.headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers
         }
+        if len(self.headers) < len(head.headers):
+            self.headers = _join_repeated(head)
         # Words that messages about this response must not show.
         self.secrets: Sequence[str] = ()
         self._connection = connection
@@ -170,6 +172,15 @@ class HttpConnection:
             text = f"The connection to {self.endpoint} failed: {explain_os_error(error)}"
             raise TransportError(text) from None
         return event
+
+
+def _join_repeated(head: h11.Response) -> dict[str, str]:
+    """The headers, where a name that occurs twice has both values (RFC 9110, section 5.2)."""
+    joined: dict[str, str] = {}
+    for name, value in head.headers:
+        key, text = name.decode("latin-1"), value.decode("latin-1")
+        joined[key] = f"{joined[key]}, {text}" if key in joined else text
+    return joined
 
 
 def explain_os_error(error: OSError) -> str:

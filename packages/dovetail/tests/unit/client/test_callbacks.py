@@ -14,6 +14,13 @@ from dovetail.spec.models import Root, TextContent, ToolResultContent, ToolUseCo
 from tests.peers.scripted import run
 
 FORM = {"message": "Who?", "requestedSchema": {"type": "object"}}
+DEFAULTS = {
+    "message": "Who?",
+    "requestedSchema": {
+        "type": "object",
+        "properties": {"a": {"type": "integer", "default": 7}, "b": {"type": "string"}, "c": True},
+    },
+}
 PAGE = {"message": "Go", "mode": "url", "url": "https://example.com", "elicitationId": "1"}
 
 
@@ -22,6 +29,9 @@ PAGE = {"message": "Go", "mode": "url", "url": "https://example.com", "elicitati
     [
         (FORM, {"a": 1}, {"action": "accept", "content": {"a": 1}}),
         (FORM, {}, {"action": "accept", "content": {}}),
+        (DEFAULTS, {"b": "x"}, {"action": "accept", "content": {"a": 7, "b": "x"}}),
+        (DEFAULTS, {"a": 1}, {"action": "accept", "content": {"a": 1}}),
+        (DEFAULTS, None, {"action": "decline"}),
         (FORM, None, {"action": "decline"}),
         (FORM, ElicitResponse.cancel(), {"action": "cancel"}),
         (FORM, ElicitResponse.decline(), {"action": "decline"}),

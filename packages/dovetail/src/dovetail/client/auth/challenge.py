@@ -10,7 +10,7 @@ __all__ = ["Challenge", "find_challenge", "parse_challenges"]
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _SCHEME = re.compile(rf"\s*({_TOKEN})(?=[ \t]|,|$)(?!\s*=)[ \t]*")
-_PARAM = re.compile(rf'\s*({_TOKEN})\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))[ \t]*')
+_PARAM = re.compile(rf'\s*({_TOKEN})\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"=]+))[ \t]*')
 # A credential in token68 form, which no scheme that is used here has.
 _TOKEN68 = re.compile(r"\s*[A-Za-z0-9._~+/-]+=*(?=\s*(?:,|$))")
 # Headers of this length are not challenges that anybody meant.

@@ -395,6 +395,59 @@ def test_a_workload_uses_the_token_of_its_platform() -> None:
     run(use())
 
 
+# -- tokens that are bound to a key --------------------------------------------------------------
+
+
+def _serve_bound(fake: FakeAuthority, proofs: list[dict[str, Any]]) -> None:
+    """Both servers ask for a nonce and check the proofs."""
+
+    def read_proof(asked: Asked, url: str) -> dict[str, Any]:
+        proof = asked.headers["dpop"]
+        head = jwt.get_unverified_header(proof)
+        assert head["typ"] == "dpop+jwt" and "d" not in head["jwk"]
+        key = jwt.PyJWK({**head["jwk"], "alg": "ES256"})
+        claims: dict[str, Any] = jwt.decode(proof, key, ["ES256"])
+        assert (claims["htm"], claims["htu"]) == (asked.method, url)
+        proofs.append(claims)
+        return claims
+
+    def token(asked: Asked) -> Reply:
+        if read_proof(asked, f"{fake.origin}/token").get("nonce") != "n1":
+            return Reply(400, {"error": "use_dpop_nonce"}, {"DPoP-Nonce": "n1"})
+        return Reply(document={**fake.issue([]), "token_type": "DPoP"})
+
+    def mcp(asked: Asked) -> Reply:
+        where = f'DPoP resource_metadata="{fake.origin}{RESOURCE_PATH}"'
+        scheme, _, token = asked.headers.get("authorization", "").partition(" ")
+        if token not in fake.tokens:
+            return Reply(401, {}, {"WWW-Authenticate": where})
+        assert scheme == "DPoP"
+        if read_proof(asked, fake.url).get("nonce") != "n2":
+            header = f'{where}, error="use_dpop_nonce"'
+            return Reply(401, {}, {"WWW-Authenticate": header, "DPoP-Nonce": "n2"})
+        asked.headers["authorization"] = f"Bearer {token}"
+        return FakeAuthority.mcp(fake, asked)
+
+    fake.pages.update({"/token": token, "/mcp": mcp})
+
+
+def test_tokens_can_be_bound_to_a_key_of_the_client() -> None:
+    async def use() -> None:
+        async with fake_authority() as fake:
+            proofs: list[dict[str, Any]] = []
+            _serve_bound(fake, proofs)
+            store = MemoryStore()
+            assert await call(fake, make_auth(dpop=True, store=store), times=2) == "done"
+            # The key is stored with the token.
+            quiet = OAuth(dpop=True, store=store, interactive=False)
+            assert await call(fake, quiet) == "done"
+            assert len({claims["jti"] for claims in proofs}) == len(proofs)
+            with pytest.raises(LoginRequiredError):
+                await call(fake, OAuth(store=store, interactive=False))
+
+    run(use())
+
+
 # -- the device login ---------------------------------------------------------------------------
 
 

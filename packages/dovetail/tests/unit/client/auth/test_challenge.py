@@ -1,0 +1,45 @@
+"""Parsing of WWW-Authenticate."""
+
+from __future__ import annotations
+
+import pytest
+
+from dovetail.client.auth.challenge import find_challenge, parse_challenges
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("", []),
+        ("Bearer", [("bearer", {})]),
+        ('Bearer realm="a, b", scope="x y"', [("bearer", {"realm": "a, b", "scope": "x y"})]),
+        ('BEARER Scope=x,error="e"', [("bearer", {"scope": "x", "error": "e"})]),
+        ('Bearer a="say \\"hi\\""', [("bearer", {"a": 'say "hi"'})]),
+        (
+            'Basic realm="r", Bearer scope="x", DPoP algs="ES256"',
+            [("basic", {"realm": "r"}), ("bearer", {"scope": "x"}), ("dpop", {"algs": "ES256"})],
+        ),
+        ('Negotiate abc==, Bearer scope="x"', [("negotiate", {}), ("bearer", {"scope": "x"})]),
+        ('Basic, Bearer scope="x"', [("basic", {}), ("bearer", {"scope": "x"})]),
+        # The first value of a name wins.
+        ('Bearer scope="x", scope="y"', [("bearer", {"scope": "x"})]),
+        ('Bearer scope="unclosed', [("bearer", {})]),
+        ("=, ,;", []),
+    ],
+)
+def test_challenges_are_read_in_order(header: str, expected: list[tuple[str, object]]) -> None:
+    assert [(found.scheme, found.params) for found in parse_challenges(header)] == expected
+
+
+def test_the_wanted_scheme_is_found_among_others() -> None:
+    header = 'Basic realm="r", Bearer scope="b b a", DPoP error="use_dpop_nonce"'
+    assert find_challenge(header, ("bearer", "dpop")).scopes == ("b", "a")
+    assert find_challenge(header, ("dpop", "bearer")).error == "use_dpop_nonce"
+    assert find_challenge(header, ("digest",)).scheme == ""
+    assert find_challenge(header, ("basic",)).resource_metadata is None
+
+
+def test_a_long_header_takes_no_time() -> None:
+    # Quadratic parsing of this would take minutes.
+    assert len(parse_challenges("a=" * 500_000)) <= 1
+    assert parse_challenges("Bearer " + 'x="' * 100_000)[0].scheme == "bearer"
