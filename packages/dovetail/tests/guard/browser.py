@@ -21,7 +21,8 @@ class Browser:
     def __init__(self, user: str) -> None:
         self._user = user
         self.visited: list[dict[str, list[str]]] = []
-        self._result: AuthorizationCodeResult | None = None
+        # Where the page redirected to.
+        self.location = ""
 
     async def visit(self, url: str) -> None:
         self.visited.append(parse_qs(urlsplit(url).query))
@@ -35,12 +36,9 @@ class Browser:
                     form[attributes["name"]] = html.unescape(attributes.get("value", ""))
             answer = await client.post(urljoin(url, urlsplit(url).path), data=form)
         assert answer.status_code == 302, answer.text
-        query = parse_qs(urlsplit(answer.headers["location"]).query)
-        iss = query.get("iss", [None])[0]
-        self._result = AuthorizationCodeResult(
-            code=query["code"][0], state=query["state"][0], iss=iss
-        )
+        self.location = answer.headers["location"]
 
     async def come_back(self) -> AuthorizationCodeResult:
-        assert self._result is not None
-        return self._result
+        query = parse_qs(urlsplit(self.location).query)
+        iss = query.get("iss", [None])[0]
+        return AuthorizationCodeResult(code=query["code"][0], state=query["state"][0], iss=iss)

@@ -17,7 +17,10 @@ URI = "skill://pdf/SKILL.md"
 FORMS = "skill://pdf/FORMS.md"
 TEXT = "---\nname: pdf\ndescription: Fill in forms\nsince: 2026-01-02\n---\n\nDo it.\n"
 FRONTMATTER = {"name": "pdf", "description": "Fill in forms", "since": "2026-01-02"}
-CAPABILITIES: dict[str, Any] = {"resources": {}, "extensions": {"io.modelcontextprotocol/skills": {}}}
+CAPABILITIES: dict[str, Any] = {
+    "resources": {},
+    "extensions": {"io.modelcontextprotocol/skills": {}},
+}
 
 
 def _file(uri: str, data: bytes) -> dict[str, Any]:
