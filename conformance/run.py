@@ -1,6 +1,6 @@
 """Runs the official conformance suite on `server.py` and `client.py`, and compares the results.
 
-usage: python conformance/run.py [--parser httptools|h11] [--suite FOLDER] [--part server|client]
+usage: python conformance/run.py [--parser httptools|h11] [--suite FOLDER] [--part PART]
        (make conformance)
 
 The suite's own verdict is too kind: its exit code looks at scored scenarios only, warnings are
@@ -40,7 +40,7 @@ _CLIENT_SECONDS = 600
 _CLIENT_TIMEOUT_MS = 120_000
 # A scenario alone mostly waits for its processes to start.
 _ALONE_AT_ONCE = 2
-PARTS = ("server", "client")
+PARTS = ("server", "client", "authority")
 _START_SECONDS = 20
 _CURRENT, _PREVIOUS = "@modelcontextprotocol/conformance", "conformance-previous"
 
@@ -341,6 +341,14 @@ def run_clients(suite: Path, url: str) -> list[str]:
     return [] if done.returncode == 0 else [f"clients: exit {done.returncode}"]
 
 
+def run_authority(suite: Path) -> list[str]:
+    """Our client with an authorization server of another project; what went wrong."""
+    script = ROOT / "conformance" / "authority.py"
+    words = ("--suite", str(suite), "--node", find_node(suite))
+    done = subprocess.run([sys.executable, str(script), *words], timeout=_LEG_SECONDS, check=False)
+    return [] if done.returncode == 0 else [f"authority: exit {done.returncode}"]
+
+
 def show(title: str, outcomes: Sequence[Outcome]) -> None:
     """The numbers as a table."""
     print(f"\n{title}", flush=True)
@@ -407,6 +415,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         problems += check_server(given.parser or PARSERS, given.suite, out)
     if "client" in parts:
         problems += check_client(given.suite, out)
+    if "authority" in parts:
+        problems += run_authority(given.suite)
     for problem in problems:
         print(f"FAILED  {problem}", file=sys.stderr)
     print(f"\nempty: nothing but skipped checks. May fail: {', '.join(MAY_FAIL) or 'nothing'}.")

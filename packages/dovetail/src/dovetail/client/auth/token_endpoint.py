@@ -117,9 +117,8 @@ class TokenEndpoint:
     async def revoke(self, url: str, tokens: Tokens) -> bool:
         """Revoke a login at its revocation endpoint (RFC 7009); False if that failed."""
         endpoint = self.fetch.policy.check(url, "The revocation endpoint")
-        # The refresh token first: revoking it usually ends the access tokens as well.
         given = (("refresh_token", tokens.refresh_token), ("access_token", tokens.access_token))
-        is_revoked = True
+        outcomes = []
         for hint, token in given:
             if token is not None:
                 form = {"token": token, "token_type_hint": hint}
@@ -128,8 +127,10 @@ class TokenEndpoint:
                     fetched = await self.fetch.post_form(endpoint, {**form, **own}, headers)
                 except AuthorizationError:
                     return False
-                is_revoked = is_revoked and fetched.status == 200
-        return is_revoked
+                outcomes.append(fetched.status == 200)
+        # The refresh token matters, if there is one: many servers cannot revoke access tokens
+        # that are JWTs, which expire by themselves.
+        return outcomes[0]
 
     def _authenticate(self) -> tuple[dict[str, str], dict[str, str]]:
         endpoint = self.fetch.policy.check(self.url, "The token endpoint")
