@@ -26,6 +26,7 @@ from typing import Any, ForwardRef
 PUBLIC_MODULES = (
     "dovetail",
     "dovetail.client",
+    "dovetail.client.auth",
     "dovetail.commands",
     "dovetail.errors",
     "dovetail.guard",

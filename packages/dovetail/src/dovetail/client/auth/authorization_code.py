@@ -89,8 +89,8 @@ def _check_support(authority: Authority) -> str:
             "use another way to log in"
         )
     methods = server.code_challenge_methods_supported or []
-    # auth.pkce (2025-11-25 basic/authorization): without PKCE a stolen code could be used, so
-    # a server that does not offer it is refused.
+    # 2025-11-25 basic/authorization: without PKCE a stolen code could be used, so a server that
+    # does not offer it is refused.
     if _METHOD not in methods and not authority.is_assumed:
         raise AuthorizationError(
             f"The authorization server {server.issuer} does not offer PKCE with {_METHOD} "

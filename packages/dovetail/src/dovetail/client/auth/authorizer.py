@@ -118,7 +118,7 @@ class OAuthAuthorizer:
                     return True
                 if denial.status == 401:
                     return await self._answer_unauthorized(denial, challenge)
-                # auth.scope.step-up (2025-11-25 basic/authorization)
+                # Step-up (2025-11-25 basic/authorization).
                 if challenge.error == "insufficient_scope":
                     return await self._answer_insufficient(denial, challenge)
                 return False
