@@ -65,7 +65,9 @@ class OAuthAuthorizer:
         if facts.issuer is not None:
             self._fetch.policy.trust(facts.issuer, "issuer=")
         name = facts.client_id or facts.metadata_url or ""
-        self._shelf = LoginShelf(settings.store, str(server), name)
+        # A program's own login must not be taken for that of its user.
+        is_shared = settings.grant.is_interactive
+        self._shelf = LoginShelf(settings.store, str(server), name, is_shared=is_shared)
         self._login: LoginRecord | None = None
         self._is_loaded = False
         self._dpop: DpopKey | None = None
@@ -157,7 +159,7 @@ class OAuthAuthorizer:
             self._dpop.nonces[self._server.origin] = nonce
             if challenge.error == "use_dpop_nonce":
                 return True
-        authority = await discover(self._fetch, self._server, challenge)
+        authority = await self._discover(challenge)
         login = self._login
         if login is not None and "renew" not in denial.tried:
             denial.tried.add("renew")
@@ -180,7 +182,7 @@ class OAuthAuthorizer:
             # The token has them: another one would not help.
             return False
         denial.tried.add("step-up")
-        authority = await discover(self._fetch, self._server, challenge)
+        authority = await self._discover(challenge)
         # SEP-2350: what was granted before is asked for again.
         before = (*login.requested, *login.tokens.scopes)
         obtained = await self.obtain(authority, challenge, before)
@@ -191,6 +193,11 @@ class OAuthAuthorizer:
                 f"{obtained.issuer} did not grant; ask its operator for access"
             )
         return True
+
+    async def _discover(self, challenge: Challenge) -> Authority:
+        known = None if self._login is None else self._login.issuer
+        preferred = self._settings.client.issuer or known
+        return await discover(self._fetch, self._server, challenge, preferred)
 
     # -- tokens -------------------------------------------------------------------------------
 
@@ -336,7 +343,7 @@ class OAuthAuthorizer:
     async def log_in(self, challenge: Challenge) -> LoginRecord:
         """Obtain a new token, whatever is stored."""
         async with self._lock:
-            authority = await discover(self._fetch, self._server, challenge)
+            authority = await self._discover(challenge)
             return await self.obtain(authority, challenge)
 
     async def log_out(self) -> bool | None:

@@ -23,20 +23,26 @@ class _Pointer(Struct):
 
 
 class LoginShelf:
-    """The login of one server, as one client."""
+    """The login of one server, as one client.
 
-    def __init__(self, store: TokenStore, server: str, client: str) -> None:
+    `client` is the client id that the user named, or empty for whichever client the user has
+    logged in with. `is_shared` lets such a nameless client find the logins that are saved here.
+    """
+
+    def __init__(self, store: TokenStore, server: str, client: str, *, is_shared: bool) -> None:
         self._store = store
         self._pointer = make_key(_SERVER, server, client)
+        self._nameless = make_key(_SERVER, server, "")
+        self._is_shared = is_shared
 
     def issuer(self) -> str | None:
         """The authorization server of the last login."""
-        pointer = decode_record(_Pointer, self._store.load(self._pointer))
+        pointer = self._load_pointer(self._pointer)
         return None if pointer is None else pointer.issuer
 
     def load(self) -> LoginRecord | None:
         """The login, if there is one."""
-        pointer = decode_record(_Pointer, self._store.load(self._pointer))
+        pointer = self._load_pointer(self._pointer)
         if pointer is None:
             return None
         key = make_key("login", pointer.issuer, pointer.resource, pointer.client_id)
@@ -44,15 +50,22 @@ class LoginShelf:
 
     def save(self, login: LoginRecord) -> None:
         """Store a login."""
-        client_id = login.client.client_id
         self._store.save(_key(login), encode_record(login))
-        pointer = _Pointer(login.issuer, login.resource, client_id)
+        pointer = _Pointer(login.issuer, login.resource, login.client.client_id)
         self._store.save(self._pointer, encode_record(pointer))
+        if self._is_shared:
+            self._store.save(self._nameless, encode_record(pointer))
 
     def delete(self, login: LoginRecord) -> None:
         """Forget a login."""
         self._store.delete(_key(login))
         self._store.delete(self._pointer)
+        nameless = self._load_pointer(self._nameless)
+        if nameless is not None and nameless.client_id == login.client.client_id:
+            self._store.delete(self._nameless)
+
+    def _load_pointer(self, key: str) -> _Pointer | None:
+        return decode_record(_Pointer, self._store.load(key))
 
     def lock(self, login: LoginRecord) -> AbstractAsyncContextManager[None]:
         """The lock that guards the renewal of a login."""

@@ -71,8 +71,13 @@ class Authority:
     is_assumed: bool = False
 
 
-async def discover(fetch: AuthFetch, server: Endpoint, challenge: Challenge) -> Authority:
-    """Find the authorization server of an MCP server; raises AuthorizationError."""
+async def discover(
+    fetch: AuthFetch, server: Endpoint, challenge: Challenge, preferred: str | None = None
+) -> Authority:
+    """Find the authorization server of an MCP server; raises AuthorizationError.
+
+    If the server names several, it is the preferred one, or else the first.
+    """
     url = server.origin + server.resource.partition("?")[0]
     resource = await _find_resource(fetch, server, challenge)
     if resource is None:
@@ -85,11 +90,12 @@ async def discover(fetch: AuthFetch, server: Endpoint, challenge: Challenge) -> 
         )
     if not resource.authorization_servers:
         raise AuthorizationError(f"The metadata of {server} names no authorization server")
-    # More than one is rare; the first is the operator's choice.
-    metadata = await _find_server(fetch, resource.authorization_servers[0], str(server))
+    named = resource.authorization_servers
+    issuer = preferred if preferred in named else named[0]
+    metadata = await _find_server(fetch, issuer, str(server))
     if metadata is None:
         raise AuthorizationError(
-            f"{server} names {resource.authorization_servers[0]!r} as its authorization server, "
+            f"{server} names {issuer!r} as its authorization server, "
             "which has no metadata; report this to the server's operator"
         )
     return Authority(resource.resource, metadata, tuple(resource.scopes_supported))

@@ -296,6 +296,17 @@ def test_a_server_without_resource_metadata_is_its_own_issuer(has_metadata: bool
     run(use())
 
 
+def test_the_issuer_that_the_user_named_is_preferred() -> None:
+    async def use() -> None:
+        async with fake_authority() as fake, fake_authority() as other:
+            other.tokens = fake.tokens
+            fake.resource["authorization_servers"] = [fake.origin, other.origin]
+            assert await call(fake, make_auth(issuer=other.origin)) == "done"
+            assert fake.count("/token") == 0
+
+    run(use())
+
+
 # -- without a user -----------------------------------------------------------------------------
 
 
@@ -512,6 +523,28 @@ def test_a_login_is_stored_found_used_and_revoked() -> None:
             assert list_logins(auth) == []
             with pytest.raises(LoginRequiredError, match=f"run: dovetail login {fake.url}"):
                 await call(fake, quiet)
+
+    run(use())
+
+
+def test_a_nameless_client_finds_the_login_of_the_user_and_not_that_of_a_program() -> None:
+    async def use() -> None:
+        async with fake_authority() as fake:
+            store = MemoryStore()
+            robot = make_auth(
+                grant=ClientCredentials(), client_id="robot", client_secret="s", store=store
+            )
+            await login(fake.url, robot)
+            quiet = OAuth(store=store, interactive=False)
+            assert find_login(fake.url, quiet) is None
+            named = make_auth(client_id="mine", client_secret="s", store=store)
+            await login(fake.url, named)
+            found = find_login(fake.url, quiet)
+            assert found is not None and found.client_id == "mine"
+            assert await call(fake, quiet) == "done"
+            assert await logout(fake.url, named) is True
+            assert find_login(fake.url, quiet) is None
+            assert find_login(fake.url, robot) is not None
 
     run(use())
 
