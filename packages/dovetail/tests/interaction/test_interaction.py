@@ -18,6 +18,7 @@ from dovetail.errors import (
     InvalidParamsError,
     MethodNotFoundError,
     MissingCapabilityError,
+    ResourceNotFoundError,
     RpcError,
     TransportError,
     UsageError,
@@ -224,6 +225,7 @@ def test_an_unknown_prompt_or_a_missing_argument_is_an_error(link: Link) -> None
 @pytest.mark.parametrize("uri", ["workshop://nothing", "workshop://parts/moon"])
 def test_a_resource_that_is_not_there_has_the_code_of_the_revision(link: Link, uri: str) -> None:
     error = error_of(link, lambda client: client.read(uri))
+    assert isinstance(error, ResourceNotFoundError)
     assert error.code == link.revision.resource_not_found
     assert error.data == {"uri": uri}
 

@@ -43,6 +43,7 @@ from dovetail.errors import (
     InvalidParamsError,
     PeerError,
     ResourceNotFoundError,
+    RpcError,
     UsageError,
 )
 from dovetail.spec.models import (
@@ -323,7 +324,10 @@ class Client:
         except InvalidParamsError as error:
             # The modern era has no code of its own for this, but names the resource.
             if isinstance(error.data, Mapping) and error.data.get("uri") == uri:
-                raise ResourceNotFoundError(uri, error.message) from None
+                found = ResourceNotFoundError(uri)
+                # The code stays that of the response.
+                RpcError.__init__(found, error.message, error.data, code=error.code)
+                raise found from None
             raise
         return ReadResult.read(raw)
 
