@@ -194,10 +194,10 @@ class OAuthAuthorizer:
             )
         return True
 
-    async def _discover(self, challenge: Challenge) -> Authority:
+    async def _discover(self, challenge: Challenge, *, is_denied: bool = True) -> Authority:
         known = None if self._login is None else self._login.issuer
         preferred = self._settings.client.issuer or known
-        return await discover(self._fetch, self._server, challenge, preferred)
+        return await discover(self._fetch, self._server, challenge, preferred, is_denied=is_denied)
 
     # -- tokens -------------------------------------------------------------------------------
 
@@ -340,10 +340,10 @@ class OAuthAuthorizer:
 
     # -- the command line ---------------------------------------------------------------------
 
-    async def log_in(self, challenge: Challenge) -> LoginRecord:
-        """Obtain a new token, whatever is stored."""
+    async def log_in(self, challenge: Challenge, *, is_denied: bool) -> LoginRecord:
+        """Obtain a new token, whatever is stored; `is_denied` if the server asked for one."""
         async with self._lock:
-            authority = await self._discover(challenge)
+            authority = await self._discover(challenge, is_denied=is_denied)
             return await self.obtain(authority, challenge)
 
     async def log_out(self) -> bool | None:

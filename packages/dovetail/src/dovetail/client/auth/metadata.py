@@ -72,14 +72,22 @@ class Authority:
 
 
 async def discover(
-    fetch: AuthFetch, server: Endpoint, challenge: Challenge, preferred: str | None = None
+    fetch: AuthFetch,
+    server: Endpoint,
+    challenge: Challenge,
+    preferred: str | None = None,
+    *,
+    is_denied: bool = True,
 ) -> Authority:
     """Find the authorization server of an MCP server; raises AuthorizationError.
 
-    If the server names several, it is the preferred one, or else the first.
+    If the server names several, it is the preferred one, or else the first. A server that has
+    not denied anything and has no metadata does not use OAuth.
     """
     url = server.origin + server.resource.partition("?")[0]
     resource = await _find_resource(fetch, server, challenge)
+    if resource is None and not is_denied:
+        raise AuthorizationError(f"{server} does not ask for a login; use it without one")
     if resource is None:
         return await _discover_at_origin(fetch, server, url)
     # RFC 9728, section 3.3: metadata for another resource must not be used.

@@ -112,10 +112,11 @@ class Login:
 async def login(url: str, auth: OAuth) -> Login:
     """Log in to a server, whatever is stored; raises AuthorizationError."""
     endpoint = parse_url(url)
-    challenge = await _probe(endpoint)
     authorizer = auth.authorize(endpoint)
     try:
-        return _describe(endpoint, await authorizer.log_in(challenge))
+        challenge, is_denied = await _probe(endpoint)
+        found = await authorizer.log_in(challenge, is_denied=is_denied)
+        return _describe(endpoint, found)
     finally:
         await authorizer.close()
 
@@ -158,12 +159,13 @@ def _describe(endpoint: Endpoint, found: LoginRecord) -> Login:
     )
 
 
-async def _probe(endpoint: Endpoint) -> Challenge:
-    """What the server says to a client without a token."""
+async def _probe(endpoint: Endpoint) -> tuple[Challenge, bool]:
+    """What the server says to a client without a token, and whether it denies access."""
     pool = HttpPool(endpoint)
     try:
         async with pool.exchange("POST", _PROBE_HEADERS, _PROBE) as response:
             header = response.headers.get("www-authenticate", "")
-            return find_challenge(header, ("bearer", "dpop"))
+            is_denied = response.status in (401, 403)
+            return find_challenge(header, ("bearer", "dpop")), is_denied
     finally:
         await pool.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
 import webbrowser
 from abc import ABC, abstractmethod
@@ -98,8 +99,19 @@ class LoopbackBrowser(UserAgent):
         raise AuthorizationError(f"Port {self._port} of this machine is in use; log in later")
 
     async def _take_user(self, url: str) -> None:
-        if not self._open_browser or not await asyncio.to_thread(webbrowser.open, url):
+        is_open = False
+        if self._open_browser and _has_display():
+            with contextlib.suppress(webbrowser.Error):
+                is_open = await asyncio.to_thread(webbrowser.open, url)
+        if not is_open:
             self._show(url)
+
+
+def _has_display() -> bool:
+    """Whether a window can be opened; a browser in the terminal would take it over."""
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 class _LoopbackRedirect(Redirect):
@@ -112,6 +124,7 @@ class _LoopbackRedirect(Redirect):
 
     async def visit(self, url: str) -> str:
         opening = asyncio.ensure_future(self._take_user(url))
+        opening.add_done_callback(self._opened)
         try:
             async with asyncio.timeout(self._timeout):
                 return await self._came_back
@@ -122,6 +135,11 @@ class _LoopbackRedirect(Redirect):
             ) from None
         finally:
             opening.cancel()
+
+    def _opened(self, opening: asyncio.Future[None]) -> None:
+        error = None if opening.cancelled() else opening.exception()
+        if error is not None and not self._came_back.done():
+            self._came_back.set_exception(error)
 
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request of the browser."""

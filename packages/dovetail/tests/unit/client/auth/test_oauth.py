@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -547,6 +549,26 @@ def test_a_nameless_client_finds_the_login_of_the_user_and_not_that_of_a_program
             assert find_login(fake.url, robot) is not None
 
     run(use())
+
+
+def test_a_server_that_needs_no_login_is_not_logged_in_to() -> None:
+    async def use() -> None:
+        async with fake_authority() as fake:
+            fake.pages["/mcp"] = lambda _: Reply(200, {})
+            del fake.pages[RESOURCE_PATH]
+            with pytest.raises(AuthorizationError, match="does not ask for a login"):
+                await login(fake.url, make_auth())
+            assert fake.count("/authorize") == 0
+
+    run(use())
+
+
+def test_the_client_does_not_load_it_unless_it_is_used() -> None:
+    code = (
+        "import sys, dovetail, dovetail.client; dovetail.Client('https://x.test/mcp'); "
+        "print([name for name in sys.modules if name.startswith('dovetail.client.auth')])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code]) == b"[]\n"
 
 
 def test_a_logout_succeeds_without_the_authorization_server() -> None:

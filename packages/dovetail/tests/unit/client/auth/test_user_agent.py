@@ -53,18 +53,26 @@ def test_a_login_with_a_browser_ends_on_a_page_that_says_so() -> None:
     run(use())
 
 
-def test_a_browser_is_opened_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("has_display", [True, False])
+def test_a_browser_is_opened_if_there_is_one(
+    has_display: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setenv("DISPLAY", ":0" if has_display else "")
+
     async def use() -> None:
         person = Person()
         loop = asyncio.get_running_loop()
 
         def open_browser(url: str) -> bool:
+            assert has_display
             loop.call_soon_threadsafe(person.read, url)
             return True
 
         monkeypatch.setattr("webbrowser.open", open_browser)
         async with fake_authority() as fake:
-            auth = make_auth(grant=AuthorizationCode(LoopbackBrowser(timeout=CAP)))
+            agent = LoopbackBrowser(timeout=CAP, show=person.read)
+            auth = make_auth(grant=AuthorizationCode(agent))
             assert (await login(fake.url, auth)).issuer == fake.origin
             await person.done()
 
@@ -102,6 +110,19 @@ def test_other_requests_to_the_port_do_not_end_the_login() -> None:
             assert (await waiting).endswith("?error=access_denied&x=%3Cscript%3E")
 
     run(use())
+
+
+def test_a_page_that_cannot_be_shown_ends_the_login() -> None:
+    def fail(url: str) -> None:
+        raise OSError("no terminal")
+
+    async def use() -> None:
+        async with fake_authority() as fake:
+            agent = LoopbackBrowser(open_browser=False, show=fail, timeout=CAP)
+            await login(fake.url, make_auth(grant=AuthorizationCode(agent)))
+
+    with pytest.raises(OSError, match="no terminal"):
+        run(use())
 
 
 def test_a_login_that_nobody_finishes_ends() -> None:
