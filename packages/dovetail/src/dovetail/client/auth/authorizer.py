@@ -22,7 +22,7 @@ from dovetail.client.auth.fetch import AuthFetch
 from dovetail.client.auth.grants import Flow, Grant
 from dovetail.client.auth.logins import LoginShelf
 from dovetail.client.auth.metadata import Authority, discover
-from dovetail.client.auth.records import ClientRecord, LoginRecord
+from dovetail.client.auth.records import ClientRecord, LoginRecord, Tokens
 from dovetail.client.auth.registration import ClientFacts, Registrar
 from dovetail.client.auth.storage import TokenStore
 from dovetail.client.auth.token_endpoint import TokenEndpoint
@@ -102,7 +102,7 @@ class OAuthAuthorizer:
         if login is None:
             return []
         tokens = login.tokens
-        headers = [("Authorization", f"{tokens.token_type} {tokens.access_token}")]
+        headers = [("Authorization", _make_header(tokens))]
         if self._dpop is not None:
             now = self._fetch.now(self._server)
             proof = self._dpop.prove(method, url, self._server.origin, now, tokens.access_token)
@@ -140,14 +140,14 @@ class OAuthAuthorizer:
 
     def _has_changed(self, denial: Denial) -> bool:
         """Whether another request, or another process, has got a new token meanwhile."""
-        sent = dict(denial.sent).get("Authorization", "")
-        if self._login is not None and sent and not sent.endswith(self._login.tokens.access_token):
+        sent = dict(denial.sent).get("Authorization")
+        if self._login is not None and sent != _make_header(self._login.tokens):
             return True
-        if not sent or "reload" in denial.tried:
+        if "reload" in denial.tried:
             return False
         denial.tried.add("reload")
         stored = self._shelf.load()
-        if stored is None or sent.endswith(stored.tokens.access_token):
+        if stored is None or sent == _make_header(stored.tokens):
             return False
         self._adopt(stored)
         return self._login is not None
@@ -367,6 +367,10 @@ def _choose_scopes(
     # The challenge decides; the resource's list is for servers whose challenge names none.
     named = challenge.scopes or (() if own or before else tuple(authority.scopes_supported))
     return tuple(dict.fromkeys((*own, *before, *named)))
+
+
+def _make_header(tokens: Tokens) -> str:
+    return f"{tokens.token_type} {tokens.access_token}"
 
 
 def _as_tuple(values: Sequence[str] | None) -> tuple[str, ...] | None:

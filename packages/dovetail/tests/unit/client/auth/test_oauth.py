@@ -30,6 +30,8 @@ from dovetail.client.auth import (
     login,
     logout,
 )
+from dovetail.client.http_auth import AuthorizedPool
+from dovetail.client.http_endpoint import parse_url
 from dovetail.errors import TransportError, UsageError
 from tests.patience import CAP
 from tests.peers.scripted import run
@@ -75,6 +77,22 @@ def test_two_requests_at_once_begin_one_login() -> None:
                 fake.refresh_tokens.clear()
                 await asyncio.gather(*(client.call("work") for _ in range(5)))
             assert len(visitor.visited) == 2
+
+    run(use())
+
+
+def test_two_first_requests_at_once_use_one_token() -> None:
+    async def ask(pool: AuthorizedPool) -> int:
+        async with pool.exchange("POST", [], b"{}") as response:
+            return response.status
+
+    async def use() -> None:
+        async with fake_authority() as fake:
+            pool = AuthorizedPool(parse_url(fake.url), make_auth())
+            assert await asyncio.gather(*(ask(pool) for _ in range(4))) == [202] * 4
+            await pool.close()
+            assert fake.count("/authorize") == 1
+            assert fake.forms("refresh_token") == []
 
     run(use())
 
