@@ -8,6 +8,9 @@ from typing import NamedTuple
 from bench.browser.measure import measure_browser
 from bench.browser.page import render_browser
 from bench.browser.targets import judge_browser
+from bench.clients.measure import measure_clients
+from bench.clients.page import render_clients
+from bench.clients.targets import judge_clients
 from bench.design.measure import measure_design
 from bench.design.page import render_design
 from bench.design.targets import judge_design
@@ -58,6 +61,14 @@ def _run_http(effort: Effort) -> Outcome:
     targets = judge_http(results)
     told = f"{effort.http_rounds} rounds, {effort.http_turn} s a turn"
     return Outcome(render_http(results, told, targets), targets)
+
+
+def _run_clients(effort: Effort) -> Outcome:
+    rounds, calls = (effort.rounds, 1000) if effort.rounds > 2 else (1, 200)
+    results = measure_clients(rounds, calls)
+    targets = judge_clients(results)
+    told = f"best of {rounds} rounds of {calls:,} calls, one at a time"
+    return Outcome(render_clients(results, told, targets), targets)
 
 
 def _run_vault(effort: Effort) -> Outcome:
@@ -112,6 +123,7 @@ PARTS: dict[str, Callable[[Effort], Outcome]] = {
     "stdio": _run_stdio,
     "in-process": _run_in_process,
     "http": _run_http,
+    "clients": _run_clients,
     "guards": _run_guards,
     "tasks": _run_tasks,
     "vault": _run_vault,
