@@ -18,12 +18,7 @@ from dovetail.client.http_auth import Auth, AuthorizedPool
 from dovetail.client.http_connection import ClientResponse
 from dovetail.client.http_endpoint import parse_url
 from dovetail.client.http_failure import HttpFailure, find_secrets
-from dovetail.client.http_headers import (
-    ToolHeaders,
-    check_own_headers,
-    find_version,
-    mirror_request,
-)
+from dovetail.client.http_headers import ToolHeaders, check_own_headers, mirror_request
 from dovetail.client.http_pool import HttpPool
 from dovetail.client.http_response import ResponseReader
 from dovetail.client.http_session import ClientHttpSession
@@ -118,14 +113,10 @@ class HttpChannel(Channel):
             raise SessionEndedError(
                 f"The event stream of {self._endpoint}, and so the session, ended"
             )
-        version = find_version(request)
-        if version is not None:
-            session = None
-            headers = mirror_request(request, version, self._tools)
-        else:
-            session = self._find_session(request)
-            headers = session.headers()
-        headers = [_ACCEPT, _CONTENT, *self._own_headers, *headers]
+        mirrored = mirror_request(request, self._tools)
+        session = self._find_session(request) if mirrored is None else None
+        own = session.headers() if session is not None else mirrored or []
+        headers = [_ACCEPT, _CONTENT, *self._own_headers, *own]
         cursor = Cursor(self._limit)
         reader = ResponseReader(request, session, self._tools, self._on_message)
         is_broken = False

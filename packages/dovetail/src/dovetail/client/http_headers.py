@@ -7,6 +7,7 @@ lists it sees. Pages: 2026-07-28 basic/transports/streamable-http, server/tools.
 from __future__ import annotations
 
 import base64
+import contextlib
 import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -22,7 +23,7 @@ from dovetail.spec.revisions import MODERN, find_revision
 from dovetail.wire import codec
 from dovetail.wire.messages import Request
 
-__all__ = ["ToolHeaders", "check_own_headers", "encode_value", "find_version", "mirror_request"]
+__all__ = ["ToolHeaders", "check_own_headers", "encode_value", "mirror_request"]
 
 logger = logging.getLogger("dovetail")
 
@@ -61,6 +62,10 @@ class _Params(Struct):
     meta: dict[str, Any] = msgspec.field(default_factory=dict, name="_meta")
 
 
+class _Metadata(Struct):
+    meta: dict[str, Any] = msgspec.field(default_factory=dict, name="_meta")
+
+
 class _Page(Struct):
     tools: list[dict[str, Any]]
 
@@ -91,15 +96,15 @@ def _is_plain(text: str) -> bool:
     return visible and text == text.strip(_BLANKS)
 
 
-def find_version(message: Request) -> str | None:
-    """The protocol version in the metadata of a request; only modern requests have one."""
-    version = _read_params(message).meta.get(keys.PROTOCOL_VERSION)
-    return version if isinstance(version, str) else None
+def mirror_request(message: Request, tools: ToolHeaders) -> list[tuple[str, str]] | None:
+    """The headers that mirror a modern request; None for a legacy request.
 
-
-def mirror_request(message: Request, version: str, tools: ToolHeaders) -> list[tuple[str, str]]:
-    """The headers that mirror a modern request."""
+    Only modern requests have the protocol version in their metadata.
+    """
     params = _read_params(message)
+    version = params.meta.get(keys.PROTOCOL_VERSION)
+    if not isinstance(version, str):
+        return None
     headers = [("MCP-Protocol-Version", version), ("Mcp-Method", message.method)]
     spec = methods_at(find_revision(version) or MODERN[-1]).get(message.method)
     if spec is not None and spec.member is not None:
@@ -117,7 +122,9 @@ def _read_params(message: Request) -> _Params:
     try:
         return codec.decode_as(_Params, message.params)
     except msgspec.ValidationError:
-        # The server reports invalid params.
+        # The server reports invalid params; the metadata is needed all the same.
+        with contextlib.suppress(msgspec.ValidationError):
+            return _Params(meta=codec.decode_as(_Metadata, message.params).meta)
         return _Params()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from dovetail.client.http_headers import ToolHeaders, encode_value, find_version, mirror_request
+from dovetail.client.http_headers import ToolHeaders, encode_value, mirror_request
 from dovetail.spec.keys import PROTOCOL_VERSION
 from dovetail.wire import codec
 from dovetail.wire.messages import Request
@@ -58,18 +58,22 @@ def test_values_that_are_not_plain_ascii_are_encoded(text: str, header: str) -> 
     ],
 )
 def test_the_method_and_the_name_are_mirrored(method: str, params: Any, name: str | None) -> None:
-    headers = dict(mirror_request(request(method, params), "2026-07-28", ToolHeaders()))
+    meta = {PROTOCOL_VERSION: "2026-07-28"}
+    mirrored = mirror_request(request(method, {**params, "_meta": meta}), ToolHeaders())
+    headers = dict(mirrored or [])
     assert headers.pop("MCP-Protocol-Version") == "2026-07-28"
     assert headers.pop("Mcp-Method") == method
     assert headers == ({} if name is None else {"Mcp-Name": name})
 
 
 def test_the_version_is_read_from_the_metadata() -> None:
-    assert find_version(request("x", {"_meta": {PROTOCOL_VERSION: "2026-07-28"}})) == "2026-07-28"
-    assert find_version(request("x", {"_meta": {PROTOCOL_VERSION: 7}})) is None
-    assert find_version(request("x", {"_meta": 7})) is None
-    assert find_version(request("x", {})) is None
-    assert find_version(request("x")) is None
+    tools = ToolHeaders()
+    modern = mirror_request(request("x", {"_meta": {PROTOCOL_VERSION: "2026-07-28"}}), tools)
+    assert modern == [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "x")]
+    assert mirror_request(request("x", {"_meta": {PROTOCOL_VERSION: 7}}), tools) is None
+    assert mirror_request(request("x", {"_meta": 7}), tools) is None
+    assert mirror_request(request("x", {}), tools) is None
+    assert mirror_request(request("x"), tools) is None
 
 
 def test_arguments_are_mirrored_according_to_the_schema() -> None:
