@@ -23,6 +23,8 @@ __all__ = ["ClientResponse", "Headers", "HttpConnection", "explain_os_error"]
 Headers = Sequence[tuple[str, str]]
 
 _CHUNK = 65536
+# Heads of requests that are kept on a connection.
+_KEPT_HEADS = 16
 # How long a graceful close may take.
 _CLOSE_SECONDS = 1.0
 
@@ -91,6 +93,7 @@ class HttpConnection:
         self._http = h11.Connection(h11.CLIENT)
         self._has_head = False
         self._idle_since = 0.0
+        self._heads: dict[tuple[object, ...], h11.Request] = {}
 
     @property
     def is_done(self) -> bool:
@@ -129,11 +132,7 @@ class HttpConnection:
 
     async def send(self, method: str, resource: str, headers: Headers, body: bytes) -> h11.Response:
         """Write a request and wait for the head of its response."""
-        fields = [("Host", self.endpoint.authority), *headers]
-        if body or method == "POST":
-            fields.append(("Content-Length", str(len(body))))
-        request = h11.Request(method=method, target=resource, headers=fields)
-        data = self._http.send(request) or b""
+        data = self._http.send(self._make_head(method, resource, headers, body)) or b""
         if body:
             data += self._http.send(h11.Data(data=body)) or b""
         data += self._http.send(h11.EndOfMessage()) or b""
@@ -148,6 +147,20 @@ class HttpConnection:
             if isinstance(event, h11.Response):
                 self._has_head = True
                 return event
+
+    def _make_head(self, method: str, resource: str, headers: Headers, body: bytes) -> h11.Request:
+        """The head of a request; most are the same as one before, and validating takes long."""
+        fields = [("Host", self.endpoint.authority), *headers]
+        if body or method == "POST":
+            fields.append(("Content-Length", str(len(body))))
+        key = (method, resource, *fields)
+        head = self._heads.get(key)
+        if head is None:
+            if len(self._heads) >= _KEPT_HEADS:
+                self._heads.clear()
+            head = h11.Request(method=method, target=resource, headers=fields)
+            self._heads[key] = head
+        return head
 
     async def read(self) -> bytes:
         """The next chunk of the body; empty at its end."""
