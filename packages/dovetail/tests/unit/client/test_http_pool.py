@@ -1,4 +1,4 @@
-"""Redirects: followed only within the origin and with the same method and body."""
+"""Redirects, followed only within the origin with the same method and body; reused connections."""
 
 from __future__ import annotations
 
@@ -89,3 +89,21 @@ def test_endless_redirects_are_an_error() -> None:
             return len(fake.heard)
 
     assert run(use()) == 4
+
+
+def test_many_heads_on_one_connection_arrive_as_they_were_sent() -> None:
+    async def serve(heard: Heard, wire: Wire) -> None:
+        await wire.respond(200, b"{}")
+
+    async def use() -> list[str]:
+        async with fake_http(serve) as fake:
+            pool = HttpPool(parse_url(fake.url))
+            # More than a connection keeps, and each of them twice.
+            for number in [*range(40), *range(40)]:
+                async with pool.exchange("POST", [("X-Number", str(number))], b"{}") as response:
+                    assert await response.read(100) == b"{}"
+            await pool.close()
+            return [heard.headers["x-number"] for heard in fake.heard]
+
+    numbers = [str(number) for number in range(40)]
+    assert run(use()) == [*numbers, *numbers]
