@@ -86,9 +86,11 @@ class OAuthAuthorizer:
         is_bound = login is not None and login.dpop_key is not None
         self._login = login if is_bound == self._settings.uses_dpop else None
         self._is_loaded = True
-        self._dpop = None
+        before, self._dpop = self._dpop, None
         if self._login is not None and self._login.dpop_key is not None:
             self._dpop = _make_dpop(self._login.dpop_key)
+            # Nonces belong to the servers, so they outlive a key.
+            self._dpop.nonces.update({} if before is None else before.nonces)
 
     # -- the interface of the connection pool -------------------------------------------------
 
@@ -251,10 +253,8 @@ class OAuthAuthorizer:
             user=obtained.user,
         )
         self._shelf.save(login)
-        nonces = {} if dpop is None else dpop.nonces
+        self._dpop = dpop
         self._adopt(login)
-        if self._dpop is not None:
-            self._dpop.nonces.update(nonces)
         return login
 
     def _check_issuer(self, authority: Authority) -> None:
@@ -320,10 +320,7 @@ class OAuthAuthorizer:
             return False
         login.tokens = tokens
         self._shelf.save(login)
-        nonces = {} if self._dpop is None else self._dpop.nonces
         self._adopt(login)
-        if self._dpop is not None:
-            self._dpop.nonces.update(nonces)
         return True
 
     def make_endpoint(self, login: LoginRecord) -> TokenEndpoint:
