@@ -13,11 +13,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail.client import CallResult, Client, ReadResult
 from dovetail.client.callbacks import ElicitCallback, RootsSource, SampleCallback
 from dovetail.client.era import ChangeCallback, LogCallback
+from dovetail.client.local_caller import LocalCaller
+from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
 from dovetail.server import Server
 from dovetail.spec import keys
@@ -25,11 +27,14 @@ from dovetail.spec.revisions import Family, Revision, find_revision
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification, Request, Response
 
+if TYPE_CHECKING:
+    from dovetail.guard import Guard
+
 __all__ = ["call", "connect", "read", "transcript"]
 
 
 @asynccontextmanager
-async def connect(
+async def connect(  # noqa: PLR0913 - optional keyword parameters
     server: Server,
     *,
     mode: str = "auto",
@@ -39,10 +44,15 @@ async def connect(
     roots: RootsSource | None = None,
     on_log: LogCallback | None = None,
     on_change: ChangeCallback | None = None,
+    principal: Principal | str | None = None,
+    guard: Guard | None = None,
 ) -> AsyncIterator[Client]:
-    """Connect a client to `server`; closes the server at the end."""
+    """Connect a client to `server`; closes the server at the end.
+
+    The server sees calls of `principal`, anonymous by default, and `guard` applies to them.
+    """
     client = Client(
-        server,
+        LocalCaller(server, principal, guard),
         mode=mode,
         timeout=timeout,
         elicit=elicit,
@@ -59,22 +69,35 @@ async def connect(
 
 
 def call(
-    server: Server, tool: str, arguments: Mapping[str, Any] | None = None, *, mode: str = "auto"
+    server: Server,
+    tool: str,
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    mode: str = "auto",
+    principal: Principal | str | None = None,
+    guard: Guard | None = None,
 ) -> CallResult:
     """Call one tool, in a new event loop."""
 
     async def run() -> CallResult:
-        async with connect(server, mode=mode) as client:
+        async with connect(server, mode=mode, principal=principal, guard=guard) as client:
             return await client.call(tool, arguments)
 
     return asyncio.run(run())
 
 
-def read(server: Server, uri: str, *, mode: str = "auto") -> ReadResult:
+def read(
+    server: Server,
+    uri: str,
+    *,
+    mode: str = "auto",
+    principal: Principal | str | None = None,
+    guard: Guard | None = None,
+) -> ReadResult:
     """Read one resource, in a new event loop."""
 
     async def run() -> ReadResult:
-        async with connect(server, mode=mode) as client:
+        async with connect(server, mode=mode, principal=principal, guard=guard) as client:
             return await client.read(uri)
 
     return asyncio.run(run())

@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from dovetail import Context, Server
-from dovetail.errors import UsageError
+from dovetail.errors import RpcError, UsageError
+from dovetail.guard import Guard, Principal
 from dovetail.testing import call, connect, read, transcript
 from dovetail.wire import codec
 from tests.peers.scripted import run
@@ -95,3 +96,26 @@ def test_a_stream_stays_open_while_other_messages_follow() -> None:
 def test_a_revision_that_never_was_is_refused() -> None:
     with pytest.raises(UsageError, match="Unknown revision '1999-01-01'"):
         transcript(make_server(), [], revision="1999-01-01")
+
+
+@pytest.mark.parametrize("mode", ["modern", "legacy"])
+def test_a_tool_is_called_by_a_principal_through_a_guard(mode: str) -> None:
+    server = Server("guarded")
+
+    @server.tool(scopes={"notes:write"})
+    async def write(ctx: Context) -> str:
+        return ctx.principal.id if ctx.principal else "nobody"
+
+    @server.resource("notes://all", scopes={"notes:read"})
+    def notes() -> str:
+        return "none yet"
+
+    anna = Principal("anna", ["notes:write", "notes:read"])
+    assert call(server, "write", mode=mode, principal=anna).data == "anna"
+    assert read(server, "notes://all", mode=mode, principal=anna).text == "none yet"
+    with pytest.raises(RpcError, match="Unknown tool"):
+        call(server, "write", mode=mode, principal="bert")
+    with pytest.raises(RpcError, match="Unknown tool"):
+        call(server, "write", mode=mode, principal=anna, guard=Guard(read_only=True))
+    with pytest.raises(RpcError, match="not found"):
+        read(server, "notes://all", mode=mode)
