@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,12 +20,21 @@ from rich.text import Text
 
 from dovetail.wire import codec
 
-__all__ = ["escape_control", "format_json", "make_console", "print_json", "print_pairs"]
+__all__ = [
+    "escape_control",
+    "format_json",
+    "make_console",
+    "print_heading",
+    "print_json",
+    "print_pairs",
+    "print_wrapped",
+]
 
 # Characters that move the cursor or start an escape sequence, except tab and newline.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Used if stdout is not a terminal; 80 columns would wrap signatures.
 _PIPE_WIDTH = 120
+_MIN_WIDTH = 40
 
 
 def format_json(value: Any) -> str:
@@ -45,6 +55,29 @@ def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
     for name, value in pairs:
         table.add_row(name, Text(escape_control(value)))
     make_console().print(table)
+
+
+def print_heading(text: str) -> None:
+    """Print a line in bold."""
+    click.secho(text, bold=True)
+
+
+def print_wrapped(text: str, *, indent: int = 0, hanging: int = 0) -> None:
+    """Print text within the width of the terminal; keeps its lines and their indentation.
+
+    The lines are indented, and continued lines more than that by `hanging`.
+    """
+    width = max(make_console().width, _MIN_WIDTH)
+    for line in escape_control(text).split("\n"):
+        own = indent + len(line) - len(line.lstrip())
+        wrapped = textwrap.fill(
+            line.strip(),
+            width,
+            initial_indent=" " * own,
+            subsequent_indent=" " * (own + hanging),
+            break_on_hyphens=False,
+        )
+        click.echo(wrapped)
 
 
 def make_console() -> Console:

@@ -1,4 +1,4 @@
-"""Readable output: tables, plain text, and sizes instead of binary data.
+"""Readable output: lists, plain text, and sizes instead of binary data.
 
 Output of a server is untrusted: on a terminal its control characters are escaped, so that a tool
 cannot rewrite the screen or hide text.
@@ -12,12 +12,16 @@ from typing import Any
 
 import click
 import msgspec
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
-from dovetail.cli.output import escape_control, format_json, make_console, print_pairs
-from dovetail.cli.signatures import describe_prompt, describe_tool
+from dovetail.cli.output import (
+    escape_control,
+    format_json,
+    make_console,
+    print_heading,
+    print_pairs,
+    print_wrapped,
+)
+from dovetail.cli.signatures import describe_prompt, describe_tool, shorten_tool
 from dovetail.client import CallResult
 from dovetail.spec.models import (
     AudioContent,
@@ -35,7 +39,17 @@ from dovetail.spec.models import (
 )
 from dovetail.wire import codec
 
-__all__ = ["Listing", "describe_block", "describe_capabilities", "print_listing", "print_result"]
+__all__ = [
+    "Listing",
+    "describe_block",
+    "describe_capabilities",
+    "describe_contents",
+    "print_listing",
+    "print_result",
+    "print_text",
+]
+
+_INDENT = 2
 
 
 class Listing(msgspec.Struct, kw_only=True):
@@ -49,16 +63,38 @@ class Listing(msgspec.Struct, kw_only=True):
 
 
 def print_listing(listing: Listing) -> None:
-    """Print one table each for tools, prompts, resources and templates."""
-    _print_table("Tools", ((describe_tool(t), t.description or t.title) for t in listing.tools))
-    _print_table(
+    """Print one section each for tools, prompts, resources and templates."""
+    width = make_console().width - _INDENT
+    _print_section(
+        "Tools", ((_fit_tool(t, width), t.description or t.title) for t in listing.tools)
+    )
+    _print_section(
         "Prompts", ((describe_prompt(p), p.description or p.title) for p in listing.prompts)
     )
-    _print_table("Resources", ((r.uri, r.description or r.name) for r in listing.resources))
-    _print_table(
+    _print_section("Resources", ((r.uri, r.description or r.name) for r in listing.resources))
+    _print_section(
         "Templates", ((t.uri_template, t.description or t.name) for t in listing.templates)
     )
     print_pairs([("Capabilities", describe_capabilities(listing.capabilities))])
+
+
+def _fit_tool(tool: Tool, width: int) -> str:
+    """The signature if it fits in one line, otherwise only the names of the arguments."""
+    full = describe_tool(tool)
+    return full if len(full) <= width else shorten_tool(tool)
+
+
+def _print_section(title: str, rows: Iterable[tuple[str, str | None]]) -> None:
+    entries = list(rows)
+    if not entries:
+        return
+    print_heading(f"{title} ({len(entries)})")
+    for name, description in entries:
+        print_wrapped(name, indent=_INDENT, hanging=_INDENT)
+        first_line = (description or "").strip().partition("\n")[0]
+        if first_line:
+            print_wrapped(first_line, indent=3 * _INDENT)
+    click.echo()
 
 
 def describe_capabilities(capabilities: Mapping[str, Any]) -> str:
@@ -70,27 +106,16 @@ def describe_capabilities(capabilities: Mapping[str, Any]) -> str:
     return ", ".join(parts) or "none"
 
 
-def _print_table(title: str, rows: Iterable[tuple[str, str | None]]) -> None:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    count = 0
-    table.add_column(overflow="fold")
-    table.add_column(overflow="fold")
-    for left, right in rows:
-        first_line = (right or "").strip().partition("\n")[0]
-        table.add_row(Text(escape_control(left)), Text(escape_control(first_line)))
-        count += 1
-    if count:
-        table.columns[0].header = f"{title} ({count})"
-        make_console().print(table)
-        click.echo()
-
-
 def print_result(result: CallResult) -> None:
     """Print the result of a tool; structured content is not repeated as text."""
-    lines = list(_describe_result(result))
-    for line in lines:
-        # color=True: click would strip escape sequences, which a pipe should get unchanged.
-        click.echo(escape_control(line) if sys.stdout.isatty() else line, color=True)
+    for text in list(_describe_result(result)):
+        print_text(text)
+
+
+def print_text(text: str) -> None:
+    """Print text of a server; its control characters are escaped on a terminal."""
+    # color=True: click would strip escape sequences, which a pipe should get unchanged.
+    click.echo(escape_control(text) if sys.stdout.isatty() else text, color=True)
 
 
 def _describe_result(result: CallResult) -> Iterator[str]:
@@ -131,10 +156,11 @@ def describe_block(block: ContentBlock) -> str:
         case ResourceLink():
             return f"[link {block.uri} {block.title or block.name}]"
         case EmbeddedResource(resource=contents):
-            return _describe_contents(contents)
+            return describe_contents(contents)
 
 
-def _describe_contents(contents: ResourceContents) -> str:
+def describe_contents(contents: ResourceContents) -> str:
+    """Text unchanged; binary data as its type, size and URI."""
     if isinstance(contents, TextContents):
         return contents.text
     kind = contents.mime_type or "bytes"

@@ -9,7 +9,15 @@ from dovetail.cli.arguments import resolve_ref
 from dovetail.spec.models import Prompt, Tool
 from dovetail.wire import codec
 
-__all__ = ["describe_prompt", "describe_schema", "describe_tool"]
+__all__ = [
+    "describe_prompt",
+    "describe_result",
+    "describe_schema",
+    "describe_tool",
+    "format_literal",
+    "shorten_tool",
+    "unwrap_output",
+]
 
 _NAMES = {
     "string": "str",
@@ -24,7 +32,7 @@ _NAMES = {
 _MAX_DEPTH = 2
 
 
-def describe_tool(tool: Tool) -> str:
+def describe_tool(tool: Tool, *, with_result: bool = True) -> str:
     """Name, arguments and result."""
     schema = tool.input_schema
     properties = schema.get("properties") or {}
@@ -34,9 +42,17 @@ def describe_tool(tool: Tool) -> str:
         for name, value in properties.items()
     ]
     text = f"{tool.name}({', '.join(parts)})"
-    if tool.output_schema is None:
+    if tool.output_schema is None or not with_result:
         return text
-    return f"{text} -> {_describe_output(tool.output_schema)}"
+    return f"{text} -> {describe_result(tool.output_schema)}"
+
+
+def shorten_tool(tool: Tool) -> str:
+    """Name and names of the arguments; optional arguments have a question mark."""
+    properties = tool.input_schema.get("properties") or {}
+    required = tool.input_schema.get("required") or []
+    names = [name if name in required else f"{name}?" for name in properties]
+    return f"{tool.name}({', '.join(names)})"
 
 
 def describe_prompt(prompt: Prompt) -> str:
@@ -46,12 +62,18 @@ def describe_prompt(prompt: Prompt) -> str:
     return f"{prompt.name}({', '.join(names)})"
 
 
-def _describe_output(schema: Mapping[str, Any]) -> str:
+def describe_result(output_schema: Mapping[str, Any]) -> str:
+    """The type of the result of a tool."""
+    return describe_schema(unwrap_output(output_schema), output_schema)
+
+
+def unwrap_output(schema: Mapping[str, Any]) -> Any:
+    """The schema of the value that a tool returns.
+
+    Servers wrap values other than objects in an object with the single member `result`.
+    """
     properties = schema.get("properties") or {}
-    # Servers wrap other values in an object with the single member `result`.
-    if list(properties) == ["result"]:
-        return describe_schema(properties["result"], schema)
-    return describe_schema(schema, schema)
+    return properties["result"] if list(properties) == ["result"] else schema
 
 
 def _describe_member(name: str, value: Any, root: Mapping[str, Any], *, is_required: bool) -> str:
@@ -59,7 +81,7 @@ def _describe_member(name: str, value: Any, root: Mapping[str, Any], *, is_requi
     if is_required:
         return f"{name}: {kind}"
     if isinstance(value, Mapping) and "default" in value:
-        return f"{name}: {kind} = {_literal(value['default'])}"
+        return f"{name}: {kind} = {format_literal(value['default'])}"
     return f"{name}?: {kind}"
 
 
@@ -69,9 +91,9 @@ def describe_schema(schema: Any, root: Mapping[str, Any], depth: int = 0) -> str
         return "any"
     schema = resolve_ref(schema, root)
     if "const" in schema:
-        return _literal(schema["const"])
+        return format_literal(schema["const"])
     if "enum" in schema:
-        return " | ".join(map(_literal, schema["enum"]))
+        return " | ".join(map(format_literal, schema["enum"]))
     branches = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
     if branches:
         return " | ".join(dict.fromkeys(describe_schema(b, root, depth) for b in branches))
@@ -102,6 +124,7 @@ def _describe_object(schema: Mapping[str, Any], root: Mapping[str, Any], depth: 
     return f"{{{', '.join(members)}}}"
 
 
-def _literal(value: Any) -> str:
+def format_literal(value: Any) -> str:
+    """A JSON value, as in a signature."""
     # None and booleans as in Python, like the types; strings with JSON's double quotes.
     return repr(value) if isinstance(value, bool | None) else codec.encode(value).decode()
