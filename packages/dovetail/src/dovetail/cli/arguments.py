@@ -20,26 +20,35 @@ import msgspec
 from dovetail.errors import UsageError
 from dovetail.wire import codec
 
-__all__ = ["allowed_types", "parse_arguments", "parse_object", "resolve_ref"]
+__all__ = [
+    "allowed_types",
+    "parse_arguments",
+    "parse_object",
+    "parse_value",
+    "resolve_ref",
+    "split_pair",
+]
 
 _PAIR = re.compile(r"(?P<key>[^=:]+)(?P<sign>:=|=)(?P<value>.*)", re.DOTALL)
 _BOOLEANS = {"true": True, "false": False}
 _SCALARS = ("integer", "number", "boolean", "null")
 
 
-def parse_arguments(pairs: Sequence[str], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments for a tool call; raises UsageError that names the invalid one."""
+def parse_arguments(
+    pairs: Sequence[str], schema: Mapping[str, Any], owner: str = "tool"
+) -> dict[str, Any]:
+    """The arguments for a tool or a prompt; raises UsageError that names the invalid one."""
     arguments: dict[str, Any] = {}
     for pair in pairs:
         match = _PAIR.fullmatch(pair)
         if match is None:
             raise UsageError(f"{pair!r} is not an argument; expected KEY=VALUE or KEY:=JSON")
         key = match["key"]
-        wanted = _find_property(key, schema)
+        wanted = _find_property(key, schema, owner)
         if match["sign"] == ":=":
             value = _parse_json(match["value"], key)
         else:
-            value = _parse_value(_read_text(match["value"], key), key, wanted, schema)
+            value = parse_value(_read_text(match["value"], key), key, wanted, schema)
         if key in arguments:
             value = _extend(arguments[key], value, key, wanted, schema)
         arguments[key] = value
@@ -54,7 +63,15 @@ def parse_object(text: str) -> dict[str, Any]:
     return value
 
 
-def _find_property(key: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def split_pair(text: str, what: str) -> tuple[str, str]:
+    """The key and the text of `KEY=TEXT`; raises UsageError."""
+    key, sign, value = text.partition("=")
+    if not key or not sign:
+        raise UsageError(f"{what}: expected KEY=VALUE, got {text!r}")
+    return key, value
+
+
+def _find_property(key: str, schema: Mapping[str, Any], owner: str) -> Mapping[str, Any]:
     properties = schema.get("properties") or {}
     if key in properties:
         found = properties[key]
@@ -63,7 +80,7 @@ def _find_property(key: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
         close = difflib.get_close_matches(key, properties, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else "."
         known = ", ".join(properties) or "none"
-        raise UsageError(f"The tool has no argument {key!r}{hint} Its arguments: {known}")
+        raise UsageError(f"The {owner} has no argument {key!r}{hint} Its arguments: {known}")
     return {}
 
 
@@ -76,7 +93,8 @@ def _read_text(value: str, key: str) -> str:
         raise UsageError(f"{key}: cannot read {value[1:]!r}: {error}") from None
 
 
-def _parse_value(text: str, key: str, wanted: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
+def parse_value(text: str, key: str, wanted: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
+    """The value of a text for a schema `wanted` inside `schema`; raises UsageError."""
     types = allowed_types(wanted, schema)
     if not types or "string" in types:
         return text
@@ -90,7 +108,7 @@ def _parse_value(text: str, key: str, wanted: Mapping[str, Any], schema: Mapping
     if "array" in types:
         # A list may be given one item at a time.
         items = resolve_ref(wanted, schema).get("items") or {}
-        return [_parse_value(text, key, items, schema)]
+        return [parse_value(text, key, items, schema)]
     raise UsageError(f"{key}: expected {' or '.join(sorted(types))}, got {text!r}")
 
 

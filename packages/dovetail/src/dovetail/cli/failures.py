@@ -1,6 +1,7 @@
 """Errors that end a command, and their exit codes.
 
 0  success    1  the call failed    2  wrong usage    4  the server could not start
+130  interrupted with Ctrl-C
 """
 
 from __future__ import annotations
@@ -12,11 +13,18 @@ import click
 
 from dovetail.errors import UsageError
 
-__all__ = ["COULD_NOT_START", "FAILED_CALL", "WRONG_USAGE", "Failure", "or_fail"]
+__all__ = [
+    "COULD_NOT_START",
+    "FAILED_CALL",
+    "INTERRUPTED",
+    "WRONG_USAGE",
+    "Failure",
+    "or_fail",
+]
 
 T = TypeVar("T")
 
-FAILED_CALL, WRONG_USAGE, COULD_NOT_START = 1, 2, 4
+FAILED_CALL, WRONG_USAGE, COULD_NOT_START, INTERRUPTED = 1, 2, 4, 130
 
 
 class Failure(click.ClickException):

@@ -1,4 +1,4 @@
-"""Shared options of several commands: connecting to a server, HTTP, and guards."""
+"""Shared options of several commands: connecting to a server, answers, HTTP, and guards."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from typing import Any, TypeAlias, TypeVar
 
 import click
 
-__all__ = ["GUARD_OPTIONS", "HTTP_OPTIONS", "REACH_OPTIONS", "OptionMaker", "with_options"]
+__all__ = [
+    "ANSWER_OPTIONS",
+    "GUARD_OPTIONS",
+    "HTTP_OPTIONS",
+    "REACH_OPTIONS",
+    "TARGET_OPTIONS",
+    "OptionMaker",
+    "with_options",
+]
 
 T = TypeVar("T")
 OptionMaker: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -57,6 +65,67 @@ REACH_OPTIONS: Sequence[OptionMaker] = (
         "--cwd",
         type=click.Path(exists=True, file_okay=False),
         help="Start the server in this directory.",
+    ),
+)
+
+# The names match the fields of `targets.TargetOptions`, except `as_json`.
+TARGET_OPTIONS: Sequence[OptionMaker] = (
+    click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
+    click.option(
+        "--mode",
+        default="auto",
+        show_default=True,
+        help="Protocol to use: auto, modern, legacy, or the date of a revision.",
+    ),
+    click.option(
+        "--timeout",
+        type=click.FloatRange(min=0.0, min_open=True),
+        default=30.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="Timeout for each request.",
+    ),
+    click.option(
+        "--config",
+        type=click.Path(),
+        metavar="FILE",
+        help="TARGET is the name of a server in this mcp.json file.",
+    ),
+    *REACH_OPTIONS,
+    click.option(
+        "--stdio", is_flag=True, help="Start FILE.py as a separate process and use stdio."
+    ),
+    click.option(
+        "--as", "caller", metavar="NAME", help="Call the server in FILE.py as this principal."
+    ),
+    click.option(
+        "--scope",
+        "scopes",
+        multiple=True,
+        metavar="SCOPE",
+        help="Give the principal of --as this scope (repeatable).",
+    ),
+)
+
+# For requests during which a server may ask questions; the names match `targets.TargetOptions`.
+ANSWER_OPTIONS: Sequence[OptionMaker] = (
+    click.option(
+        "--answer",
+        "answers",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Answer this field if the server asks for it (repeatable).",
+    ),
+    click.option(
+        "--yes", is_flag=True, help="Accept what the server asks, with default values; never ask."
+    ),
+    click.option(
+        "--root",
+        "roots",
+        multiple=True,
+        type=click.Path(exists=True, file_okay=False),
+        metavar="FOLDER",
+        help="Tell the server that it may work in this folder (repeatable).",
     ),
 )
 

@@ -140,7 +140,7 @@ def test_a_command_after_two_dashes_is_a_target() -> None:
         (["list", FILE, "--mode", "old"], 2, "Unknown mode 'old'; allowed: auto"),
         (["list", FILE, "--timeout", "0"], 2, "--timeout"),
         (["list", FILE, "--env", "X"], 2, "expected NAME=VALUE"),
-        (["call", FILE], 2, "Missing tool name"),
+        (["call", FILE], 2, "usage: dovetail call TARGET TOOL"),
         (["call", FILE, "ad"], 2, "no tool 'ad'; did you mean 'add'?"),
         (["call", FILE, "zzz"], 2, "no tool 'zzz'. Available tools: add,"),
         (["call", FILE, "add", "a=x"], 2, "a: expected integer, got 'x'"),

@@ -1,0 +1,185 @@
+"""Answers what a server asks the user: from --answer and --yes, or in the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import webbrowser
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+
+from dovetail.cli.arguments import split_pair
+from dovetail.cli.failures import FAILED_CALL, WRONG_USAGE, Failure
+from dovetail.cli.form_fields import FormField, read_fields
+from dovetail.cli.output import escape_control
+from dovetail.client import ElicitRequest, ElicitResponse
+from dovetail.errors import PeerError, UsageError
+
+__all__ = ["Questions"]
+
+_DECISIONS = {"": "send", "y": "send", "yes": "send", "n": "decline", "no": "decline"} | {
+    "e": "edit",
+    "edit": "edit",
+}
+
+
+class _Cancelled(Exception):
+    """The user pressed Ctrl-D."""
+
+
+class Questions:
+    """The elicitation callback of a command.
+
+    `ask` reads a line from the user; without it, only the given answers and defaults are used.
+    """
+
+    def __init__(
+        self,
+        answers: Sequence[str] = (),
+        *,
+        accepts: bool = False,
+        ask: Callable[[str], Awaitable[str | None]] | None = None,
+    ) -> None:
+        self._texts = _read_answers(answers)
+        self._unused = set(self._texts)
+        self._ask = None if accepts else ask
+        self.can_answer = accepts or bool(answers) or self._ask is not None
+        # Why the last request could not be answered: an exception in a callback would be sent to
+        # the server instead of the user.
+        self.problem: Failure | None = None
+        # A server may ask several questions at once; the terminal has room for one.
+        self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def unused(self) -> Sequence[str]:
+        """The keys of --answer that no form had."""
+        return sorted(self._unused)
+
+    async def answer(self, request: ElicitRequest) -> ElicitResponse:
+        """The response to one request."""
+        async with self._one_at_a_time:
+            try:
+                if request.mode == "url":
+                    return await self._visit(request)
+                return await self._fill_in(request)
+            except (UsageError, PeerError) as error:
+                text = f"The server asks: {escape_control(request.message)} - {error}"
+                code = WRONG_USAGE if isinstance(error, UsageError) else FAILED_CALL
+                self.problem = Failure(text, code)
+            except _Cancelled:
+                click.echo(err=True)
+            return ElicitResponse.cancel()
+
+    # -- forms ------------------------------------------------------------------------------
+
+    async def _fill_in(self, request: ElicitRequest) -> ElicitResponse:
+        fields = read_fields(request.schema)
+        given = self._given(fields)
+        open_fields = [field for field in fields if field.name not in given]
+        if self._ask is None or (given and not open_fields):
+            return ElicitResponse.accept({**given, **_defaults(open_fields)})
+        _tell(f"The server asks: {request.message}")
+        while True:
+            values = {**given, **await self._ask_each(open_fields)}
+            decision = await self._decide("Send this? [Y]es, [n]o, [e]dit; Ctrl-D cancels: ")
+            if decision == "send":
+                return ElicitResponse.accept(values)
+            if decision == "decline":
+                return ElicitResponse.decline()
+
+    def _given(self, fields: Sequence[FormField]) -> dict[str, Any]:
+        """The values from --answer."""
+        found = {}
+        for field in fields:
+            if field.name in self._texts:
+                self._unused.discard(field.name)
+                texts = self._texts[field.name]
+                found[field.name] = field.parse(",".join(texts) if field.is_list else texts[-1])
+        return found
+
+    async def _ask_each(self, fields: Sequence[FormField]) -> dict[str, Any]:
+        values = {}
+        for field in fields:
+            for line in field.describe():
+                _tell(line)
+            text = await self._read(field.prompt())
+            while (problem := _find_problem(field, text)) is not None:
+                _tell(f"  {problem}")
+                text = await self._read(field.prompt())
+            if text:
+                values[field.name] = field.parse(text)
+            elif field.has_default:
+                values[field.name] = field.schema["default"]
+        return values
+
+    async def _decide(self, prompt: str) -> str:
+        while (decision := _DECISIONS.get((await self._read(prompt)).lower())) is None:
+            _tell("  Type y, n or e")
+        return decision
+
+    async def _read(self, prompt: str) -> str:
+        assert self._ask is not None
+        text = await self._ask(escape_control(prompt))
+        if text is None:
+            raise _Cancelled
+        return text.strip()
+
+    # -- URLs -------------------------------------------------------------------------------
+
+    async def _visit(self, request: ElicitRequest) -> ElicitResponse:
+        url = request.url or ""
+        host = _find_host(url)
+        _tell(f"The server asks you to visit {host}: {request.message}")
+        _tell(f"  {url}")
+        # The user must consent before the URL is opened (2025-11-25 client/elicitation).
+        if self._ask is not None:
+            text = (await self._read("Open it in your browser? [Y]es, [n]o: ")).lower()
+            if _DECISIONS.get(text) != "send":
+                return ElicitResponse.decline()
+        if not webbrowser.open(url):
+            _tell("  No browser was found; open the URL yourself")
+        return ElicitResponse.accept()
+
+
+def _read_answers(answers: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    texts: dict[str, list[str]] = {}
+    for pair in answers:
+        key, text = split_pair(pair, "--answer")
+        texts.setdefault(key, []).append(text)
+    return texts
+
+
+def _defaults(fields: Sequence[FormField]) -> dict[str, Any]:
+    missing = [field.name for field in fields if field.is_required and not field.has_default]
+    if missing:
+        hint = " ".join(f"--answer {name}=VALUE" for name in missing)
+        raise UsageError(f"it needs {', '.join(missing)}; add {hint}")
+    return {field.name: field.schema["default"] for field in fields if field.has_default}
+
+
+def _find_problem(field: FormField, text: str) -> str | None:
+    """What is wrong with an answer; None if it is valid."""
+    if not text:
+        is_missing = field.is_required and not field.has_default
+        return f"{field.name} is required" if is_missing else None
+    try:
+        field.parse(text)
+    except UsageError as error:
+        return str(error)
+    return None
+
+
+def _find_host(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise PeerError(f"it names {url!r} to visit, which is not an http:// or https:// URL")
+    return parts.hostname
+
+
+def _tell(line: str) -> None:
+    click.echo(escape_control(line), err=True)
