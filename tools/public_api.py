@@ -29,6 +29,7 @@ PUBLIC_MODULES = (
     "dovetail.client.auth",
     "dovetail.commands",
     "dovetail.errors",
+    "dovetail.generated",
     "dovetail.guard",
     "dovetail.testing",
     "dovetail.transports",

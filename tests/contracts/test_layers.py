@@ -45,6 +45,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "transports": _SERVER,
     "client": _SERVER,
     "guard": _SERVER,
+    # What modules of `dovetail generate client` import.
+    "generated": ("errors", "client"),
     "testing": (*_SERVER, *_OUTER),
     "cli": (*_SERVER, *_OUTER),
     # The public facade over cli, for packages that add commands.

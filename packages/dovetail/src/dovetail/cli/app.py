@@ -35,6 +35,7 @@ _LAZY = {
     "complete": "dovetail.cli.complete_command:complete",
     "subscribe": "dovetail.cli.subscribe_command:subscribe",
     "inspect": "dovetail.cli.inspect_command:inspect",
+    "generate": "dovetail.cli.generate_command:generate",
     "tasks": "dovetail.cli.tasks_command:tasks",
     "serve": "dovetail.cli.serve_command:serve",
     "keys": "dovetail.cli.keys_command:keys",

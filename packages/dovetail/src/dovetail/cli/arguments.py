@@ -177,13 +177,22 @@ def _type_of(value: Any) -> str:
 
 
 def resolve_ref(wanted: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema that a local `$ref` refers to; other schemas are returned unchanged."""
+    """The schema that a local `$ref` refers to; other schemas are returned unchanged.
+
+    A reference that leads nowhere gives an empty schema, which allows everything.
+    """
     for _ in range(10):
         ref = wanted.get("$ref")
-        if not isinstance(ref, str) or not ref.startswith("#/"):
+        if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
             return wanted
         found: Any = schema
-        for step in ref[2:].split("/"):
-            found = found.get(step.replace("~1", "/").replace("~0", "~"), {})
-        wanted = found
+        for step in ref[2:].split("/") if ref != "#" else ():
+            found = _step(found, step.replace("~1", "/").replace("~0", "~"))
+        wanted = found if isinstance(found, Mapping) else {}
     return {}
+
+
+def _step(value: Any, name: str) -> Any:
+    if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+        return value[int(name)]
+    return value.get(name) if isinstance(value, Mapping) else None

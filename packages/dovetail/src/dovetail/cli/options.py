@@ -12,6 +12,7 @@ __all__ = [
     "GUARD_OPTIONS",
     "HTTP_OPTIONS",
     "REACH_OPTIONS",
+    "REQUEST_OPTIONS",
     "TARGET_OPTIONS",
     "OptionMaker",
     "with_options",
@@ -68,9 +69,8 @@ REACH_OPTIONS: Sequence[OptionMaker] = (
     ),
 )
 
-# The names match the fields of `targets.TargetOptions`, except `as_json`.
-TARGET_OPTIONS: Sequence[OptionMaker] = (
-    click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
+# The names match the fields of `targets.TargetOptions`.
+REQUEST_OPTIONS: Sequence[OptionMaker] = (
     click.option(
         "--mode",
         default="auto",
@@ -105,6 +105,11 @@ TARGET_OPTIONS: Sequence[OptionMaker] = (
         metavar="SCOPE",
         help="Give the principal of --as this scope (repeatable).",
     ),
+)
+
+TARGET_OPTIONS: Sequence[OptionMaker] = (
+    click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
+    *REQUEST_OPTIONS,
 )
 
 # For requests during which a server may ask questions; the names match `targets.TargetOptions`.

@@ -10,6 +10,7 @@ import click
 
 from dovetail.cli.arguments import resolve_ref
 from dovetail.cli.output import print_heading, print_wrapped
+from dovetail.cli.schema_check import check_schemas
 from dovetail.cli.signatures import (
     describe_prompt,
     describe_result,
@@ -58,7 +59,9 @@ class _Member:
 
 
 def print_page(entry: Tool | Prompt) -> None:
-    """Print everything that a server says about a tool or a prompt."""
+    """Print everything that a server says about a tool or a prompt; raises Failure."""
+    if isinstance(entry, Tool):
+        check_schemas(entry)
     if isinstance(entry, Prompt):
         print_wrapped(describe_prompt(entry), hanging=4)
     else:
