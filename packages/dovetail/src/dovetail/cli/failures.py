@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import click
 
+from dovetail.cli.escaping import escape_control
 from dovetail.errors import UsageError
 
 __all__ = [
@@ -36,8 +37,8 @@ class Failure(click.ClickException):
         self.exit_code = exit_code  # type: ignore[misc]
 
     def show(self, file: object = None) -> None:
-        """Print the message to stderr."""
-        click.echo(f"dovetail: {self.message}", err=True)
+        """Print the message to stderr; it may contain text of a server."""
+        click.echo(f"dovetail: {escape_control(self.message)}", err=True)
 
 
 def or_fail(work: Callable[[], T]) -> T:

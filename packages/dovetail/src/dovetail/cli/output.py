@@ -6,7 +6,6 @@ terminal or hide parts of its output.
 
 from __future__ import annotations
 
-import re
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -18,10 +17,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dovetail.cli.escaping import escape_control
 from dovetail.wire import codec
 
 __all__ = [
-    "escape_control",
     "format_json",
     "make_console",
     "print_heading",
@@ -30,8 +29,6 @@ __all__ = [
     "print_wrapped",
 ]
 
-# Characters that move the cursor or start an escape sequence, except tab and newline.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Used if stdout is not a terminal; 80 columns would wrap signatures.
 _PIPE_WIDTH = 120
 _MIN_WIDTH = 40
@@ -84,8 +81,3 @@ def make_console() -> Console:
     """A console as wide as the terminal, or 120 columns if stdout is not a terminal."""
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
     return Console(file=sys.stdout, width=width, highlight=False, markup=False)
-
-
-def escape_control(text: str) -> str:
-    """The text with its control characters made visible."""
-    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)

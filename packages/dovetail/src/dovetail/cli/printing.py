@@ -13,8 +13,8 @@ from typing import Any
 import click
 import msgspec
 
+from dovetail.cli.escaping import escape_control
 from dovetail.cli.output import (
-    escape_control,
     format_json,
     make_console,
     print_heading,

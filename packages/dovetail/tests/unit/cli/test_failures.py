@@ -18,6 +18,15 @@ def test_a_failure_ends_the_command_with_its_message_and_exit_code() -> None:
     assert said.output == "dovetail: the port is taken\n"
 
 
+def test_the_text_of_a_server_cannot_rewrite_the_terminal() -> None:
+    @click.command()
+    def command() -> None:
+        raise Failure("gone\x1b[2J\x9b1m\nbut\there", COULD_NOT_START)
+
+    said = CliRunner().invoke(command, color=True)
+    assert said.output == "dovetail: gone\\x1b[2J\\x9b1m\nbut\there\n"
+
+
 def test_wrong_usage_is_a_failure_and_a_value_passes() -> None:
     def complain() -> None:
         raise UsageError("no such thing")
