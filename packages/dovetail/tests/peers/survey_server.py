@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from dovetail import Context, Server
+from dovetail.errors import RpcError
 
 server = Server("survey")
 
@@ -47,6 +48,13 @@ async def confirm(ctx: Context) -> str:
 async def visit(url: str, ctx: Context) -> str:
     """Ask the user to visit a URL."""
     return (await ctx.elicit("Sign in", url=url)).action
+
+
+@server.tool
+def locked(url: str) -> str:
+    """Refuse until the user has visited a URL, as servers of 2025-11-25 may."""
+    entry = {"mode": "url", "message": "Pay first", "url": url, "elicitationId": "1"}
+    raise RpcError("Payment needed", {"elicitations": [entry, {"mode": 1}]}, code=-32042)
 
 
 @server.tool

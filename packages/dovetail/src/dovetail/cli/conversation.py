@@ -8,18 +8,28 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import click
+import msgspec
 
 from dovetail.cli.display import Display
+from dovetail.cli.failures import FAILED_CALL, Failure
 from dovetail.cli.questions import Questions
 from dovetail.client import ElicitRequest, ElicitResponse
+from dovetail.errors import RpcError
 
 __all__ = ["Conversation"]
 
 T = TypeVar("T")
 
+# URLElicitationRequiredError (2025-11-25 client/elicitation)
+_URL_REQUIRED = -32042
+
 
 class Conversation:
-    """The display and the questions of one request; without questions, it answers none."""
+    """The display and the questions of one request.
+
+    Without questions, it declares that it can answer and cancels each one: a server may hide tools
+    from clients that cannot answer, and a list has all tools.
+    """
 
     def __init__(self, questions: Questions | None = None) -> None:
         self.display = Display()
@@ -30,11 +40,12 @@ class Conversation:
     @property
     def elicit(self) -> Callable[[ElicitRequest], Awaitable[ElicitResponse]] | None:
         """The callback of the client; None if questions cannot be answered."""
-        can_answer = self._questions is not None and self._questions.can_answer
+        can_answer = self._questions is None or self._questions.can_answer
         return self._answer if can_answer else None
 
     async def _answer(self, request: ElicitRequest) -> ElicitResponse:
-        assert self._questions is not None
+        if self._questions is None:
+            return ElicitResponse.cancel()
         self.display.hide_bar()
         self._set_limit(math.inf)
         try:
@@ -62,12 +73,28 @@ class Conversation:
                     return await request(timeout=math.inf)
                 finally:
                     self._limit = None
+        except RpcError as error:
+            if error.code != _URL_REQUIRED:
+                raise
+            await self._visit(error)
+            raise Failure(f"{error}; call again when you have done that", FAILED_CALL) from None
         except TimeoutError:
             if not limit.expired():
                 raise
             raise TimeoutError(f"The server did not answer {method} within {seconds:g} s") from None
         finally:
             self._check_questions()
+
+    async def _visit(self, error: RpcError) -> None:
+        """Show the URLs that the user must visit before the request can succeed."""
+        listed = error.data.get("elicitations") if isinstance(error.data, dict) else None
+        for entry in listed if isinstance(listed, list) else ():
+            try:
+                request = msgspec.convert(entry, ElicitRequest)
+            except msgspec.ValidationError:
+                continue
+            if self._questions is not None:
+                await self._questions.answer(request)
 
     def _check_questions(self) -> None:
         if self._questions is None:

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from dovetail.cli.output import escape_control
+from dovetail.cli.escaping import escape_control
 from dovetail.spec.models import LogParams, ProgressParams
 
 __all__ = ["Display"]
@@ -23,8 +23,7 @@ class Display:
 
     def __init__(self) -> None:
         self._is_terminal = sys.stderr.isatty()
-        self._bar: Progress | None = None
-        self._task: TaskID | None = None
+        self._bar: tuple[Progress, TaskID] | None = None
 
     def show_log(self, message: LogParams) -> None:
         """Print a log message, above the bar if there is one."""
@@ -39,27 +38,27 @@ class Display:
         if not self._is_terminal:
             self._print(f"[{count}] {message}".rstrip())
             return
-        bar, task = self._open_bar()
+        bar, task = self._bar or self._make_bar()
         text = escape_control(f"{count} {message}".partition("\n")[0])
-        bar.update(task, completed=progress.progress, total=progress.total, text=text, refresh=True)
+        bar.update(task, completed=progress.progress, total=progress.total, text=text)
+        if self._bar is None:
+            self._bar = (bar, task)
+            bar.start()
+        bar.refresh()
 
     def hide_bar(self) -> None:
         """Remove the bar; the next progress message draws it again."""
         if self._bar is not None:
-            self._bar.stop()
+            self._bar[0].stop()
             self._bar = None
 
-    def _open_bar(self) -> tuple[Progress, TaskID]:
-        if self._bar is None or self._task is None:
-            # The text is written by the server, so it must not be read as markup.
-            text = TextColumn("{task.fields[text]}", markup=False)
-            console = Console(stderr=True, highlight=False, markup=False)
-            self._bar = Progress(
-                BarColumn(), text, console=console, transient=True, auto_refresh=False
-            )
-            self._task = self._bar.add_task("", total=None, text="")
-            self._bar.start()
-        return self._bar, self._task
+    @staticmethod
+    def _make_bar() -> tuple[Progress, TaskID]:
+        # The text is written by the server, so it must not be read as markup.
+        text = TextColumn("{task.fields[text]}", markup=False)
+        console = Console(stderr=True, highlight=False, markup=False)
+        bar = Progress(BarColumn(), text, console=console, transient=True, auto_refresh=False)
+        return bar, bar.add_task("", total=None, text="")
 
     def _print(self, line: str) -> None:
         click.echo(escape_control(line) if self._is_terminal else line, err=True)

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 import click
 
 from dovetail.cli.arguments import split_pair
+from dovetail.cli.escaping import escape_control
 from dovetail.cli.failures import FAILED_CALL, WRONG_USAGE, Failure
 from dovetail.cli.form_fields import FormField, read_fields
-from dovetail.cli.output import escape_control
 from dovetail.client import ElicitRequest, ElicitResponse
 from dovetail.errors import PeerError, UsageError
 
@@ -44,6 +44,7 @@ class Questions:
     ) -> None:
         self._texts = _read_answers(answers)
         self._unused = set(self._texts)
+        self._accepts = accepts
         self._ask = None if accepts else ask
         self.can_answer = accepts or bool(answers) or self._ask is not None
         # Why the last request could not be answered: an exception in a callback would be sent to
@@ -65,7 +66,7 @@ class Questions:
                     return await self._visit(request)
                 return await self._fill_in(request)
             except (UsageError, PeerError) as error:
-                text = f"The server asks: {escape_control(request.message)} - {error}"
+                text = f"The server asks: {request.message} - {error}"
                 code = WRONG_USAGE if isinstance(error, UsageError) else FAILED_CALL
                 self.problem = Failure(text, code)
             except _Cancelled:
@@ -131,9 +132,11 @@ class Questions:
     async def _visit(self, request: ElicitRequest) -> ElicitResponse:
         url = request.url or ""
         host = _find_host(url)
+        # The user must consent before the URL is opened (2025-11-25 client/elicitation).
+        if self._ask is None and not self._accepts:
+            raise UsageError(f"it asks to visit {url}; add --yes to open it")
         _tell(f"The server asks you to visit {host}: {request.message}")
         _tell(f"  {url}")
-        # The user must consent before the URL is opened (2025-11-25 client/elicitation).
         if self._ask is not None:
             text = (await self._read("Open it in your browser? [Y]es, [n]o: ")).lower()
             if _DECISIONS.get(text) != "send":

@@ -113,6 +113,16 @@ def test_a_url_is_shown_and_opened_only_with_consent(tmp_path: Path) -> None:
     assert opened.read_text().strip() == url
 
 
+def test_a_url_that_must_be_visited_first_is_opened() -> None:
+    url = "https://pay.example.org/bill"
+    with open_terminal("call", FILE, "locked", f"url={url}") as terminal:
+        terminal.expect("asks you to visit pay.example.org: Pay first")
+        terminal.expect("Open it in your browser?")
+        terminal.type("y")
+        terminal.expect("dovetail: Payment needed; call again when you have done that")
+        assert terminal.wait() == 1
+
+
 def test_ctrl_c_at_a_question_ends_the_command() -> None:
     with open_terminal("call", FILE, "confirm") as terminal:
         terminal.expect("Send this?")
@@ -170,6 +180,8 @@ def test_answers_for_scripts() -> None:
         (["order", "--answer", "cups=12"], 2, "cups: expected"),
         (["order", "--answer", "size="], 2, "size: expected one of s, l, got ''"),
         (["order", "--answer", "cups"], 2, "--answer: expected KEY=VALUE, got 'cups'"),
+        (["locked", "url=https://a.example"], 2, "asks to visit https://a.example; add --yes"),
+        (["visit", "url=https://a.example", "--answer", "a=b"], 2, "add --yes to open it"),
         (["visit", "url=file:///etc/passwd", "--yes"], 1, "not an http:// or https:// URL"),
     ],
 )
