@@ -13,7 +13,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from dovetail.cli.config_file import read_entry
 from dovetail.cli.conversation import Conversation
@@ -30,6 +30,9 @@ from dovetail.core.permission import read_scopes
 from dovetail.core.principal import Principal
 from dovetail.errors import DovetailError, MissingCapabilityError, TransportError, UsageError
 from dovetail.server import Server
+
+if TYPE_CHECKING:
+    from dovetail.client.http_auth import Auth
 
 __all__ = [
     "TargetOptions",
@@ -189,6 +192,7 @@ def make_client(
     conversation = conversation or Conversation()
     entry_cwd = target.get("cwd") if isinstance(target, Mapping) else None
     try:
+        headers = options.read_headers()
         return Client(
             target,
             mode=mode or options.mode,
@@ -199,10 +203,26 @@ def make_client(
             timeout=options.timeout,
             env=options.env,
             cwd=options.cwd or entry_cwd,
-            headers=options.read_headers(),
+            headers=headers,
+            auth=_find_auth(target, headers),
         )
     except UsageError as error:
         raise Failure(str(error), WRONG_USAGE) from None
+
+
+def _find_auth(target: Target, headers: Mapping[str, str]) -> Auth | None:
+    """The login of `dovetail login` for a URL; None if the target sends its own credentials."""
+    if isinstance(target, Mapping):
+        own = target.get("headers")
+        headers = {**own, **headers} if isinstance(own, Mapping) else headers
+        target = target.get("url", "")
+    is_remote = isinstance(target, str) and is_url(target)
+    if not is_remote or any(name.lower() == "authorization" for name in headers):
+        return None
+    from dovetail.client.auth import OAuth  # noqa: PLC0415 - only URLs need it
+
+    # Only `dovetail login` opens a browser: any other command may run in a script.
+    return OAuth(interactive=False)
 
 
 async def close_server(target: Target) -> None:

@@ -38,7 +38,8 @@ def test_a_refused_key_is_explained_with_the_options() -> None:
 
     result = run(use())
     assert result.exit_code == 4
-    assert "denies access: 401" in result.stderr and "--token-env NAME" in result.stderr
+    assert f"run: dovetail login {URL[:16]}" in result.stderr
+    assert "--token-env NAME" in result.stderr
 
 
 async def _no_tools(heard: Heard, wire: Wire) -> None:
