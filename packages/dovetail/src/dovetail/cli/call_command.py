@@ -8,19 +8,13 @@ from typing import Any
 import click
 
 from dovetail.cli.arguments import parse_arguments, parse_object
+from dovetail.cli.client_runs import run_with_client, start_conversation
 from dovetail.cli.failures import FAILED_CALL
 from dovetail.cli.lookup import find_named
 from dovetail.cli.options import ANSWER_OPTIONS, TARGET_OPTIONS, with_options
 from dovetail.cli.output import print_json
 from dovetail.cli.printing import print_result
-from dovetail.cli.targets import (
-    TargetOptions,
-    find_target,
-    hidden_hint,
-    run_with_client,
-    split_words,
-    start_conversation,
-)
+from dovetail.cli.targets import TargetOptions, find_target, hidden_hint, split_words
 from dovetail.client import CallResult, Client
 
 __all__ = ["call"]

@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from dovetail.cli.arguments import split_pair
+from dovetail.cli.client_runs import run_with_client
 from dovetail.cli.failures import FAILED_CALL, Failure, or_fail
 from dovetail.cli.options import TARGET_OPTIONS, with_options
 from dovetail.cli.output import print_json
 from dovetail.cli.printing import print_text
-from dovetail.cli.targets import TargetOptions, find_target, run_with_client, split_words
+from dovetail.cli.targets import TargetOptions, find_target, split_words
 from dovetail.client import Client
 from dovetail.spec.models import Completion
 

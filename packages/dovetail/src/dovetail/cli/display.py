@@ -7,13 +7,16 @@ otherwise each message is a line.
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from dovetail.cli.escaping import escape_control
 from dovetail.spec.models import LogParams, ProgressParams
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 __all__ = ["Display"]
 
@@ -54,6 +57,9 @@ class Display:
 
     @staticmethod
     def _make_bar() -> tuple[Progress, TaskID]:
+        # Importing it takes 30 ms, and few calls report progress.
+        from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415
+
         # The text is written by the server, so it must not be read as markup.
         text = TextColumn("{task.fields[text]}", markup=False)
         console = Console(stderr=True, highlight=False, markup=False)

@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from dovetail.cli.client_module import write_client_module
+from dovetail.cli.client_runs import run_with_client
 from dovetail.cli.failures import FAILED_CALL, WRONG_USAGE, Failure
 from dovetail.cli.options import REQUEST_OPTIONS, with_options
 from dovetail.cli.schema_check import check_schemas
-from dovetail.cli.targets import TargetOptions, find_target, run_with_client
+from dovetail.cli.targets import TargetOptions, find_target
 from dovetail.client import Client
 
 __all__ = ["generate"]

@@ -8,18 +8,13 @@ from typing import Any
 import click
 import msgspec
 
+from dovetail.cli.client_runs import close_server, make_client, run_with_client
 from dovetail.cli.list_command import read_listing
 from dovetail.cli.options import TARGET_OPTIONS, with_options
 from dovetail.cli.output import print_json, print_pairs
 from dovetail.cli.printing import describe_capabilities
 from dovetail.cli.signatures import describe_tool
-from dovetail.cli.targets import (
-    TargetOptions,
-    close_server,
-    find_target,
-    make_client,
-    run_with_client,
-)
+from dovetail.cli.targets import TargetOptions, find_target
 from dovetail.client import Client
 from dovetail.client.targets import Target
 from dovetail.errors import DovetailError

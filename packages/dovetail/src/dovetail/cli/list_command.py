@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
+from dovetail.cli.client_runs import run_with_client
 from dovetail.cli.lookup import find_named
 from dovetail.cli.options import TARGET_OPTIONS, with_options
 from dovetail.cli.output import print_json
 from dovetail.cli.printing import Listing, print_listing
-from dovetail.cli.targets import TargetOptions, find_target, run_with_client, split_words
+from dovetail.cli.targets import TargetOptions, find_target, split_words
 from dovetail.cli.tool_page import print_page
 from dovetail.client import Client
 from dovetail.spec.models import Prompt, Tool

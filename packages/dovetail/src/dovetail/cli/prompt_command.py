@@ -9,18 +9,13 @@ from typing import Any
 import click
 
 from dovetail.cli.arguments import parse_arguments
+from dovetail.cli.client_runs import run_with_client, start_conversation
 from dovetail.cli.failures import WRONG_USAGE, Failure
 from dovetail.cli.lookup import find_named
 from dovetail.cli.options import ANSWER_OPTIONS, TARGET_OPTIONS, with_options
 from dovetail.cli.output import print_json
 from dovetail.cli.printing import describe_block, print_text
-from dovetail.cli.targets import (
-    TargetOptions,
-    find_target,
-    run_with_client,
-    split_words,
-    start_conversation,
-)
+from dovetail.cli.targets import TargetOptions, find_target, split_words
 from dovetail.client import Client
 from dovetail.spec.models import GetPromptResult, Prompt
 

@@ -10,16 +10,11 @@ from typing import Any
 
 import click
 
+from dovetail.cli.client_runs import run_with_client, start_conversation
 from dovetail.cli.options import ANSWER_OPTIONS, TARGET_OPTIONS, with_options
 from dovetail.cli.output import print_json
 from dovetail.cli.printing import describe_contents, print_text
-from dovetail.cli.targets import (
-    TargetOptions,
-    find_target,
-    run_with_client,
-    split_words,
-    start_conversation,
-)
+from dovetail.cli.targets import TargetOptions, find_target, split_words
 from dovetail.client import Client, ReadResult
 from dovetail.spec.models import BlobContents, ResourceContents
 

@@ -8,10 +8,11 @@ from typing import Any, TextIO
 
 import click
 
+from dovetail.cli.client_runs import run_with_client
 from dovetail.cli.escaping import escape_control
 from dovetail.cli.failures import FAILED_CALL, Failure
 from dovetail.cli.options import TARGET_OPTIONS, with_options
-from dovetail.cli.targets import TargetOptions, find_target, run_with_client, split_words
+from dovetail.cli.targets import TargetOptions, find_target, split_words
 from dovetail.client import Change, Client
 from dovetail.wire import codec
 

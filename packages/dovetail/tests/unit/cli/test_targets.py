@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dovetail.cli.app import app
-from dovetail.cli.targets import TargetOptions, find_target, make_client
+from dovetail.cli.client_runs import make_client
+from dovetail.cli.targets import TargetOptions, find_target
 from dovetail.errors import UsageError
 from tests.peers.scripted import run
 from tests.unit.client.fake_http import Heard, Wire, fake_http, modern
