@@ -30,8 +30,6 @@ from dovetail.client.auth import (
 )
 from dovetail.client.auth import login as log_in
 from dovetail.client.auth import logout as log_out
-from dovetail.client.auth.logins import LoginShelf
-from dovetail.client.http_endpoint import parse_url
 from dovetail.client.targets import is_url
 from dovetail.errors import DovetailError, UsageError
 
@@ -83,10 +81,7 @@ def login(
             scopes=[scope for given in scopes for scope in given.split()],
             grant=grant,
         )
-        found = await log_in(url, auth)
-        if client_id is not None:
-            _use_everywhere(url, auth, client_id)
-        return found
+        return await log_in(url, auth)
 
     found = _run(url, work())
     print_json(asdict(found)) if as_json else _print_login(found)
@@ -164,14 +159,6 @@ def _read_secret(variable: str | None) -> str | None:
         state = "not set" if secret is None else "empty"
         raise UsageError(f"--client-secret-env: the environment variable {variable!r} is {state}")
     return secret
-
-
-def _use_everywhere(url: str, auth: OAuth, client_id: str) -> None:
-    """Make the login of a registered client the one that commands without --client-id use."""
-    server = str(parse_url(url))
-    record = LoginShelf(auth.store, server, client_id).load()
-    if record is not None:
-        LoginShelf(auth.store, server, "").save(record)
 
 
 def _print_login(found: Login) -> None:

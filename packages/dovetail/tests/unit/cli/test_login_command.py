@@ -24,6 +24,7 @@ from tests.unit.client.auth.authority import Asked, FakeAuthority, Reply, fake_a
 def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """A user with an empty home, whose browser agrees to everything; the visited pages."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("DISPLAY", ":0")
     visited: list[str] = []
     threads: list[threading.Thread] = []
 
