@@ -223,3 +223,17 @@ def test_an_answer_that_was_not_asked_for_is_reported() -> None:
     result = dovetail("call", FILE, "confirm", "--yes", "--answer", "colour=red")
     assert result.exit_code == 0
     assert "the server did not ask for --answer colour" in result.stderr
+
+
+def test_roots_are_given_and_a_model_is_refused(tmp_path: Path) -> None:
+    own = str(Path(FILE).with_name("own_server.py"))
+    for mode in ("modern", "legacy"):
+        found = dovetail("call", own, "folders", "--root", str(tmp_path), "--mode", mode)
+        assert found.stdout == f"{tmp_path.as_uri()}\n"
+    without = dovetail("call", own, "folders")
+    assert (without.exit_code, without.stderr.endswith("; add --root FOLDER\n")) == (1, True)
+    model = dovetail("call", own, "capital")
+    assert model.exit_code == 1
+    assert "this command has no model; use a client that has one" in model.stderr
+    missing = dovetail("call", own, "folders", "--root", str(tmp_path / "nowhere"))
+    assert missing.exit_code == 2
