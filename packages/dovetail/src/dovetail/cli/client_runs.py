@@ -15,6 +15,7 @@ from dovetail.cli.targets import TargetOptions
 from dovetail.cli.terminal_input import can_ask, read_line
 from dovetail.client import Client
 from dovetail.client.channel import AccessDeniedError
+from dovetail.client.http_endpoint import parse_url
 from dovetail.client.local_caller import LocalCaller
 from dovetail.client.targets import Target, is_url
 from dovetail.errors import DovetailError, MissingCapabilityError, UsageError
@@ -75,13 +76,20 @@ def _find_auth(target: Target, headers: Mapping[str, str]) -> Auth | None:
         own = target.get("headers")
         headers = {**own, **headers} if isinstance(own, Mapping) else headers
         target = target.get("url", "")
-    is_remote = isinstance(target, str) and is_url(target)
-    if not is_remote or any(name.lower() == "authorization" for name in headers):
+    if not isinstance(target, str) or not is_url(target):
+        return None
+    if any(name.lower() == "authorization" for name in headers):
         return None
     from dovetail.client.auth import OAuth  # noqa: PLC0415 - only URLs need it
 
     # Only `dovetail login` opens a browser: any other command may run in a script.
-    return OAuth(interactive=False)
+    auth = OAuth(interactive=False)
+    try:
+        auth.authorize(parse_url(target))
+    except UsageError:
+        # Tokens are not sent over plain HTTP; the server may work without one.
+        return None
+    return auth
 
 
 async def close_server(target: Target) -> None:

@@ -43,6 +43,13 @@ def test_a_refused_key_is_explained_with_the_options() -> None:
     assert "--token-env NAME" in result.stderr
 
 
+def test_a_server_on_plain_http_needs_no_login() -> None:
+    # It must not be refused because OAuth needs https.
+    for url in ("http://192.0.2.1/mcp", "https://192.0.2.1/mcp"):
+        make_client(url, TargetOptions())
+        make_client({"url": url, "headers": {"authorization": "x"}}, TargetOptions())
+
+
 async def _no_tools(heard: Heard, wire: Wire) -> None:
     await wire.result(heard, {"tools": [], "resultType": "complete"})
 
