@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
-from dovetail import Server, ToolAnnotations, ToolError, ToolResult
+from dovetail import Param, Server, ToolAnnotations, ToolError, ToolResult
 from dovetail_graph.examples import EXAMPLES
 from dovetail_graph.rendering import MAX_CHARS
 from dovetail_graph.results import BatchResult, Outcome
@@ -34,7 +37,47 @@ def tool(
     server: Server, name: str, text: str, hints: ToolAnnotations, result: type[msgspec.Struct]
 ) -> Callable[[Callable[..., Any]], Any]:
     """Register a tool."""
-    return server.tool(**describe(name, text, hints, result))
+    register = server.tool(**describe(name, text, hints, result))
+    return lambda function: register(_accept_spellings(function))
+
+
+def _accept_spellings(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Accept optional parameters in snake_case and camelCase; only their own name is listed."""
+    signature = inspect.signature(function, eval_str=True)
+    others = {
+        _other_spelling(name): one
+        for name, one in signature.parameters.items()
+        if one.default is not one.empty
+    }
+    extra = [
+        one.replace(
+            name=other, annotation=Annotated[one.annotation | None, Param(listed=False)]
+        ).replace(default=None)
+        for other, one in others.items()
+        if other not in signature.parameters
+    ]
+
+    @functools.wraps(function)
+    def call(**given: Any) -> Any:
+        for one in extra:
+            value = given.pop(one.name, None)
+            if value is not None:
+                given[others[one.name].name] = value
+        return function(**given)
+
+    # The signature is not that of the wrapped function.
+    del call.__wrapped__
+    call.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), *extra]
+    )
+    return call
+
+
+def _other_spelling(name: str) -> str:
+    if "_" in name:
+        first, *others = name.split("_")
+        return first + "".join(map(str.capitalize, others))
+    return re.sub("[A-Z]", lambda match: f"_{match[0].lower()}", name)
 
 
 def answer(result: msgspec.Struct) -> ToolResult:

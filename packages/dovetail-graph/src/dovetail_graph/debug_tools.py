@@ -13,7 +13,7 @@ from dovetail_graph.passages import passages_of
 from dovetail_graph.results import Embedding
 from dovetail_graph.storage import Page, Reader
 from dovetail_graph.text_normalization import normalize
-from dovetail_graph.timestamps import View
+from dovetail_graph.timestamps import ANY_TIME, View
 from dovetail_graph.vector_search import SimilarEntity, VectorSearch
 from dovetail_serverkit.embedding import GROUP
 from dovetail_serverkit.tool_descriptions import CHANGES, READS
@@ -39,7 +39,7 @@ def add_debug_tools(server: Server, memory: Memory) -> None:
     def force_generate_embedding(entity_name: Name) -> ToolResult:
         vectors = _required(memory)
         with memory.store.reading() as reader:
-            name = require_entity(reader, normalize(entity_name), View(reader.now()))
+            name = require_entity(reader, normalize(entity_name), ANY_TIME)
         count = vectors.recompute(name)
         found = {"entityName": name, "model": vectors.embedder.name, "vectors": count}
         return ToolResult(structured={**found, "dimensions": vectors.embedder.dimensions})
@@ -93,7 +93,7 @@ def _find_itself(reader: Reader, vectors: VectorSearch, name: str) -> list[Simil
     texts = reader.searched_texts(name)
     if texts is None:
         return []
-    [vector] = vectors.embed([passages_of(name, *texts)[0].text])
+    [vector] = vectors.embed([passages_of(name, texts.kind, texts.contents)[0].text])
     return vectors.find(reader, vector, 0.0, 1, set)
 
 

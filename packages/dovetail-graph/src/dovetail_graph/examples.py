@@ -29,7 +29,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "get_relation": _DEPENDS,
     "update_relation": {"relation": {**_DEPENDS, "strength": 1.0}},
-    "read_graph": {"entityTypes": ["component"], "limit": 20},
+    "read_graph": {"entity_types": ["component"], "limit": 20},
     "search_nodes": {"query": "stripe retries"},
     "open_nodes": {"names": ["PaymentService"]},
     "semantic_search": {"query": "who is responsible for payment", "limit": 5},

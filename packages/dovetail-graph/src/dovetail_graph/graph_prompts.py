@@ -101,7 +101,7 @@ def add_graph_prompts(server: Server, memory: Memory) -> None:
         if includeRelated == "true":
             steps.append("traverse_graph from it with depth 2")
         if includeDecisions == "true":
-            steps.append("search_nodes for decisions about it (entityTypes ['decision'])")
+            steps.append("search_nodes for decisions about it (entity_types ['decision'])")
         listed = "".join(f"\n{number}. {step}" for number, step in enumerate(steps, 1))
         return (
             f"Prepare a review of {entityName!r}:{listed}\n\nSummarise what it is for, what it "

@@ -15,7 +15,7 @@ from dovetail_graph.memory import Memory, explain_missing
 from dovetail_graph.rendering import MAX_CHARS, Detail, render, render_relations
 from dovetail_graph.storage import ChangeFilter
 from dovetail_graph.text_normalization import normalize
-from dovetail_graph.timestamps import EARLIEST, FOREVER, View, format_timestamp
+from dovetail_graph.timestamps import ANY_TIME, EARLIEST, FOREVER, View, format_timestamp
 from dovetail_graph.traversal import Walk, traverse
 from dovetail_serverkit.text_budget import Budget
 
@@ -60,17 +60,17 @@ def add_graph_resources(server: Server, memory: Memory) -> None:
     def entity(name: str) -> Any:
         """An entity with its observations and relations."""
         with memory.store.reading() as reader:
-            view = View(reader.now())
+            view, now = ANY_TIME, reader.now()
             known = reader.find(normalize(name))
             record = reader.entity(known, view)
             if record is None:
                 uri = f"graph://entity/{quote(name[:200], safe='')}"
                 raise ResourceNotFoundError(uri, explain_missing(reader, name))
             budget = Budget(MAX_CHARS)
-            detail = Detail(frozenset({"details", "times"}), 200)
+            detail = Detail(frozenset({"details", "times"}), 200, now=now)
             [shown] = render(reader, view, [record], detail, budget).entities
             relations = reader.relations(view, sources=[known], targets=[known])
-            fitting = render_relations(relations, Detail(), budget)
+            fitting = render_relations(relations, Detail(now=now), budget)
         return {
             "entity": msgspec.to_builtins(shown),
             "relations": msgspec.to_builtins(fitting),

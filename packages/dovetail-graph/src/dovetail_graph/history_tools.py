@@ -9,8 +9,14 @@ from dovetail_graph.answers import answer, describe, tool
 from dovetail_graph.inputs import Cursor, Limit, Name
 from dovetail_graph.memory import Memory, explain_missing
 from dovetail_graph.read_tools import RELATION_SCHEMA
-from dovetail_graph.records import EntityRecord, ObservationRecord, RelationKey
-from dovetail_graph.rendering import MAX_CHARS, decode_cursor, encode_cursor
+from dovetail_graph.records import EntityRecord, ObservationRecord, RelationKey, join_periods
+from dovetail_graph.rendering import (
+    MAX_CHARS,
+    decode_cursor,
+    encode_cursor,
+    render_period,
+    status_of,
+)
 from dovetail_graph.results import (
     EntityHistory,
     EntityVersion,
@@ -151,17 +157,14 @@ def _version(
     entities: list[EntityRecord],
     observations: list[ObservationRecord],
 ) -> EntityVersion:
-    def is_recorded(row: Any) -> bool:
-        return bool(row.times.recorded.start <= stamp < row.times.recorded.end)
-
-    def is_true(row: Any) -> bool:
-        return bool(row.times.valid.start <= stamp < row.times.valid.end)
-
     rows: list[Any] = [*entities, *observations]
-    spans = [row for row in entities if is_recorded(row)]
-    here = next((row for row in spans if is_true(row)), None)
-    # For an entity that does not exist at this time, show what the record contains anyway.
-    contents = [row for row in observations if is_recorded(row) and (here is None or is_true(row))]
+    spans = [row for row in entities if stamp in row.times.recorded]
+    here = next((row for row in spans if status_of(row, stamp) is None), None)
+    recorded = [row for row in observations if stamp in row.times.recorded]
+    facts = [
+        (row, status_of(row, stamp)) for row in join_periods(recorded, lambda row: row.content)
+    ]
+    facts.sort(key=lambda fact: fact[1] is not None)
     by = next((row.changed_by for row in rows if row.times.recorded.start == stamp), None)
     return EntityVersion(
         version=number,
@@ -169,8 +172,9 @@ def _version(
         recorded_until=format_timestamp(until),
         present=here is not None,
         entity_type=None if here is None else here.kind,
-        observations=[row.content for row in contents[:_MAX_SHOWN]],
-        more_observations=max(0, len(contents) - _MAX_SHOWN),
+        observations=[row.content for row, status in facts[:_MAX_SHOWN] if status is None],
+        other_times=[render_period(*fact) for fact in facts[:_MAX_SHOWN] if fact[1]] or None,
+        more_observations=max(0, len(facts) - _MAX_SHOWN),
         spans=[
             SpanView(
                 valid_from=format_timestamp(row.times.valid.start),

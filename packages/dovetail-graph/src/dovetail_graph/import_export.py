@@ -1,7 +1,7 @@
-"""Import and export of the graph.
+"""Formats that hold the present graph, without history.
 
-The jsonl format is that of the reference memory server. The json format contains everything of the
-current graph. GraphML and Mermaid are for drawing and can only be exported.
+jsonl is the format of the reference memory server; GraphML and Mermaid are for drawing and can only
+be exported. The json format, which holds everything, is in full_export.
 """
 
 from __future__ import annotations
@@ -10,18 +10,16 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
-from dovetail import ToolError
 from dovetail_graph.inputs import NewEntity, NewRelation
 from dovetail_graph.records import EntityRecord, ObservationRecord, RelationRecord
 from dovetail_graph.storage import Page, Reader
-from dovetail_graph.timestamps import View, format_timestamp
+from dovetail_graph.timestamps import View
 
-__all__ = ["WRITERS", "Snapshot", "draw_mermaid", "read_items", "take_snapshot"]
+__all__ = ["WRITERS", "Snapshot", "draw_mermaid", "read_lines", "take_snapshot"]
 
 _CHUNK = 500
 # Characters that XML 1.0 does not allow, not even escaped.
@@ -58,52 +56,6 @@ def _json_lines(graph: Snapshot) -> Iterator[str]:
     for one in graph.relations:
         ends = {"from": one.key.source, "to": one.key.target, "relationType": one.key.kind}
         yield json.dumps({"type": "relation", **ends}, ensure_ascii=False)
-
-
-def _json(graph: Snapshot) -> Iterator[str]:
-    def plain(values: dict[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in values.items() if value is not None}
-
-    def spans(record: Any) -> dict[str, Any]:
-        valid = record.times.valid
-        return {"validFrom": format_timestamp(valid.start), "validTo": format_timestamp(valid.end)}
-
-    entities = [
-        plain(
-            {
-                "name": entity.name,
-                "entityType": entity.kind,
-                "observations": [
-                    plain(
-                        {
-                            "content": one.content,
-                            "source": one.source,
-                            "confidence": one.confidence,
-                            **spans(one),
-                        }
-                    )
-                    for one in graph.observations.get(entity.name, [])
-                ],
-                **spans(entity),
-            }
-        )
-        for entity in graph.entities
-    ]
-    relations = [
-        plain(
-            {
-                "from": one.key.source,
-                "to": one.key.target,
-                "relationType": one.key.kind,
-                "strength": one.strength,
-                "confidence": one.confidence,
-                "metadata": one.metadata or None,
-                **spans(one),
-            }
-        )
-        for one in graph.relations
-    ]
-    yield json.dumps({"entities": entities, "relations": relations}, ensure_ascii=False, indent=1)
 
 
 def _graphml(graph: Snapshot) -> Iterator[str]:
@@ -159,7 +111,6 @@ def draw_mermaid(graph: Snapshot) -> Iterator[str]:
 
 WRITERS: dict[str, Callable[[Snapshot], Iterator[str]]] = {
     "jsonl": _json_lines,
-    "json": _json,
     "graphml": _graphml,
     "mermaid": draw_mermaid,
 }
@@ -173,51 +124,20 @@ class _RelationLine(NewRelation, tag_field="type", tag="relation"):
     pass
 
 
-class _Document(msgspec.Struct):
-    entities: list[msgspec.Raw]
-    relations: list[msgspec.Raw]
-
-
-def read_items(text: str, kind: str) -> Iterator[NewEntity | NewRelation | str]:
-    """Yield entities, then relations, of json or jsonl; a str is the error of an invalid item."""
-    if kind not in ("json", "jsonl"):
-        raise ToolError(f"{kind} can only be exported; import supports jsonl and json")
-    relations: list[NewRelation] = []
-    try:
-        for item in _read_json(text) if kind == "json" else _read_json_lines(text):
-            if isinstance(item, NewRelation):
-                relations.append(item)
-            else:
-                yield item
-    except (msgspec.DecodeError, UnicodeEncodeError) as error:
-        raise ToolError(f"Invalid {kind} for a graph: {error}. Nothing was imported") from None
-    except RecursionError:
-        raise ToolError(
-            f"Invalid {kind} for a graph: it is nested too deeply. Nothing was imported"
-        ) from None
-    yield from relations
-
-
-def _read_json(text: str) -> Iterator[NewEntity | NewRelation | str]:
-    whole = msgspec.json.decode(text, type=_Document)
-    shapes: tuple[tuple[list[msgspec.Raw], type[NewEntity | NewRelation]], ...] = (
-        (whole.entities, NewEntity),
-        (whole.relations, NewRelation),
-    )
-    for pieces, shape in shapes:
-        for piece in pieces:
-            try:
-                yield msgspec.json.decode(piece, type=shape)
-            except msgspec.ValidationError as error:
-                yield f"{bytes(memoryview(piece)[:100]).decode(errors='replace')}: {error}"
-
-
-def _read_json_lines(text: str) -> Iterator[NewEntity | NewRelation | str]:
+def read_lines(text: str) -> Iterator[NewEntity | NewRelation | str]:
+    """Yield the entities, then the relations, of jsonl; a str is the error of an invalid line."""
     decode = msgspec.json.Decoder(_EntityLine | _RelationLine).decode
+    relations: list[NewRelation] = []
     # Not splitlines: strings in JSON may contain other line separators, such as U+2028.
     for number, match in enumerate(re.finditer(r"[^\n]*\n?", text), 1):
         if line := match[0].strip():
             try:
-                yield decode(line)
+                item = decode(line)
             except msgspec.ValidationError as error:
                 yield f"line {number}: {error}"
+                continue
+            if isinstance(item, NewRelation):
+                relations.append(item)
+            else:
+                yield item
+    yield from relations

@@ -49,7 +49,7 @@ Time = Annotated[
     str | float,
     Meta(description="ISO 8601 (UTC if without offset), milliseconds since 1970, or 'now'."),
 ]
-AsOf = Annotated[Time | None, "Read the graph as it was at this time; default: now."]
+AsOf = Annotated[Time | None, "Read the graph as it was at this time; 'ever': at any."]
 ChangedBy = Annotated[Annotated[str, Meta(max_length=200)] | None, "Author of the change."]
 Cursor = Annotated[Annotated[str, Meta(max_length=2000)] | None, "nextCursor of the previous page."]
 Limit = Annotated[int, Meta(ge=1, le=500)]
@@ -71,6 +71,7 @@ class NewObservation(_Request, kw_only=True):
     """An observation with its source, confidence and period of validity."""
 
     content: Content
+    replaces: Annotated[Content | None, Meta(description="Text or id to correct.")] = None
     source: Annotated[str, Meta(max_length=500)] | None = None
     confidence: Confidence | None = None
     valid_from: Time | None = None
@@ -83,6 +84,7 @@ class NewEntity(_Request, kw_only=True):
     name: Name
     entity_type: EntityType
     observations: Annotated[list[Content | NewObservation], Meta(max_length=1000)] = []
+    replace_type: bool = False
     valid_from: Time | None = None
     valid_to: Time | None = None
     changed_by: ChangedBy = None

@@ -6,12 +6,14 @@ import difflib
 from collections.abc import Iterator, Sequence
 
 from dovetail_graph.ngrams import HashedNgrams, cosine
+from dovetail_graph.rendering import status_of
 from dovetail_graph.storage import Match, Page, Reader
 from dovetail_graph.text_normalization import fold, significant_words, words_of
-from dovetail_graph.timestamps import View
+from dovetail_graph.timestamps import ANY_TIME, View
 from dovetail_graph.vector_search import SimilarEntity
 
 __all__ = [
+    "PAST",
     "find_matches",
     "find_similar_spelling",
     "find_similar_spelling_at",
@@ -26,6 +28,8 @@ _SCAN_PAGE = 500
 # many long lists; for two, 10 was better on the tuning questions of tests/graph/retrieval.
 _RANK_CONSTANT = 10
 _FUZZY = 0.6
+# The score of a match that is not true now, as a share of what it would be.
+PAST = 0.8
 
 
 def find_matches(reader: Reader, query: str, mode: str, limit: int) -> tuple[list[Match], str]:
@@ -53,7 +57,7 @@ def _fuzzy(reader: Reader, query: str, limit: int) -> list[Match]:
         if score >= _FUZZY:
             scores[match.name] = score
     grams = HashedNgrams()
-    for one in _similarities(reader, View(reader.now()), query, _by_words(reader, query), grams):
+    for one in _similarities(reader, ANY_TIME, query, _by_words(reader, query), grams):
         if one.similarity >= grams.min_similarity:
             scores[one.name] = max(scores.get(one.name, 0.0), one.similarity)
     ranked = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -63,11 +67,10 @@ def _fuzzy(reader: Reader, query: str, limit: int) -> list[Match]:
 def _exact(reader: Reader, query: str, limit: int) -> list[Match]:
     """Match a whole name, type or observation, ignoring case and accents."""
     wanted = fold(query.strip())
-    view = View(reader.now())
     names = reader.names_starting_with(query.strip(), _CANDIDATES)
     names += [match.name for match in reader.match_words(query, "all", _CANDIDATES)]
     names = list(dict.fromkeys(names))
-    texts = texts_of(reader, view, names)
+    texts = texts_of(reader, ANY_TIME, names)
     found = [
         Match(name, 1.0 if fold(name) == wanted else 0.5)
         for name in names
@@ -82,11 +85,19 @@ def scan(reader: Reader, view: View, query: str, mode: str) -> Iterator[Match]:
     whole = fold(query.strip())
     for names in _candidates(reader, view, words, mode):
         texts = texts_of(reader, view, names)
-        for name in names:
-            folded = [fold(text) for text in (name, *texts.get(name, ()))]
-            score = _score(folded, words, whole, mode)
-            if name in texts and score > 0:
+        present = texts_of(reader, View(reader.now()), names) if view.valid is None else texts
+        for name in texts:
+            score = _score(_folded(name, texts[name]), words, whole, mode)
+            if score > 0 and present is not texts:
+                is_now = name in present
+                is_now = is_now and _score(_folded(name, present[name]), words, whole, mode) > 0
+                score *= 1.0 if is_now else PAST
+            if score > 0:
                 yield Match(name, score)
+
+
+def _folded(name: str, texts: Sequence[str]) -> list[str]:
+    return [fold(text) for text in (name, *texts)]
 
 
 def _candidates(
@@ -131,8 +142,8 @@ def texts_of(reader: Reader, view: View, names: Sequence[str]) -> dict[str, list
 
 def find_similar_spelling(reader: Reader, query: str, limit: int) -> list[SimilarEntity]:
     """Return current entities with a text spelled like the query, the most similar first."""
-    view, grams = View(reader.now()), HashedNgrams()
-    return _similarities(reader, view, query, _by_words(reader, query), grams)[:limit]
+    grams = HashedNgrams()
+    return _similarities(reader, ANY_TIME, query, _by_words(reader, query), grams)[:limit]
 
 
 def find_similar_spelling_at(reader: Reader, view: View, query: str) -> list[SimilarEntity]:
@@ -155,20 +166,19 @@ def _similarities(
     reader: Reader, view: View, query: str, names: Sequence[str], grams: HashedNgrams
 ) -> list[SimilarEntity]:
     wanted = grams.weigh(query)
-    texts = texts_of(reader, view, names)
-    found = []
-    for name in names:
-        if name not in texts:
-            continue
-        kind, *observations = texts[name]
-        best = SimilarEntity(name, cosine(wanted, grams.weigh(f"{name} {kind}")), "")
-        for text in observations:
-            # Observations seldom repeat the name of their entity, but queries often contain it.
-            whole = text if fold(name) in fold(text) else f"{name} {text}"
-            similarity = cosine(wanted, grams.weigh(whole))
-            if similarity > best.similarity:
-                best = SimilarEntity(name, similarity, text)
-        found.append(best)
+    now = reader.now() if view.valid is None else None
+    best: dict[str, SimilarEntity] = {}
+    for one in reader.entities_named(names, view):
+        similarity = cosine(wanted, grams.weigh(f"{one.name} {one.kind}"))
+        best[one.name] = SimilarEntity(one.name, similarity, "", status_of(one, now))
+    for row in reader.observations(list(best), view):
+        # Observations seldom repeat the name of their entity, but queries often contain it.
+        name, text = row.entity, row.content
+        whole = text if fold(name) in fold(text) else f"{name} {text}"
+        similarity = cosine(wanted, grams.weigh(whole))
+        if similarity > best[name].similarity:
+            best[name] = SimilarEntity(name, similarity, text, status_of(row, now))
+    found = list(best.values())
     found.sort(key=lambda one: (-one.similarity, one.name))
     return found
 
@@ -188,5 +198,6 @@ def fuse(
         scores[match.name] = (1 - weight) * own * match.share**2
     for rank, one in enumerate(similar):
         own = 1 / (_RANK_CONSTANT + rank) if by_rank else one.similarity
+        own *= 1.0 if one.status is None else PAST
         scores[one.name] = scores.get(one.name, 0.0) + weight * own
     return scores

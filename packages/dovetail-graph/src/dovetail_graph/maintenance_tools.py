@@ -14,8 +14,10 @@ from dovetail import ResourceLink, ResourceNotFoundError, Server, ToolError, Too
 from dovetail_graph import mutations
 from dovetail_graph.answers import answer, describe, tool
 from dovetail_graph.export_folder import ExportFolder
-from dovetail_graph.import_export import WRITERS, Snapshot, read_items, take_snapshot
-from dovetail_graph.inputs import VISIBLE, NewEntity
+from dovetail_graph.full_export import take_full, write_full
+from dovetail_graph.import_export import WRITERS, take_snapshot
+from dovetail_graph.importing import import_graph
+from dovetail_graph.inputs import VISIBLE
 from dovetail_graph.memory import Memory
 from dovetail_graph.merging import merge_entities
 from dovetail_graph.ngrams import HashedNgrams
@@ -52,8 +54,6 @@ _MERGE_SCHEMA: dict[str, Any] = {
 _MAX_TYPES = 50
 _MAX_EXAMINED = 1_000
 _FADED = 0.3
-# Invalid items of an import, after which it fails: each takes time.
-_MAX_REJECTED = 10_000
 
 
 def add_maintenance_tools(server: Server, memory: Memory, exports: ExportFolder) -> None:
@@ -114,7 +114,8 @@ def add_maintenance_tools(server: Server, memory: Memory, exports: ExportFolder)
         if saveTo is not None or (data is None) == (loadFrom is None):
             raise ToolError("action import needs either `data` or `loadFrom`, and no `saveTo`")
         text = data if data is not None else exports.read(loadFrom or "")
-        return answer(_import(memory, format, text))
+        with memory.store.writing() as writer:
+            return answer(import_graph(writer, text, format, memory.vocabulary))
 
     @server.resource(
         "graph://export/{file}", name="export", title="An export", mime_type="text/plain"
@@ -128,32 +129,41 @@ def add_maintenance_tools(server: Server, memory: Memory, exports: ExportFolder)
 
 
 def _export_text(memory: Memory, kind: str) -> Transferred:
-    graph, result = _snapshot(memory, kind)
-    result.data = "\n".join(_bounded(WRITERS[kind](graph)))
+    lines, result = _export(memory, kind)
+    result.data = "\n".join(_bounded(lines))
     return result
 
 
 def _export_file(memory: Memory, kind: str, exports: ExportFolder, name: str) -> ToolResult:
     exports.check_name(name)
-    graph, result = _snapshot(memory, kind)
-    exports.write(name, WRITERS[kind](graph))
+    lines, result = _export(memory, kind)
+    exports.write(name, lines)
     result.saved_to = name
     link = ResourceLink(uri=f"graph://export/{name}", name=name, mime_type="text/plain")
     return ToolResult([f"Saved to {name}.", link], structured=result)
 
 
-def _snapshot(memory: Memory, kind: str) -> tuple[Snapshot, Transferred]:
+def _export(memory: Memory, kind: str) -> tuple[Iterator[str], Transferred]:
     with memory.store.reading() as reader:
+        whole = take_full(reader)
         graph = take_snapshot(reader, View(reader.now()))
+    facts = {(one.entity, one.content) for one in whole.observations}
+    shown = sum(map(len, graph.observations.values()))
     result = Transferred(
         action="export",
         format=kind,
         entities=len(graph.entities),
         relations=len(graph.relations),
-        observations=sum(map(len, graph.observations.values())),
+        observations=shown,
         rejected=0,
     )
-    return graph, result
+    if kind == "json":
+        result.entities = len({one.name for one in whole.entities})
+        result.relations = len({one.key for one in whole.relations})
+        result.observations = len(facts)
+        return write_full(whole), result
+    result.left_out = len(facts) - shown
+    return WRITERS[kind](graph), result
 
 
 def _bounded(lines: Iterator[str]) -> Iterator[str]:
@@ -168,35 +178,6 @@ def _bounded(lines: Iterator[str]) -> Iterator[str]:
         yield line
 
 
-def _import(memory: Memory, kind: str, text: str) -> Transferred:
-    result = Transferred(
-        action="import", format=kind, entities=0, relations=0, observations=0, rejected=0
-    )
-    with memory.store.writing() as writer:
-        for item in read_items(text, kind):
-            if isinstance(item, str):
-                reason = item
-            elif isinstance(item, NewEntity):
-                outcome = mutations.create_entity(writer, item, memory.vocabulary)
-                result.entities += outcome.outcome != "rejected"
-                result.observations += outcome.count or 0
-                reason = outcome.reason or "" if outcome.outcome == "rejected" else ""
-            else:
-                outcome = mutations.create_relation(writer, item, memory.vocabulary)
-                result.relations += outcome.outcome != "rejected"
-                reason = outcome.reason or "" if outcome.outcome == "rejected" else ""
-            if reason:
-                result.rejected += 1
-                if result.rejected > _MAX_REJECTED:
-                    raise ToolError(
-                        f"More than {_MAX_REJECTED} items are invalid. Nothing was imported. The "
-                        f"last one: {reason[:300]}"
-                    )
-                if len(result.reasons) < 20:
-                    result.reasons = [*result.reasons, reason[:300]]
-    return result
-
-
 def collect_stats(reader: Reader, memory: Memory) -> Stats:
     """Return statistics of the current graph."""
     now = View(reader.now())
@@ -205,7 +186,7 @@ def collect_stats(reader: Reader, memory: Memory) -> Stats:
     decay = memory.decay
     faded = []
     for one in reader.relations(now, sources=some):
-        left = decay.apply(one.confidence, one.reinforced, now.valid, one.key.kind)
+        left = decay.apply(one.confidence, one.reinforced, reader.now(), one.key.kind)
         if left < _FADED:
             faded.append((left, mutations.label(one.key)))
     last = reader.changes(ChangeFilter(EARLIEST, FOREVER, limit=1))

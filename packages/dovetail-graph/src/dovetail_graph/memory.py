@@ -10,7 +10,7 @@ from dovetail_graph.decay import Decay
 from dovetail_graph.inputs import Time
 from dovetail_graph.storage import GraphStore, Reader
 from dovetail_graph.text_normalization import fold
-from dovetail_graph.timestamps import View, parse_timestamp
+from dovetail_graph.timestamps import EVER, View, format_timestamp, parse_timestamp
 from dovetail_graph.vector_search import VectorSearch
 from dovetail_graph.vocabulary import Vocabulary
 
@@ -39,10 +39,14 @@ class Memory:
         return self.vocabulary.decay()
 
 
-def view_at(reader: Reader, as_of: Time | None, name: str = "as_of") -> View:
-    """Return the view of the graph as it was at a time, by default now."""
-    timestamp = parse_timestamp(as_of, name)
-    return View(reader.now()) if timestamp is None else View(timestamp, timestamp)
+def view_at(reader: Reader, as_of: Time | None, default: View | None = None) -> View:
+    """Return the view of the graph at a time, at any ("ever"), or the default (now)."""
+    if as_of == "ever":
+        return EVER
+    if as_of is None or as_of == "now":
+        return View(reader.now()) if default is None or as_of == "now" else default
+    timestamp = parse_timestamp(as_of, "asOf")
+    return View(timestamp, timestamp)
 
 
 def similar_names(reader: Reader, name: str, limit: int = 3) -> list[str]:
@@ -60,7 +64,13 @@ def similar_names(reader: Reader, name: str, limit: int = 3) -> list[str]:
 
 
 def explain_missing(reader: Reader, name: str) -> str:
-    """Return an error message that names similar entities."""
+    """Return an error message that says when the entity is there, or names similar ones."""
+    if periods := reader.entity_periods(name):
+        starts, ends = periods[0].times.valid.start, periods[-1].times.valid.end
+        return (
+            f"{name[:200]!r} is not there at this time, but from {format_timestamp(starts)} to "
+            f"{format_timestamp(ends)}; tools with asOf read that time"
+        )
     close = similar_names(reader, name)
     hint = f"; did you mean {', '.join(map(repr, close))}?" if close else ""
     return f"There is no entity {name[:200]!r}{hint or '; use search_nodes to find names'}"

@@ -6,14 +6,14 @@ as if they had always been recorded for the merged entity.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from dovetail import ToolError
 from dovetail_graph.memory import explain_missing
 from dovetail_graph.records import (
-    EntityRecord,
     ObservationRecord,
+    Record,
     RelationKey,
     RelationRecord,
     Times,
@@ -21,24 +21,21 @@ from dovetail_graph.records import (
 from dovetail_graph.results import MergeResult
 from dovetail_graph.storage import Writer
 from dovetail_graph.text_normalization import normalize
-from dovetail_graph.timestamps import FOREVER, Span, View
+from dovetail_graph.timestamps import FOREVER, Span, find_gaps
 
 __all__ = ["merge_entities"]
-
-_Row = EntityRecord | ObservationRecord | RelationRecord
 
 
 def merge_entities(writer: Writer, into: str, names: Sequence[str], dry_run: bool) -> MergeResult:
     """Merge entities into one."""
     target = normalize(into)
-    now = View(writer.now())
     sources = list(dict.fromkeys(writer.find(normalize(name)) for name in names))
     for name in sources:
-        if writer.entity(name, now) is None:
+        if not writer.entity_periods(name):
             raise ToolError(explain_missing(writer, name))
     if target in sources:
         raise ToolError(f"{target!r} cannot be merged into itself; remove it from `from`")
-    existing = writer.entity(target, now)
+    existing = writer.entity_periods(target)
     observations = relations = dropped = 0
     for name in sources:
         observations += len([one for one in writer.observation_rows(name) if _is_open(one.times)])
@@ -49,13 +46,18 @@ def merge_entities(writer: Writer, into: str, names: Sequence[str], dry_run: boo
     return MergeResult(
         into=target,
         merged=sources,
-        created=existing is None,
+        created=not existing,
         observations_moved=observations,
         relations_moved=relations,
         relations_dropped=dropped,
         aliases=sorted({*sources, *(writer.aliases(target))}),
         dry_run=dry_run,
     )
+
+
+def covered(rows: Iterable[Record]) -> list[Span]:
+    """Return the valid spans of rows."""
+    return [row.times.valid for row in rows]
 
 
 def _is_open(times: Times) -> bool:
@@ -86,33 +88,19 @@ def _merge(writer: Writer, name: str, target: str) -> None:
     # An existing target keeps its latest type; a new name takes over the types as they were.
     kind = max(existing, key=lambda row: row.times.valid.start).kind if existing else None
     for entity in entities:
-        for gap in _gaps(existing, entity.times.valid):
-            writer.put_entity(EntityRecord(target, kind or entity.kind, entity.changed_by), gap)
+        for gap in find_gaps(covered(existing), entity.times.valid):
+            writer.put_entity(replace(entity, name=target, kind=kind or entity.kind), gap)
     known: dict[str, list[ObservationRecord]] = {}
     for row in writer.observation_rows(target):
         if _is_open(row.times):
             known.setdefault(row.content, []).append(row)
     for one in observations:
-        for gap in _gaps(known.get(one.content, []), one.times.valid):
+        for gap in find_gaps(covered(known.get(one.content, [])), one.times.valid):
             writer.put_observation(replace(one, entity=target), gap)
     for relation in relations:
         _move(writer, relation, name, target)
     writer.add_alias(name, target)
     writer.log("entity", "merged", name, f"into {target}", None)
-
-
-def _gaps(rows: Sequence[_Row], span: Span) -> list[Span]:
-    """Return the parts of a span that these rows do not cover."""
-    gaps, start = [], span.start
-    for begin, end in sorted((row.times.valid.start, row.times.valid.end) for row in rows):
-        if begin >= span.end:
-            break
-        if begin > start:
-            gaps.append(Span(start, begin))
-        start = max(start, end)
-    if start < span.end:
-        gaps.append(Span(start, span.end))
-    return gaps
 
 
 def _move(writer: Writer, relation: RelationRecord, name: str, target: str) -> None:
@@ -122,7 +110,7 @@ def _move(writer: Writer, relation: RelationRecord, name: str, target: str) -> N
         return
     span, moved = relation.times.valid, replace(relation, key=key)
     known = [row for row in writer.relation_rows(key) if _is_open(row.times)]
-    for gap in _gaps(known, span):
+    for gap in find_gaps(covered(known), span):
         writer.put_relation(moved, gap)
     for row in known:
         both = Span(max(span.start, row.times.valid.start), min(span.end, row.times.valid.end))

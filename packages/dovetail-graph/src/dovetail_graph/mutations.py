@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from dovetail import ToolError
 from dovetail_graph.inputs import (
@@ -14,7 +15,6 @@ from dovetail_graph.inputs import (
     NewRelation,
     ObservationDeletion,
     RelationName,
-    Time,
 )
 from dovetail_graph.memory import explain_missing
 from dovetail_graph.records import (
@@ -28,11 +28,21 @@ from dovetail_graph.records import (
 from dovetail_graph.results import Outcome
 from dovetail_graph.storage import Writer
 from dovetail_graph.text_normalization import normalize
-from dovetail_graph.timestamps import FOREVER, Span, View, format_timestamp, parse_timestamp
+from dovetail_graph.timestamps import ANY_TIME, Span, View, format_timestamp
+from dovetail_graph.valid_periods import (
+    check_end,
+    default_span,
+    periods_to_write,
+    read_span,
+    widen_entity,
+)
 from dovetail_graph.vocabulary import Vocabulary
 
 __all__ = [
+    "CONFIDENCE",
+    "STRENGTH",
     "add_observations",
+    "check_metadata",
     "create_entity",
     "create_relation",
     "delete_entity",
@@ -43,26 +53,13 @@ __all__ = [
     "update_relation",
 ]
 
-_STRENGTH = 0.9
-_CONFIDENCE = 0.95
+STRENGTH = 0.9
+CONFIDENCE = 0.95
 _MAX_METADATA = 4_000
 _MAX_METADATA_LEVELS = 32
-
-
-def read_span(writer: Writer, start: Time | None, end: Time | None) -> Span:
-    """Return the span of validity; it starts now and has no end unless the caller says so."""
-    begins = parse_timestamp(start, "validFrom")
-    ends = parse_timestamp(end, "validTo")
-    span = Span(
-        writer.now() if begins is None or start == "now" else begins,
-        FOREVER if ends is None else writer.now() if end == "now" else ends,
-    )
-    if span.end <= span.start:
-        raise ToolError(
-            f"validTo ({format_timestamp(span.end)}) must be after validFrom "
-            f"({format_timestamp(span.start)})"
-        )
-    return span
+# Characters of a text that an answer repeats.
+_MAX_ECHO = 200
+_Row = TypeVar("_Row", EntityRecord, RelationRecord)
 
 
 def label(key: RelationKey) -> str:
@@ -82,32 +79,38 @@ def create_entity(writer: Writer, given: NewEntity, vocabulary: Vocabulary) -> O
     reason = vocabulary.check_entity_type(kind)
     if reason is not None:
         return Outcome(name=name, outcome="rejected", reason=reason)
+    known = writer.entity_periods(name)
+    is_current = any(writer.now() in row.times.valid for row in known)
+    default = default_span(writer, [name]) if is_current else Span(writer.now())
     try:
-        span = read_span(writer, given.valid_from, given.valid_to)
-        spans = [_span_of(writer, one, span) for one in given.observations]
+        span = read_span(writer, given.valid_from, given.valid_to, default)
+        facts = _read_facts(writer, name, given.observations, span)
+        if given.valid_from is not None and not known:
+            _check_begin(span, facts)
+        last = max([span.end, *(row.times.valid.end for row in known)])
+        for fact in facts:
+            check_end(name, fact.span, last)
     except ToolError as error:
         return Outcome(name=name, outcome="rejected", reason=str(error))
-    before = writer.entity(name, View(span.start))
-    is_new_version = (
-        before is None
-        or before.kind != kind
-        or before.times.valid.end < span.end
-        or (given.valid_to is not None and before.times.valid.end > span.end)
-    )
-    # If it exists at another time within the span, it is updated, not created.
-    before = before or writer.entity(name, View(writer.now()))
-    if is_new_version:
-        writer.put_entity(EntityRecord(name, kind, given.changed_by), span)
-    items = list(zip(given.observations, spans, strict=True))
-    added = _write_observations(writer, name, items, given.changed_by)
-    if before is None:
-        writer.log("entity", "created", name, kind, given.changed_by)
-        return Outcome(name=name, outcome="created", count=len(added))
-    if not is_new_version and not added:
-        return Outcome(name=name, outcome="unchanged", reason="it already exists as given")
-    detail = f"{before.kind} -> {kind}" if before.kind != kind else kind
+    kept, gaps = periods_to_write(known, kind, span, given.replace_type)
+    for gap in gaps:
+        writer.put_entity(EntityRecord(name, kept, given.changed_by), gap)
+    notes = widen_entity(writer, name, (fact.span for fact in facts))
+    added = _write_facts(writer, name, facts, given.changed_by)
+    if kept != kind:
+        notes.append(f"it is still of type {kept!r}; replaceType=true changes it to {kind!r}")
+    if not known:
+        writer.log("entity", "created", name, kept, given.changed_by)
+        return Outcome(name=name, outcome="created", reason=_join(notes), count=len(added))
+    if not gaps and not added:
+        reason = _join(notes or ["it already exists as given"])
+        return Outcome(name=name, outcome="unchanged", reason=reason)
+    ended, before = known[-1].times.valid.end, known[-1].kind
+    if gaps and ended <= span.start:
+        notes.append(f"it had ended at {format_timestamp(ended)}")
+    detail = f"{before} -> {kept}" if before != kept else kept
     writer.log("entity", "updated", name, detail, given.changed_by)
-    return Outcome(name=name, outcome="updated", added=added, count=len(added))
+    return Outcome(name=name, outcome="updated", reason=_join(notes), added=added, count=len(added))
 
 
 def add_observations(
@@ -115,45 +118,104 @@ def add_observations(
 ) -> Outcome:
     """Add observations to an entity; existing ones are reinforced."""
     found = writer.find(normalize(name))
-    if writer.entity(found, View(writer.now())) is None:
+    periods = writer.entity_periods(found)
+    if not periods:
         reason = explain_missing(writer, name)
         return Outcome(name=name, outcome="rejected", reason=reason)
     try:
-        spans = [_span_of(writer, one, Span(writer.now())) for one in contents]
+        facts = _read_facts(writer, found, contents, default_span(writer, [found]))
+        for fact in facts:
+            check_end(found, fact.span, periods[-1].times.valid.end)
     except ToolError as error:
         return Outcome(name=found, outcome="rejected", reason=str(error))
-    added = _write_observations(writer, found, list(zip(contents, spans, strict=True)), by)
+    notes = widen_entity(writer, found, (fact.span for fact in facts))
+    added = _write_facts(writer, found, facts, by)
     if not added:
         reason = "all observations already existed; their confidence now decays from this time"
         return Outcome(name=found, outcome="unchanged", reason=reason, added=[], count=0)
-    return Outcome(name=found, outcome="updated", added=added, count=len(added))
+    return Outcome(
+        name=found, outcome="updated", reason=_join(notes), added=added, count=len(added)
+    )
 
 
-def _span_of(writer: Writer, given: str | NewObservation, default: Span) -> Span:
-    if isinstance(given, str) or (given.valid_from is None and given.valid_to is None):
-        return default
-    start = given.valid_from if given.valid_from is not None else default.start / 1000
-    return read_span(writer, start, given.valid_to)
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    """An observation to write, when it is true, and the text that it replaces."""
+
+    given: NewObservation
+    content: str
+    span: Span
+    replaced: str | None
 
 
-def _write_observations(
-    writer: Writer,
-    name: str,
-    items: Iterable[tuple[str | NewObservation, Span]],
-    by: str | None,
-) -> list[str]:
+def _read_facts(
+    writer: Writer, name: str, contents: Sequence[str | NewObservation], default: Span
+) -> list[_Fact]:
+    """Return the observations to write. Raises ToolError if one is invalid."""
+    facts = []
+    for given in contents:
+        one = NewObservation(content=given) if isinstance(given, str) else given
+        content = normalize(one.content)
+        old = _replaced_by(writer, name, one)
+        # A correction holds for the time of what it corrects.
+        usual = default if old is None else old.times.valid
+        span = read_span(writer, one.valid_from, one.valid_to, usual)
+        replaced = None if old is None or old.content == content else old.content
+        facts.append(_Fact(one, content, span, replaced))
+    return facts
+
+
+def _replaced_by(writer: Writer, name: str, one: NewObservation) -> ObservationRecord | None:
+    """Return the observation that this one replaces. Raises ToolError if it does not exist."""
+    if one.replaces is None:
+        return None
+    known = {row.content: row for row in writer.observations([name], ANY_TIME)}
+    content = _find_observation(known, one.replaces)
+    if content is not None:
+        return known[content]
+    close = difflib.get_close_matches(one.replaces, known, 1, 0.3)
+    hint = f"; did you mean {close[0][:_MAX_ECHO]!r}?" if close else ""
+    raise ToolError(f"{name!r} has no observation {one.replaces[:_MAX_ECHO]!r} to replace{hint}")
+
+
+def _find_observation(known: Collection[str], wanted: str) -> str | None:
+    """Return the text of an observation, given by its text or id."""
+    text = normalize(wanted)
+    if text in known:
+        return text
+    return next((one for one in known if observation_id(one) == text), None)
+
+
+def _check_begin(span: Span, facts: Iterable[_Fact]) -> None:
+    """Raise ToolError if a fact is older than the validFrom of its entity in the same item."""
+    for fact in facts:
+        if fact.span.start < span.start:
+            raise ToolError(
+                f"the observation {fact.content[:100]!r} has validFrom "
+                f"{format_timestamp(fact.span.start)}, before the validFrom of its entity "
+                f"({format_timestamp(span.start)}); change one of them"
+            )
+
+
+def _join(notes: Sequence[str]) -> str | None:
+    return "; ".join(notes) or None
+
+
+def _write_facts(writer: Writer, name: str, facts: Iterable[_Fact], by: str | None) -> list[str]:
     """Write observations and return the contents of the new ones."""
     added = []
     # By start of validity, which is usually the same for all of them.
     known_at: dict[int, dict[str, ObservationRecord]] = {}
-    for given, span in items:
-        one = NewObservation(content=given) if isinstance(given, str) else given
-        content = normalize(one.content)
+    for fact in facts:
+        one, content, span = fact.given, fact.content, fact.span
+        if fact.replaced is not None:
+            writer.delete_observation(name, fact.replaced)
+            writer.log("observation", "replaced", name, fact.replaced[:200], by)
         if span.start not in known_at:
             seen = writer.observations([name], View(span.start))
-            known_at[span.start] = {record.content: record for record in seen}
+            known_at[span.start] = {row.content: row for row in seen if not row.deleted}
         known = known_at[span.start].get(content)
-        if known is None:
+        if known is None or known.times.valid.end < span.end:
             record = ObservationRecord(
                 name, content, one.source, one.confidence, max(span.start, 0), by, Times(span)
             )
@@ -184,36 +246,47 @@ def _reinforced_observation(
 def create_relation(writer: Writer, given: NewRelation, vocabulary: Vocabulary) -> Outcome:
     """Create a relation, or reinforce the existing one."""
     key = key_of(writer, given)
-    name = label(key)
-    try:
-        span = read_span(writer, given.valid_from, given.valid_to)
-    except ToolError as error:
-        return Outcome(name=name, outcome="rejected", reason=str(error))
-    known = writer.relation(key, View(span.start))
-    reason = vocabulary.check_relation_type(key.kind) or _check_ends(writer, key, span)
-    reason = reason or _check_metadata(given.metadata, {} if known is None else known.metadata)
+    name, ends = label(key), (key.source, key.target)
+    reason = vocabulary.check_relation_type(key.kind) or _check_ends(writer, key)
     if reason is not None:
         return Outcome(name=name, outcome="rejected", reason=reason)
+    try:
+        span = read_span(writer, given.valid_from, given.valid_to, default_span(writer, ends))
+        for end in ends:
+            check_end(end, span, writer.entity_periods(end)[-1].times.valid.end)
+    except ToolError as error:
+        return Outcome(name=name, outcome="rejected", reason=str(error))
+    known = _undeleted(writer.relation(key, View(span.start)))
+    reason = check_metadata(given.metadata, {} if known is None else known.metadata)
+    if reason is not None:
+        return Outcome(name=name, outcome="rejected", reason=reason)
+    notes = [note for end in ends for note in widen_entity(writer, end, [span])]
     writer.put_relation(_reinforced_relation(writer, key, given, known, span), span)
     action = "created" if known is None else "reinforced"
     writer.log("relation", action, key.source, f"{key.kind} {key.target}", given.changed_by)
     if known is None:
-        return Outcome(name=name, outcome="created")
-    reason = "it already existed; its confidence now decays from this time"
-    return Outcome(name=name, outcome="updated", reason=reason)
+        return Outcome(name=name, outcome="created", reason=_join(notes))
+    notes.append("it already existed; its confidence now decays from this time")
+    return Outcome(name=name, outcome="updated", reason=_join(notes))
+
+
+def _undeleted(record: _Row | None) -> _Row | None:
+    return None if record is None or record.deleted else record
 
 
 def update_relation(writer: Writer, given: NewRelation) -> RelationKey:
     """Change strength, confidence or metadata of an existing relation."""
     key = key_of(writer, given)
-    span = read_span(writer, given.valid_from, given.valid_to)
-    known = writer.relation(key, View(span.start))
-    reason = _check_metadata(given.metadata)
+    now = Span(writer.now())
+    existing = _undeleted(writer.relation(key, ANY_TIME))
+    # A relation that has ended is changed for the time that it held.
+    usual = existing.times.valid if existing and now.start not in existing.times.valid else now
+    span = read_span(writer, given.valid_from, given.valid_to, usual)
+    known = _undeleted(writer.relation(key, View(span.start)))
+    reason = check_metadata(given.metadata)
     if known is None:
-        existing = [
-            label(one.key) for one in writer.relations(View(writer.now()), sources=[key.source])
-        ]
-        hint = f"; relations of that entity: {', '.join(existing[:5])}" if existing else ""
+        others = [label(one.key) for one in writer.relations(ANY_TIME, sources=[key.source])]
+        hint = f"; relations of that entity: {', '.join(others[:5])}" if others else ""
         reason = f"There is no relation {label(key)}{hint}. Use create_relations to create it"
     if reason is not None or known is None:
         raise ToolError(reason)
@@ -233,9 +306,9 @@ def update_relation(writer: Writer, given: NewRelation) -> RelationKey:
 def _reinforced_relation(
     writer: Writer, key: RelationKey, given: NewRelation, known: RelationRecord | None, span: Span
 ) -> RelationRecord:
-    confidence = _CONFIDENCE if given.confidence is None else given.confidence
+    confidence = CONFIDENCE if given.confidence is None else given.confidence
     if known is None:
-        strength = _STRENGTH if given.strength is None else given.strength
+        strength = STRENGTH if given.strength is None else given.strength
         reinforced = max(span.start, 0)
         return RelationRecord(
             key, strength, confidence, given.metadata or {}, reinforced, given.changed_by
@@ -252,18 +325,14 @@ def _reinforced_relation(
     )
 
 
-def _check_ends(writer: Writer, key: RelationKey, span: Span) -> str | None:
+def _check_ends(writer: Writer, key: RelationKey) -> str | None:
     if key.source == key.target:
         return f"a relation must connect two different entities, got {key.source!r} twice"
-    for end in (key.source, key.target):
-        if writer.entity(end, View(writer.now())) is None and (
-            writer.entity(end, View(span.start)) is None
-        ):
-            return explain_missing(writer, end)
-    return None
+    missing = [end for end in (key.source, key.target) if not writer.entity_periods(end)]
+    return explain_missing(writer, missing[0]) if missing else None
 
 
-def _check_metadata(given: dict[str, Any] | None, known: Mapping[str, Any] = {}) -> str | None:
+def check_metadata(given: dict[str, Any] | None, known: Mapping[str, Any] = {}) -> str | None:
     """Return why metadata cannot be added to what is known, or None."""
     if not given:
         return None
@@ -283,8 +352,11 @@ def _is_nested_deeper(value: Any, levels: int) -> bool:
     return levels == 0 or any(_is_nested_deeper(one, levels - 1) for one in inner)
 
 
-def delete_entity(writer: Writer, name: str, start: int, purge: bool) -> Outcome:
-    """Delete an entity with its observations and relations; with `purge`, erase its history."""
+def delete_entity(writer: Writer, name: str, ended: int | None, purge: bool) -> Outcome:
+    """Delete an entity with its observations and relations, or let it end at a time.
+
+    `purge` erases its history.
+    """
     found = writer.find(normalize(name))
     if purge:
         erased = writer.purge_entity(found)
@@ -292,9 +364,13 @@ def delete_entity(writer: Writer, name: str, start: int, purge: bool) -> Outcome
             # Log that something was purged, but not what.
             writer.log("entity", "purged", "", "", None)
             return Outcome(name=found, outcome="purged", count=erased)
-    elif writer.entity(found, View(start)) is not None:
-        writer.drop_entity(found, Span(start))
+    elif ended is None and writer.entity_periods(found):
+        writer.delete_entity(found)
         writer.log("entity", "deleted", found, "", None)
+        return Outcome(name=found, outcome="deleted")
+    elif ended is not None and _undeleted(writer.entity(found, View(ended))) is not None:
+        writer.drop_entity(found, Span(ended))
+        writer.log("entity", "ended", found, format_timestamp(ended) or "", None)
         return Outcome(name=found, outcome="deleted")
     return Outcome(name=name, outcome="rejected", reason=explain_missing(writer, name))
 
@@ -303,27 +379,30 @@ def delete_observations(writer: Writer, given: ObservationDeletion, purge: bool)
     """Delete observations of an entity; with `purge`, erase their history."""
     name = writer.find(normalize(given.entity_name))
     rows = writer.observation_rows(name)
-    now = View(writer.now())
-    known = {one.content for one in (rows if purge else writer.observations([name], now))}
-    if not rows and writer.entity(name, now) is None:
+    if not rows and not writer.entity_periods(name):
         return Outcome(name=name, outcome="rejected", reason=explain_missing(writer, name))
-    by_id = {observation_id(content): content for content in known}
-    count = 0
-    for wanted in dict.fromkeys(map(normalize, given.observations)):
-        content = wanted if wanted in known else by_id.get(wanted)
+    known = {one.content for one in (rows if purge else writer.observations([name], ANY_TIME))}
+    unknown, contents = [], []
+    for wanted in dict.fromkeys(given.observations):
+        content = _find_observation(known, wanted)
         if content is None:
-            continue
-        count += 1
+            unknown.append(wanted)
+        else:
+            contents.append(content)
+    for content in dict.fromkeys(contents):
         if purge:
             writer.purge_observation(name, content)
             writer.log("observation", "purged", "", "", None)
         else:
-            writer.drop_observation(name, content, Span(writer.now()))
+            writer.delete_observation(name, content)
             writer.log("observation", "deleted", name, content[:200], None)
-    if count == 0:
-        reason = "the entity has none of these observations"
-        return Outcome(name=name, outcome="unchanged", reason=reason, count=0)
-    return Outcome(name=name, outcome="purged" if purge else "deleted", count=count)
+    return Outcome(
+        name=name,
+        outcome="unchanged" if not contents else "purged" if purge else "deleted",
+        reason="the entity has no observation with the texts in notFound" if unknown else None,
+        not_found=[one[:_MAX_ECHO] for one in unknown] or None,
+        count=len(set(contents)),
+    )
 
 
 def delete_relation(writer: Writer, given: RelationName, purge: bool) -> Outcome:
@@ -334,8 +413,8 @@ def delete_relation(writer: Writer, given: RelationName, purge: bool) -> Outcome
         if erased:
             writer.log("relation", "purged", "", "", None)
             return Outcome(name=label(key), outcome="purged", count=erased)
-    elif writer.relation(key, View(writer.now())) is not None:
-        writer.drop_relation(key, Span(writer.now()))
+    elif writer.relation(key, ANY_TIME) is not None:
+        writer.delete_relation(key)
         writer.log("relation", "deleted", key.source, f"{key.kind} {key.target}", None)
         return Outcome(name=label(key), outcome="deleted")
     reason = f"there is no relation {label(key)}"

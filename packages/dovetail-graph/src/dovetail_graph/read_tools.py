@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
@@ -44,12 +44,18 @@ from dovetail_graph.results import (
 )
 from dovetail_graph.storage import Page, Reader
 from dovetail_graph.text_normalization import normalize
-from dovetail_graph.timestamps import FOREVER, View, format_timestamp
+from dovetail_graph.timestamps import ANY_TIME, FOREVER, View, format_timestamp
 from dovetail_graph.traversal import Walk, shortest_path, traverse
 from dovetail_serverkit.text_budget import Budget
 from dovetail_serverkit.tool_descriptions import READS
 
-__all__ = ["RELATION_SCHEMA", "PageRequest", "add_read_tools", "make_detail", "read_page"]
+__all__ = [
+    "RELATION_SCHEMA",
+    "PageRequest",
+    "add_read_tools",
+    "make_detail",
+    "read_page",
+]
 
 _NAME = {"type": "string", "minLength": 1, "maxLength": 200}
 # `from` is a Python keyword, so this schema is not derived from a function signature.
@@ -64,6 +70,7 @@ RELATION_SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 _MAX_NODES = 2_000
+_MAX_STEPS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +111,7 @@ def read_page(reader: Reader, view: View, which: PageRequest, detail: Detail) ->
         has_more=has_more,
         next_cursor=encode_cursor(shown.entities[-1].name) if has_more else None,
         relations_left_out=shown.relations_left_out,
-        valid_at=format_timestamp(view.valid),
+        valid_at=format_timestamp(view.moment(reader.now())),
         recorded_at=format_timestamp(FOREVER if view.recorded is None else view.recorded),
     )
 
@@ -124,6 +131,11 @@ def make_detail(
     return Detail(frozenset() if names_only else chosen, max_observations)
 
 
+def _show_statuses(detail: Detail, reader: Reader, view: View) -> Detail:
+    """Return a detail that marks what is not true now, for a view of any time."""
+    return replace(detail, now=reader.now()) if view.valid is None else detail
+
+
 def add_read_tools(server: Server, memory: Memory) -> None:
     """Register the tools."""
 
@@ -139,7 +151,7 @@ def add_read_tools(server: Server, memory: Memory) -> None:
     def read_graph(  # noqa: PLR0913 - the tool's own parameters, all optional
         limit: Annotated[int, Meta(ge=0, le=1000)] = 100,
         cursor: Cursor = None,
-        entityTypes: list[EntityType] | None = None,
+        entity_types: list[EntityType] | None = None,
         names_only: Annotated[bool, "Return names and types only."] = False,
         fields: Annotated[list[Field] | None, "What to include for each entity."] = None,
         maxObservations: MaxObservations = 10,
@@ -151,7 +163,7 @@ def add_read_tools(server: Server, memory: Memory) -> None:
         ] = None,
     ) -> ToolResult:
         detail = make_detail(fields, names_only, maxObservations, Detail().fields)
-        which = PageRequest(limit, cursor, tuple(entityTypes or ()), center, depth, maxChars)
+        which = PageRequest(limit, cursor, tuple(entity_types or ()), center, depth, maxChars)
         with memory.store.reading() as reader:
             return answer(read_page(reader, View(reader.now()), which, detail))
 
@@ -167,16 +179,17 @@ def add_read_tools(server: Server, memory: Memory) -> None:
     def open_nodes(
         names: Annotated[list[Name], Meta(min_length=1, max_length=200)],
         depth: Annotated[int, Meta(ge=0, le=3)] = 0,
-        as_of: AsOf = None,
+        asOf: AsOf = None,
         fields: Annotated[list[Field] | None, "What to include for each entity."] = None,
         maxObservations: MaxObservations = 100,
         maxChars: MaxChars = MAX_CHARS,
     ) -> ToolResult:
         default = frozenset({"details", "relations", "times"})
         with memory.store.reading() as reader:
-            view = view_at(reader, as_of)
+            view = view_at(reader, asOf, ANY_TIME)
             detail = make_detail(fields, False, maxObservations, default)
-            detail = with_decay(detail, memory.decay, view.valid)
+            detail = with_decay(detail, memory.decay, view.moment(reader.now()))
+            detail = _show_statuses(detail, reader, view)
             return answer(_open(reader, view, names, depth, detail, Budget(maxChars)))
 
     @server.tool(
@@ -193,12 +206,12 @@ def add_read_tools(server: Server, memory: Memory) -> None:
         with memory.store.reading() as reader:
             ends = [reader.find(normalize(given[end])) for end in ("from", "to")]
             key = RelationKey(ends[0], ends[1], normalize(given["relationType"]))
-            view = View(reader.now())
-            found = reader.relation(key, view)
+            now = reader.now()
+            found = reader.relation(key, ANY_TIME)
         if found is None:
             return answer(RelationFound(found=False))
-        shown = render_relation(found, Detail(frozenset({"times"})))
-        left = memory.decay.apply(found.confidence, found.reinforced, view.valid, key.kind)
+        shown = render_relation(found, Detail(frozenset({"times"}), now=now))
+        left = memory.decay.apply(found.confidence, found.reinforced, now, key.kind)
         shown.current_confidence = round(left, 6)
         return answer(RelationFound(found=True, relation=shown))
 
@@ -212,19 +225,23 @@ def add_read_tools(server: Server, memory: Memory) -> None:
     )
     def traverse_graph(
         start: Annotated[list[Name], Meta(min_length=1, max_length=50)],
-        depth: Annotated[int, Meta(ge=1, le=5)] = 1,
+        depth: Annotated[
+            Annotated[int, Meta(ge=1, le=10)] | None,
+            "Default: 1, or 10 for shortest_path.",
+        ] = None,
         direction: Literal["out", "in", "both"] = "both",
         relationTypes: list[RelationType] | None = None,
         mode: Literal["neighbors", "shortest_path"] = "neighbors",
         target: Annotated[Name | None, "For shortest_path: the entity to reach."] = None,
         limit: Limit = 100,
-        as_of: AsOf = None,
+        asOf: AsOf = None,
     ) -> ToolResult:
         if (mode == "shortest_path") != (target is not None):
             raise ToolError("`target` is required with mode shortest_path, and only with it")
-        walk = Walk(depth, direction, frozenset(relationTypes or ()), limit)
+        steps = depth or (1 if target is None else _MAX_STEPS)
+        walk = Walk(steps, direction, frozenset(relationTypes or ()), limit)
         with memory.store.reading() as reader:
-            view = view_at(reader, as_of)
+            view = view_at(reader, asOf)
             begin = [require_entity(reader, normalize(name), view) for name in start]
             if target is None:
                 traverse(reader, view, begin, walk)
@@ -241,6 +258,13 @@ def add_read_tools(server: Server, memory: Memory) -> None:
             walk.distances = {name: at for at, name in enumerate(path)}
             result = _render_walk(reader, view, walk)
             result.paths = [path] if path else []
+            if not path:
+                result.note = (
+                    f"No path from {', '.join(begin)[:400]} to {goal} within {steps} steps"
+                    + (f" in direction {direction!r}" if direction != "both" else "")
+                    + (f" over {', '.join(relationTypes)[:400]}" if relationTypes else "")
+                    + (": the graph is too large to look further" if walk.is_truncated else "")
+                )
             return answer(result)
 
 
@@ -281,9 +305,7 @@ def _open(
     if depth:
         found = list(traverse(reader, view, found, Walk(depth, limit=_MAX_NODES)).distances)
     entities = reader.entities_named(found, view)
-    plain = Detail(
-        detail.fields - {"relations"}, detail.max_observations, detail.decay, detail.decayed_at
-    )
+    plain = replace(detail, fields=detail.fields - {"relations"})
     shown = render(reader, view, entities, plain, budget).entities
     for node in shown:
         node.aliases = reader.aliases(node.name) or None

@@ -1,10 +1,15 @@
-"""The records of a store: entities, observations and relations, with their times."""
+"""The records of a store: entities, observations and relations, with their times.
+
+`deleted` marks what is left of a deleted fact: the time until the deletion. It is true at that
+time as before, but reading any time leaves it out.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from dovetail_graph.timestamps import Span
 
@@ -12,9 +17,11 @@ __all__ = [
     "Change",
     "EntityRecord",
     "ObservationRecord",
+    "Record",
     "RelationKey",
     "RelationRecord",
     "Times",
+    "join_periods",
     "observation_id",
 ]
 
@@ -41,6 +48,7 @@ class EntityRecord:
     kind: str
     changed_by: str | None = None
     times: Times = _UNTIMED
+    deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +62,7 @@ class ObservationRecord:
     reinforced: int = 0
     changed_by: str | None = None
     times: Times = _UNTIMED
+    deleted: bool = False
 
     @property
     def id(self) -> str:
@@ -81,6 +90,11 @@ class RelationRecord:
     reinforced: int = 0
     changed_by: str | None = None
     times: Times = _UNTIMED
+    deleted: bool = False
+
+
+Record = EntityRecord | ObservationRecord | RelationRecord
+_Record = TypeVar("_Record", EntityRecord, ObservationRecord, RelationRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +108,22 @@ class Change:
     name: str
     detail: str = ""
     changed_by: str | None = None
+
+
+def join_periods(rows: Iterable[_Record], fact_of: Callable[[_Record], Any]) -> list[_Record]:
+    """Join versions that follow each other without a gap; the latest says what they say."""
+    latest: dict[Any, int] = {}
+    found: list[_Record] = []
+    for row in sorted(rows, key=lambda row: row.times.valid.start):
+        fact, valid = (fact_of(row), row.deleted), row.times.valid
+        at = latest.get(fact)
+        if at is not None and found[at].times.valid.end == valid.start:
+            whole = Span(found[at].times.valid.start, valid.end)
+            found[at] = replace(row, times=replace(row.times, valid=whole))
+        else:
+            latest[fact] = len(found)
+            found.append(row)
+    return found
 
 
 def observation_id(content: str) -> str:

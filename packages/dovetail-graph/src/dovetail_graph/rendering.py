@@ -11,9 +11,10 @@ import msgspec
 
 from dovetail import ToolError
 from dovetail_graph.decay import Decay
-from dovetail_graph.records import EntityRecord, ObservationRecord, RelationRecord
-from dovetail_graph.results import EntityView, ObservationView, RelationView
+from dovetail_graph.records import EntityRecord, ObservationRecord, Record, RelationRecord
+from dovetail_graph.results import EntityView, ObservationView, RelationView, Status
 from dovetail_graph.storage import Reader
+from dovetail_graph.text_normalization import fold
 from dovetail_graph.timestamps import View, format_timestamp
 from dovetail_serverkit.text_budget import Budget
 
@@ -24,8 +25,10 @@ __all__ = [
     "decode_cursor",
     "encode_cursor",
     "render",
+    "render_period",
     "render_relation",
     "render_relations",
+    "status_of",
     "with_decay",
 ]
 
@@ -42,6 +45,10 @@ class Detail:
     # If set, relations and observations show their confidence decayed until `decayed_at`.
     decay: Decay | None = None
     decayed_at: int = 0
+    # If set, facts of any time are shown, and marked if they are not true at this one.
+    now: int | None = None
+    # Observations with these words come first.
+    words: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +88,25 @@ def _render_entity(
 ) -> EntityView | None:
     """Render an entity with as many observations as fit; None if not even its name fits."""
     count = min(len(known), detail.max_observations)
+    known = sorted(known, key=lambda one: _place(one, detail))
     while True:
         view = EntityView(
             name=entity.name,
             entity_type=entity.kind,
+            status=status_of(entity, detail.now),
             more_observations=len(known) - count if known else 0,
         )
         if "observations" in detail.fields and "details" not in detail.fields:
-            view.observations = [one.content for one in known[:count]]
+            chosen = [(one, status_of(one, detail.now)) for one in known[:count]]
+            view.observations = [one.content for one, status in chosen if status is None]
+            view.other_times = [render_period(one, status) for one, status in chosen if status]
+            view.other_times = view.other_times or None
         if "details" in detail.fields:
             view.details = [_render_observation(one, detail) for one in known[:count]]
-        if "times" in detail.fields:
+        if "times" in detail.fields or view.status is not None:
             view.valid_from = format_timestamp(entity.times.valid.start)
             view.valid_to = format_timestamp(entity.times.valid.end)
+        if "times" in detail.fields:
             view.recorded_at = format_timestamp(entity.times.recorded.start)
             view.changed_by = entity.changed_by
         if budget.take(view):
@@ -103,6 +116,32 @@ def _render_entity(
         count //= 2
 
 
+def _place(one: ObservationRecord, detail: Detail) -> tuple[int, bool]:
+    """Return the sort key of an observation: more of the words, then true now."""
+    text = fold(one.content) if detail.words else ""
+    hits = sum(word in text for word in detail.words)
+    return -hits, status_of(one, detail.now) is not None
+
+
+def status_of(record: Record, now: int | None) -> Status | None:
+    """Return why a fact is not true at a time, or None if it is."""
+    if now is None or (now in record.times.valid and not record.deleted):
+        return None
+    if record.deleted:
+        return "deleted"
+    return "ended" if record.times.valid.end <= now else "upcoming"
+
+
+def render_period(one: ObservationRecord, status: Status | None) -> ObservationView:
+    """Render an observation with its period of validity only."""
+    return ObservationView(
+        content=one.content,
+        status=status,
+        valid_from=format_timestamp(one.times.valid.start),
+        valid_to=format_timestamp(one.times.valid.end),
+    )
+
+
 def _render_observation(one: ObservationRecord, detail: Detail) -> ObservationView:
     left = None
     if detail.decay is not None and one.confidence is not None:
@@ -110,6 +149,7 @@ def _render_observation(one: ObservationRecord, detail: Detail) -> ObservationVi
     return ObservationView(
         id=one.id,
         content=one.content,
+        status=status_of(one, detail.now),
         source=one.source,
         confidence=one.confidence,
         current_confidence=left,
@@ -154,15 +194,17 @@ def render_relation(relation: RelationRecord, detail: Detail) -> RelationView:
         source=relation.key.source,
         target=relation.key.target,
         relation_type=relation.key.kind,
+        status=status_of(relation, detail.now),
         strength=relation.strength,
         confidence=confidence,
         original_confidence=original,
         metadata=relation.metadata or None,
     )
-    if "times" in detail.fields:
-        shown.reinforced_at = format_timestamp(relation.reinforced)
+    if "times" in detail.fields or shown.status is not None:
         shown.valid_from = format_timestamp(relation.times.valid.start)
         shown.valid_to = format_timestamp(relation.times.valid.end)
+    if "times" in detail.fields:
+        shown.reinforced_at = format_timestamp(relation.reinforced)
         shown.recorded_at = format_timestamp(relation.times.recorded.start)
         shown.changed_by = relation.changed_by
     return shown

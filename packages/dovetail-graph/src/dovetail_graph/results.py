@@ -30,6 +30,7 @@ __all__ = [
     "Similar",
     "SpanView",
     "Stats",
+    "Status",
     "Transferred",
     "Traversal",
     "Visited",
@@ -40,11 +41,16 @@ class _Result(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
     pass
 
 
+# Why a fact is not true now.
+Status = Literal["ended", "upcoming", "deleted"]
+
+
 class ObservationView(_Result, kw_only=True):
     """An observation with its times."""
 
-    id: str
+    id: str | None = None
     content: str
+    status: Status | None = None
     source: str | None = None
     confidence: float | None = None
     # The confidence after decay.
@@ -60,7 +66,10 @@ class EntityView(_Result, kw_only=True):
 
     name: str
     entity_type: str
+    status: Status | None = None
     observations: list[str] | None = None
+    # Observations that are not true now.
+    other_times: list[ObservationView] | None = None
     details: list[ObservationView] | None = None
     # Number of observations that this result leaves out.
     more_observations: int = 0
@@ -92,6 +101,7 @@ class RelationView(msgspec.Struct, rename=_ENDS, kw_only=True, omit_defaults=Tru
     source: str
     target: str
     relation_type: str
+    status: Status | None = None
     strength: float
     confidence: float
     # The recorded confidence, if `confidence` is the decayed one.
@@ -112,6 +122,8 @@ class Outcome(_Result, kw_only=True):
     outcome: Literal["created", "updated", "unchanged", "deleted", "purged", "rejected"]
     reason: str | None = None
     added: list[str] | None = None
+    # Texts to delete that the entity does not have.
+    not_found: list[str] | None = None
     # Number of observations added or deleted.
     count: int | None = None
 
@@ -195,6 +207,7 @@ class Similar(_Result, kw_only=True):
     similarity: float | None = None
     keyword_score: float | None = None
     matched_observation: str | None = None
+    matched_status: Status | None = None
     explanation: str | None = None
 
 
@@ -238,7 +251,9 @@ class EntityVersion(_Result, kw_only=True):
     # Whether the entity existed at the time of this change.
     present: bool
     entity_type: str | None = None
+    # True at the time of this change, and at other times.
     observations: list[str]
+    other_times: list[ObservationView] | None = None
     more_observations: int = 0
     spans: list[SpanView]
     changed_by: str | None = None
@@ -312,6 +327,8 @@ class Traversal(_Result, kw_only=True):
     nodes: list[Visited]
     edges: list[RelationView]
     paths: list[list[str]]
+    # Says so if there is no path.
+    note: str | None = None
     # Whether `limit` or the size limit left something out.
     truncated: bool = False
 
@@ -378,5 +395,8 @@ class Transferred(_Result, kw_only=True):
     rejected: int
     # Reasons for the first rejected items.
     reasons: list[str] = []
+    # Facts that the format, or an import into a graph with content, leaves out: those of other
+    # times, deleted ones, earlier versions.
+    left_out: int = 0
     data: str | None = None
     saved_to: str | None = None

@@ -24,7 +24,6 @@ from dovetail_graph.passages import passages_of
 from dovetail_graph.records import RelationRecord
 from dovetail_graph.rendering import (
     MAX_CHARS,
-    Detail,
     decode_cursor,
     encode_cursor,
     render_relations,
@@ -37,16 +36,16 @@ from dovetail_graph.semantic_search import (
     filter_matches,
     find_entities,
     render_named,
+    search_detail,
 )
 from dovetail_graph.text_normalization import normalize
-from dovetail_graph.timestamps import View
+from dovetail_graph.timestamps import ANY_TIME
 from dovetail_serverkit.text_budget import Budget
 from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["add_search_tools"]
 
 _Query = Annotated[str, Meta(min_length=1, max_length=2000)]
-_FIELDS = frozenset({"observations"})
 _MAX_COUNTED = 200
 
 
@@ -65,27 +64,27 @@ def add_search_tools(server: Server, memory: Memory) -> None:
     )
     def search_nodes(
         query: _Query,
-        entityTypes: list[EntityType] | None = None,
+        entity_types: list[EntityType] | None = None,
         relationTypes: Annotated[
             list[RelationType] | None, "Only entities with a relation of one of these types."
         ] = None,
         match: Literal["words", "prefix", "fuzzy", "exact"] = "words",
         limit: Annotated[int, Meta(ge=1, le=200)] = 20,
         cursor: Cursor = None,
-        as_of: AsOf = None,
+        asOf: AsOf = None,
         maxObservations: MaxObservations = 5,
     ) -> ToolResult:
         skip = int(decode_cursor(cursor, int) or 0)
         with memory.store.reading() as reader:
-            view = view_at(reader, as_of)
+            view = view_at(reader, asOf, ANY_TIME)
             # A first page needs only the best; filters and later pages need more.
-            is_first = not (skip or entityTypes or relationTypes)
+            is_first = not (skip or entity_types or relationTypes)
             most = max(_MAX_COUNTED, limit + 1) if is_first else MAX_FOUND
             found, matched = find_entities(reader, view, query, match, most)
-            found = filter_matches(reader, view, found, entityTypes, relationTypes)
+            found = filter_matches(reader, view, found, entity_types, relationTypes)
             page = found[skip : skip + limit]
             budget = Budget(MAX_CHARS)
-            detail = Detail(_FIELDS, maxObservations)
+            detail = search_detail(reader, view, query, maxObservations)
             entities = render_named(reader, view, [one.name for one in page], detail, budget)
             scores = {one.name: one.score for one in page}
             names = set(scores)
@@ -126,7 +125,7 @@ def add_search_tools(server: Server, memory: Memory) -> None:
         semantic_weight: Annotated[
             Confidence, "Weight of similarity; the rest is the weight of matching words."
         ] = 0.3,
-        as_of: AsOf = None,
+        asOf: AsOf = None,
         fuse: Annotated[
             Literal["rrf", "weighted"], "Fuse by rank in both lists, or by scores."
         ] = "rrf",
@@ -145,8 +144,8 @@ def add_search_tools(server: Server, memory: Memory) -> None:
             explain,
         )
         with memory.store.reading() as reader:
-            view = view_at(reader, as_of)
-            return answer(Search(memory, reader, view, as_of is not None).run(query_options))
+            view = view_at(reader, asOf, ANY_TIME)
+            return answer(Search(memory, reader, view).run(query_options))
 
     @tool(
         server,
@@ -160,9 +159,10 @@ def add_search_tools(server: Server, memory: Memory) -> None:
         if not memory.compares:
             raise ToolError("Embeddings are off (--embeddings off)")
         with memory.store.reading() as reader:
-            name = require_entity(reader, normalize(entity_name), View(reader.now()))
-            kind, contents = reader.searched_texts(name) or ("", [])
-        texts = [one.text for one in passages_of(name, kind, contents)]
+            name = require_entity(reader, normalize(entity_name), ANY_TIME)
+            known = reader.searched_texts(name)
+        assert known is not None
+        texts = [one.text for one in passages_of(name, known.kind, known.contents)]
         if memory.vectors is None:
             grams = HashedNgrams()
             [vector] = grams.embed(["\n".join(texts)])

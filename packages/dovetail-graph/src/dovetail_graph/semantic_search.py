@@ -17,7 +17,8 @@ from dovetail_graph.ngrams import HashedNgrams
 from dovetail_graph.rendering import MAX_CHARS, Detail, render
 from dovetail_graph.results import EntityView, SemanticResult, Similar
 from dovetail_graph.storage import Match, Reader
-from dovetail_graph.timestamps import View
+from dovetail_graph.text_normalization import fold, significant_words, words_of
+from dovetail_graph.timestamps import ANY_TIME, View
 from dovetail_graph.vector_search import SimilarEntity
 from dovetail_serverkit.text_budget import Budget
 
@@ -28,6 +29,7 @@ __all__ = [
     "filter_matches",
     "find_entities",
     "render_named",
+    "search_detail",
 ]
 
 MAX_FOUND = 1_000
@@ -55,7 +57,7 @@ def find_entities(
     reader: Reader, view: View, query: str, match: str, most: int = MAX_FOUND
 ) -> tuple[list[Match], str]:
     """Search by words at any time; return the best first, and how they match."""
-    if view.recorded is None:
+    if view == ANY_TIME:
         return find_matches(reader, query, match, most)
     for mode in ("all", "any") if match == "words" else (match,):
         found = sorted(scan(reader, view, query, mode), key=lambda one: (-one.score, one.name))
@@ -86,6 +88,14 @@ def filter_matches(
     return kept
 
 
+def search_detail(reader: Reader, view: View, query: str, max_observations: int) -> Detail:
+    """Return what to show of entities that were found: what matches first."""
+    # The beginnings of words, because searches match inflections too.
+    words = [fold(word)[:5] for word in words_of(significant_words(query))]
+    now = reader.now() if view.valid is None else None
+    return Detail(_FIELDS, max_observations, now=now, words=words)
+
+
 def render_named(
     reader: Reader, view: View, names: Sequence[str], detail: Detail, budget: Budget
 ) -> list[EntityView]:
@@ -96,13 +106,12 @@ def render_named(
 class Search:
     """A search of one snapshot."""
 
-    def __init__(self, memory: Memory, reader: Reader, view: View, is_past: bool) -> None:
+    def __init__(self, memory: Memory, reader: Reader, view: View) -> None:
         self._reader = reader
         self._view = view
-        self._is_past = is_past
         self._compares = memory.compares
-        # Vectors exist only for the present; at another time only texts are compared.
-        self._vectors = None if is_past else memory.vectors
+        # Vectors exist only for the current record; in another view only texts are compared.
+        self._vectors = memory.vectors if view == ANY_TIME else None
 
     def run(self, asked: SemanticQuery) -> SemanticResult:
         """Return the best results with their similarities."""
@@ -121,13 +130,15 @@ class Search:
         chosen = filter_matches(
             self._reader, self._view, [Match(name, 0) for name in ranked], asked.types, None
         )[: asked.limit]
-        results = self._render([replace(one, score=scores[one.name]) for one in chosen])
+        ranked_matches = [replace(one, score=scores[one.name]) for one in chosen]
+        results = self._render(ranked_matches, asked.query)
         keyword = {match.name: match.score for match in words}
         for one in results:
             name = one.entity.name
             if (found := similar.get(name)) is not None:
                 one.similarity = round(found.similarity, 6)
                 one.matched_observation = found.text or None
+                one.matched_status = found.status
             if name in keyword:
                 one.keyword_score = round(keyword[name], 6)
             if asked.explain:
@@ -141,8 +152,8 @@ class Search:
             not_embedded=self._vectors.count_missing(self._reader) if self._vectors else 0,
         )
 
-    def _render(self, chosen: Sequence[Match]) -> list[Similar]:
-        detail, budget = Detail(_FIELDS, 5), Budget(MAX_CHARS)
+    def _render(self, chosen: Sequence[Match], query: str) -> list[Similar]:
+        detail, budget = search_detail(self._reader, self._view, query, 5), Budget(MAX_CHARS)
         scores = {one.name: round(one.score, 6) for one in chosen}
         shown = render_named(self._reader, self._view, list(scores), detail, budget)
         return [Similar(entity=one, score=scores[one.name]) for one in shown]
@@ -171,7 +182,7 @@ class Search:
             return found + self._vectors.compare(self._reader, vector, others)
         if not self._compares:
             return []
-        if self._is_past:
+        if self._view != ANY_TIME:
             return find_similar_spelling_at(self._reader, self._view, asked.query)
         return find_similar_spelling(self._reader, asked.query, _MAX_SIMILAR)
 

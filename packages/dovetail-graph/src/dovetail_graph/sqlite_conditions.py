@@ -16,6 +16,9 @@ _CHUNK = 500
 def view_condition(view: View, alias: str = "") -> tuple[str, tuple[int, ...]]:
     """Return the SQL condition for rows that hold at a view, and its parameters."""
     dot = f"{alias}." if alias else ""
+    if view.valid is None:
+        kept = "" if view.deleted else f" AND {dot}deleted = 0"
+        return f"{dot}recorded_to = {FOREVER}{kept}", ()
     valid = f"{dot}valid_from <= ? AND {dot}valid_to > ?"
     if view.recorded is None:
         return f"{dot}recorded_to = {FOREVER} AND {valid}", (view.valid, view.valid)

@@ -27,7 +27,9 @@ class SqliteCounts:
         at, times = view_condition(view)
         kinds = f" AND kind IN ({placeholders(types)})" if types else ""
         every = scanned_table("entities", "entities_now", view)
-        sql = f"SELECT count(*) FROM {every} WHERE ns = ? AND {at}{kinds}"
+        # At any valid time an entity may have several rows.
+        counted = "DISTINCT name" if view.valid is None else "*"
+        sql = f"SELECT count({counted}) FROM {every} WHERE ns = ? AND {at}{kinds}"
         return int(self._one(sql, (self.namespace, *times, *types))[0])
 
     def types(self, view: View) -> tuple[dict[str, int], dict[str, int]]:

@@ -14,38 +14,40 @@ from dovetail_graph.records import (
     RelationKey,
     RelationRecord,
     Times,
+    join_periods,
 )
 from dovetail_graph.sqlite_conditions import in_chunks, placeholders, view_condition
 from dovetail_graph.sqlite_counts import SqliteCounts
 from dovetail_graph.sqlite_passages import SqlitePassages
 from dovetail_graph.sqlite_search import SqliteSearch
-from dovetail_graph.storage import ChangeFilter, ChangePosition, Match, Page
-from dovetail_graph.timestamps import FOREVER, Span, View, clock
+from dovetail_graph.storage import ChangeFilter, ChangePosition, Match, Page, Texts
+from dovetail_graph.timestamps import ANY_TIME, FOREVER, Span, View, clock
 
 __all__ = ["ENTITY", "OBSERVATION", "RELATION", "SqliteReader"]
 
 _Record = TypeVar("_Record")
-_TIMES = "valid_from, valid_to, recorded_from, recorded_to"
+# The last columns of each table, in the order of _times.
+_TIMES = "deleted, valid_from, valid_to, recorded_from, recorded_to"
 ENTITY = f"name, kind, changed_by, {_TIMES}"
 OBSERVATION = f"entity, content, source, confidence, reinforced, changed_by, {_TIMES}"
 RELATION = "source, target, kind, strength, confidence, metadata, reinforced, changed_by, " + _TIMES
 
 
-def _times(row: Sequence[Any]) -> Times:
-    return Times(Span(row[-4], row[-3]), Span(row[-2], row[-1]))
+def _times(row: Sequence[Any]) -> tuple[Times, bool]:
+    return Times(Span(row[-4], row[-3]), Span(row[-2], row[-1])), bool(row[-5])
 
 
 def _entity(row: Sequence[Any]) -> EntityRecord:
-    return EntityRecord(row[0], row[1], row[2], _times(row))
+    return EntityRecord(row[0], row[1], row[2], *_times(row))
 
 
 def _observation(row: Sequence[Any]) -> ObservationRecord:
-    return ObservationRecord(row[0], row[1], row[2], row[3], row[4], row[5], _times(row))
+    return ObservationRecord(row[0], row[1], row[2], row[3], row[4], row[5], *_times(row))
 
 
 def _relation(row: Sequence[Any]) -> RelationRecord:
     key = RelationKey(row[0], row[1], row[2])
-    return RelationRecord(key, row[3], row[4], json.loads(row[5]), row[6], row[7], _times(row))
+    return RelationRecord(key, row[3], row[4], json.loads(row[5]), row[6], row[7], *_times(row))
 
 
 class SqliteReader:
@@ -69,7 +71,7 @@ class SqliteReader:
         """Return the current name of the entity with this name or alias, or the name unchanged."""
         seen = [name]
         while len(seen) < 10:
-            if self.entity(seen[-1], View(self.now())) is not None:
+            if self.entity_periods(seen[-1]):
                 return seen[-1]
             row = self.database.execute(
                 "SELECT name FROM aliases WHERE ns = ? AND alias = ?", (self.namespace, seen[-1])
@@ -81,15 +83,25 @@ class SqliteReader:
 
     def entity(self, name: str, view: View) -> EntityRecord | None:
         """Return an entity if it existed."""
-        found = self._select(ENTITY, "entities", "name = ?", (name,), view, _entity)
+        found = self.entities_named([name], view)
         return found[0] if found else None
+
+    def entity_periods(self, name: str) -> list[EntityRecord]:
+        """Return the versions of an entity in the current record, not deleted, by valid time."""
+        found = self._select(ENTITY, "entities", "name = ?", (name,), ANY_TIME, _entity)
+        return sorted(found, key=lambda row: row.times.valid.start)
 
     def entities_named(self, names: Sequence[str], view: View) -> list[EntityRecord]:
         """Return those entities that existed, in the order given."""
         found: dict[str, EntityRecord] = {}
         for chunk in in_chunks(names):
             where = f"name IN ({placeholders(chunk)})"
-            for one in self._select(ENTITY, "entities", where, chunk, view, _entity, ""):
+            rows = self._select(ENTITY, "entities", where, chunk, view, _entity, "")
+            if view.valid is None:
+                # The present version if there is one, else the latest.
+                rows = join_periods(rows, lambda one: (one.name, one.kind))
+                rows.sort(key=lambda one: self.now() in one.times.valid)
+            for one in rows:
                 found[one.name] = one
         return [found[name] for name in names if name in found]
 
@@ -115,6 +127,13 @@ class SqliteReader:
         if page.types:
             where += f" AND kind IN ({placeholders(page.types)})"
         ending = "ORDER BY name LIMIT ?"
+        if view.valid is None:
+            at, times = view_condition(view)
+            rows = self.database.execute(
+                f"SELECT DISTINCT name FROM entities WHERE ns = ? AND {where} AND {at} {ending}",
+                (self.namespace, *given, *times, page.limit),
+            )
+            return self.entities_named([name for (name,) in rows], view)
         return self._select(ENTITY, "entities", where, given, view, _entity, ending, (page.limit,))
 
     def count_entities(self, view: View, types: tuple[str, ...] = ()) -> int:
@@ -129,6 +148,8 @@ class SqliteReader:
             found += self._select(
                 OBSERVATION, "observations", where, chunk, view, _observation, "ORDER BY id"
             )
+        if view.valid is None:
+            found = join_periods(found, lambda one: (one.entity, one.content))
         # By start of validity, so a new version of an old observation keeps its position.
         found.sort(key=lambda one: one.times.valid.start)
         return found
@@ -137,19 +158,19 @@ class SqliteReader:
         self, view: View, *, sources: Sequence[str] = (), targets: Sequence[str] = ()
     ) -> list[RelationRecord]:
         """Return relations from one of the sources or to one of the targets."""
-        found: dict[RelationKey, RelationRecord] = {}
+        found: dict[tuple[RelationKey, int], RelationRecord] = {}
         # Two index searches; a single query with OR would scan the whole table.
         for column, names in (("source", sources), ("target", targets)):
             for chunk in in_chunks(names):
                 for one in self._relations(f"{column} IN ({placeholders(chunk)})", chunk, view):
-                    found[one.key] = one
+                    found[one.key, one.times.valid.start] = one
         return [found[key] for key in sorted(found)]
 
     def relation(self, key: RelationKey, view: View) -> RelationRecord | None:
         """Return a relation if it and both of its entities existed."""
         given = (key.source, key.target, key.kind)
         found = self._relations("source = ? AND target = ? AND kind = ?", given, view)
-        return found[0] if found else None
+        return found[-1] if found else None
 
     def relation_keys_of(self, name: str) -> list[RelationKey]:
         """Return the keys of its relations in the current record, of any valid time."""
@@ -283,21 +304,32 @@ class SqliteReader:
         """Return the entities with the most relations."""
         return SqliteCounts(self.database, self.namespace).most_connected(view, limit)
 
-    def searched_texts(self, name: str) -> tuple[str, list[str]] | None:
-        """Return the type and the indexed observations of an entity, the oldest first."""
-        # Includes facts that become valid later; the caller filters by time.
-        alive = f"recorded_to = {FOREVER} AND valid_to > {self.now()}"
-        key = (self.namespace, name)
-        entity = self.database.execute(
-            f"SELECT kind FROM entities WHERE ns = ? AND name = ? AND {alive}", key
-        ).fetchone()
+    def searched_texts(self, name: str) -> Texts | None:
+        """Return the indexed texts of an entity, or None if it does not exist at any time."""
+        entity = self.entity(name, ANY_TIME)
         if entity is None:
             return None
-        rows = self.database.execute(
-            f"SELECT content FROM observations WHERE ns = ? AND entity = ? AND {alive} ORDER BY id",
-            key,
+        now = self.now()
+        observations = self.observations([name], ANY_TIME)
+        contents: dict[bool, dict[str, None]] = {True: {}, False: {}}
+        for one in observations:
+            contents[now in one.times.valid][one.content] = None
+        spans = [entity.times.valid, *(one.times.valid for one in observations)]
+        moments = (at for span in spans for at in (span.start, span.end) if at > now)
+        return Texts(
+            kind=entity.kind,
+            current=list(contents[True]),
+            past=[one for one in contents[False] if one not in contents[True]],
+            is_current=now in entity.times.valid,
+            due=min(moments, default=FOREVER),
         )
-        return entity[0], [content for (content,) in rows]
+
+    def due_names(self, stamp: int) -> list[str]:
+        """Return the names of documents that must be indexed again at this time."""
+        rows = self.database.execute(
+            "SELECT name FROM documents WHERE ns = ? AND due <= ?", (self.namespace, stamp)
+        )
+        return [name for (name,) in rows]
 
     def passages(self, model: str) -> SqlitePassages:
         """Return the vectors of a model."""
@@ -317,7 +349,8 @@ class SqliteReader:
             f"SELECT {RELATION} FROM relations r WHERE r.ns = ? AND {where} AND {at} AND {ends}",
             (self.namespace, *given, *times, *end_times),
         )
-        return [_relation(row) for row in rows]
+        found = [_relation(row) for row in rows]
+        return join_periods(found, lambda one: one.key) if view.valid is None else found
 
     @staticmethod
     def _ends(view: View) -> tuple[str, tuple[int, ...]]:

@@ -15,6 +15,7 @@ from dovetail_graph.records import (
     Change,
     EntityRecord,
     ObservationRecord,
+    Record,
     RelationKey,
     RelationRecord,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "Passages",
     "Reader",
     "StoredPassage",
+    "Texts",
     "Unembedded",
     "Writer",
 ]
@@ -52,6 +54,25 @@ class Match:
     score: float
     # The weighted share of the query's words that it has; 1 if it has all.
     share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts of an entity that a search compares."""
+
+    kind: str
+    # Observations that are true now, the oldest first, and those that are true at another time.
+    current: list[str]
+    past: list[str]
+    # Whether the entity itself is there now.
+    is_current: bool
+    # When one of these begins or ends to be true.
+    due: int
+
+    @property
+    def contents(self) -> list[str]:
+        """Every observation, those that are true now last."""
+        return [*self.past, *self.current]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +161,9 @@ class Reader(Protocol):
     def entities_named(self, names: Sequence[str], view: View) -> list[EntityRecord]:
         """Return those entities that existed, in the order given."""
 
+    def entity_periods(self, name: str) -> list[EntityRecord]:
+        """Return the versions of an entity in the current record, not deleted, by valid time."""
+
     def existing_names(
         self, names: Sequence[str], view: View, types: Sequence[str] = ()
     ) -> set[str]:
@@ -212,8 +236,8 @@ class Reader(Protocol):
     def most_connected(self, view: View, limit: int) -> list[tuple[str, int]]:
         """Return the entities with the most relations."""
 
-    def searched_texts(self, name: str) -> tuple[str, list[str]] | None:
-        """Return the type and the indexed observations of an entity, the oldest first."""
+    def searched_texts(self, name: str) -> Texts | None:
+        """Return the indexed texts of an entity, or None if it does not exist at any time."""
 
     def passages(self, model: str) -> Passages:
         """Return the vectors of a model."""
@@ -237,11 +261,17 @@ class Writer(Reader, Protocol):
     def drop_entity(self, name: str, span: Span) -> None:
         """Record that in this span the entity, its observations and relations do not exist."""
 
-    def drop_observation(self, name: str, content: str, span: Span) -> None:
-        """Record that in this span the observation does not exist."""
+    def delete_entity(self, name: str) -> None:
+        """End an entity, its observations and relations now, and mark what is left as deleted."""
 
-    def drop_relation(self, key: RelationKey, span: Span) -> None:
-        """Record that in this span the relation does not exist."""
+    def delete_observation(self, name: str, content: str) -> None:
+        """End an observation now, and mark what is left as deleted."""
+
+    def delete_relation(self, key: RelationKey) -> None:
+        """End a relation now, and mark what is left as deleted."""
+
+    def replay(self, rows: Iterable[Record], changes: Iterable[Change]) -> None:
+        """Write versions and log entries with their times; the namespace must be empty."""
 
     def add_alias(self, alias: str, name: str) -> None:
         """Add a former name by which the entity is found."""

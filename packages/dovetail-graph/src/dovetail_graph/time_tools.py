@@ -60,7 +60,7 @@ def add_time_tools(server: Server, memory: Memory) -> None:
         ] = None,
         limit: _Page = 100,
         cursor: Cursor = None,
-        entityTypes: list[EntityType] | None = None,
+        entity_types: list[EntityType] | None = None,
         names_only: bool = False,
         fields: list[Field] | None = None,
         maxObservations: MaxObservations = 10,
@@ -69,7 +69,7 @@ def add_time_tools(server: Server, memory: Memory) -> None:
         maxChars: MaxChars = MAX_CHARS,
     ) -> ToolResult:
         detail = make_detail(fields, names_only, maxObservations, Detail().fields)
-        which = PageRequest(limit, cursor, tuple(entityTypes or ()), center, depth, maxChars)
+        which = PageRequest(limit, cursor, tuple(entity_types or ()), center, depth, maxChars)
         with memory.store.reading() as reader:
             now = reader.now()
             valid = now if timestamp == "now" else parse_timestamp(timestamp, "timestamp")
@@ -94,7 +94,7 @@ def add_time_tools(server: Server, memory: Memory) -> None:
         ] = 0.5,
         limit: _Page = 100,
         cursor: Cursor = None,
-        entityTypes: list[EntityType] | None = None,
+        entity_types: list[EntityType] | None = None,
         names_only: bool = False,
         fields: list[Field] | None = None,
         maxObservations: MaxObservations = 10,
@@ -103,7 +103,7 @@ def add_time_tools(server: Server, memory: Memory) -> None:
         maxChars: MaxChars = MAX_CHARS,
     ) -> ToolResult:
         detail = make_detail(fields, names_only, maxObservations, Detail().fields)
-        which = PageRequest(limit, cursor, tuple(entityTypes or ()), center, depth, maxChars)
+        which = PageRequest(limit, cursor, tuple(entity_types or ()), center, depth, maxChars)
         decay = replace(memory.decay, factor=decay_factor)
         with memory.store.reading() as reader:
             reference = parse_timestamp(reference_time, "reference_time")

@@ -8,12 +8,24 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from dovetail import ToolError
 
-__all__ = ["EARLIEST", "FOREVER", "Span", "View", "clock", "format_timestamp", "parse_timestamp"]
+__all__ = [
+    "ANY_TIME",
+    "EARLIEST",
+    "EVER",
+    "FOREVER",
+    "Span",
+    "View",
+    "clock",
+    "find_gaps",
+    "format_timestamp",
+    "parse_timestamp",
+]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # The range of datetime: years 1 to 9999. The ends mean "unbounded".
@@ -28,13 +40,41 @@ class Span:
     start: int = EARLIEST
     end: int = FOREVER
 
+    def __contains__(self, moment: int) -> bool:
+        return self.start <= moment < self.end
+
 
 @dataclass(frozen=True, slots=True)
 class View:
     """A point on both time axes: valid time, and recorded time (None: the current record)."""
 
-    valid: int
+    # None: any valid time, in the current record.
+    valid: int | None
     recorded: int | None = None
+    # With any valid time: include deleted facts.
+    deleted: bool = False
+
+    def moment(self, now: int) -> int:
+        """Return the valid time, or now if it is any."""
+        return now if self.valid is None else self.valid
+
+
+ANY_TIME = View(None)
+EVER = View(None, deleted=True)
+
+
+def find_gaps(spans: Iterable[Span], span: Span) -> list[Span]:
+    """Return the parts of a span that the others do not cover."""
+    gaps, start = [], span.start
+    for one in sorted(spans, key=lambda one: (one.start, one.end)):
+        if one.start >= span.end:
+            break
+        if one.start > start:
+            gaps.append(Span(start, one.start))
+        start = max(start, one.end)
+    if start < span.end:
+        gaps.append(Span(start, span.end))
+    return gaps
 
 
 def clock() -> int:

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 from dovetail import ToolError, UsageError
 from dovetail_graph.passages import Passage, passages_of
 from dovetail_graph.records import observation_id
+from dovetail_graph.rendering import status_of
+from dovetail_graph.results import Status
 from dovetail_graph.storage import ChangePosition, GraphStore, Reader, StoredPassage, Unembedded
-from dovetail_graph.timestamps import View
+from dovetail_graph.timestamps import ANY_TIME
 from dovetail_serverkit.embedding import Embedder, Vectors
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ class SimilarEntity:
     name: str
     similarity: float
     text: str
+    # Set if the text is not true now.
+    status: Status | None = None
 
 
 class VectorSearch:
@@ -116,7 +120,8 @@ class VectorSearch:
         if texts is None:
             return []
         known = reader.passages(self.embedder.name).digests(one.position.document)
-        return [each for each in passages_of(one.name, *texts) if each.digest not in known]
+        passages = passages_of(one.name, texts.kind, texts.contents)
+        return [each for each in passages if each.digest not in known]
 
     def _embed_and_save(self, batch: dict[Unembedded, list[Passage]]) -> None:
         from dovetail_serverkit.embedding.numeric import np  # noqa: PLC0415 - slow to load
@@ -213,21 +218,25 @@ def _similarities(
     reader: Reader,
     choose: Callable[[Sequence[str]], set[str]],
 ) -> list[SimilarEntity]:
-    """Return exact similarities of entities and observations that are currently valid."""
+    """Return exact similarities of entities and observations, also those not true now."""
     from dovetail_serverkit.embedding.numeric import np  # noqa: PLC0415 - slow to load
 
     names = choose(list(dict.fromkeys(one.name for one in passages)))
     passages = [one for one in passages if one.name in names]
+    now = reader.now()
     contents = {
-        (one.entity, observation_id(one.content)): one.content
-        for one in reader.observations(sorted(names), View(reader.now()))
+        (one.entity, observation_id(one.content)): (one.content, status_of(one, now))
+        for one in reader.observations(sorted(names), ANY_TIME)
+    }
+    entities = {
+        one.name: ("", status_of(one, now)) for one in reader.entities_named(list(names), ANY_TIME)
     }
     found = []
     for one in passages:
-        text = contents.get((one.name, one.observation), "")
-        if text or not one.observation:
+        own_text = contents.get((one.name, one.observation))
+        if matched := own_text if one.observation else entities.get(one.name):
             own = np.frombuffer(one.vector, dtype=np.float16).astype(np.float32)
             # Rounding to half precision changed the length a little.
             similarity = float(own @ vector / np.linalg.norm(own))
-            found.append(SimilarEntity(one.name, min(1.0, similarity), text))
+            found.append(SimilarEntity(one.name, min(1.0, similarity), *matched))
     return sorted(found, key=lambda one: (-one.similarity, one.name))

@@ -132,9 +132,8 @@ def _add_deletions(server: Server, memory: Memory) -> None:
             raise ToolError("purge erases all versions; do not pass validTo with it")
 
         def delete(writer: Writer, name: str) -> Outcome:
-            return mutations.delete_entity(
-                writer, name, writer.now() if ended is None or validTo == "now" else ended, purge
-            )
+            at = writer.now() if validTo == "now" else ended
+            return mutations.delete_entity(writer, name, at, purge)
 
         what = f"{len(entityNames)} entities ({', '.join(entityNames)[:200]})"
         return await _delete(ctx, memory, entityNames, delete, (atomic, what if purge else None))

@@ -37,7 +37,7 @@ def assert_whole(database: Path, answered: set[str]) -> int:
         indexed = {name for (name,) in rows} - {"Hub"}
         logged = {
             one.name
-            for one in reader.changes(ChangeFilter(0, view.valid + 1, ("entity",), limit=-1))
+            for one in reader.changes(ChangeFilter(0, reader.now() + 1, ("entity",), limit=-1))
         }
     store.close()
     assert answered <= names

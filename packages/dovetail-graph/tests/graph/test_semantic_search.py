@@ -208,13 +208,29 @@ def test_a_file_of_version_1_is_upgraded(tmp_path: Path) -> None:
 
     async def write(client: Client) -> None:
         await good(client, "create_entities", entities=THINGS)
+        past = {"validFrom": "2015-01-01", "validTo": "2018-01-01"}
+        ended = {"name": "Initech", "entityType": "place", "observations": ["Made printers"]}
+        await good(client, "create_entities", entities=[{**ended, **past}])
+        gone = {"name": "Typo", "entityType": "place", "observations": ["Made printers"]}
+        await good(client, "create_entities", entities=[gone])
+        await good(client, "delete_entities", entityNames=["Typo"])
 
     async def read(client: Client) -> None:
         await settle(client)
         assert (await ask(client, "a broken automobile"))[0] == "Garage"
+        found = await good(client, "search_nodes", query="printers")
+        assert [one["entity"]["name"] for one in found["results"]] == ["Initech"]
 
     run(database, write, model="off")
     with contextlib.closing(sqlite3.connect(database)) as file, file:
+        for table in ("entities", "observations", "relations"):
+            file.execute(f"ALTER TABLE {table} DROP COLUMN deleted")
+        file.execute("DROP INDEX documents_due")
+        for column in ("current", "due"):
+            file.execute(f"ALTER TABLE documents DROP COLUMN {column}")
+        ended = "SELECT id FROM documents WHERE name = 'Initech'"
+        file.execute(f"DELETE FROM spellings WHERE rowid IN ({ended})")
+        file.execute(f"DELETE FROM documents WHERE id IN ({ended})")
         file.execute("DROP INDEX documents_stamp")
         file.execute("DROP TABLE passages")
         file.execute("DROP TABLE embedded")
@@ -226,4 +242,4 @@ def test_a_file_of_version_1_is_upgraded(tmp_path: Path) -> None:
         file.execute("PRAGMA user_version = 1")
     run(database, read)
     with contextlib.closing(sqlite3.connect(database)) as file:
-        assert file.execute("PRAGMA user_version").fetchone() == (2,)
+        assert file.execute("PRAGMA user_version").fetchone() == (3,)

@@ -26,7 +26,7 @@ from dovetail_graph.records import (
 )
 from dovetail_graph.sqlite_store import SqliteStore
 from dovetail_graph.storage import Page, Reader
-from dovetail_graph.timestamps import FOREVER, Span, View
+from dovetail_graph.timestamps import ANY_TIME, FOREVER, Span, View
 
 NAMES = st.sampled_from(["a", "b", "c"])
 KINDS = st.sampled_from(["red", "blue"])
@@ -174,8 +174,10 @@ class TimeTravel(RuleBasedStateMachine):
             self.model.say(writer.now(), ("entity", name), one, kind)
             writer.put_observation(ObservationRecord(name, text), one)
             self.model.say(writer.now(), ("observation", name, text), one, True)
-            writer.drop_observation(name, text, other)
-            self.model.say(writer.now(), ("observation", name, text), other, None)
+            writer.delete_observation(name, text)
+            self.model.say(writer.now(), ("observation", name, text), Span(writer.now()), None)
+            writer.put_observation(ObservationRecord(name, text), other)
+            self.model.say(writer.now(), ("observation", name, text), other, True)
             self.stamps.append(writer.now())
 
     @rule(name=NAMES, span=SPANS)
@@ -185,19 +187,27 @@ class TimeTravel(RuleBasedStateMachine):
             self.model.drop_entity(writer.now(), name, span)
             self.stamps.append(writer.now())
 
-    @rule(source=NAMES, end=NAMES, kind=KINDS, span=SPANS)
-    def drop_relation(self, source: str, end: str, kind: str, span: Span) -> None:
+    @rule(name=NAMES)
+    def delete_entity(self, name: str) -> None:
         with self.store.writing() as writer:
-            writer.drop_relation(RelationKey(source, end, kind), span)
-            self.model.say(writer.now(), ("relation", source, end, kind), span, None)
+            writer.delete_entity(name)
+            self.model.drop_entity(writer.now(), name, Span(writer.now()))
             self.stamps.append(writer.now())
+
+    @rule(source=NAMES, end=NAMES, kind=KINDS)
+    def delete_relation(self, source: str, end: str, kind: str) -> None:
+        with self.store.writing() as writer:
+            writer.delete_relation(RelationKey(source, end, kind))
+            now = writer.now()
+            self.model.say(now, ("relation", source, end, kind), Span(now), None)
+            self.stamps.append(now)
 
     @rule(name=NAMES, into=NAMES)
     def merge(self, name: str, into: str) -> None:
         with self.store.writing() as writer:
             now = writer.now()
             source = writer.find(name)
-            there = self.model.at(now, now)[0]
+            there = {one.name for one in writer.entities(ANY_TIME, Page())}
             if source not in there or source == into:
                 with pytest.raises(ToolError):
                     merge_entities(writer, into, [name], dry_run=False)
@@ -243,7 +253,8 @@ class TimeTravel(RuleBasedStateMachine):
             for valid in (0, 4, now):
                 assert read(reader, View(valid)) == self.model.at(now, valid)
             found = {match.name for match in reader.match_words("red blue", "any", 10)}
-            assert found == self.model.at(now, now)[0].keys()
+            there = {one.name for one in reader.entities(ANY_TIME, Page())}
+            assert found == there and self.model.at(now, now)[0].keys() <= there
         with self.other.reading() as reader:
             assert read(reader, View(4)) == ({}, set(), set())
 

@@ -602,7 +602,7 @@ def test_names_of_any_script_and_long_texts(database: Path) -> None:
         ("read_graph", {"cursor": "%%%"}, "cursor"),
         ("read_graph", {"center": "Nobody"}, "no entity"),
         ("search_nodes", {"query": ""}, "query"),
-        ("semantic_search", {"query": "x", "minSimilarity": 1}, "minSimilarity"),
+        ("semantic_search", {"query": "x", "similarity": 1}, "similarity"),
         ("merge_entities", {"into": "a", "from": ["b"]}, "no entity 'b'"),
         ("delete_entities", {"entityNames": ["b"]}, "no entity 'b'"),
         ("transfer_graph", {"action": "import"}, "either"),

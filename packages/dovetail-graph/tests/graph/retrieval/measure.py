@@ -21,7 +21,7 @@ from dovetail_graph.mutations import create_entity
 from dovetail_graph.semantic_search import Search, SemanticQuery, find_entities
 from dovetail_graph.sqlite_store import SqliteStore
 from dovetail_graph.storage import Reader
-from dovetail_graph.timestamps import View
+from dovetail_graph.timestamps import ANY_TIME
 from dovetail_graph.vector_search import VectorSearch
 from dovetail_graph.vocabulary import Vocabulary
 from dovetail_serverkit.embedding import find_embedder
@@ -70,7 +70,7 @@ def serving(memories: Sequence[Memory]) -> Iterator[Served]:
 
 def by_words(served: Served, reader: Reader, text: str) -> list[str]:
     """Search like search_nodes."""
-    found, _ = find_entities(reader, View(reader.now()), text, "words")
+    found, _ = find_entities(reader, ANY_TIME, text, "words")
     return [one.name for one in found]
 
 
@@ -89,7 +89,7 @@ def fused(served: Served, reader: Reader, text: str) -> list[str]:
 
 
 def _search(served: Served, reader: Reader, asked: SemanticQuery) -> list[str]:
-    result = Search(served, reader, View(reader.now()), is_past=False).run(asked)
+    result = Search(served, reader, ANY_TIME).run(asked)
     return [one.entity.name for one in result.results]
 
 

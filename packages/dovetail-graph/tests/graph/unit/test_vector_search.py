@@ -134,7 +134,7 @@ def test_a_deleted_text_is_not_found(store: SqliteStore) -> None:
     catch_up(vectors)
     assert find(store, vectors, "zzzz") == ["Ada"]
     with store.writing() as writer:
-        writer.drop_observation("Ada", "zzzz", Span())
+        writer.delete_observation("Ada", "zzzz")
     assert find(store, vectors, "zzzz") == []
     with store.writing() as writer:
         writer.drop_entity("Bo", Span())
