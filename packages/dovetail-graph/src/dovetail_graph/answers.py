@@ -1,87 +1,37 @@
-"""Shared by all tools: registration, and building of results."""
+"""Shared by all tools: building of results, within the limit."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-import re
-from collections.abc import Callable, Iterable
-from typing import Annotated, Any
+from collections.abc import Iterable
 
 import msgspec
 
-from dovetail import Param, Server, ToolAnnotations, ToolError, ToolResult
-from dovetail_graph.examples import EXAMPLES
-from dovetail_graph.rendering import MAX_CHARS
+from dovetail import ToolError, ToolResult
+from dovetail_graph.answer_limit import MAX_CHARS, AnswerBudget, size_of
 from dovetail_graph.results import BatchResult, Outcome
-from dovetail_serverkit import tool_descriptions
-from dovetail_serverkit.text_budget import Budget
 
 __all__ = [
     "answer",
     "batch_answer",
-    "describe",
     "reject_partial",
-    "tool",
 ]
 
 
-def describe(
-    name: str, text: str, hints: ToolAnnotations, result: type[msgspec.Struct]
-) -> dict[str, Any]:
-    """Return the arguments to register a tool with, including its example call."""
-    return tool_descriptions.describe(name, text, hints, result, EXAMPLES[name])
+# What surrounds the data in an answer: names of fields and brackets.
+_ENVELOPE = 100
 
 
-def tool(
-    server: Server, name: str, text: str, hints: ToolAnnotations, result: type[msgspec.Struct]
-) -> Callable[[Callable[..., Any]], Any]:
-    """Register a tool."""
-    register = server.tool(**describe(name, text, hints, result))
-    return lambda function: register(_accept_spellings(function))
+def answer(result: msgspec.Struct, max_chars: int = MAX_CHARS) -> ToolResult:
+    """Return the result as structured content, and as JSON text for clients that need it.
 
-
-def _accept_spellings(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Accept optional parameters in snake_case and camelCase; only their own name is listed."""
-    signature = inspect.signature(function, eval_str=True)
-    others = {
-        _other_spelling(name): one
-        for name, one in signature.parameters.items()
-        if one.default is not one.empty
-    }
-    extra = [
-        one.replace(
-            name=other, annotation=Annotated[one.annotation | None, Param(listed=False)]
-        ).replace(default=None)
-        for other, one in others.items()
-        if other not in signature.parameters
-    ]
-
-    @functools.wraps(function)
-    def call(**given: Any) -> Any:
-        for one in extra:
-            value = given.pop(one.name, None)
-            if value is not None:
-                given[others[one.name].name] = value
-        return function(**given)
-
-    # The signature is not that of the wrapped function.
-    del call.__wrapped__
-    call.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*signature.parameters.values(), *extra]
-    )
-    return call
-
-
-def _other_spelling(name: str) -> str:
-    if "_" in name:
-        first, *others = name.split("_")
-        return first + "".join(map(str.capitalize, others))
-    return re.sub("[A-Z]", lambda match: f"_{match[0].lower()}", name)
-
-
-def answer(result: msgspec.Struct) -> ToolResult:
-    """Return the result as structured content, and as JSON text for clients that need it."""
+    Raises ToolError if both together are longer than allowed.
+    """
+    size = size_of(result) + _ENVELOPE
+    if size > max_chars:
+        raise ToolError(
+            f"The answer has {size} characters, more than the {max_chars} allowed; ask for less, "
+            "or increase maxChars"
+        )
     return ToolResult(structured=result)
 
 
@@ -99,7 +49,7 @@ def batch_answer(outcomes: list[Outcome], recorded_at: str | None) -> ToolResult
     counts = dict.fromkeys(("created", "updated", "unchanged", "deleted", "purged", "rejected"), 0)
     for one in outcomes:
         counts[one.outcome] += 1
-    budget = Budget(MAX_CHARS)
+    budget = AnswerBudget(MAX_CHARS)
     items = []
     for one in sorted(outcomes, key=lambda one: one.outcome != "rejected"):
         if not budget.take(one):

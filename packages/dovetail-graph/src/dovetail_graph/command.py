@@ -6,12 +6,13 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from dovetail import Server, UsageError
 from dovetail_graph.server import GraphOptions, build_server
+from dovetail_graph.toolbox import ToolSet
 from dovetail_graph.vocabulary import read_vocabulary
 
 __all__ = ["ARGUMENTS", "OPTIONS", "SUMMARY", "build", "check_namespace", "default_file"]
@@ -45,6 +46,13 @@ OPTIONS: Sequence[click.Parameter] = (
         metavar="free|software|FILE",
         help="Allowed types and half-lives: a preset or a JSON file.",
     ),
+    click.Option(
+        ["--tools"],
+        type=click.Choice(get_args(ToolSet)),
+        default="default",
+        show_default=True,
+        help="Tools to list: compact lists four that do the work of all. All can be called.",
+    ),
     click.Option(["--debug-tools"], is_flag=True, help="Add three tools that inspect embeddings."),
     click.Option(
         ["--purge-unasked"],
@@ -76,6 +84,7 @@ def build(
     namespace: str = "default",
     embeddings: str = "auto",
     schema: str = "free",
+    tools: ToolSet = "default",
     debug_tools: bool = False,
     purge_unasked: bool = False,
     **_others: Any,
@@ -89,6 +98,7 @@ def build(
         namespace=namespace,
         embeddings=embeddings,
         vocabulary=read_vocabulary(schema),
+        tools=tools,
         debug_tools=debug_tools,
         purge_unasked=purge_unasked,
     )

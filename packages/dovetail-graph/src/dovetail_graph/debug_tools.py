@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from dovetail import Server, ToolError, ToolResult
-from dovetail_graph.answers import describe
-from dovetail_graph.inputs import Name
+from dovetail import ToolError, ToolResult
 from dovetail_graph.memory import Memory, require_entity
 from dovetail_graph.ngrams import HashedNgrams
 from dovetail_graph.passages import passages_of
-from dovetail_graph.results import Embedding
 from dovetail_graph.storage import Page, Reader
 from dovetail_graph.text_normalization import normalize
 from dovetail_graph.timestamps import ANY_TIME, View
+from dovetail_graph.toolbox import Toolbox
 from dovetail_graph.vector_search import SimilarEntity, VectorSearch
 from dovetail_serverkit.embedding import GROUP
 from dovetail_serverkit.tool_descriptions import CHANGES, READS
 
 __all__ = ["add_debug_tools"]
 
-_ANY = {"type": "object"}
 
-
-def _describe(name: str, text: str) -> dict[str, Any]:
-    return {**describe(name, text, READS, Embedding), "output_schema": _ANY}
-
-
-def add_debug_tools(server: Server, memory: Memory) -> None:
+def add_debug_tools(tools: Toolbox, memory: Memory) -> None:
     """Register the tools."""
 
-    @server.tool(
-        **{
-            **_describe("force_generate_embedding", "Compute the vectors of an entity again."),
-            "annotations": CHANGES,
-        }
-    )
-    def force_generate_embedding(entity_name: Name) -> ToolResult:
+    @tools.add("force_generate_embedding", "Compute the vectors of an entity again.", CHANGES, None)
+    def force_generate_embedding(entity_name: str) -> ToolResult:
         vectors = _required(memory)
         with memory.store.reading() as reader:
             name = require_entity(reader, normalize(entity_name), ANY_TIME)
@@ -44,11 +29,11 @@ def add_debug_tools(server: Server, memory: Memory) -> None:
         found = {"entityName": name, "model": vectors.embedder.name, "vectors": count}
         return ToolResult(structured={**found, "dimensions": vectors.embedder.dimensions})
 
-    @server.tool(
-        **_describe(
-            "debug_embedding_config",
-            "Which embedding model is used, and the entry point group for others.",
-        )
+    @tools.add(
+        "debug_embedding_config",
+        "Which embedding model is used, and the entry point group for others.",
+        READS,
+        None,
     )
     def debug_embedding_config() -> ToolResult:
         if memory.vectors is None:
@@ -66,11 +51,11 @@ def add_debug_tools(server: Server, memory: Memory) -> None:
             }
         )
 
-    @server.tool(
-        **_describe(
-            "diagnose_vector_search",
-            "Check that a vector search for an entity's own text finds it.",
-        )
+    @tools.add(
+        "diagnose_vector_search",
+        "Check that a vector search for an entity's own text finds it.",
+        READS,
+        None,
     )
     def diagnose_vector_search() -> ToolResult:
         vectors = _required(memory)

@@ -1,10 +1,15 @@
-"""An example call per tool: part of its description. A test runs them in this order."""
+"""An example call per tool. A test runs them in this order."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["EXAMPLES"]
+__all__ = ["EXAMPLES", "SHOWN_EXAMPLES"]
+
+# Tools whose description has the example; the arguments of the others explain themselves.
+SHOWN_EXAMPLES = frozenset(
+    {"create_entities", "create_relations", "add_observations", "memory_edit", "memory_read"}
+)
 
 _DEPENDS = {"from": "Checkout", "to": "PaymentService", "relationType": "depends_on"}
 
@@ -15,14 +20,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             {"name": "Checkout", "entityType": "feature", "validFrom": "2025-01-31"},
         ]
     },
-    "create_relations": {"relations": [{**_DEPENDS, "confidence": 0.8}]},
+    "create_relations": {"relations": [{**_DEPENDS}]},
     "add_observations": {
         "observations": [
             {
                 "entityName": "PaymentService",
                 "contents": [
                     "Retries three times",
-                    {"content": "Owned by Ada", "source": "stand-up", "confidence": 0.9},
+                    {"content": "Owned by Ada", "validFrom": "2024-05-01"},
                 ],
             }
         ]
@@ -40,7 +45,21 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "get_decayed_graph": {"reference_time": "2030-01-01", "decay_factor": 0.5},
     "traverse_graph": {"start": ["Checkout"], "depth": 2, "direction": "out"},
     "recent_changes": {"limit": 10},
-    "graph_stats": {},
+    "graph_stats": {"changes": 5},
+    "memory_search": {"query": "who is responsible for payment"},
+    "memory_read": {"names": ["PaymentService"], "depth": 1},
+    "memory_edit": {
+        "entities": [
+            {"name": "Ada", "entityType": "person", "observations": ["Likes tea"]},
+        ],
+        "observations": [
+            {
+                "entityName": "Ada",
+                "contents": [{"content": "Likes mint tea", "replaces": "Likes tea"}],
+            }
+        ],
+        "delete": {"entities": ["Ada"]},
+    },
     "transfer_graph": {"action": "export", "format": "mermaid"},
     "force_generate_embedding": {"entity_name": "PaymentService"},
     "debug_embedding_config": {},

@@ -9,15 +9,15 @@ from urllib.parse import quote
 import msgspec
 
 from dovetail import ResourceNotFoundError, Server
+from dovetail_graph.answer_limit import MAX_CHARS, AnswerBudget
 from dovetail_graph.import_export import Snapshot, draw_mermaid
 from dovetail_graph.maintenance_tools import collect_stats
 from dovetail_graph.memory import Memory, explain_missing
-from dovetail_graph.rendering import MAX_CHARS, Detail, render, render_relations
+from dovetail_graph.rendering import Detail, render, render_relations
 from dovetail_graph.storage import ChangeFilter
 from dovetail_graph.text_normalization import normalize
 from dovetail_graph.timestamps import ANY_TIME, EARLIEST, FOREVER, View, format_timestamp
 from dovetail_graph.traversal import Walk, traverse
-from dovetail_serverkit.text_budget import Budget
 
 __all__ = ["add_graph_resources", "complete_name", "notify_changes"]
 
@@ -66,7 +66,7 @@ def add_graph_resources(server: Server, memory: Memory) -> None:
             if record is None:
                 uri = f"graph://entity/{quote(name[:200], safe='')}"
                 raise ResourceNotFoundError(uri, explain_missing(reader, name))
-            budget = Budget(MAX_CHARS)
+            budget = AnswerBudget(MAX_CHARS)
             detail = Detail(frozenset({"details", "times"}), 200, now=now)
             [shown] = render(reader, view, [record], detail, budget).entities
             relations = reader.relations(view, sources=[known], targets=[known])

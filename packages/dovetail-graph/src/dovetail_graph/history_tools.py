@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from dovetail import Server, ToolError, ToolResult
-from dovetail_graph.answers import answer, describe, tool
-from dovetail_graph.inputs import Cursor, Limit, Name
+from dovetail import ToolError, ToolResult
+from dovetail_graph.answer_limit import MAX_CHARS, AnswerBudget
+from dovetail_graph.answers import answer
+from dovetail_graph.inputs import UNLISTED, bounded
 from dovetail_graph.memory import Memory, explain_missing
 from dovetail_graph.read_tools import RELATION_SCHEMA
 from dovetail_graph.records import EntityRecord, ObservationRecord, RelationKey, join_periods
 from dovetail_graph.rendering import (
-    MAX_CHARS,
     decode_cursor,
     encode_cursor,
     render_period,
@@ -26,28 +26,30 @@ from dovetail_graph.results import (
 )
 from dovetail_graph.text_normalization import normalize
 from dovetail_graph.timestamps import FOREVER, format_timestamp
-from dovetail_serverkit.text_budget import Budget
+from dovetail_graph.toolbox import Toolbox
 from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["add_history_tools"]
 
 _MAX_SHOWN = 20
+_RELATION_HISTORY = frozenset({"from", "to", "relationType", "cursor", "limit"})
 
 
-def add_history_tools(server: Server, memory: Memory) -> None:
+def add_history_tools(tools: Toolbox, memory: Memory) -> None:
     """Register the tools."""
 
-    @tool(
-        server,
+    @tools.add(
         "get_entity_history",
-        "Every version of an entity, the newest first: the record from one change to the next, "
-        "with its periods of validity. Works for deleted entities too.",
+        "Every version of an entity, the newest first; also if it is deleted.",
         READS,
         EntityHistory,
     )
     def get_entity_history(
-        entityName: Name, limit: Limit = 20, cursor: Cursor = None
+        entityName: str,
+        cursor: str | None = None,
+        limit: Annotated[int, UNLISTED] = 20,
     ) -> ToolResult:
+        limit = bounded(limit, 1, 500)
         skip = int(decode_cursor(cursor, int) or 0)
         with memory.store.reading() as reader:
             name = normalize(entityName)
@@ -59,14 +61,14 @@ def add_history_tools(server: Server, memory: Memory) -> None:
         stamps = _stamps([*entities, *observations])
         total = len(stamps)
         shown: list[EntityVersion] = []
-        budget = Budget(MAX_CHARS)
+        budget = AnswerBudget(MAX_CHARS)
         for number in range(total - skip, max(0, total - skip - limit), -1):
             until = stamps[number] if number < total else FOREVER
             version = _version(number, stamps[number - 1], until, entities, observations)
-            while not budget.take(version) and version.observations:
-                keep = len(version.observations) // 2
-                version.more_observations += len(version.observations) - keep
-                version.observations = version.observations[:keep]
+            while not (fits := budget.take(version)) and _shorten(version):
+                pass
+            if not fits:
+                break
             shown.append(version)
         end = skip + len(shown)
         return answer(
@@ -79,26 +81,26 @@ def add_history_tools(server: Server, memory: Memory) -> None:
             )
         )
 
-    @server.tool(
-        **describe(
-            "get_relation_history",
-            "Every version of a relation, the newest first, with its valid and recorded time. "
-            "Works for deleted relations too.",
-            READS,
-            RelationHistory,
-        ),
-        input_schema={
+    @tools.add(
+        "get_relation_history",
+        "Every version of a relation, the newest first; also if it is deleted.",
+        READS,
+        RelationHistory,
+        {
             **RELATION_SCHEMA,
-            "properties": {
-                **RELATION_SCHEMA["properties"],
-                "limit": {"type": "integer", "minimum": 1, "maximum": 200, "default": 20},
-                "cursor": {"type": "string", "maxLength": 2000},
-            },
+            "properties": {**RELATION_SCHEMA["properties"], "cursor": {"type": "string"}},
+            # `limit` is not listed.
+            "additionalProperties": True,
         },
     )
     def get_relation_history(**given: Any) -> ToolResult:
+        if unknown := given.keys() - _RELATION_HISTORY:
+            raise ToolError(
+                f"Unknown arguments: {', '.join(sorted(unknown))[:200]}; allowed: "
+                f"{', '.join(sorted(_RELATION_HISTORY))}"
+            )
         skip = int(decode_cursor(given.get("cursor"), int) or 0)
-        limit = int(given.get("limit", 20))
+        limit = bounded(int(given.get("limit", 20)), 1, 200)
         kind = normalize(given["relationType"])
         with memory.store.reading() as reader:
             names = [normalize(given[end]) for end in ("from", "to")]
@@ -122,12 +124,7 @@ def add_history_tools(server: Server, memory: Memory) -> None:
             )
             for number, row in enumerate(rows, 1)
         ][::-1]
-        budget = Budget(MAX_CHARS)
-        page = []
-        for version in versions[skip : skip + limit]:
-            if not budget.take(version):
-                break
-            page.append(version)
+        page = AnswerBudget(MAX_CHARS).fitting(versions[skip : skip + limit])
         end = skip + len(page)
         return answer(
             RelationHistory(
@@ -140,6 +137,17 @@ def add_history_tools(server: Server, memory: Memory) -> None:
                 next_cursor=encode_cursor(end) if end < len(versions) else None,
             )
         )
+
+
+def _shorten(version: EntityVersion) -> bool:
+    """Leave out half of a version's lists; return whether there was anything to leave out."""
+    texts, others = version.observations, version.other_times or []
+    kept, kept_others = texts[: len(texts) // 2], others[: len(others) // 2]
+    is_shorter = bool(texts or others or len(version.spans) > 1)
+    version.more_observations += len(texts) + len(others) - len(kept) - len(kept_others)
+    version.observations, version.other_times = kept, kept_others or None
+    version.spans = version.spans[: max(1, len(version.spans) // 2)]
+    return is_shorter
 
 
 def _stamps(rows: list[Any]) -> list[int]:

@@ -6,7 +6,7 @@ empty. Otherwise what the document says now is added to the graph, and its histo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, TypeVar
 
@@ -15,8 +15,9 @@ from msgspec import Meta
 
 from dovetail import ToolError
 from dovetail_graph import mutations
+from dovetail_graph.answer_limit import MAX_CHARS, AnswerBudget
 from dovetail_graph.import_export import read_lines
-from dovetail_graph.inputs import Content, Name, NewEntity, NewObservation, NewRelation
+from dovetail_graph.inputs import NewEntity, NewObservation, NewRelation
 from dovetail_graph.records import (
     Change,
     EntityRecord,
@@ -28,6 +29,7 @@ from dovetail_graph.records import (
 )
 from dovetail_graph.results import Outcome, Transferred
 from dovetail_graph.storage import Writer
+from dovetail_graph.text_limits import check_texts
 from dovetail_graph.text_normalization import normalize
 from dovetail_graph.timestamps import EARLIEST, FOREVER, Span, parse_timestamp
 from dovetail_graph.vocabulary import Vocabulary
@@ -60,7 +62,7 @@ class StoredObservation(NewObservation, kw_only=True):
 class StoredEntity(NewEntity, kw_only=True):
     """A version of an entity; the last one has the versions of all observations."""
 
-    observations: list[Content | StoredObservation] = []  # type: ignore[assignment]  # noqa: RUF012
+    observations: list[str | StoredObservation] = []  # type: ignore[assignment]  # noqa: RUF012
     record: StoredTimes | None = None
 
 
@@ -89,7 +91,7 @@ class StoredChange(msgspec.Struct, rename="camel", kw_only=True, forbid_unknown_
 class _Document(msgspec.Struct):
     entities: list[msgspec.Raw]
     relations: list[msgspec.Raw]
-    aliases: dict[Name, Name] = {}
+    aliases: dict[str, str] = {}
     changes: list[msgspec.Raw] = []
 
 
@@ -135,7 +137,7 @@ class _Import:
             relations=len(self.relations),
             observations=len(self.observations) + self.added,
             rejected=self.rejected,
-            reasons=self.reasons,
+            reasons=AnswerBudget(MAX_CHARS).fitting(self.reasons),
             left_out=self.left_out,
         )
 
@@ -191,7 +193,7 @@ class _Import:
             self._add_alias(alias, name)
 
     def _add_alias(self, alias: str, name: str) -> None:
-        if self.writer.entity_rows(normalize(name)):
+        if check_texts({"name": alias}) is None and self.writer.entity_rows(normalize(name)):
             self.writer.add_alias(normalize(alias), normalize(name))
 
     def _decode(self, pieces: Sequence[msgspec.Raw], shape: type[_Shape]) -> Iterator[_Shape]:
@@ -219,6 +221,8 @@ class _Import:
     def _entity_rows(self, item: StoredEntity) -> Iterator[Record]:
         name, kind = normalize(item.name), normalize(item.entity_type)
         try:
+            texts = {"name": item.name, "entityType": item.entity_type}
+            self._check({**texts, "changedBy": item.changed_by})
             if reason := self.vocabulary.check_entity_type(kind):
                 raise ToolError(reason)
             times, _ = self._times(item)
@@ -227,7 +231,7 @@ class _Import:
                 *(self._observation_row(name, one, times) for one in item.observations),
             ]
         except ToolError as error:
-            self.reject(f"{name}: {error}")
+            self.reject(f"{name[:200]}: {error}")
             return
         self.entities.add(name)
         self.observations |= {
@@ -239,7 +243,9 @@ class _Import:
         self, name: str, given: str | StoredObservation, entity: Times
     ) -> ObservationRecord:
         if isinstance(given, str):
+            self._check({"content": given})
             return ObservationRecord(name, normalize(given), times=entity)
+        self._check({"content": given.content, "source": given.source})
         times, reinforced = self._times(given)
         return ObservationRecord(
             name,
@@ -257,6 +263,7 @@ class _Import:
             normalize(item.source), normalize(item.target), normalize(item.relation_type)
         )
         try:
+            self._check({"relationType": item.relation_type, "changedBy": item.changed_by})
             reason = self.vocabulary.check_relation_type(key.kind)
             reason = reason or mutations.check_metadata(item.metadata)
             missing = {key.source, key.target} - self.entities
@@ -279,6 +286,11 @@ class _Import:
             times,
             _is_deleted(item),
         )
+
+    @staticmethod
+    def _check(texts: Mapping[str, str | None]) -> None:
+        if reason := check_texts(texts):
+            raise ToolError(reason)
 
     def _times(self, item: _Stored) -> tuple[Times, int]:
         """Return the times of a version, and when it was reinforced."""

@@ -1,4 +1,8 @@
-"""The input types of the tools; clients see them as JSON Schema."""
+"""The input types of the tools; clients see them as JSON Schema.
+
+A list of tools is part of every conversation, so the schemas say little: text_limits checks names
+and texts, and the tools bound numbers.
+"""
 
 from __future__ import annotations
 
@@ -7,60 +11,34 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from dovetail import Param
+
 __all__ = [
-    "VISIBLE",
+    "UNLISTED",
     "AsOf",
-    "ChangedBy",
     "Confidence",
-    "Content",
-    "Cursor",
-    "EntityType",
     "Field",
-    "Limit",
-    "MaxChars",
-    "MaxObservations",
-    "Name",
     "NewEntity",
     "NewObservation",
     "NewObservations",
     "NewRelation",
     "ObservationDeletion",
     "RelationName",
-    "RelationType",
     "Time",
+    "bounded",
 ]
 
-# Whitespace that str.strip removes, except control characters. Not \s: dialects of regular
-# expressions differ in its meaning.
-_BLANK = r" \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_SPACE = rf"{_BLANK}\t-\r\x1c-\x1f"
-# Any characters except control characters, and not only whitespace. The first part matches only
-# whitespace, so that matching takes linear time.
-VISIBLE = rf"^[{_BLANK}]*[^{_BLANK}\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
+UNLISTED = Param(listed=False)
 
-Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=VISIBLE)]
-EntityType = Annotated[str, Meta(min_length=1, max_length=100, pattern=VISIBLE)]
-RelationType = EntityType
-Content = Annotated[
-    str, Meta(min_length=1, max_length=5000, pattern=rf"^[{_SPACE}]*[^{_SPACE}\x00][^\x00]*$")
-]
 Confidence = Annotated[float, Meta(ge=0, le=1)]
-Time = Annotated[
-    str | float,
-    Meta(description="ISO 8601 (UTC if without offset), milliseconds since 1970, or 'now'."),
-]
-AsOf = Annotated[Time | None, "Read the graph as it was at this time; 'ever': at any."]
-ChangedBy = Annotated[Annotated[str, Meta(max_length=200)] | None, "Author of the change."]
-Cursor = Annotated[Annotated[str, Meta(max_length=2000)] | None, "nextCursor of the previous page."]
-Limit = Annotated[int, Meta(ge=1, le=500)]
-MaxChars = Annotated[
-    int,
-    Meta(ge=1000, le=1_000_000, description="Maximum size of the result in characters of JSON."),
-]
-MaxObservations = Annotated[
-    int, Meta(ge=0, le=1000, description="Maximum number of observations per entity.")
-]
+Time = str | float
+AsOf = Annotated[Time | None, "A time, or 'ever'."]
 Field = Literal["observations", "details", "relations", "times"]
+
+
+def bounded(value: int, least: int, most: int) -> int:
+    """Return the number, or the nearest one that is allowed."""
+    return max(least, min(value, most))
 
 
 class _Request(msgspec.Struct, rename="camel", kw_only=True, forbid_unknown_fields=True):
@@ -68,51 +46,51 @@ class _Request(msgspec.Struct, rename="camel", kw_only=True, forbid_unknown_fiel
 
 
 class NewObservation(_Request, kw_only=True):
-    """An observation with its source, confidence and period of validity."""
+    """`replaces`: the text or id of the observation that this corrects."""
 
-    content: Content
-    replaces: Annotated[Content | None, Meta(description="Text or id to correct.")] = None
-    source: Annotated[str, Meta(max_length=500)] | None = None
+    content: str
+    replaces: str | None = None
+    source: str | None = None
     confidence: Confidence | None = None
     valid_from: Time | None = None
     valid_to: Time | None = None
 
 
 class NewEntity(_Request, kw_only=True):
-    """An entity to create."""
+    """An entity."""
 
-    name: Name
-    entity_type: EntityType
-    observations: Annotated[list[Content | NewObservation], Meta(max_length=1000)] = []
+    name: str
+    entity_type: str
+    observations: list[str | NewObservation] = []
     replace_type: bool = False
     valid_from: Time | None = None
     valid_to: Time | None = None
-    changed_by: ChangedBy = None
+    changed_by: str | None = None
 
 
 class NewObservations(_Request, kw_only=True):
-    """Observations to add to one entity."""
+    """Observations of one entity."""
 
-    entity_name: Name
-    contents: Annotated[list[Content | NewObservation], Meta(min_length=1, max_length=1000)]
+    entity_name: str
+    contents: list[str | NewObservation]
 
 
 class ObservationDeletion(_Request, kw_only=True):
-    """Observations to delete from one entity, by their text or id."""
+    """Texts or ids."""
 
-    entity_name: Name
-    observations: Annotated[list[Content], Meta(min_length=1, max_length=1000)]
+    entity_name: str
+    observations: list[str]
 
 
 _ENDS = {"source": "from", "target": "to", "relation_type": "relationType"}
 
 
 class RelationName(msgspec.Struct, rename=_ENDS, kw_only=True, forbid_unknown_fields=True):
-    """A relation, identified by its entities and type."""
+    """A relation."""
 
-    source: Name
-    target: Name
-    relation_type: RelationType
+    source: str
+    target: str
+    relation_type: str
 
 
 class NewRelation(
@@ -121,14 +99,14 @@ class NewRelation(
     kw_only=True,
     forbid_unknown_fields=True,
 ):
-    """A relation to create or update."""
+    """A relation."""
 
-    source: Name
-    target: Name
-    relation_type: RelationType
+    source: str
+    target: str
+    relation_type: str
     strength: Confidence | None = None
     confidence: Confidence | None = None
     metadata: dict[str, Any] | None = None
     valid_from: Time | None = None
     valid_to: Time | None = None
-    changed_by: ChangedBy = None
+    changed_by: str | None = None

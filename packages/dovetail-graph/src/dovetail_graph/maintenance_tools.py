@@ -6,105 +6,100 @@ import difflib
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from msgspec import Meta
-
-from dovetail import ResourceLink, ResourceNotFoundError, Server, ToolError, ToolResult
+from dovetail import ResourceLink, ResourceNotFoundError, ToolError, ToolResult
 from dovetail_graph import mutations
-from dovetail_graph.answers import answer, describe, tool
+from dovetail_graph.answer_limit import MAX_CHARS, AnswerBudget
+from dovetail_graph.answers import answer
 from dovetail_graph.export_folder import ExportFolder
 from dovetail_graph.full_export import take_full, write_full
 from dovetail_graph.import_export import WRITERS, take_snapshot
 from dovetail_graph.importing import import_graph
-from dovetail_graph.inputs import VISIBLE
+from dovetail_graph.inputs import bounded
 from dovetail_graph.memory import Memory
 from dovetail_graph.merging import merge_entities
 from dovetail_graph.ngrams import HashedNgrams
-from dovetail_graph.rendering import MAX_CHARS
+from dovetail_graph.rendering import render_change
 from dovetail_graph.results import MergeResult, Stats, Transferred
 from dovetail_graph.storage import ChangeFilter, Page, Reader
 from dovetail_graph.text_normalization import fold
 from dovetail_graph.timestamps import EARLIEST, FOREVER, View, format_timestamp
+from dovetail_graph.toolbox import Toolbox
 from dovetail_serverkit.tool_descriptions import CHANGES, DESTROYS, READS
 
 __all__ = ["add_maintenance_tools", "collect_stats"]
 
-_NAME = {"type": "string", "minLength": 1, "maxLength": 200}
+_TEXT = {"type": "string"}
+# `from` is a Python keyword, so this schema is not derived from a function signature.
 _MERGE_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "into": {
-            **_NAME,
-            "pattern": VISIBLE,
-            "description": "The entity that remains; a new name renames.",
-        },
-        "from": {
-            "type": "array",
-            "items": _NAME,
-            "minItems": 1,
-            "maxItems": 50,
-            "description": "Entities to merge into it.",
-        },
-        "dryRun": {"type": "boolean", "default": False, "description": "Report the effect only."},
+        "into": _TEXT,
+        "from": {"type": "array", "items": _TEXT},
+        "dryRun": {"type": "boolean", "default": False},
     },
     "required": ["into", "from"],
     "additionalProperties": False,
 }
+_MAX_MERGED = 50
 _MAX_TYPES = 50
+_MAX_DATA = 50_000_000
 _MAX_EXAMINED = 1_000
 _FADED = 0.3
 
 
-def add_maintenance_tools(server: Server, memory: Memory, exports: ExportFolder) -> None:
+def add_maintenance_tools(tools: Toolbox, memory: Memory, exports: ExportFolder) -> None:
     """Register the tools."""
 
-    @server.tool(
-        **describe(
-            "merge_entities",
-            "Merge entities into one, with their observations and relations. The merged names "
-            "become aliases. Merging into a new name renames the entity. History is kept.",
-            DESTROYS,
-            MergeResult,
-        ),
-        input_schema=_MERGE_SCHEMA,
+    @tools.add(
+        "merge_entities",
+        "Merge entities into one; their names become aliases. A new name in `into` renames.",
+        DESTROYS,
+        MergeResult,
+        _MERGE_SCHEMA,
     )
     def merge(**given: Any) -> ToolResult:
+        if not 1 <= len(given["from"]) <= _MAX_MERGED:
+            raise ToolError(f"from must have 1 to {_MAX_MERGED} names")
         with memory.store.writing() as writer:
             result = merge_entities(
                 writer, given["into"], given["from"], given.get("dryRun", False)
             )
+        budget = AnswerBudget(MAX_CHARS)
+        merged, aliases = result.merged, result.aliases
+        result.merged, result.aliases = budget.fitting(merged), budget.fitting(aliases)
+        result.not_listed = len(merged) + len(aliases) - len(result.merged) - len(result.aliases)
         return answer(result)
 
-    @tool(
-        server,
+    @tools.add(
         "graph_stats",
-        "Statistics of the graph: counts by type, the most connected entities, relations whose "
-        "confidence has decayed, likely duplicates.",
+        "Counts by type, most connected entities, decayed relations, likely duplicates, and the "
+        "last `changes`.",
         READS,
         Stats,
     )
-    def graph_stats() -> ToolResult:
+    def graph_stats(changes: int = 0) -> ToolResult:
         with memory.store.reading() as reader:
-            return answer(collect_stats(reader, memory))
+            return answer(collect_stats(reader, memory, bounded(changes, 0, 100)))
 
-    @tool(
-        server,
+    @tools.add(
         "transfer_graph",
-        "Export the current graph as jsonl (format of the reference memory server), json, graphml "
-        "or mermaid, or import jsonl or json from `data` or from a file in the exports folder. "
-        "saveTo writes a file to that folder; without it the result contains the text, if it is "
-        "short.",
+        "Export the graph, or import json or jsonl from `data` or a file. json has all of history; "
+        "jsonl is the format of the reference memory server. saveTo and loadFrom are file names in "
+        "the exports folder; without saveTo the answer has the text.",
         CHANGES,
         Transferred,
     )
     def transfer_graph(
         action: Literal["export", "import"],
         format: Literal["jsonl", "json", "graphml", "mermaid"] = "jsonl",
-        saveTo: Annotated[str | None, "For export: a file name without folders."] = None,
-        data: Annotated[str, Meta(max_length=50_000_000)] | None = None,
-        loadFrom: Annotated[str | None, "For import: a file name without folders."] = None,
+        saveTo: str | None = None,
+        data: str | None = None,
+        loadFrom: str | None = None,
     ) -> ToolResult:
+        if data is not None and len(data) > _MAX_DATA:
+            raise ToolError(f"data has more than {_MAX_DATA} characters; use loadFrom")
         if action == "export":
             if data is not None or loadFrom is not None:
                 raise ToolError("`data` and `loadFrom` are allowed only with action import")
@@ -117,7 +112,7 @@ def add_maintenance_tools(server: Server, memory: Memory, exports: ExportFolder)
         with memory.store.writing() as writer:
             return answer(import_graph(writer, text, format, memory.vocabulary))
 
-    @server.resource(
+    @tools.server.resource(
         "graph://export/{file}", name="export", title="An export", mime_type="text/plain"
     )
     def export(file: str) -> str:
@@ -167,19 +162,18 @@ def _export(memory: Memory, kind: str) -> tuple[Iterator[str], Transferred]:
 
 
 def _bounded(lines: Iterator[str]) -> Iterator[str]:
-    size = 0
+    budget = AnswerBudget(MAX_CHARS)
     for line in lines:
-        size += len(line) + 1
-        if size > MAX_CHARS - 2_000:
+        if not budget.take(line):
             raise ToolError(
-                f"The export is longer than {MAX_CHARS - 2_000} characters; pass a file name as "
-                "saveTo and read the file"
+                f"The export does not fit into an answer of {MAX_CHARS} characters; pass a file "
+                "name as saveTo and read the file"
             )
         yield line
 
 
-def collect_stats(reader: Reader, memory: Memory) -> Stats:
-    """Return statistics of the current graph."""
+def collect_stats(reader: Reader, memory: Memory, changes: int = 0) -> Stats:
+    """Return statistics of the current graph, and its last changes."""
     now = View(reader.now())
     entities, relations = reader.count_types(now)
     some = [one.name for one in reader.entities(now, Page(limit=_MAX_EXAMINED))]
@@ -189,27 +183,30 @@ def collect_stats(reader: Reader, memory: Memory) -> Stats:
         left = decay.apply(one.confidence, one.reinforced, reader.now(), one.key.kind)
         if left < _FADED:
             faded.append((left, mutations.label(one.key)))
-    last = reader.changes(ChangeFilter(EARLIEST, FOREVER, limit=1))
+    last = reader.changes(ChangeFilter(EARLIEST, FOREVER, limit=max(1, changes)))
     embeddings = f"{HashedNgrams.name} (lexical)" if memory.compares else "off"
     if memory.vectors is not None:
         embeddings = f"{memory.vectors.embedder.name} (semantic)"
+    # What matters least comes last, so that it is cut first.
+    budget = AnswerBudget(MAX_CHARS)
     return Stats(
         namespace=memory.namespace,
         entities=sum(entities.values()),
         relations=sum(relations.values()),
-        entity_types=_largest(entities),
-        relation_types=_largest(relations),
-        most_connected=dict(reader.most_connected(now, 10)),
-        low_confidence=[name for _, name in sorted(faded)[:10]],
-        likely_duplicates=_duplicates(some),
+        entity_types=dict(budget.fitting(_largest(entities))),
+        relation_types=dict(budget.fitting(_largest(relations))),
+        most_connected=dict(budget.fitting(reader.most_connected(now, 10))),
+        low_confidence=budget.fitting(name for _, name in sorted(faded)[:10]),
+        likely_duplicates=budget.fitting(_duplicates(some)),
         last_change=format_timestamp(last[0].at) if last else None,
+        changes=budget.fitting(map(render_change, last[:changes])) or None,
         embeddings=embeddings,
     )
 
 
-def _largest(counts: dict[str, int]) -> dict[str, int]:
+def _largest(counts: dict[str, int]) -> list[tuple[str, int]]:
     ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return dict(ranked[:_MAX_TYPES])
+    return ranked[:_MAX_TYPES]
 
 
 def _duplicates(names: list[str]) -> list[list[str]]:

@@ -17,6 +17,7 @@ from dovetail_graph.vocabulary import Vocabulary
 __all__ = ["Memory", "explain_missing", "require_entity", "similar_names", "view_at"]
 
 _CANDIDATES = 100
+_MAX_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ def view_at(reader: Reader, as_of: Time | None, default: View | None = None) -> 
 
 def similar_names(reader: Reader, name: str, limit: int = 3) -> list[str]:
     """Return existing names that are spelled similarly, the most similar first."""
+    name = name[:_MAX_NAME]
     names = [match.name for match in reader.match_spelling(name, _CANDIDATES)]
     if len(name) < 4:
         names += reader.names_starting_with(name, _CANDIDATES)

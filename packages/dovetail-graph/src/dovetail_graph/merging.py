@@ -20,6 +20,7 @@ from dovetail_graph.records import (
 )
 from dovetail_graph.results import MergeResult
 from dovetail_graph.storage import Writer
+from dovetail_graph.text_limits import check_texts
 from dovetail_graph.text_normalization import normalize
 from dovetail_graph.timestamps import FOREVER, Span, find_gaps
 
@@ -28,6 +29,8 @@ __all__ = ["merge_entities"]
 
 def merge_entities(writer: Writer, into: str, names: Sequence[str], dry_run: bool) -> MergeResult:
     """Merge entities into one."""
+    if reason := check_texts({"into": into}):
+        raise ToolError(reason)
     target = normalize(into)
     sources = list(dict.fromkeys(writer.find(normalize(name)) for name in names))
     for name in sources:

@@ -27,6 +27,7 @@ from dovetail_graph.records import (
 )
 from dovetail_graph.results import Outcome
 from dovetail_graph.storage import Writer
+from dovetail_graph.text_limits import MAX_ITEMS, check_texts
 from dovetail_graph.text_normalization import normalize
 from dovetail_graph.timestamps import ANY_TIME, Span, View, format_timestamp
 from dovetail_graph.valid_periods import (
@@ -64,7 +65,8 @@ _Row = TypeVar("_Row", EntityRecord, RelationRecord)
 
 def label(key: RelationKey) -> str:
     """Return a relation as one line of text."""
-    return f"{key.source} -{key.kind}-> {key.target}"
+    source, kind, target = (part[:_MAX_ECHO] for part in (key.source, key.kind, key.target))
+    return f"{source} -{kind}-> {target}"
 
 
 def key_of(writer: Writer, name: RelationName | NewRelation) -> RelationKey:
@@ -76,9 +78,10 @@ def key_of(writer: Writer, name: RelationName | NewRelation) -> RelationKey:
 def create_entity(writer: Writer, given: NewEntity, vocabulary: Vocabulary) -> Outcome:
     """Create an entity, or add to the existing one."""
     name, kind = normalize(given.name), normalize(given.entity_type)
-    reason = vocabulary.check_entity_type(kind)
+    texts = {"name": given.name, "entityType": given.entity_type, "changedBy": given.changed_by}
+    reason = check_texts(texts) or vocabulary.check_entity_type(kind)
     if reason is not None:
-        return Outcome(name=name, outcome="rejected", reason=reason)
+        return Outcome(name=name[:_MAX_ECHO], outcome="rejected", reason=reason)
     known = writer.entity_periods(name)
     is_current = any(writer.now() in row.times.valid for row in known)
     default = default_span(writer, [name]) if is_current else Span(writer.now())
@@ -121,8 +124,10 @@ def add_observations(
     periods = writer.entity_periods(found)
     if not periods:
         reason = explain_missing(writer, name)
-        return Outcome(name=name, outcome="rejected", reason=reason)
+        return Outcome(name=name[:_MAX_ECHO], outcome="rejected", reason=reason)
     try:
+        if invalid := check_texts({"changedBy": by}):
+            raise ToolError(invalid)
         facts = _read_facts(writer, found, contents, default_span(writer, [found]))
         for fact in facts:
             check_end(found, fact.span, periods[-1].times.valid.end)
@@ -152,9 +157,13 @@ def _read_facts(
     writer: Writer, name: str, contents: Sequence[str | NewObservation], default: Span
 ) -> list[_Fact]:
     """Return the observations to write. Raises ToolError if one is invalid."""
+    if len(contents) > MAX_ITEMS:
+        raise ToolError(f"at most {MAX_ITEMS} observations at once, got {len(contents)}")
     facts = []
     for given in contents:
         one = NewObservation(content=given) if isinstance(given, str) else given
+        if reason := check_texts({"content": one.content, "source": one.source}):
+            raise ToolError(reason)
         content = normalize(one.content)
         old = _replaced_by(writer, name, one)
         # A correction holds for the time of what it corrects.
@@ -247,7 +256,8 @@ def create_relation(writer: Writer, given: NewRelation, vocabulary: Vocabulary) 
     """Create a relation, or reinforce the existing one."""
     key = key_of(writer, given)
     name, ends = label(key), (key.source, key.target)
-    reason = vocabulary.check_relation_type(key.kind) or _check_ends(writer, key)
+    reason = _check_relation(given) or vocabulary.check_relation_type(key.kind)
+    reason = reason or _check_ends(writer, key)
     if reason is not None:
         return Outcome(name=name, outcome="rejected", reason=reason)
     try:
@@ -270,6 +280,11 @@ def create_relation(writer: Writer, given: NewRelation, vocabulary: Vocabulary) 
     return Outcome(name=name, outcome="updated", reason=_join(notes))
 
 
+def _check_relation(given: NewRelation) -> str | None:
+    texts = {"from": given.source, "to": given.target, "relationType": given.relation_type}
+    return check_texts({**texts, "changedBy": given.changed_by})
+
+
 def _undeleted(record: _Row | None) -> _Row | None:
     return None if record is None or record.deleted else record
 
@@ -283,7 +298,7 @@ def update_relation(writer: Writer, given: NewRelation) -> RelationKey:
     usual = existing.times.valid if existing and now.start not in existing.times.valid else now
     span = read_span(writer, given.valid_from, given.valid_to, usual)
     known = _undeleted(writer.relation(key, View(span.start)))
-    reason = check_metadata(given.metadata)
+    reason = _check_relation(given) or check_metadata(given.metadata)
     if known is None:
         others = [label(one.key) for one in writer.relations(ANY_TIME, sources=[key.source])]
         hint = f"; relations of that entity: {', '.join(others[:5])}" if others else ""
@@ -372,7 +387,8 @@ def delete_entity(writer: Writer, name: str, ended: int | None, purge: bool) -> 
         writer.drop_entity(found, Span(ended))
         writer.log("entity", "ended", found, format_timestamp(ended) or "", None)
         return Outcome(name=found, outcome="deleted")
-    return Outcome(name=name, outcome="rejected", reason=explain_missing(writer, name))
+    reason = explain_missing(writer, name)
+    return Outcome(name=name[:_MAX_ECHO], outcome="rejected", reason=reason)
 
 
 def delete_observations(writer: Writer, given: ObservationDeletion, purge: bool) -> Outcome:
@@ -380,7 +396,8 @@ def delete_observations(writer: Writer, given: ObservationDeletion, purge: bool)
     name = writer.find(normalize(given.entity_name))
     rows = writer.observation_rows(name)
     if not rows and not writer.entity_periods(name):
-        return Outcome(name=name, outcome="rejected", reason=explain_missing(writer, name))
+        reason = explain_missing(writer, name)
+        return Outcome(name=name[:_MAX_ECHO], outcome="rejected", reason=reason)
     known = {one.content for one in (rows if purge else writer.observations([name], ANY_TIME))}
     unknown, contents = [], []
     for wanted in dict.fromkeys(given.observations):

@@ -10,30 +10,27 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from dovetail import ToolError
+from dovetail_graph.answer_limit import AnswerBudget
 from dovetail_graph.decay import Decay
-from dovetail_graph.records import EntityRecord, ObservationRecord, Record, RelationRecord
-from dovetail_graph.results import EntityView, ObservationView, RelationView, Status
+from dovetail_graph.records import Change, EntityRecord, ObservationRecord, Record, RelationRecord
+from dovetail_graph.results import ChangeView, EntityView, ObservationView, RelationView, Status
 from dovetail_graph.storage import Reader
 from dovetail_graph.text_normalization import fold
 from dovetail_graph.timestamps import View, format_timestamp
-from dovetail_serverkit.text_budget import Budget
 
 __all__ = [
-    "MAX_CHARS",
     "Detail",
     "Rendered",
     "decode_cursor",
     "encode_cursor",
     "render",
+    "render_change",
     "render_period",
     "render_relation",
     "render_relations",
     "status_of",
     "with_decay",
 ]
-
-# Default size limit of a result, in characters of JSON.
-MAX_CHARS = 18_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +62,7 @@ def render(
     view: View,
     entities: Sequence[EntityRecord],
     detail: Detail,
-    budget: Budget,
+    budget: AnswerBudget,
 ) -> Rendered:
     """Render as many entities as fit, in order, and their outgoing relations."""
     views: list[EntityView] = []
@@ -84,7 +81,7 @@ def render(
 
 
 def _render_entity(
-    entity: EntityRecord, known: list[ObservationRecord], detail: Detail, budget: Budget
+    entity: EntityRecord, known: list[ObservationRecord], detail: Detail, budget: AnswerBudget
 ) -> EntityView | None:
     """Render an entity with as many observations as fit; None if not even its name fits."""
     count = min(len(known), detail.max_observations)
@@ -161,7 +158,7 @@ def _render_observation(one: ObservationRecord, detail: Detail) -> ObservationVi
 
 
 def _with_relations(
-    reader: Reader, view: View, views: list[EntityView], detail: Detail, budget: Budget
+    reader: Reader, view: View, views: list[EntityView], detail: Detail, budget: AnswerBudget
 ) -> Rendered:
     if "relations" not in detail.fields:
         return Rendered(views, [], 0)
@@ -171,16 +168,10 @@ def _with_relations(
 
 
 def render_relations(
-    relations: Iterable[RelationRecord], detail: Detail, budget: Budget
+    relations: Iterable[RelationRecord], detail: Detail, budget: AnswerBudget
 ) -> list[RelationView]:
     """Render as many relations as fit."""
-    shown = []
-    for relation in relations:
-        one = render_relation(relation, detail)
-        if not budget.take(one):
-            break
-        shown.append(one)
-    return shown
+    return budget.fitting(render_relation(relation, detail) for relation in relations)
 
 
 def render_relation(relation: RelationRecord, detail: Detail) -> RelationView:
@@ -208,6 +199,19 @@ def render_relation(relation: RelationRecord, detail: Detail) -> RelationView:
         shown.recorded_at = format_timestamp(relation.times.recorded.start)
         shown.changed_by = relation.changed_by
     return shown
+
+
+def render_change(one: Change) -> ChangeView:
+    """Render an entry of the change log."""
+    return ChangeView(
+        sequence=one.sequence,
+        at=format_timestamp(one.at),
+        kind=one.kind,
+        action=one.action,
+        name=one.name,
+        detail=one.detail or None,
+        changed_by=one.changed_by,
+    )
 
 
 def with_decay(detail: Detail, decay: Decay, at: int) -> Detail:

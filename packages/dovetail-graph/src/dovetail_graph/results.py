@@ -194,6 +194,8 @@ class Opened(_Result, kw_only=True):
     relations: list[RelationView]
     found: int
     missing: list[Missing]
+    # Number of missing names that did not fit.
+    missing_left_out: int = 0
     # Names of entities that did not fit; open them in another call.
     left_out: list[str]
     relations_left_out: int = 0
@@ -365,6 +367,8 @@ class MergeResult(_Result, kw_only=True):
     # Number of relations between merged entities; they would lead from the entity to itself.
     relations_dropped: int
     aliases: list[str]
+    # Number of names in these lists that did not fit.
+    not_listed: int = 0
     dry_run: bool
 
 
@@ -381,6 +385,7 @@ class Stats(_Result, kw_only=True):
     low_confidence: list[str]
     likely_duplicates: list[list[str]]
     last_change: str | None = None
+    changes: list[ChangeView] | None = None
     embeddings: str
 
 

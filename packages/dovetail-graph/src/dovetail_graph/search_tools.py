@@ -5,25 +5,16 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
-from msgspec import Meta
-
-from dovetail import Server, ToolError, ToolResult
-from dovetail_graph.answers import answer, tool
-from dovetail_graph.inputs import (
-    AsOf,
-    Confidence,
-    Cursor,
-    EntityType,
-    MaxObservations,
-    Name,
-    RelationType,
-)
+from dovetail import ToolError, ToolResult
+from dovetail_graph.answer_limit import MAX_CHARS, AnswerBudget
+from dovetail_graph.answers import answer
+from dovetail_graph.inputs import UNLISTED, AsOf, Confidence, bounded
 from dovetail_graph.memory import Memory, require_entity, view_at
 from dovetail_graph.ngrams import HashedNgrams
 from dovetail_graph.passages import passages_of
+from dovetail_graph.read_tools import limit_of
 from dovetail_graph.records import RelationRecord
 from dovetail_graph.rendering import (
-    MAX_CHARS,
     decode_cursor,
     encode_cursor,
     render_relations,
@@ -40,40 +31,41 @@ from dovetail_graph.semantic_search import (
 )
 from dovetail_graph.text_normalization import normalize
 from dovetail_graph.timestamps import ANY_TIME
-from dovetail_serverkit.text_budget import Budget
+from dovetail_graph.toolbox import Toolbox
 from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["add_search_tools"]
 
-_Query = Annotated[str, Meta(min_length=1, max_length=2000)]
+_MAX_QUERY = 2_000
 _MAX_COUNTED = 200
+# Characters of a hit besides its entity.
+_HIT = 100
 
 
-def add_search_tools(server: Server, memory: Memory) -> None:
+def add_search_tools(tools: Toolbox, memory: Memory) -> None:
     """Register the tools."""
 
-    @tool(
-        server,
+    @tools.add(
         "search_nodes",
-        "Search names, types and observations of entities; the best matches come first. "
-        "match=words: every word occurs, in any order and inflection (if no entity has all words, "
-        "returns those with some and sets `matched` to any); prefix: words start like this; fuzzy: "
-        "similar spelling; exact: a whole name, type or observation.",
+        "Search names, types and observations; best first. match: words (all of them in any "
+        "inflection, else some), prefix, fuzzy (spelling), exact (a whole text). Finds facts that "
+        "have ended too, marked and ranked lower.",
         READS,
         NodesFound,
     )
-    def search_nodes(
-        query: _Query,
-        entity_types: list[EntityType] | None = None,
-        relationTypes: Annotated[
-            list[RelationType] | None, "Only entities with a relation of one of these types."
-        ] = None,
+    def search_nodes(  # noqa: PLR0913 - the tool's own parameters
+        query: str,
+        entity_types: list[str] | None = None,
         match: Literal["words", "prefix", "fuzzy", "exact"] = "words",
-        limit: Annotated[int, Meta(ge=1, le=200)] = 20,
-        cursor: Cursor = None,
+        limit: int = 20,
+        cursor: str | None = None,
         asOf: AsOf = None,
-        maxObservations: MaxObservations = 5,
+        relationTypes: Annotated[list[str] | None, UNLISTED] = None,
+        maxObservations: Annotated[int, UNLISTED] = 5,
+        maxChars: Annotated[int, UNLISTED] = MAX_CHARS,
     ) -> ToolResult:
+        query, limit = _check_query(query), bounded(limit, 1, 200)
+        most_chars = limit_of(maxChars)
         skip = int(decode_cursor(cursor, int) or 0)
         with memory.store.reading() as reader:
             view = view_at(reader, asOf, ANY_TIME)
@@ -83,7 +75,7 @@ def add_search_tools(server: Server, memory: Memory) -> None:
             found, matched = find_entities(reader, view, query, match, most)
             found = filter_matches(reader, view, found, entity_types, relationTypes)
             page = found[skip : skip + limit]
-            budget = Budget(MAX_CHARS)
+            budget = AnswerBudget(most_chars, _HIT)
             detail = search_detail(reader, view, query, maxObservations)
             entities = render_named(reader, view, [one.name for one in page], detail, budget)
             scores = {one.name: one.score for one in page}
@@ -103,59 +95,53 @@ def add_search_tools(server: Server, memory: Memory) -> None:
                 has_more=end < len(found),
                 next_cursor=encode_cursor(end) if end < len(found) else None,
                 matched=matched,  # type: ignore[arg-type]
-            )
+            ),
+            most_chars,
         )
 
-    @tool(
-        server,
+    @tools.add(
         "semantic_search",
-        "Search entities by meaning, with cosine similarities. `mode` in the result is semantic "
-        "if an embedding model compared texts, or lexical if spelling was compared. hybrid_search "
-        "adds the search by words, fused by rank. The default of min_similarity is the model's own "
-        "threshold.",
+        "Search by meaning, and by words unless hybrid_search is false. `mode` in the answer: "
+        "semantic, or lexical if there is no embedding model.",
         READS,
         SemanticResult,
     )
     def semantic_search(  # noqa: PLR0913 - the tool's own parameters
-        query: _Query,
-        limit: Annotated[int, Meta(ge=1, le=100)] = 10,
+        query: str,
+        limit: int = 10,
         min_similarity: Confidence | None = None,
-        entity_types: list[EntityType] | None = None,
+        entity_types: list[str] | None = None,
         hybrid_search: bool = True,
-        semantic_weight: Annotated[
-            Confidence, "Weight of similarity; the rest is the weight of matching words."
-        ] = 0.3,
+        semantic_weight: Confidence = 0.3,
         asOf: AsOf = None,
-        fuse: Annotated[
-            Literal["rrf", "weighted"], "Fuse by rank in both lists, or by scores."
-        ] = "rrf",
-        explain: Annotated[bool, "Explain each score."] = False,
+        fuse: Annotated[Literal["rrf", "weighted"], UNLISTED] = "rrf",
+        explain: Annotated[bool, UNLISTED] = False,
+        maxChars: Annotated[int, UNLISTED] = MAX_CHARS,
     ) -> ToolResult:
         if memory.vectors is not None:
             # So that recent changes are found too.
             memory.vectors.catch_up_briefly()
-        query_options = SemanticQuery(
-            query,
-            limit,
+        asked = SemanticQuery(
+            _check_query(query),
+            bounded(limit, 1, 100),
             min_similarity,
             tuple(entity_types or ()),
             semantic_weight if hybrid_search else 1.0,
             fuse == "rrf",
             explain,
+            limit_of(maxChars),
         )
         with memory.store.reading() as reader:
             view = view_at(reader, asOf, ANY_TIME)
-            return answer(Search(memory, reader, view).run(query_options))
+            return answer(Search(memory, reader, view).run(asked), asked.max_chars)
 
-    @tool(
-        server,
+    @tools.add(
         "get_entity_embedding",
-        "The embedding of an entity and the name of its model: the mean of the vectors of its "
-        "observations. Searches compare the vectors of single observations.",
+        "The embedding of an entity: the mean of its observations' vectors.",
         READS,
         Embedding,
     )
-    def get_entity_embedding(entity_name: Name) -> ToolResult:
+    def get_entity_embedding(entity_name: str) -> ToolResult:
         if not memory.compares:
             raise ToolError("Embeddings are off (--embeddings off)")
         with memory.store.reading() as reader:
@@ -180,6 +166,13 @@ def add_search_tools(server: Server, memory: Memory) -> None:
                 dimensions=len(vector),
             )
         )
+
+
+def _check_query(query: str) -> str:
+    """Return the query. Raises ToolError if it is empty or too long."""
+    if not query or len(query) > _MAX_QUERY:
+        raise ToolError(f"query must have 1 to {_MAX_QUERY} characters, got {len(query)}")
+    return query
 
 
 def _is_wanted(relation: RelationRecord, kinds: list[str] | None) -> bool:

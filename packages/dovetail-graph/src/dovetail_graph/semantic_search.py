@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from dovetail_graph.answer_limit import MAX_CHARS, AnswerBudget
 from dovetail_graph.lexical_search import (
     find_matches,
     find_similar_spelling,
@@ -14,13 +15,12 @@ from dovetail_graph.lexical_search import (
 )
 from dovetail_graph.memory import Memory
 from dovetail_graph.ngrams import HashedNgrams
-from dovetail_graph.rendering import MAX_CHARS, Detail, render
+from dovetail_graph.rendering import Detail, render
 from dovetail_graph.results import EntityView, SemanticResult, Similar
 from dovetail_graph.storage import Match, Reader
 from dovetail_graph.text_normalization import fold, significant_words, words_of
 from dovetail_graph.timestamps import ANY_TIME, View
 from dovetail_graph.vector_search import SimilarEntity
-from dovetail_serverkit.text_budget import Budget
 
 __all__ = [
     "MAX_FOUND",
@@ -36,6 +36,8 @@ MAX_FOUND = 1_000
 # Entities by similarity that are fused with those by words.
 _MAX_SIMILAR = 200
 _FIELDS = frozenset({"observations"})
+# Characters of an observation that matches; the entity has the whole text.
+_MAX_MATCHED = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class SemanticQuery:
     weight: float
     by_rank: bool
     explain: bool
+    max_chars: int = MAX_CHARS
 
 
 def find_entities(
@@ -97,7 +100,7 @@ def search_detail(reader: Reader, view: View, query: str, max_observations: int)
 
 
 def render_named(
-    reader: Reader, view: View, names: Sequence[str], detail: Detail, budget: Budget
+    reader: Reader, view: View, names: Sequence[str], detail: Detail, budget: AnswerBudget
 ) -> list[EntityView]:
     """Render entities by name, as much as fits."""
     return render(reader, view, reader.entities_named(names, view), detail, budget).entities
@@ -131,18 +134,19 @@ class Search:
             self._reader, self._view, [Match(name, 0) for name in ranked], asked.types, None
         )[: asked.limit]
         ranked_matches = [replace(one, score=scores[one.name]) for one in chosen]
-        results = self._render(ranked_matches, asked.query)
+        results = self._render(ranked_matches, asked)
         keyword = {match.name: match.score for match in words}
         for one in results:
             name = one.entity.name
             if (found := similar.get(name)) is not None:
                 one.similarity = round(found.similarity, 6)
-                one.matched_observation = found.text or None
+                one.matched_observation = found.text[:_MAX_MATCHED] or None
                 one.matched_status = found.status
             if name in keyword:
                 one.keyword_score = round(keyword[name], 6)
             if asked.explain:
                 one.explanation = _explain(name, words, near)
+        results = AnswerBudget(asked.max_chars).fitting(results)
         return SemanticResult(
             results=results,
             count=len(results),
@@ -152,8 +156,9 @@ class Search:
             not_embedded=self._vectors.count_missing(self._reader) if self._vectors else 0,
         )
 
-    def _render(self, chosen: Sequence[Match], query: str) -> list[Similar]:
-        detail, budget = search_detail(self._reader, self._view, query, 5), Budget(MAX_CHARS)
+    def _render(self, chosen: Sequence[Match], asked: SemanticQuery) -> list[Similar]:
+        detail = search_detail(self._reader, self._view, asked.query, 5)
+        budget = AnswerBudget(asked.max_chars)
         scores = {one.name: round(one.score, 6) for one in chosen}
         shown = render_named(self._reader, self._view, list(scores), detail, budget)
         return [Similar(entity=one, score=scores[one.name]) for one in shown]

@@ -17,10 +17,12 @@ from dovetail_graph.graph_resources import add_graph_resources, notify_changes
 from dovetail_graph.history_tools import add_history_tools
 from dovetail_graph.maintenance_tools import add_maintenance_tools
 from dovetail_graph.memory import Memory
+from dovetail_graph.merged_tools import add_merged_tools
 from dovetail_graph.read_tools import add_read_tools
 from dovetail_graph.search_tools import add_search_tools
 from dovetail_graph.sqlite_store import SqliteStore
 from dovetail_graph.time_tools import add_time_tools
+from dovetail_graph.toolbox import Toolbox, ToolSet
 from dovetail_graph.vector_search import VectorSearch
 from dovetail_graph.vocabulary import Vocabulary
 from dovetail_graph.write_tools import add_write_tools
@@ -35,9 +37,10 @@ _PAGE = 100
 
 _INSTRUCTIONS = (
     "Memory that persists between conversations: entities with observations, and relations between "
-    "them. Search before you record (search_nodes, semantic_search), then use open_nodes for "
-    "details. Record one fact per observation; recording an existing relation again reinforces it. "
-    "Nothing is overwritten: get_entity_history and get_graph_at_time show earlier states."
+    "them. Search before you record. Record one fact per observation. Nothing is overwritten: "
+    "earlier states can be read. Times are ISO 8601, milliseconds since 1970 or 'now'. asOf reads "
+    "the graph as it was at a time; 'ever' includes what is deleted. atomic: all items or none. "
+    "Pass nextCursor as cursor while hasMore. maxChars limits the whole answer."
 )
 
 
@@ -50,6 +53,8 @@ class GraphOptions:
     embeddings: str = "auto"
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     debug_tools: bool = False
+    # Which tools are listed; all can be called.
+    tools: ToolSet = "default"
     # Allow purge if the client cannot ask the user for confirmation.
     purge_unasked: bool = False
 
@@ -75,16 +80,19 @@ def build_server(database: Path, options: GraphOptions | None = None) -> Server:
         description="Entities, relations and observations with time and confidence.",
         instructions=_INSTRUCTIONS,
         lifespan=lambda server: _serving(server, memory),
-        options=Options(page_size=_PAGE),
+        # A list is part of every conversation; structured results are sent and validated anyway.
+        options=Options(page_size=_PAGE, list_output_schemas=False),
     )
-    add_write_tools(server, memory)
-    add_read_tools(server, memory)
-    add_search_tools(server, memory)
-    add_history_tools(server, memory)
-    add_time_tools(server, memory)
-    add_maintenance_tools(server, memory, ExportFolder(database, options.namespace))
+    tools = Toolbox(server, options.tools)
+    add_write_tools(tools, memory)
+    add_read_tools(tools, memory)
+    add_search_tools(tools, memory)
+    add_history_tools(tools, memory)
+    add_time_tools(tools, memory)
+    add_maintenance_tools(tools, memory, ExportFolder(database, options.namespace))
+    add_merged_tools(tools, memory)
     if options.debug_tools:
-        add_debug_tools(server, memory)
+        add_debug_tools(tools, memory)
     add_graph_resources(server, memory)
     add_graph_prompts(server, memory)
     return server

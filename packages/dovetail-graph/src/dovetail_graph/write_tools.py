@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
-from msgspec import Meta
-
-from dovetail import Context, Server, ToolError, ToolResult
+from dovetail import Context, ToolError, ToolResult
 from dovetail_graph import mutations
-from dovetail_graph.answers import answer, batch_answer, describe, reject_partial, tool
+from dovetail_graph.answers import answer, batch_answer, reject_partial
 from dovetail_graph.inputs import (
-    ChangedBy,
-    Name,
+    UNLISTED,
     NewEntity,
     NewObservations,
     NewRelation,
@@ -26,32 +23,29 @@ from dovetail_graph.purge_confirmation import confirm_purge
 from dovetail_graph.rendering import Detail, render_relation
 from dovetail_graph.results import BatchResult, Outcome, RelationFound
 from dovetail_graph.storage import Writer
-from dovetail_graph.timestamps import View, format_timestamp, parse_timestamp
+from dovetail_graph.text_limits import MAX_ITEMS
+from dovetail_graph.timestamps import ANY_TIME, format_timestamp, parse_timestamp
+from dovetail_graph.toolbox import Toolbox
 from dovetail_serverkit.tool_descriptions import CHANGES, DESTROYS
 
 __all__ = ["add_write_tools"]
 
 _Item = TypeVar("_Item")
-_Atomic = Annotated[bool, "Reject the whole batch if one item is rejected."]
-_Purge = Annotated[bool, "Erase permanently with all history; asks the user for confirmation."]
-_Batch = Meta(min_length=1, max_length=1000)
+_Purge = Annotated[bool, "Erase with all history; asks the user."]
 
 
-def add_write_tools(server: Server, memory: Memory) -> None:
+def add_write_tools(tools: Toolbox, memory: Memory) -> None:
     """Register the tools."""
 
-    @tool(
-        server,
+    @tools.add(
         "create_entities",
-        "Create entities with observations. An existing entity is extended, never replaced. "
-        "validFrom and validTo set the period of validity; the default starts now and has no end. "
-        "Returns the outcome of each item.",
+        "Record entities with observations. An existing entity is extended, never replaced; its "
+        "type changes only with replaceType. validFrom and validTo: when it is true (default: from "
+        "now on); give both for facts about the past.",
         CHANGES,
         BatchResult,
     )
-    def create_entities(
-        entities: Annotated[list[NewEntity], _Batch], atomic: _Atomic = False
-    ) -> ToolResult:
+    def create_entities(entities: list[NewEntity], atomic: bool = False) -> ToolResult:
         return _batch(
             memory,
             entities,
@@ -59,18 +53,14 @@ def add_write_tools(server: Server, memory: Memory) -> None:
             atomic,
         )
 
-    @tool(
-        server,
+    @tools.add(
         "create_relations",
-        "Create directed relations between entities. Use the active voice for types, like "
-        "depends_on. An existing relation is reinforced: its confidence decays from now on. "
-        "Defaults: strength 0.9, confidence 0.95.",
+        "Record directed relations. Types are verbs in the active voice. An existing relation is "
+        "reinforced. Defaults: strength 0.9, confidence 0.95.",
         CHANGES,
         BatchResult,
     )
-    def create_relations(
-        relations: Annotated[list[NewRelation], _Batch], atomic: _Atomic = False
-    ) -> ToolResult:
+    def create_relations(relations: list[NewRelation], atomic: bool = False) -> ToolResult:
         return _batch(
             memory,
             relations,
@@ -78,18 +68,16 @@ def add_write_tools(server: Server, memory: Memory) -> None:
             atomic,
         )
 
-    @tool(
-        server,
+    @tools.add(
         "add_observations",
-        "Add observations to entities: strings, or objects with source, confidence and period of "
-        "validity. Existing observations are not added twice.",
+        "Add observations, as texts or objects. `replaces` corrects an observation in one step.",
         CHANGES,
         BatchResult,
     )
     def add_observations(
-        observations: Annotated[list[NewObservations], _Batch],
-        atomic: _Atomic = False,
-        changedBy: ChangedBy = None,
+        observations: list[NewObservations],
+        atomic: bool = False,
+        changedBy: Annotated[str | None, UNLISTED] = None,
     ) -> ToolResult:
         return _batch(
             memory,
@@ -100,32 +88,38 @@ def add_write_tools(server: Server, memory: Memory) -> None:
             atomic,
         )
 
-    @tool(
-        server,
+    @tools.add(
         "update_relation",
-        "Change strength, confidence or metadata of an existing relation; omitted values do not "
-        "change. Writes a new version, whose confidence decays from its validFrom.",
+        "Change strength, confidence or metadata of a relation; what is omitted stays.",
         CHANGES,
         RelationFound,
     )
     def update_relation(relation: NewRelation) -> ToolResult:
         with memory.store.writing() as writer:
             key = mutations.update_relation(writer, relation)
-            found = writer.relation(key, View(writer.now()))
-        detail = Detail(frozenset({"times"}))
+            found = writer.relation(key, ANY_TIME)
+            now = writer.now()
+        detail = Detail(frozenset({"times"}), now=now)
         shown = None if found is None else render_relation(found, detail)
         return answer(RelationFound(found=shown is not None, relation=shown))
 
-    _add_deletions(server, memory)
+    _add_deletions(tools, memory)
 
 
-def _add_deletions(server: Server, memory: Memory) -> None:
+def _add_deletions(tools: Toolbox, memory: Memory) -> None:
+    @tools.add(
+        "delete_entities",
+        "Delete entities with their observations and relations; only asOf finds them then. "
+        "validTo: end them at that time instead.",
+        DESTROYS,
+        BatchResult,
+    )
     async def delete_entities(
         ctx: Context,
-        entityNames: Annotated[list[Name], _Batch],
+        entityNames: list[str],
         purge: _Purge = False,
-        validTo: Annotated[Time | None, "End of validity; default: now."] = None,
-        atomic: _Atomic = False,
+        validTo: Time | None = None,
+        atomic: Annotated[bool, UNLISTED] = False,
     ) -> ToolResult:
         ended = parse_timestamp(validTo, "validTo")
         if purge and ended is not None:
@@ -138,11 +132,17 @@ def _add_deletions(server: Server, memory: Memory) -> None:
         what = f"{len(entityNames)} entities ({', '.join(entityNames)[:200]})"
         return await _delete(ctx, memory, entityNames, delete, (atomic, what if purge else None))
 
+    @tools.add(
+        "delete_observations",
+        "Delete observations by their text or id. notFound has those that do not exist.",
+        DESTROYS,
+        BatchResult,
+    )
     async def delete_observations(
         ctx: Context,
-        deletions: Annotated[list[ObservationDeletion], _Batch],
+        deletions: list[ObservationDeletion],
         purge: _Purge = False,
-        atomic: _Atomic = False,
+        atomic: Annotated[bool, UNLISTED] = False,
     ) -> ToolResult:
         def delete(writer: Writer, one: ObservationDeletion) -> Outcome:
             return mutations.delete_observations(writer, one, purge)
@@ -151,34 +151,18 @@ def _add_deletions(server: Server, memory: Memory) -> None:
         what = f"{count} observations" if purge else None
         return await _delete(ctx, memory, deletions, delete, (atomic, what))
 
+    @tools.add("delete_relations", "Delete relations.", DESTROYS, BatchResult)
     async def delete_relations(
         ctx: Context,
-        relations: Annotated[list[RelationName], _Batch],
+        relations: list[RelationName],
         purge: _Purge = False,
-        atomic: _Atomic = False,
+        atomic: Annotated[bool, UNLISTED] = False,
     ) -> ToolResult:
         def delete(writer: Writer, one: RelationName) -> Outcome:
             return mutations.delete_relation(writer, one, purge)
 
         what = f"{len(relations)} relations" if purge else None
         return await _delete(ctx, memory, relations, delete, (atomic, what))
-
-    texts: tuple[tuple[Callable[..., Any], str], ...] = (
-        (
-            delete_entities,
-            "Delete entities with their observations and relations. History is kept and can be "
-            "read at earlier times, unless purge is set.",
-        ),
-        (
-            delete_observations,
-            "Delete observations of entities, by their text or id. History is kept, unless purge "
-            "is set.",
-        ),
-        (delete_relations, "Delete relations. History is kept, unless purge is set."),
-    )
-    for function, text in texts:
-        given = describe(function.__name__, text, DESTROYS, BatchResult)
-        server.tools.add(function, **given)
 
 
 def _batch(
@@ -187,6 +171,8 @@ def _batch(
     change: Callable[[Writer, _Item], Outcome],
     atomic: bool,
 ) -> ToolResult:
+    if not 1 <= len(items) <= MAX_ITEMS:
+        raise ToolError(f"Pass 1 to {MAX_ITEMS} items at once (entities, relations, observations)")
     with memory.store.writing() as writer:
         outcomes = [change(writer, one) for one in items]
         reject_partial(outcomes, atomic)

@@ -43,7 +43,7 @@ NO_TOOLS = {"entity_types", "depends_on", "relates_to", "part_of"}
 
 async def use(session: ClientSession) -> None:
     await session.initialize()
-    assert len((await session.list_tools()).tools) == 22
+    assert len((await session.list_tools()).tools) == 21
     made = await session.call_tool(
         "create_entities", {"entities": [entity("Ann", "sails"), entity("Bo")]}
     )
