@@ -58,7 +58,7 @@ def merge_entities(writer: Writer, into: str, names: Sequence[str], dry_run: boo
     )
 
 
-def covered(rows: Iterable[Record]) -> list[Span]:
+def _covered(rows: Iterable[Record]) -> list[Span]:
     """Return the valid spans of rows."""
     return [row.times.valid for row in rows]
 
@@ -91,14 +91,14 @@ def _merge(writer: Writer, name: str, target: str) -> None:
     # An existing target keeps its latest type; a new name takes over the types as they were.
     kind = max(existing, key=lambda row: row.times.valid.start).kind if existing else None
     for entity in entities:
-        for gap in find_gaps(covered(existing), entity.times.valid):
+        for gap in find_gaps(_covered(existing), entity.times.valid):
             writer.put_entity(replace(entity, name=target, kind=kind or entity.kind), gap)
     known: dict[str, list[ObservationRecord]] = {}
     for row in writer.observation_rows(target):
         if _is_open(row.times):
             known.setdefault(row.content, []).append(row)
     for one in observations:
-        for gap in find_gaps(covered(known.get(one.content, [])), one.times.valid):
+        for gap in find_gaps(_covered(known.get(one.content, [])), one.times.valid):
             writer.put_observation(replace(one, entity=target), gap)
     for relation in relations:
         _move(writer, relation, name, target)
@@ -113,7 +113,7 @@ def _move(writer: Writer, relation: RelationRecord, name: str, target: str) -> N
         return
     span, moved = relation.times.valid, replace(relation, key=key)
     known = [row for row in writer.relation_rows(key) if _is_open(row.times)]
-    for gap in find_gaps(covered(known), span):
+    for gap in find_gaps(_covered(known), span):
         writer.put_relation(moved, gap)
     for row in known:
         both = Span(max(span.start, row.times.valid.start), min(span.end, row.times.valid.end))

@@ -104,7 +104,7 @@ def _render_entity(
             view.valid_from = format_timestamp(entity.times.valid.start)
             view.valid_to = format_timestamp(entity.times.valid.end)
         if "times" in detail.fields:
-            view.recorded_at = format_timestamp(entity.times.recorded.start)
+            view.recorded_at = _unless_begin(entity.times.recorded.start, entity)
             view.changed_by = entity.changed_by
         if budget.take(view):
             return view
@@ -152,9 +152,14 @@ def _render_observation(one: ObservationRecord, detail: Detail) -> ObservationVi
         current_confidence=left,
         valid_from=format_timestamp(one.times.valid.start),
         valid_to=format_timestamp(one.times.valid.end),
-        recorded_at=format_timestamp(one.times.recorded.start),
+        recorded_at=_unless_begin(one.times.recorded.start, one),
         changed_by=one.changed_by,
     )
+
+
+def _unless_begin(timestamp: int, record: Record) -> str | None:
+    """Return the timestamp, or None if it is validFrom, as for most facts."""
+    return None if timestamp == record.times.valid.start else format_timestamp(timestamp)
 
 
 def _with_relations(
@@ -195,8 +200,8 @@ def render_relation(relation: RelationRecord, detail: Detail) -> RelationView:
         shown.valid_from = format_timestamp(relation.times.valid.start)
         shown.valid_to = format_timestamp(relation.times.valid.end)
     if "times" in detail.fields:
-        shown.reinforced_at = format_timestamp(relation.reinforced)
-        shown.recorded_at = format_timestamp(relation.times.recorded.start)
+        shown.reinforced_at = _unless_begin(relation.reinforced, relation)
+        shown.recorded_at = _unless_begin(relation.times.recorded.start, relation)
         shown.changed_by = relation.changed_by
     return shown
 

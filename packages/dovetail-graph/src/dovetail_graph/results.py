@@ -57,6 +57,7 @@ class ObservationView(_Result, kw_only=True):
     current_confidence: float | None = None
     valid_from: str | None = None
     valid_to: str | None = None
+    # Left out here and in other views if it is valid_from.
     recorded_at: str | None = None
     changed_by: str | None = None
 

@@ -16,6 +16,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
+from dovetail import ToolError
 from dovetail_graph.passages import passages_of
 from dovetail_graph.records import (
     Change,
@@ -58,8 +59,12 @@ class SqliteStore:
     def __init__(self, path: Path, namespace: str) -> None:
         self._file = SqliteFile(path)
         self._namespace = namespace
+        # The first call reports a damaged file.
+        with contextlib.suppress(ToolError):
+            self._index_after_upgrade()
+
+    def _index_after_upgrade(self) -> None:
         with self.reading() as reader:
-            # After an upgrade of the file nothing is indexed.
             is_unindexed = bool(reader.due_names(0))
         if is_unindexed:
             with self.writing():
