@@ -51,7 +51,7 @@ OPTIONS: Sequence[click.Parameter] = (
         type=click.Choice(get_args(ToolSet)),
         default="default",
         show_default=True,
-        help="Tools to list: compact lists four that do the work of all. All can be called.",
+        help="Which tools to list: compact is a short list of merged tools. All can be called.",
     ),
     click.Option(["--debug-tools"], is_flag=True, help="Add three tools that inspect embeddings."),
     click.Option(

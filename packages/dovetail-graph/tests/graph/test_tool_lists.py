@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from dovetail_graph.examples import EXAMPLES
+from tests.driving import serving_http
 from tests.graph.driving import command
 from tests.graph.official import official
+from tests.patience import CAP
 
 # Tools and parameters of the seed.
 SEED = {
@@ -41,6 +45,33 @@ SEED = {
 OURS = {"traverse_graph", "merge_entities", "graph_stats", "transfer_graph"}
 COMPACT = {"memory_search", "memory_read", "memory_edit", "transfer_graph"}
 DEBUG = {"force_generate_embedding", "debug_embedding_config", "diagnose_vector_search"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("over", ["stdio", "http"])
+def test_the_checker_finds_nothing_in_the_compact_set(tmp_path: Path, over: str) -> None:
+    words = command(tmp_path / "graph.db", "--tools", "compact")
+
+    async def run() -> str:
+        if over == "stdio":
+            return await check("--", *words)
+        async with serving_http([*words, "--http", "0"]) as [url]:
+            return await check(url)
+
+    assert "0 failed, 0 warnings" in asyncio.run(run())
+
+
+async def check(*target: str) -> str:
+    """Return what `dovetail check` says of a server."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "dovetail", "check", "--fail-on", "should", *target),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    async with asyncio.timeout(CAP):
+        said, _ = await process.communicate()
+    return said.decode()
 
 
 @pytest.mark.parametrize(("tools", "most"), [("default", 4_000), ("compact", 2_000)])
