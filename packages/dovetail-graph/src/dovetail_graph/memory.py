@@ -41,13 +41,13 @@ class Memory:
 
 
 def view_at(reader: Reader, as_of: Time | None, default: View | None = None) -> View:
-    """Return the view of the graph at a time, at any ("ever"), or the default (now)."""
+    """Return what is known about a time, about any ("ever"), or the default (now)."""
     if as_of == "ever":
         return EVER
-    if as_of is None or as_of == "now":
-        return View(reader.now()) if default is None or as_of == "now" else default
-    timestamp = parse_timestamp(as_of, "asOf")
-    return View(timestamp, timestamp)
+    if as_of is None and default is not None:
+        return default
+    timestamp = None if as_of == "now" else parse_timestamp(as_of, "asOf")
+    return View(reader.now() if timestamp is None else timestamp)
 
 
 def similar_names(reader: Reader, name: str, limit: int = 3) -> list[str]:

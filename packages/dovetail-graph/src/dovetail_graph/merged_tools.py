@@ -97,7 +97,7 @@ def add_merged_tools(tools: Toolbox, memory: Memory) -> None:
             name, given = "read_graph", page
         elif names is None:
             name = "get_graph_at_time"
-            given = {"timestamp": asOf, "recorded_at": recorded_at, **page}
+            given = {"timestamp": asOf, "recorded_at": recorded_at or "now", **page}
         elif history:
             name, given = "get_entity_history", {"entityName": _only(names), "cursor": cursor}
         elif target is not None:

@@ -39,7 +39,7 @@ _INSTRUCTIONS = (
     "Memory that persists between conversations: entities with observations, and relations between "
     "them. Search before you record. Record one fact per observation. Nothing is overwritten: "
     "earlier states can be read. Times are ISO 8601, milliseconds since 1970 or 'now'. asOf reads "
-    "the graph as it was at a time; 'ever' includes what is deleted. atomic: all items or none. "
+    "what is known about a time; 'ever' includes what is deleted. atomic: all items or none. "
     "Pass nextCursor as cursor while hasMore. maxChars limits the whole answer."
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -166,3 +167,67 @@ def test_an_export_restores_every_point_of_both_time_axes(
             assert sorted(found[0]) == sorted(found[1])
         one.close()
         two.close()
+
+
+def test_an_import_into_a_graph_with_content_adds_what_is_said_now(tmp_path: Path) -> None:
+    past = {"content": "sailed", "validFrom": "2015-01-01", "validTo": "2018-01-01"}
+
+    async def run() -> None:
+        options = [GraphOptions(embeddings="ngrams", namespace=name) for name in ("one", "two")]
+        async with connect(build_server(tmp_path / "graph.db", options[0])) as client:
+            await good(client, "create_entities", entities=[entity("Ann", past, "gone", "here")])
+            gone = {"entityName": "Ann", "observations": ["gone"]}
+            await good(client, "delete_observations", deletions=[gone])
+            exported = await good(client, "transfer_graph", action="export", format="json")
+        async with connect(build_server(tmp_path / "graph.db", options[1])) as client:
+            await good(client, "create_entities", entities=[entity("Bo")])
+            done = await good(
+                client, "transfer_graph", action="import", format="json", data=exported["data"]
+            )
+            assert (done["entities"], done["observations"], done["rejected"]) == (1, 2, 0)
+            # Two closed versions (of the entity and of the deleted text), and the deleted one.
+            assert done["leftOut"] >= 2
+            [ann] = (await good(client, "open_nodes", names=["Ann"]))["entities"]
+            texts = {one["content"]: one.get("status") for one in ann["details"]}
+            assert texts == {"sailed": "ended", "here": None}
+
+    asyncio.run(run())
+
+
+def test_a_forged_history_is_rejected_or_made_consistent(tmp_path: Path) -> None:
+    def version(name: str, **record: Any) -> dict[str, Any]:
+        return {"name": name, "entityType": "x", "validFrom": "2015-01-01", "record": record}
+
+    document = {
+        "entities": [
+            version("future", at="2200-01-01"),
+            version("backwards", at="2020-01-02", until="2020-01-01"),
+            version("broken", at="soon"),
+            # Two versions of one fact at the same time: the later one holds.
+            version("twice", at="2020-01-01"),
+            {**version("twice", at="2020-02-01"), "entityType": "y"},
+            {**version("a" * 201, at="2020-02-01")},
+        ],
+        "relations": [{"from": "twice", "to": "nobody", "relationType": "r"}],
+        "changes": [{"at": "2200-01-01", "kind": "entity", "action": "created", "name": "later"}],
+    }
+
+    async def run() -> None:
+        server = build_server(tmp_path / "graph.db", GraphOptions(embeddings="ngrams"))
+        async with connect(server) as client:
+            done = await good(
+                client, "transfer_graph", action="import", format="json", data=json.dumps(document)
+            )
+            assert (done["entities"], done["rejected"]) == (1, 5)
+            page = await good(client, "read_graph")
+            assert [(one["name"], one["entityType"]) for one in page["entities"]] == [
+                ("twice", "y")
+            ]
+            then = {"timestamp": "2020-01-15", "recorded_at": "2020-01-15"}
+            page = await good(client, "get_graph_at_time", **then)
+            assert [one["entityType"] for one in page["entities"]] == ["x"]
+            assert (await good(client, "recent_changes"))["changes"] == []
+            made = await good(client, "create_entities", entities=[entity("Ann")])
+            assert made["recordedAt"] < "2200"
+
+    asyncio.run(run())

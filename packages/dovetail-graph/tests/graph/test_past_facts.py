@@ -80,6 +80,12 @@ def test_a_fact_about_the_past_is_found_everywhere(tmp_path: Path) -> None:
         assert "Worked at Initech" in read.contents[0].text  # type: ignore[union-attr]
 
         # The present, and another time.
+        for tool in ("search_nodes", "semantic_search"):
+            then = await call(session, tool, query="worked at Initech", asOf="2016-06-01")
+            hits = {one["entity"]["name"]: one["entity"] for one in then["results"]}
+            assert hits["Ann"]["observations"] == ["Worked at Initech"]
+        opened = await call(session, "open_nodes", names=["Ann"], asOf="2016-06-01")
+        assert [one["to"] for one in opened["relations"]] == ["Initech"]
         assert "Ann" not in await names(session, "worked Initech", asOf="now", match="prefix")
         step = await call(session, "traverse_graph", start=["Ann"])
         assert [one["name"] for one in step["nodes"]] == ["Ann"]
