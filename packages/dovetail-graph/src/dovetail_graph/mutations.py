@@ -98,7 +98,9 @@ def create_entity(writer: Writer, given: NewEntity, vocabulary: Vocabulary) -> O
     kept, gaps = periods_to_write(known, kind, span, given.replace_type)
     for gap in gaps:
         writer.put_entity(EntityRecord(name, kept, given.changed_by), gap)
-    notes = widen_entity(writer, name, (fact.span for fact in facts))
+    begins = min([span.start, *(row.times.valid.start for row in known)])
+    older = [fact.span for fact in facts if fact.span.start < begins]
+    notes = widen_entity(writer, name, older) if older else []
     added = _write_facts(writer, name, facts, given.changed_by)
     if kept != kind:
         notes.append(f"it is still of type {kept!r}; replaceType=true changes it to {kind!r}")
@@ -159,13 +161,16 @@ def _read_facts(
     """Return the observations to write. Raises ToolError if one is invalid."""
     if len(contents) > MAX_ITEMS:
         raise ToolError(f"at most {MAX_ITEMS} observations at once, got {len(contents)}")
+    items = [NewObservation(content=one) if isinstance(one, str) else one for one in contents]
+    known: dict[str, ObservationRecord] = {}
+    if any(one.replaces is not None for one in items):
+        known = {row.content: row for row in writer.observations([name], ANY_TIME)}
     facts = []
-    for given in contents:
-        one = NewObservation(content=given) if isinstance(given, str) else given
+    for one in items:
         if reason := check_texts({"content": one.content, "source": one.source}):
             raise ToolError(reason)
         content = normalize(one.content)
-        old = _replaced_by(writer, name, one)
+        old = None if one.replaces is None else _replaced_by(known, name, one.replaces)
         # A correction holds for the time of what it corrects.
         usual = default if old is None else old.times.valid
         span = read_span(writer, one.valid_from, one.valid_to, usual)
@@ -174,24 +179,25 @@ def _read_facts(
     return facts
 
 
-def _replaced_by(writer: Writer, name: str, one: NewObservation) -> ObservationRecord | None:
-    """Return the observation that this one replaces. Raises ToolError if it does not exist."""
-    if one.replaces is None:
-        return None
-    known = {row.content: row for row in writer.observations([name], ANY_TIME)}
-    content = _find_observation(known, one.replaces)
+def _replaced_by(
+    known: Mapping[str, ObservationRecord], name: str, wanted: str
+) -> ObservationRecord:
+    """Return the observation with this text or id. Raises ToolError if it does not exist."""
+    content = _find_observation(known, wanted)
     if content is not None:
         return known[content]
-    close = difflib.get_close_matches(one.replaces, known, 1, 0.3)
-    hint = f"; did you mean {close[0][:_MAX_ECHO]!r}?" if close else ""
-    raise ToolError(f"{name!r} has no observation {one.replaces[:_MAX_ECHO]!r} to replace{hint}")
+    # Beginnings only: comparing long texts takes long.
+    begun = wanted[:_MAX_ECHO]
+    close = difflib.get_close_matches(begun, [text[:_MAX_ECHO] for text in known], 1, 0.3)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise ToolError(f"{name!r} has no observation {begun!r} to replace{hint}")
 
 
 def _find_observation(known: Collection[str], wanted: str) -> str | None:
     """Return the text of an observation, given by its text or id."""
     text = normalize(wanted)
-    if text in known:
-        return text
+    if text in known or not text.startswith("o-"):
+        return text if text in known else None
     return next((one for one in known if observation_id(one) == text), None)
 
 
@@ -224,17 +230,21 @@ def _write_facts(writer: Writer, name: str, facts: Iterable[_Fact], by: str | No
             seen = writer.observations([name], View(span.start))
             known_at[span.start] = {row.content: row for row in seen if not row.deleted}
         known = known_at[span.start].get(content)
-        if known is None or known.times.valid.end < span.end:
+        if known is None:
             record = ObservationRecord(
                 name, content, one.source, one.confidence, max(span.start, 0), by, Times(span)
             )
-            added.append(content)
-            writer.put_observation(record, span)
-            writer.log("observation", "created", name, content[:200], by)
         else:
             record = _reinforced_observation(known, one, writer.now())
-            if record != known:
-                writer.put_observation(record, Span(span.start, known.times.valid.end))
+            # Without times of its own it stays as long as it was recorded for.
+            is_timed = one.valid_from is not None or one.valid_to is not None
+            end = max(known.times.valid.end, span.end if is_timed else 0)
+            record = replace(record, times=Times(Span(known.times.valid.start, end)))
+        if known is None or known.times.valid.end < record.times.valid.end:
+            added.append(content)
+            writer.log("observation", "created", name, content[:200], by)
+        if known is None or record != replace(known, times=Times(known.times.valid)):
+            writer.put_observation(record, Span(span.start, record.times.valid.end))
         known_at[span.start][content] = record
     return added
 
@@ -267,6 +277,9 @@ def create_relation(writer: Writer, given: NewRelation, vocabulary: Vocabulary) 
     except ToolError as error:
         return Outcome(name=name, outcome="rejected", reason=str(error))
     known = _undeleted(writer.relation(key, View(span.start)))
+    if known is not None and given.valid_from is None and given.valid_to is None:
+        # It stays as long as it was recorded for.
+        span = Span(span.start, known.times.valid.end)
     reason = check_metadata(given.metadata, {} if known is None else known.metadata)
     if reason is not None:
         return Outcome(name=name, outcome="rejected", reason=reason)
