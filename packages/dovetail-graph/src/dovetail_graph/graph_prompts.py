@@ -11,15 +11,28 @@ from dovetail import Server
 from dovetail_graph.graph_resources import complete_name
 from dovetail_graph.memory import Memory
 from dovetail_graph.timestamps import View
+from dovetail_graph.toolbox import ToolSet
 from dovetail_graph.vocabulary import PRESETS
 
 __all__ = ["add_graph_prompts"]
 
 _Flag = Literal["true", "false"]
 
+# The listed tool for the one that a prompt names.
+_COMPACT = {
+    "search_nodes": "memory_search",
+    "semantic_search": "memory_search",
+    "create_entities": "memory_edit (entities)",
+    "create_relations": "memory_edit (relations)",
+    "open_nodes": "memory_read (names)",
+    "traverse_graph": "memory_read (depth)",
+    "get_entity_history": "memory_read (history)",
+}
 
-def add_graph_prompts(server: Server, memory: Memory) -> None:
-    """Register the prompts."""
+
+def add_graph_prompts(server: Server, memory: Memory, shown: ToolSet = "default") -> None:
+    """Register the prompts; they name the tools that are listed."""
+    tool = _COMPACT if shown == "compact" else {name: name for name in _COMPACT}
     kinds = memory.vocabulary.entity_types
     types = f" Allowed entity types: {', '.join(kinds)}." if kinds else ""
 
@@ -34,9 +47,10 @@ def add_graph_prompts(server: Server, memory: Memory) -> None:
         return (
             f"Record the project {projectName!r} in memory: {description}"
             + (f"\n\nGoals:{wanted}" if wanted else "")
-            + "\n\nFirst call search_nodes with the name, so that nothing is recorded twice. Then "
-            "create_entities for the project and each of its main parts, with short observations, "
-            f"and create_relations between them.{types} Show me what you recorded."
+            + f"\n\nFirst call {tool['search_nodes']} with the name, so that nothing is recorded "
+            f"twice. Then {tool['create_entities']} for the project and each of its main parts, "
+            f"with short observations, and {tool['create_relations']} between them.{types} Show me "
+            "what you recorded."
         )
 
     @server.prompt(name="get-context", title="Get context")
@@ -49,15 +63,16 @@ def add_graph_prompts(server: Server, memory: Memory) -> None:
         only = _split(entityTypes)
         narrowed = f" with entity_types {only}" if only else ""
         history = (
-            " Call get_entity_history for the most relevant ones and say what changed and when."
+            f" Call {tool['get_entity_history']} for the most relevant ones and say what changed "
+            "and when."
             if includeHistory == "true"
             else ""
         )
         return (
-            f"I am about to: {query}\n\nCollect what memory contains: semantic_search{narrowed}, "
-            "then open_nodes for the best results and traverse_graph for what they depend on."
-            f"{history} Separate what is certain from what has low or decayed confidence, and "
-            "name what is missing."
+            f"I am about to: {query}\n\nCollect what memory contains: {tool['semantic_search']}"
+            f"{narrowed}, then {tool['open_nodes']} for the best results and "
+            f"{tool['traverse_graph']} for what they depend on.{history} Separate what is certain "
+            "from what has low or decayed confidence, and name what is missing."
         )
 
     @server.prompt(name="remember-work", title="Remember work")
@@ -77,9 +92,9 @@ def add_graph_prompts(server: Server, memory: Memory) -> None:
         lines = "".join(f"\n- {name} {kind} {target}" for kind, target in relations)
         decisions = "".join(f"\n- {one}" for one in _split(keyDecisions))
         return (
-            f"Remember this work: {name!r} ({workType}): {description}\n\nCall create_entities "
-            "with observations of one fact each."
-            + (f" Then create_relations:{lines}" if lines else "")
+            f"Remember this work: {name!r} ({workType}): {description}\n\nCall "
+            f"{tool['create_entities']} with observations of one fact each."
+            + (f" Then {tool['create_relations']}:{lines}" if lines else "")
             + (
                 f"\n\nRecord each decision as an entity of type decision that relates_to it:"
                 f"{decisions}"
@@ -97,11 +112,15 @@ def add_graph_prompts(server: Server, memory: Memory) -> None:
         includeDecisions: Annotated[_Flag, "Include decisions about it."] = "true",
     ) -> str:
         """Collect the context for a review of an entity."""
-        steps = [f"open_nodes with names [{entityName!r}]", "get_entity_history of it"]
+        steps = [
+            f"{tool['open_nodes']} with names [{entityName!r}]",
+            f"{tool['get_entity_history']} of it",
+        ]
         if includeRelated == "true":
-            steps.append("traverse_graph from it with depth 2")
+            steps.append(f"{tool['traverse_graph']} from it with depth 2")
         if includeDecisions == "true":
-            steps.append("search_nodes for decisions about it (entity_types ['decision'])")
+            decisions = "for decisions about it (entity_types ['decision'])"
+            steps.append(f"{tool['search_nodes']} {decisions}")
         listed = "".join(f"\n{number}. {step}" for number, step in enumerate(steps, 1))
         return (
             f"Prepare a review of {entityName!r}:{listed}\n\nSummarise what it is for, what it "

@@ -75,7 +75,7 @@ def explain_missing(reader: Reader, name: str) -> str:
         )
     close = similar_names(reader, name)
     hint = f"; did you mean {', '.join(map(repr, close))}?" if close else ""
-    return f"There is no entity {name[:200]!r}{hint or '; use search_nodes to find names'}"
+    return f"There is no entity {name[:200]!r}{hint or '; search to find names'}"
 
 
 def require_entity(reader: Reader, name: str, view: View) -> str:

@@ -315,7 +315,7 @@ def update_relation(writer: Writer, given: NewRelation) -> RelationKey:
     if known is None:
         others = [label(one.key) for one in writer.relations(ANY_TIME, sources=[key.source])]
         hint = f"; relations of that entity: {', '.join(others[:5])}" if others else ""
-        reason = f"There is no relation {label(key)}{hint}. Use create_relations to create it"
+        reason = f"There is no relation {label(key)}{hint}; record it first"
     if reason is not None or known is None:
         raise ToolError(reason)
     changed = RelationRecord(

@@ -94,7 +94,7 @@ def build_server(database: Path, options: GraphOptions | None = None) -> Server:
     if options.debug_tools:
         add_debug_tools(tools, memory)
     add_graph_resources(server, memory)
-    add_graph_prompts(server, memory)
+    add_graph_prompts(server, memory, options.tools)
     return server
 
 

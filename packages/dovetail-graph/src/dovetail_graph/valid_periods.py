@@ -49,7 +49,7 @@ def check_end(name: str, span: Span, last: int) -> None:
     if span.end > last:
         raise ToolError(
             f"{name!r} is there until {format_timestamp(last)}, and this would be true for longer; "
-            "pass a validTo up to then, or call create_entities with a later validTo first"
+            "pass a validTo up to then, or record the entity with a later validTo first"
         )
 
 

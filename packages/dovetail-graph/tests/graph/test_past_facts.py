@@ -146,6 +146,13 @@ def test_facts_of_the_future_are_found_and_marked(tmp_path: Path) -> None:
         await observe(session, "Ann", {"content": "Moves to Oslo", "validFrom": "2200-01-01"})
         found = await call(session, "search_nodes", query="Oslo")
         assert found["results"][0]["entity"]["otherTimes"][0]["status"] == "upcoming"
+        # A planned end stays if the fact is recorded again without times.
+        leased = {"content": "Rents a flat", "confidence": 0.5, "validTo": "2200-01-01"}
+        await observe(session, "Ann", leased)
+        await observe(session, "Ann", {"content": "Rents a flat", "confidence": 0.9})
+        [ann] = (await call(session, "open_nodes", names=["Ann"]))["entities"]
+        [flat] = [one for one in ann["details"] if one["content"] == "Rents a flat"]
+        assert flat["validTo"].startswith("2200") and flat["confidence"] == 0.9
         said = await refused(
             session,
             "create_entities",
