@@ -142,7 +142,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Official]:
 
 
 # Each example calls every tool. make fuzz makes thousands.
-@settings(max_examples=settings().max_examples // 10, deadline=None)
+@settings(max_examples=settings().max_examples // 20, deadline=None)
 @given(calls=st.fixed_dictionaries(CALLS))
 def test_no_answer_exceeds_its_limit(client: Official, calls: dict[str, dict[str, Any]]) -> None:
     assert calls.keys() == EXAMPLES.keys()
