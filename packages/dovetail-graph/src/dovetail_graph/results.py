@@ -219,6 +219,8 @@ class SemanticResult(_Result, kw_only=True):
 
     results: list[Similar]
     count: int
+    # Number of results that did not fit.
+    left_out: int = 0
     # semantic: a model compared meanings; lexical: words and spelling were compared.
     mode: Literal["semantic", "lexical"]
     model: str | None = None

@@ -150,6 +150,7 @@ class Search:
         return SemanticResult(
             results=results,
             count=len(results),
+            left_out=len(chosen) - len(results),
             mode="lexical" if self._vectors is None else "semantic",
             model=self._model,
             min_similarity=threshold,

@@ -6,12 +6,13 @@ import asyncio
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dovetail_graph.examples import EXAMPLES
 from tests.driving import serving_http
-from tests.graph.driving import command
+from tests.graph.driving import command, entity, relation
 from tests.graph.official import official
 from tests.patience import CAP
 
@@ -94,3 +95,55 @@ def test_a_list_is_short_and_every_name_can_be_called(
         for name in EXAMPLES.keys() - DEBUG:
             result = client.call(name, EXAMPLES[name])
             assert "Unknown tool" not in str(result.content), name
+
+
+def test_the_compact_tools_do_the_work_of_the_others(tmp_path: Path) -> None:
+    with official(command(tmp_path / "graph.db", "--tools", "compact")) as client:
+
+        def ask(tool: str, **arguments: Any) -> Any:
+            result = client.call(tool, arguments)
+            assert not result.is_error, result.content
+            return result.structured_content
+
+        past = {"content": "Lived in Rome", "validFrom": "2015-01-01", "validTo": "2018-01-01"}
+        knows = relation("Ann", "Bo", confidence=0.9)
+        made = ask(
+            "memory_edit",
+            entities=[entity("Ann", "Likes tea", past), entity("Bo"), entity("Cy", kind="cat")],
+            relations=[knows, relation("Bo", "Cy", "owns")],
+        )
+        assert (made["created"], made["rejected"]) == (5, 0)
+        changed = ask(
+            "memory_edit",
+            observations=[
+                {
+                    "entityName": "Ann",
+                    "contents": [{"content": "Likes mint", "replaces": "Likes tea"}],
+                }
+            ],
+            updateRelations=[{**knows, "confidence": 0.4}],
+            delete={"relations": [relation("Bo", "Cy", "owns")]},
+        )
+        assert (changed["updated"], changed["deleted"]) == (2, 1)
+        refused = client.call(
+            "memory_edit",
+            {"entities": [entity("Dee")], "delete": {"entities": ["Nobody"]}, "atomic": True},
+        )
+        assert refused.is_error and ask("memory_read", names=["Dee"])["missing"]
+
+        for by in ("meaning", "words", "prefix"):
+            found = ask("memory_search", query="Rome", by=by)
+            assert found["results"][0]["entity"]["name"] == "Ann", by
+        assert ask("memory_search", query="mint", entity_types=["cat"])["results"] == []
+        opened = ask("memory_read", names=["Ann"], depth=1)
+        assert [one["name"] for one in opened["entities"]] == ["Ann", "Bo"]
+        assert ask("memory_read", names=["Ann"], target="Bo")["paths"] == [["Ann", "Bo"]]
+        assert ask("memory_read", names=["Ann"], history=True)["totalVersions"] == 2
+        assert ask("memory_read", relation=relation("Ann", "Bo"))["relation"]["confidence"] == 0.4
+        assert ask("memory_read", relation=relation("Ann", "Bo"), history=True)["history"]
+        assert ask("memory_read", entity_types=["cat"])["total"] == 1
+        rome = ask("memory_read", asOf="2016-01-01")
+        assert [one["observations"] for one in rome["entities"]] == [["Lived in Rome"]]
+        assert ask("memory_read", asOf="2016-01-01", recorded_at="2016-01-01")["total"] == 0
+        assert ask("memory_read", overview="stats")["entities"] == 3
+        assert ask("memory_read", overview="changes")["changes"][0]["action"] == "deleted"
