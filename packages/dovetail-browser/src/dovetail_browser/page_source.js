@@ -27,6 +27,10 @@
       "ASIDE FORM FIELDSET BLOCKQUOTE PRE CODE H1 H2 H3 H4 H5 H6",
   );
   const UNWRITTEN = setOf("HTML BODY SLOT FRAMESET");
+  // Elements that text formats write on one line.
+  const INLINE = setOf(
+    "A ABBR B BUTTON CITE CODE EM I IMG INPUT KBD LABEL MARK OUTPUT SELECT SMALL SPAN STRONG TEXTAREA TIME U",
+  );
   const DEEPEST = 300;
   const RENAMED = { XMP: "pre", PLAINTEXT: "pre", LISTING: "pre" };
   const URLS = setOf("href src action formaction poster cite data longdesc background xlink:href");
@@ -62,6 +66,7 @@
   };
   const kindOf = reader(Node, "nodeType");
   const parentNodeOf = reader(Node, "parentNode");
+  const previousOf = reader(Node, "previousSibling");
   const nodesOf = reader(Node, "childNodes");
   const wordsOf = reader(Node, "textContent");
   const baseOf = reader(Node, "baseURI");
@@ -861,6 +866,29 @@
     return true;
   };
 
+  // Whether a gap separates an inline element from the element right before it. Pages make such
+  // gaps with margins, padding or a flex box, so there is no white space between the elements.
+  const isSetApart = (element, state) => {
+    if (state.isPre || !INLINE.has(tagOf(element))) return false;
+    let before = previousOf(element);
+    while (before && (kindOf(before) === 8 || (kindOf(before) === 1 && !hasArea(before)))) before = previousOf(before);
+    if (!before || kindOf(before) !== 1) return false;
+    const [one, other] = [contentBox(before), contentBox(element)];
+    if (one.bottom <= other.top || other.bottom <= one.top) return true;
+    return Math.max(other.left - one.right, one.left - other.right) >= 0.15 * parseFloat(state.style.fontSize);
+  };
+  const contentBox = (element) => {
+    const box = boxOf(element);
+    const style = styleOf(element);
+    const edge = (side) => parseFloat(style[`padding${side}`]) + parseFloat(style[`border${side}Width`]);
+    return {
+      left: box.left + edge("Left"),
+      right: box.right - edge("Right"),
+      top: box.top + edge("Top"),
+      bottom: box.bottom - edge("Bottom"),
+    };
+  };
+
   const walk = (start) => {
     const state = begin(start);
     if (state === null) return;
@@ -885,6 +913,7 @@
       }
       if (kindOf(node) === 3) writeText(node, last.below);
       else if (kindOf(node) === 1) {
+        if (isSetApart(node, last.below)) write(" ");
         const entered = open(node, last.below, stack.length);
         if (entered !== null) stack.push({ ...entered, at: 0, length: pieces.length });
       }

@@ -27,6 +27,8 @@ _BLOCKS = words(
     "table caption frame-content h1 h2 h3 h4 h5 h6 pre hr tr td th thead tbody tfoot"
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
+# Two of these without text between them are two words.
+_CONTROLS = words("a button label select summary textarea")
 
 
 @dataclass(slots=True)
@@ -70,6 +72,8 @@ class _Renderer:
         self._code_depth = 0
         self._code_language = ""
         self._unchosen = 0
+        # Whether a control has ended and no text has followed yet.
+        self._is_after_control = False
 
     # -- events ----------------------------------------------------------------------------------
 
@@ -82,6 +86,8 @@ class _Renderer:
             return
         if tag in _BLOCKS:
             self._break_block()
+        if tag in _CONTROLS and self._is_after_control:
+            self._inline.add_mark(" ")
         if tag == "table":
             self._start_table(is_data=index in self._data_tables)
             return
@@ -93,6 +99,7 @@ class _Renderer:
 
     def text(self, text: str) -> None:
         """Text."""
+        self._is_after_control = False
         if self._code is not None:
             self._code.append(text)
         elif not self._unchosen:
@@ -100,6 +107,7 @@ class _Renderer:
 
     def end(self, tag: str) -> None:
         """Handle the end of the innermost element."""
+        self._is_after_control |= tag in _CONTROLS
         if tag in _NAME_LANGUAGES:
             self._languages.pop()
         if self._code is not None:

@@ -278,6 +278,7 @@ def _kinds(handler: _Handler) -> None:
 PAGES: dict[str, Callable[[_Handler], None]] = {
     "/": _file("index"),
     "/news": _file("news"),
+    "/shop": _file("shop"),
     "/mouse": _file("mouse"),
     "/form": _file("form"),
     "/spa": _file("spa"),

@@ -26,6 +26,9 @@ BLOCKS = {
     "rule in a table": ("<table><tr><td>a<hr><td>b</table>", "a\tb"),
     "caption": ("<table><caption>c</caption><tr><td>a<td>b</table>", "c\n\na\tb"),
     "choice": ("<select><option>a<option selected>b<option>c</select>d", "bd"),
+    "links side by side": ("<a href=x>a</a><a href=y>b</a>", "a b"),
+    "wrapped links": ("<b><a href=x>a</a></b><b><a href=y>b</a></b>", "a b"),
+    "labels": ("<label>a</label><label>b</label>c", "a bc"),
     "typed": ("<textarea>a</textarea> <input value=b>", "a b"),
 }
 
