@@ -35,13 +35,13 @@ from dovetail_browser.inputs import (
     VisibleText,
 )
 from dovetail_browser.page_errors import tool_error
-from dovetail_browser.page_reader import AFTER_ACTION, ReadOptions, read_after
+from dovetail_browser.page_reader import AFTER_ACTION, ReadOptions
 from dovetail_browser.result_types import (
     ClickedPage,
     DialogPolicy,
     TypedPage,
 )
-from dovetail_browser.targets import Target, find_target
+from dovetail_browser.targets import FIELD_WAYS, Target, find_target
 from dovetail_browser.tool_results import ACTS, make_page_result, make_result, tool
 
 __all__ = ["add_action_tools"]
@@ -89,13 +89,14 @@ def _add_click(server: Server, browsing: Browsing) -> None:
         tab: TabId = None,
         session: SessionHandle = None,
     ) -> ToolResult:
-        target = Target(ref=ref, selector=selector, text=text, role=role, name=name)
+        ways = ("ref", "selector", "text", "role")
+        target = Target(ref=ref, selector=selector, text=text, role=role, name=name, ways=ways)
         how = ReadOptions(format, clean=removeUnnecessaryHTML) if returnHtml else None
         async with browsing.at(ctx, Where(session, tab, url)) as (browser_session, browser_tab):
             found = await find_target(browser_tab, target, waitForElementTimeout)
             before = browser_tab.page.url
             await click(found, button=button, double=double, modifiers=modifiers or [])
-            page = await read_after(ctx, browsing.secrets, browser_tab, postClickWait, how)
+            page = await browsing.read_after(ctx, browser_tab, postClickWait, how)
             tab_state = await browsing.describe(browser_session, browser_tab)
         result = ClickedPage(
             message=f"Clicked {found.info.describe()}.",
@@ -142,8 +143,10 @@ def _add_type(server: Server, browsing: Browsing) -> None:
         session: SessionHandle = None,
     ) -> ToolResult:
         if (text is None) == (secret is None):
-            raise tool_error("There is nothing to type.", "give one of text and secret")
-        target = Target(ref=ref, selector=selector, role=role, name=name, label=label)
+            raise tool_error("There is nothing to type.", "give one of `text` and `secret`")
+        target = Target(
+            ref=ref, selector=selector, role=role, name=name, label=label, ways=FIELD_WAYS
+        )
         how = ReadOptions(format, clean=removeUnnecessaryHTML) if returnHtml else None
         async with browsing.at(ctx, Where(session, tab, url)) as (browser_session, browser_tab):
             found = await find_target(browser_tab, target, waitForElementTimeout)
@@ -155,7 +158,7 @@ def _add_type(server: Server, browsing: Browsing) -> None:
             await type_into(browser_tab, found, typed, clear=clear, delay_ms=typeDelay)
             if submit:
                 await found.locator.press("Enter")
-            page = await read_after(ctx, browsing.secrets, browser_tab, postTypeWait, how)
+            page = await browsing.read_after(ctx, browser_tab, postTypeWait, how)
             tab_state = await browsing.describe(browser_session, browser_tab)
         what = f"secret {secret}" if secret is not None else f"{len(typed)} characters"
         result = TypedPage(

@@ -14,6 +14,7 @@ from dovetail_browser.login import LoginOptions
 from dovetail_browser.secret_values import Secrets, read_secrets_file
 from dovetail_browser.server import BrowserOptions, build_server
 from dovetail_browser.sessions import SessionLimits
+from dovetail_browser.settling import SETTLE_SECONDS
 
 __all__ = ["ARGUMENTS", "OPTIONS", "SUMMARY", "build"]
 
@@ -49,6 +50,14 @@ OPTIONS: Sequence[click.Parameter] = (
     ),
     click.Option(["--enable-scripts"], is_flag=True, help="Enable the evaluate_script tool."),
     click.Option(
+        ["--settle"],
+        type=click.FloatRange(0.1, 60),
+        default=SETTLE_SECONDS,
+        show_default=True,
+        metavar="SECONDS",
+        help="Wait at most this long for a page to settle.",
+    ),
+    click.Option(
         ["--idle"],
         type=click.FloatRange(0.01, 1440),
         default=15.0,
@@ -78,6 +87,7 @@ def build(  # noqa: PLR0913 - the options of the command line, all by name
     folder: Path | None = None,
     secrets_file: Path | None = None,
     enable_scripts: bool = False,
+    settle: float = SETTLE_SECONDS,
     idle: float = 15.0,
     max_sessions: int = 16,
     no_sandbox: bool = False,
@@ -99,6 +109,7 @@ def build(  # noqa: PLR0913 - the options of the command line, all by name
             folder=_absolute(folder),
             secrets=Secrets(read_secrets_file(secrets_file) if secrets_file else None),
             enable_scripts=enable_scripts,
+            settle_seconds=settle,
             login=LoginOptions(has_window=not headless or connect is not None),
         )
     )

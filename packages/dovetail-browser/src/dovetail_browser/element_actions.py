@@ -11,7 +11,7 @@ from dovetail_browser.page_errors import driver_errors, explain, tool_error
 from dovetail_browser.saved_files import SavedFiles
 from dovetail_browser.secret_values import Secrets
 from dovetail_browser.tab import Tab, host_of
-from dovetail_browser.targets import Found, Target
+from dovetail_browser.targets import FIELD_WAYS, Found, Target
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,13 +41,13 @@ def check_usable(found: Found) -> None:
         raise tool_error(
             f"{info.describe()} cannot be used: it is disabled.",
             "fill in the fields that the page requires, then try again",
-            "wait_for with a selector like 'button:not([disabled])' waits until it is enabled",
+            "wait_for with a `selector` like button:not([disabled]) waits until it is enabled",
         )
     if not info.is_visible:
         raise tool_error(
             f"{info.describe()} cannot be used: it is not visible.",
             "open the menu, tab or section that contains it, then try again",
-            "page_snapshot lists the visible elements",
+            "get_current_html with `format=snapshot` lists the visible elements",
         )
 
 
@@ -83,7 +83,7 @@ async def type_into(tab: Tab, found: Found, text: str, *, clear: bool, delay_ms:
         raise tool_error(
             f"Typing {len(text)} characters with {delay_ms} ms each takes {seconds:.0f} s; at most "
             f"{_LONGEST_TYPED_SECONDS} s are allowed.",
-            "give typeDelay=0",
+            "give `typeDelay=0`",
         )
     locator = found.locator
     try:
@@ -105,7 +105,7 @@ async def type_into(tab: Tab, found: Found, text: str, *, clear: bool, delay_ms:
     except driver_errors() as error:
         raise tool_error(
             f"{found.info.describe()} could not be typed into: {explain(error)}.",
-            "page_snapshot lists the fields of the page",
+            "get_current_html with `format=snapshot` lists the fields of the page",
         ) from None
 
 
@@ -124,7 +124,12 @@ async def open_secret(found: Found, name: str, secrets: Secrets) -> str:
 def target_of(field: FieldValue) -> Target:
     """Return the target that a form field names."""
     return Target(
-        ref=field.ref, selector=field.selector, role=field.role, name=field.name, label=field.label
+        ref=field.ref,
+        selector=field.selector,
+        role=field.role,
+        name=field.name,
+        label=field.label,
+        ways=FIELD_WAYS,
     )
 
 
@@ -159,8 +164,8 @@ async def fill_field(found: Found, field: FieldValue, secrets: Secrets, files: S
 async def _choose(found: Found, wanted: list[str]) -> None:
     if found.info.tag != "select":
         raise ToolError(
-            f"{found.info.describe()} is not a list of options; open it with click_element, then "
-            "click the option"
+            f"{found.info.describe()} is not a list of options; click it to open it, then click "
+            "the option"
         )
     options: list[list[str]] = await found.locator.evaluate(
         "element => [...element.options].slice(0, 500).map(one => [one.value, one.label])",

@@ -18,8 +18,8 @@ from dovetail_browser.inputs import (
     TabId,
     TabUrl,
 )
-from dovetail_browser.page_errors import driver_errors, explain, with_timeout
-from dovetail_browser.page_reader import AFTER_ACTION, ReadOptions, read_after
+from dovetail_browser.page_errors import driver_errors, explain, message_of, with_timeout
+from dovetail_browser.page_reader import AFTER_ACTION, ReadOptions
 from dovetail_browser.result_types import FieldOutcome, FormFilled
 from dovetail_browser.tab import Tab
 from dovetail_browser.targets import find_target
@@ -64,7 +64,7 @@ def add_form_tool(server: Server, browsing: Browsing) -> None:
             is_sent = submit and not failed and last is not None
             if is_sent:
                 await with_timeout(last.locator.evaluate(_SUBMIT), "submitting the form")
-            page = await read_after(ctx, browsing.secrets, browser_tab, None, how)
+            page = await browsing.read_after(ctx, browser_tab, None, how)
             tab_state = await browsing.describe(browser_session, browser_tab)
         steps = ["fill_form again with the fields that failed"] if failed else AFTER_ACTION
         if failed and submit:
@@ -100,7 +100,7 @@ async def _fill_one(browsing: Browsing, tab: Tab, field: FieldValue) -> tuple[Fi
         found = await find_target(tab, target)
         await fill_field(found, field, browsing.secrets, browsing.files)
     except ToolError as error:
-        reason = str(error).partition("\n\nNext steps:")[0]
+        reason = message_of(error)
     except driver_errors() as error:
         reason = explain(error)
     else:

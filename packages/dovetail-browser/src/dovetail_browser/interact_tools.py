@@ -29,7 +29,7 @@ from dovetail_browser.inputs import (
     TabUrl,
     VisibleText,
 )
-from dovetail_browser.navigation import LOAD_MS, report_progress, settle
+from dovetail_browser.navigation import LOAD_MS, report_progress
 from dovetail_browser.page_errors import (
     driver_errors,
     explain,
@@ -37,7 +37,7 @@ from dovetail_browser.page_errors import (
     tool_error,
     with_timeout,
 )
-from dovetail_browser.page_reader import ReadOptions, read_page
+from dovetail_browser.page_reader import AFTER_ACTION, ReadOptions
 from dovetail_browser.result_types import Acted, ScriptRun
 from dovetail_browser.tab import Tab
 from dovetail_browser.targets import Found, Target, find_target
@@ -67,14 +67,16 @@ class _Move:
         if self.found is None:
             raise tool_error(
                 f"action={action} needs an element.",
-                "give one of ref, selector, text, label, or role with name",
+                Target().how_to_select(),
             )
         return self.found
 
 
 async def _press(move: _Move) -> str:
     if not move.keys:
-        raise tool_error("action=key needs `keys`.", "give keys like Enter, Control+A or ArrowDown")
+        raise tool_error(
+            "action=key needs `keys`.", "give `keys` like Enter, Control+A or ArrowDown"
+        )
     try:
         if move.found is not None:
             await move.found.locator.press(move.keys, timeout=ACTION_MS)
@@ -83,7 +85,7 @@ async def _press(move: _Move) -> str:
     except driver_errors() as error:
         raise tool_error(
             f"{move.keys!r} could not be pressed: {first_line(error)}.",
-            "give keys like Enter, Tab, Escape, Control+A, ArrowDown",
+            "give `keys` like Enter, Tab, Escape, Control+A, ArrowDown",
         ) from None
     return f"Pressed {move.keys}"
 
@@ -98,7 +100,7 @@ async def _hover(move: _Move) -> str:
 async def _drag(move: _Move) -> str:
     found = move.element("drag")
     if move.to is None:
-        raise tool_error("action=drag needs a drop target.", "give toRef or toSelector")
+        raise tool_error("action=drag needs a drop target.", "give `toRef` or `toSelector`")
     check_usable(found)
     await found.locator.drag_to(move.to.locator, timeout=ACTION_MS)
     return f"Dragged {found.info.describe()} to {move.to.info.describe()}"
@@ -121,7 +123,7 @@ async def _scroll(move: _Move) -> str:
 async def _select(move: _Move) -> str:
     found = move.element("select")
     if move.option is None:
-        raise tool_error("action=select needs `option`.", "give the label or value of an option")
+        raise tool_error("action=select needs `option`.", "give the label or value of an `option`")
     field = FieldValue(option=move.option)
     await fill_field(found, field, move.browsing.secrets, move.browsing.files)
     return f"Chose {move.option[:100]!r} in {found.info.describe()}"
@@ -212,17 +214,15 @@ def add_interact_tool(server: Server, browsing: Browsing) -> None:
             move = _Move(browsing, browser_tab, found, to, keys, option, (deltaX, deltaY))
             async with report_progress(ctx, action):
                 message = await with_timeout(_ACTIONS[action](move), f"action {action}", 45)
-            await settle(ctx, browser_tab, None)
-            page = None
-            if format is not None:
-                page = await read_page(browser_tab, ReadOptions(format), browsing.secrets)
+            how = None if format is None else ReadOptions(format)
+            page = await browsing.read_after(ctx, browser_tab, None, how)
             tab_state = await browsing.describe(browser_session, browser_tab)
         result = Acted(
             action=action,
             message=f"{message}.",
             navigated=browser_tab.page.url != before,
             target=found.info.view if found is not None else None,
-            next_steps=["page_snapshot or get_current_html shows the page as it is now"],
+            next_steps=AFTER_ACTION,
             **tab_state,
         )
         return make_page_result(result, page, browsing.secrets, max_chars=maxChars)
@@ -251,7 +251,7 @@ def add_script_tool(server: Server, browsing: Browsing) -> None:
         tab: TabId = None,
         session: SessionHandle = None,
     ) -> ToolResult:
-        target = Target(ref=ref, selector=selector)
+        target = Target(ref=ref, selector=selector, ways=("ref", "selector"))
         begun = time.monotonic()
         async with browsing.at(ctx, Where(session, tab, url)) as (browser_session, browser_tab):
             found = await find_target(browser_tab, target) if target.is_given else None
@@ -266,14 +266,14 @@ def add_script_tool(server: Server, browsing: Browsing) -> None:
             except driver_errors() as error:
                 raise tool_error(
                     f"The script failed: {first_line(error)}",
-                    "give an expression, or a function like () => document.title",
+                    "give an `expression`, or a function like () => document.title",
                 ) from None
             tab_state = await browsing.describe(browser_session, browser_tab)
         text = json.dumps(value, ensure_ascii=False, default=str)
         result = ScriptRun(
             kind=type(value).__name__,
             took_ms=round((time.monotonic() - begun) * 1000),
-            next_steps=["page_snapshot shows the page as it is now"],
+            next_steps=AFTER_ACTION,
             **tab_state,
         )
         page = PageText(text, "json")

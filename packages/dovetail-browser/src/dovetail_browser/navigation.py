@@ -17,24 +17,13 @@ from dovetail_browser.tab import Tab, host_of
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
-__all__ = ["LOAD_MS", "SETTLE_MS", "check_address", "go_to", "report_progress", "settle"]
+__all__ = ["LOAD_MS", "arrive", "check_address", "go_to", "report_progress"]
 
 LOAD_MS = 30_000
-# Time for a loaded page to become idle.
-SETTLE_MS = 1_000
 _TELL_EVERY = 1.0
-_QUIET_MS = 100
 # Time from the response to a readable document.
 _READY_MS = 10_000
 _STOP_SECONDS = 2.0
-
-# Resolves to true if the document has not changed for a moment, to false at the first change.
-_IS_QUIET = f"""() => new Promise((resolve) => {{
-  const end = (quiet) => {{ observer.disconnect(); clearTimeout(timer); resolve(quiet); }};
-  const observer = new MutationObserver(() => end(false));
-  const timer = setTimeout(() => end(true), {_QUIET_MS});
-  observer.observe(document, {{subtree: true, childList: true, characterData: true}});
-}})"""
 
 
 @contextlib.asynccontextmanager
@@ -94,30 +83,7 @@ async def go_to(ctx: Context, driver: Driver, tab: Tab, url: str, timeout_ms: in
         raise _refused(refusal)
 
 
-async def settle(ctx: Context, tab: Tab, pause_ms: int | None) -> None:
-    """Wait until a page is idle, or for `pause_ms`; also waits for a navigation."""
-    if pause_ms is not None:
-        async with report_progress(ctx, "Waiting"):
-            await asyncio.sleep(pause_ms / 1000)
-        await _arrive(ctx, tab)
-        return
-    deadline = time.monotonic() + SETTLE_MS / 1000
-    while True:
-        await _arrive(ctx, tab)
-        left = deadline - time.monotonic()
-        if left <= 0:
-            break
-        quiet = False
-        with contextlib.suppress(TimeoutError, *driver_errors()):
-            quiet = bool(await abandon_after(left, tab.page.evaluate(_IS_QUIET)))
-        is_waiting = tab.log.is_busy or tab.log.is_navigating or tab.expected_popups
-        if quiet and not is_waiting:
-            break
-    # A window that has not appeared by now was not opened.
-    tab.expected_popups = 0
-
-
-async def _arrive(ctx: Context, tab: Tab) -> None:
+async def arrive(ctx: Context, tab: Tab) -> None:
     """Wait for a navigation to complete."""
     if not tab.log.is_navigating:
         return
@@ -147,14 +113,15 @@ def _failure(
         return tool_error(
             f"{shown} did not load within {timeout_ms / 1000:g} s: tab {tab.id} does not respond. "
             "The scripts of its page are probably busy.",
-            f"close_tab with tab={tab.id} ends the page, also while its scripts run",
+            f"manage_tabs with `action=close` and `tab={tab.id}` ends the page, also while its "
+            "scripts run",
             "fetch_webpage with a page of this host replaces the tab",
         )
     if "Timeout" in type(error).__name__:
         return tool_error(
             f"{shown} did not load within {timeout_ms / 1000:g} s.",
             "get_current_html or take_screenshot shows what has loaded so far",
-            "fetch_webpage with a larger timeout waits longer",
+            "fetch_webpage with a larger `timeout` waits longer",
         )
     if refusal is not None:
         return _refused(f"{shown} could not be loaded: {refusal}")

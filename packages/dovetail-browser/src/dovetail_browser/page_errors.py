@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
 from dovetail import ToolError
 
 __all__ = [
     "PAGE_TIMEOUT",
+    "CallError",
     "UnresponsivePageError",
     "abandon_after",
     "driver_errors",
     "explain",
     "first_line",
     "join_names",
+    "message_of",
     "tool_error",
     "with_timeout",
 ]
@@ -62,7 +64,21 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
 )
 
 
-class UnresponsivePageError(ToolError):
+class CallError(ToolError):
+    """A call failed; `steps` are suggestions what to call next.
+
+    A step names tools as they are and parameters in backticks: those of the tool that it names, or
+    else those of the failed call. See `hints.py`.
+    """
+
+    def __init__(self, what: str, steps: Sequence[str] = ()) -> None:
+        listed = "".join(f"\n- {step}" for step in steps)
+        super().__init__(f"{what}\n\nNext steps:{listed}" if steps else what)
+        self.what = what
+        self.steps = list(steps)
+
+
+class UnresponsivePageError(CallError):
     """The page does not respond, probably because its scripts do not end."""
 
 
@@ -73,10 +89,14 @@ def driver_errors() -> tuple[type[Exception], ...]:
     return (Error,)
 
 
-def tool_error(what: str, *steps: str) -> ToolError:
-    """Return a ToolError with a list of next steps."""
-    listed = "".join(f"\n- {step}" for step in steps)
-    return ToolError(f"{what}\n\nNext steps:{listed}" if steps else what)
+def tool_error(what: str, *steps: str) -> CallError:
+    """Return an error with a list of next steps."""
+    return CallError(what, steps)
+
+
+def message_of(error: ToolError) -> str:
+    """Return the message of an error without its next steps."""
+    return error.what if isinstance(error, CallError) else str(error)
 
 
 def first_line(error: BaseException) -> str:
@@ -101,9 +121,11 @@ async def with_timeout(work: Coroutine[Any, Any, T], what: str, seconds: float =
     except TimeoutError:
         raise UnresponsivePageError(
             f"The page did not respond within {seconds:g} s: {what}. "
-            "Its scripts are probably busy.\n\nNext steps:\n"
-            "- close_tab ends the page, also while its scripts run\n"
-            "- fetch_webpage with a page of this host replaces the tab"
+            "Its scripts are probably busy.",
+            (
+                "manage_tabs with `action=close` ends the page, also while its scripts run",
+                "fetch_webpage with a page of this host replaces the tab",
+            ),
         ) from None
 
 

@@ -40,6 +40,8 @@ class LogLine:
     milliseconds: int | None = None
     # Kept for its body, which the browser discards after a while.
     response: Response | None = None
+    # A call has waited for the request long enough.
+    is_given_up: bool = False
 
     @property
     def is_error(self) -> bool:
@@ -86,9 +88,23 @@ class PageLog:
         return len(self._requests)
 
     @property
+    def open_requests(self) -> list[LogLine]:
+        """Open requests that may change the page."""
+        return [
+            line
+            for line in self._requests.values()
+            if line.resource_type in _CHANGING and not line.is_given_up
+        ]
+
+    @property
     def is_busy(self) -> bool:
         """Whether a request is open that may change the page."""
-        return any(line.resource_type in _CHANGING for line in self._requests.values())
+        return bool(self.open_requests)
+
+    def give_up(self) -> None:
+        """Do not count the open requests any more; they may be streams that never end."""
+        for line in self._requests.values():
+            line.is_given_up = True
 
     def lines(self, kind: LogKind) -> Iterator[LogLine]:
         """Iterate over the entries of a log, oldest first."""

@@ -7,11 +7,9 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dovetail import Context
 from dovetail_browser.html_cleaner import clean_html
 from dovetail_browser.isolated_world import open_documents
 from dovetail_browser.markdown import to_markdown
-from dovetail_browser.navigation import settle
 from dovetail_browser.page_errors import abandon_after, driver_errors, tool_error, with_timeout
 from dovetail_browser.page_source import read_source
 from dovetail_browser.plain_text import to_text
@@ -20,10 +18,10 @@ from dovetail_browser.snapshots import SnapshotOptions, read_snapshot
 from dovetail_browser.tab import Tab
 from dovetail_browser.tool_results import PageText
 
-__all__ = ["AFTER_ACTION", "ReadOptions", "read_after", "read_page", "title_of"]
+__all__ = ["AFTER_ACTION", "ReadOptions", "read_page", "title_of"]
 
 # Next steps.
-AFTER_ACTION = ["page_snapshot or get_current_html shows the page; wait_for waits for more"]
+AFTER_ACTION = ["get_current_html returns the page; wait_for waits for more"]
 _TRIES = 3
 # Shortened in the page, because a title can be of any length. An element can shadow the property.
 _TITLE = """() => {
@@ -64,17 +62,9 @@ async def read_page(tab: Tab, how: ReadOptions, secrets: Secrets) -> PageText:
             await tab.page.wait_for_load_state("domcontentloaded", timeout=5_000)
     raise tool_error(
         "The page navigated each time it was read; it seems to redirect endlessly.",
-        "wait_for with pageUrl or text waits for the page that you expect",
+        "wait_for with `pageUrl` or `text` waits for the page that you expect",
         "take_screenshot shows the current page",
     )
-
-
-async def read_after(
-    ctx: Context, secrets: Secrets, tab: Tab, pause: int | None, how: ReadOptions | None
-) -> PageText | None:
-    """Wait until a page is idle after an action, and read it if `how` is given."""
-    await settle(ctx, tab, pause)
-    return None if how is None else await read_page(tab, how, secrets)
 
 
 async def _read(tab: Tab, how: ReadOptions, secrets: Secrets) -> PageText:

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dovetail import ToolError
 from dovetail_browser.isolated_world import Documents, World, open_documents
+from dovetail_browser.page_errors import tool_error
 from dovetail_browser.text_filters import drop_invisible, hide_secrets
 
 if TYPE_CHECKING:
@@ -131,9 +131,10 @@ async def _find(page: Page, selector: str, notes: list[str]) -> list[int | None]
     """Return the path of the first match in the tree."""
     found = await page.query_selector_all(selector)
     if not found:
-        raise ToolError(
-            f"Nothing on the page matches the selector {selector!r}.\n\nNext steps:\n"
-            "- Omit the selector to read the whole page, or take one from page_snapshot."
+        raise tool_error(
+            f"Nothing on the page matches the selector {selector[:200]!r}.",
+            "omit `selector` to read the whole page",
+            "get_current_html with `format=html` shows ids and classes to select by",
         )
     if len(found) > 1:
         notes.append(f"{len(found):,} elements match the selector; only the first was read.")

@@ -25,7 +25,7 @@ from dovetail_browser.inputs import (
     Url,
 )
 from dovetail_browser.login import pass_login
-from dovetail_browser.navigation import LOAD_MS, check_address, go_to, report_progress, settle
+from dovetail_browser.navigation import LOAD_MS, check_address, go_to, report_progress
 from dovetail_browser.page_errors import tool_error
 from dovetail_browser.page_reader import ReadOptions, read_page
 from dovetail_browser.result_types import ClosedTabs, FetchedPage, PageRead
@@ -45,11 +45,13 @@ from dovetail_browser.wait_conditions import WaitCondition, wait_until
 __all__ = ["add_page_tools"]
 
 _MAIN_ONLY = "Omit navigation, headers, footers and side bars."
-_AFTER_FETCH = ["page_snapshot for refs; click_element, type_text or fill_form to act; close_tab"]
+_AFTER_FETCH = [
+    "get_current_html with `format=snapshot` returns refs; interact and fill_form act on elements"
+]
 _AT_LOGIN = [
     "fill_form with `secret` for the password logs in, if the operator has defined secrets",
     "ask the user to log in: dovetail serve browser --headed --profile DIR keeps the login",
-    "fetch_webpage with the same URL again after the login",
+    "fetch_webpage with the same `url` again after the login",
 ]
 
 
@@ -102,7 +104,7 @@ def _add_fetch(server: Server, browsing: Browsing) -> None:
                 async with browser_tab.using():
                     was_loaded = await _load(ctx, driver, browser_tab, address, timeout)
                     await _expect(ctx, browser_tab, waitFor, timeout)
-                    await settle(ctx, browser_tab, postLoadWait)
+                    await browsing.settle(ctx, browser_tab, postLoadWait)
                     at_login = await pass_login(ctx, browser_tab, address, browsing.login)
                     page = await read_page(browser_tab, how, secrets) if was_loaded else None
                     tab_state = await browsing.describe(browser_session, browser_tab)
@@ -159,7 +161,7 @@ def _add_read(server: Server, browsing: Browsing) -> None:
             page = None
         result = PageRead(
             saved_to=saved,
-            next_steps=["click_element, type_text or fill_form to act on the page"],
+            next_steps=["interact and fill_form act on elements"],
             **tab_state,
         )
         return make_page_result(result, page, secrets, offset=offset, max_chars=maxChars)
@@ -182,7 +184,9 @@ def _add_close(server: Server, browsing: Browsing) -> None:
         session: SessionHandle = None,
     ) -> ToolResult:
         if sum((url is not None, tab is not None, all)) != 1:
-            raise tool_error("Nothing to close was given.", "give one of url, tab and all=true")
+            raise tool_error(
+                "Nothing to close was given.", "give one of `url`, `tab` and `all=true`"
+            )
         async with browsing.sessions.using(ctx, session) as browser_session:
             closing = _to_close(browser_session, url, tab)
             await asyncio.gather(*map(browser_session.tabs.close, closing))
@@ -244,7 +248,7 @@ async def _expect(ctx: Context, tab: Tab, selector: str | None, timeout: int) ->
         if not await wait_until(tab, WaitCondition(selector=selector), timeout):
             raise tool_error(
                 f"The page was loaded, but {selector[:200]!r} did not appear within {timeout} ms.",
-                "get_current_html or page_snapshot shows the current page",
+                "get_current_html shows the current page",
             )
 
 

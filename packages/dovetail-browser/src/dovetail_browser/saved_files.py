@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from dovetail import ToolError
+from dovetail_browser.page_errors import tool_error
 
 __all__ = ["SavedFiles"]
 
@@ -30,9 +31,9 @@ class SavedFiles:
             with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
                 file.write(data)
         except FileExistsError:
-            raise ToolError(
-                f"The file {name!r} already exists and is not replaced.\n\nNext steps:\n- Give "
-                "saveTo another name."
+            raise tool_error(
+                f"The file {name!r} already exists and is not replaced.",
+                "give `saveTo` another name",
             ) from None
         except OSError as error:
             raise ToolError(f"{name!r} could not be written: {error.strerror}") from None
@@ -63,9 +64,11 @@ class SavedFiles:
 
     def _inside(self, name: str) -> Path:
         if self.folder is None:
-            raise ToolError(
-                "The server has no folder for files.\n\nNext steps:\n- Omit saveTo and files, or "
-                "ask the operator to start the server with --folder DIR."
+            raise tool_error(
+                "The server has no folder for files.",
+                "omit `saveTo`",
+                "omit `files`",
+                "ask the operator to start the server with --folder DIR",
             )
         root = self.folder.resolve()
         # Resolve links before checking that the path is inside the folder.

@@ -90,7 +90,7 @@ async def _frame(
         if box is None or box["width"] < 1 or box["height"] < 1:
             raise tool_error(
                 "The element has no size, so it cannot be captured.",
-                "choose another element, or omit it to capture the visible part of the page",
+                "omit `selector` or `ref` to capture the visible part of the page",
             )
         offset: list[float] = await element.page.evaluate("[scrollX, scrollY]")
         height = min(box["height"], _HIGHEST_PAGE)
@@ -123,6 +123,6 @@ async def print_page(tab: Tab) -> bytes:
     if len(data) > _MOST_PDF_BYTES:
         raise tool_error(
             f"The PDF has {len(data):,} bytes; at most {_MOST_PDF_BYTES:,} are allowed.",
-            "take_screenshot with format=jpeg and fullPage=true is smaller",
+            "take_screenshot with `format=jpeg` and `fullPage` is smaller",
         )
     return data

@@ -22,6 +22,7 @@ from dovetail_browser.page_tools import add_page_tools
 from dovetail_browser.saved_files import SavedFiles
 from dovetail_browser.secret_values import Secrets
 from dovetail_browser.sessions import SessionLimits, Sessions
+from dovetail_browser.settling import SETTLE_SECONDS
 from dovetail_browser.snapshot_tools import add_snapshot_tools
 from dovetail_browser.tab_tools import add_tab_tools
 
@@ -47,6 +48,8 @@ class BrowserOptions:
     secrets: Secrets = field(default_factory=Secrets)
     enable_scripts: bool = False
     login: LoginOptions = field(default_factory=LoginOptions)
+    # Maximum time for a page to settle after it was loaded or changed.
+    settle_seconds: float = SETTLE_SECONDS
 
 
 def build_server(options: BrowserOptions | None = None) -> Server:
@@ -59,7 +62,9 @@ def build_server(options: BrowserOptions | None = None) -> Server:
         server.resource_updated("browser://tabs")
 
     sessions = Sessions(drivers, files, options.limits, tabs_changed)
-    browsing = Browsing(drivers, sessions, options.secrets, files, options.login)
+    browsing = Browsing(
+        drivers, sessions, options.secrets, files, options.login, options.settle_seconds
+    )
     server = Server(
         "browser",
         version="1.0.0",

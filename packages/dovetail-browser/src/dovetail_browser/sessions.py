@@ -198,7 +198,7 @@ class Sessions:
             raise tool_error(
                 "This call does not say which browser session it belongs to, and its connection "
                 "has none.",
-                "pass the `session` from the result of fetch_webpage",
+                "pass the `session` from an earlier result",
                 "fetch_webpage without `session` starts a new session",
             )
         # A call that elicits input runs again and must get the same session.

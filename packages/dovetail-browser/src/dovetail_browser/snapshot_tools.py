@@ -103,7 +103,7 @@ def _add_snapshot(server: Server, browsing: Browsing) -> None:
             matches=taken.matches,
             added=taken.added,
             removed=taken.removed,
-            next_steps=["click_element, type_text or fill_form with a ref of this snapshot"],
+            next_steps=["interact or fill_form with a `ref` of this snapshot"],
             **tab_state,
         )
         page = PageText(taken.text, "snapshot", taken.note)
@@ -134,10 +134,10 @@ def _add_screenshot(server: Server, browsing: Browsing) -> None:
         tab: TabId = None,
         session: SessionHandle = None,
     ) -> ToolResult:
-        target = Target(ref=ref, selector=selector)
+        target = Target(ref=ref, selector=selector, ways=("ref", "selector"))
         if format == "pdf" and (target.is_given or fullPage):
             raise tool_error(
-                "A PDF is always of the whole page.", "omit ref, selector and fullPage"
+                "A PDF is always of the whole page.", "omit `ref`, `selector` and `fullPage`"
             )
         info: dict[str, Any] = {"format": format}
         async with browsing.at(ctx, Where(session, tab, url)) as (browser_session, browser_tab):
@@ -161,7 +161,7 @@ def _add_screenshot(server: Server, browsing: Browsing) -> None:
         }
         if tab_state["session"] is not None:
             info["session"] = tab_state["session"]
-        info["nextSteps"] = ["page_snapshot returns refs for the elements"]
+        info["nextSteps"] = ["get_current_html with `format=snapshot` returns refs of elements"]
         return _show(browsing, data, format, saveTo, info)
 
 
@@ -179,7 +179,7 @@ def _show(
     if len(data) > _MOST_EMBEDDED:
         raise tool_error(
             f"The PDF is too large to return: {len(data):,} bytes.",
-            "use saveTo to write it to a file",
+            "give `saveTo` to write it to a file",
         )
     uri = f"browser://tab/{info['tabId']}/page.pdf"
     return ToolResult([*blocks, EmbeddedResource(uri, data, kind)])

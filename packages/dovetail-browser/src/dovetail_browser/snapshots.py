@@ -13,10 +13,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from dovetail import ToolError
 from dovetail_browser.html_vocabulary import words
 from dovetail_browser.isolated_world import Documents, open_documents
 from dovetail_browser.line_diff import compare_lines
+from dovetail_browser.page_errors import tool_error
 from dovetail_browser.page_mask import masked
 from dovetail_browser.text_filters import drop_invisible, hide_secrets
 
@@ -150,9 +150,11 @@ async def read_snapshot(
         if is_masked:
             break
     else:
-        raise ToolError(
+        raise tool_error(
             "The frames of the page could not be checked for hidden text: there are too many, or "
-            "they changed each time.\n\nNext steps:\n- Try again, or read the page as markdown."
+            "they changed each time.",
+            "try again",
+            "get_current_html with `format=markdown` reads the page",
         )
     lines = _without_wrappers(_parse(hide_secrets(drop_invisible(raw), secrets), typed))
     whole = "\n".join(map(str, lines))
@@ -184,9 +186,9 @@ async def _read_tree(page: Page, options: SnapshotOptions, timeout_ms: float) ->
     count = await locator.count()
     if count != 1:
         many = f"matches {count:,} elements" if count else "matches nothing"
-        raise ToolError(
-            f"The selector {options.selector!r} {many} on the page; a snapshot needs one.\n\n"
-            "Next steps:\n- Take a snapshot without a selector, then choose a more specific one."
+        raise tool_error(
+            f"The selector {options.selector[:200]!r} {many} on the page; a snapshot needs one.",
+            "omit `selector`, then choose a more specific one",
         )
     return await locator.aria_snapshot(
         mode="ai", depth=options.depth, boxes=options.boxes, timeout=timeout_ms
@@ -205,9 +207,10 @@ async def _typed_secrets(documents: Documents) -> set[str]:
                 raise
             continue  # The frame was removed.
         if values is None and frame == documents.main:
-            raise ToolError(
-                "This document (for example an SVG image) has no accessibility tree.\n\n"
-                "Next steps:\n- Read it as html or text, or take a screenshot."
+            raise tool_error(
+                "This document (for example an SVG image) has no accessibility tree.",
+                "get_current_html with `format=text` reads its text",
+                "take_screenshot shows it",
             )
         found.update(" ".join(value.split()) for value in values or ())
     return found

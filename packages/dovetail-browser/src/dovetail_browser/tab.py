@@ -55,6 +55,10 @@ class Tab:
         self.downloads: list[str] = []
         # The response to the last navigation.
         self.status: int | None = None
+        # What the page was still busy with when the last call stopped waiting.
+        self.pending: list[str] = []
+        # Set if its document did not settle in time.
+        self.is_restless = False
         # Number of opened windows that have not appeared yet.
         self.expected_popups = 0
         # Set if its scripts do not end, so that the page cannot be read or left.
@@ -108,7 +112,7 @@ class Tab:
         return tool_error(
             f"Tab {self.id} is closed: {self._ended}.",
             "fetch_webpage opens the page again",
-            "manage_tabs with action=list lists the open tabs",
+            "manage_tabs with `action=list` lists the open tabs",
         )
 
     def end(self, reason: str) -> None:
@@ -152,6 +156,7 @@ class Tab:
 
     def has_moved(self) -> bool:
         """Count a navigation; return whether it is time to free earlier pages."""
+        self.is_restless = False
         self._moves += 1
         return self._moves % _CLEAN_EVERY == 0
 

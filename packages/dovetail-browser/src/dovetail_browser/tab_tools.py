@@ -20,13 +20,13 @@ from dovetail_browser.inputs import (
     Url,
     VisibleText,
 )
-from dovetail_browser.navigation import LOAD_MS, check_address, go_to, report_progress, settle
+from dovetail_browser.navigation import LOAD_MS, check_address, go_to, report_progress
 from dovetail_browser.page_errors import driver_errors, explain, tool_error, with_timeout
 from dovetail_browser.page_log import LogKind, LogLine
 from dovetail_browser.page_reader import title_of
 from dovetail_browser.result_types import LogEntry, PageLogged, TabList, TabView, Waited
 from dovetail_browser.sessions import BrowserSession
-from dovetail_browser.tool_results import READS, SAVES, json_size, make_result, tool
+from dovetail_browser.tool_results import CLOSES, READS, json_size, make_result, tool
 from dovetail_browser.wait_conditions import WaitCondition, wait_until
 
 __all__ = ["add_tab_tools", "list_tabs", "show_line"]
@@ -66,22 +66,23 @@ def _add_manage(server: Server, browsing: Browsing) -> None:
         server,
         browsing.secrets,
         "manage_tabs",
-        "List the open tabs, open a new one (empty or with a page), or select the current tab, "
-        "which calls without a tab use.",
-        SAVES,
+        "List the open tabs, open a new one (empty or with a page), select the tab that calls "
+        "without `tab` use, or close one (default: that tab).",
+        CLOSES,
         TabList,
     )
     async def manage_tabs(
-        action: Literal["list", "new", "select"],
+        action: Literal["list", "new", "select", "close"],
         ctx: Context,
         tab: TabId = None,
         url: Annotated[Url | None, "With new: the page to load."] = None,
         session: SessionHandle = None,
     ) -> ToolResult:
-        if (action == "select") != (tab is not None) or (url is not None and action != "new"):
+        is_misplaced = tab is not None and action not in ("select", "close")
+        if is_misplaced or (action == "select" and tab is None) or (url and action != "new"):
             raise tool_error(
                 f"The parameters do not fit action={action}.",
-                "select takes `tab`, new takes `url` or nothing, list takes nothing",
+                "select needs `tab`, close takes `tab`, new takes `url`, list takes nothing",
             )
         if url is not None:
             await check_address(browsing.drivers, url)
@@ -93,8 +94,10 @@ def _add_manage(server: Server, browsing: Browsing) -> None:
                 async with browser_tab.using():
                     if url is not None:
                         await go_to(ctx, browser_session.driver, browser_tab, url, LOAD_MS)
-                        await settle(ctx, browser_tab, None)
-            elif tab is not None:
+                        await browsing.settle(ctx, browser_tab)
+            elif action == "close":
+                await browser_session.tabs.close(browser_session.tabs.find(tab, None))
+            elif action == "select":
                 browser_tab = browser_session.tabs.find(tab, None)
                 async with browser_tab.using():
                     await with_timeout(browser_tab.page.bring_to_front(), "selecting the tab")
@@ -102,7 +105,7 @@ def _add_manage(server: Server, browsing: Browsing) -> None:
         result = TabList(
             tabs=tabs,
             session=browser_session.handle if browser_session.is_named else None,
-            next_steps=["pass the id of a tab as `tab` in any call", "close_tab closes a tab"],
+            next_steps=["pass the id of a tab as `tab` in any call"],
         )
         return make_result(result, browsing.secrets)
 
@@ -142,7 +145,7 @@ def _add_wait(server: Server, browsing: Browsing) -> None:
         if len(given) != 1:
             raise tool_error(
                 f"Give exactly one condition to wait for; given: {', '.join(given) or 'nothing'}.",
-                "give one of text, textGone, selector, pageUrl, networkIdle and ms",
+                "give one of `text`, `textGone`, `selector`, `pageUrl`, `networkIdle` and `ms`",
             )
         begun = time.monotonic()
         async with browsing.at(ctx, Where(session, tab, url)) as (browser_session, browser_tab):
@@ -150,9 +153,9 @@ def _add_wait(server: Server, browsing: Browsing) -> None:
                 met = await wait_until(browser_tab, condition, timeout)
             tab_state = await browsing.describe(browser_session, browser_tab)
         steps = (
-            ["get_current_html or page_snapshot returns the page"]
+            ["get_current_html returns the page"]
             if met
-            else ["take_screenshot or page_snapshot shows the page", "wait with a larger timeout"]
+            else ["take_screenshot shows the page", "wait_for with a larger `timeout` waits longer"]
         )
         result = Waited(
             met=met,
@@ -200,7 +203,7 @@ def _add_log(server: Server, browsing: Browsing) -> None:
                 if line is None:
                     raise tool_error(
                         f"There is no log entry {id} in {browser_tab.id}; old entries are dropped.",
-                        "get_page_log without id lists the entries",
+                        "get_page_log without `id` lists the entries",
                     )
                 lines, body = [line], await _body(line)
             else:
@@ -221,7 +224,9 @@ def _add_log(server: Server, browsing: Browsing) -> None:
             body=body,
             truncated=is_cut,
             untrusted=_UNTRUSTED,
-            next_steps=["id returns one entry with its body; filter and level narrow the list"],
+            next_steps=[
+                "get_page_log with `id` returns the body of one entry; `filter` selects entries"
+            ],
             **tab_state,
         )
         return make_result(result, browsing.secrets, maxChars)

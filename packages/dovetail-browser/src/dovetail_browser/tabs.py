@@ -89,7 +89,7 @@ class Tabs:
                 raise tool_error(
                     f"No tab shows a page of {host_of(url) or url[:200]!r}; open tabs: "
                     f"{self.describe()}.",
-                    "fetch_webpage with this URL opens one",
+                    "fetch_webpage with this `url` opens one",
                     "pass the id of an open tab as `tab`",
                 )
             return found
@@ -99,7 +99,7 @@ class Tabs:
             raise tool_error(
                 f"No tab is open. {self.before}"
                 + (f"Closed before: {join_names(gone[::-1], 3)}." if gone else ""),
-                "fetch_webpage with a URL opens one",
+                "fetch_webpage with a `url` opens one",
             )
         return found
 
@@ -108,7 +108,7 @@ class Tabs:
         if len(self) >= _MOST_TABS:
             raise tool_error(
                 f"{_MOST_TABS} tabs are open, which is the limit: {self.describe()}.",
-                "close_tab with one of them, or with all=true",
+                "manage_tabs with `action=close` and `tab` closes one of them",
             )
         try:
             return await abandon_after(_OPEN_SECONDS, self._open_page())
@@ -127,7 +127,7 @@ class Tabs:
 
     async def close(self, tab: Tab) -> None:
         """Close a tab; the page cannot prevent it."""
-        await tab.close("it was closed by close_tab")
+        await tab.close("it was closed by a call")
 
     async def replace_stuck(self, tab: Tab) -> Tab | None:
         """Return a tab whose scripts did not end if it responds again; otherwise close it."""
@@ -147,7 +147,7 @@ class Tabs:
         return tool_error(
             f"{gone}; open tabs: {self.describe()}.",
             "fetch_webpage opens the page again",
-            "manage_tabs with action=list lists the open tabs",
+            "manage_tabs with `action=list` lists the open tabs",
         )
 
     def _appeared(self, page: Page) -> None:

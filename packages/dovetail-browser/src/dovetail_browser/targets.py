@@ -23,7 +23,10 @@ from dovetail_browser.tab import Tab
 if TYPE_CHECKING:
     from playwright.async_api import Frame, Locator
 
-__all__ = ["Found", "Target", "count_matches", "find_target", "nearest"]
+__all__ = ["FIELD_WAYS", "Found", "Target", "count_matches", "find_target", "nearest"]
+
+# How a form field is selected.
+FIELD_WAYS = ("ref", "selector", "label", "role")
 
 _POLL_SECONDS = 0.1
 _LOOK_SECONDS = 8.0
@@ -45,6 +48,8 @@ class Target:
     role: str | None = None
     name: str | None = None
     label: str | None = None
+    # The ways that the tool offers.
+    ways: tuple[str, ...] = ("ref", "selector", "text", "role", "label")
 
     @property
     def is_given(self) -> bool:
@@ -65,13 +70,18 @@ class Target:
 
     def check(self) -> None:
         """Raise ToolError unless exactly one way is used."""
-        ways = [self.ref, self.selector, self.text, self.role, self.label]
-        if (self.name and not self.role) or sum(map(bool, ways)) != 1:
+        given = [self.ref, self.selector, self.text, self.role, self.label]
+        if (self.name and not self.role) or sum(map(bool, given)) != 1:
             raise tool_error(
                 f"Select an element in exactly one way; given: {self.describe() or 'nothing'}.",
-                "give one of ref, selector, text, label, or role with name",
-                "page_snapshot lists the elements with their refs",
+                self.how_to_select(),
+                "get_current_html with `format=snapshot` lists the elements with their refs",
             )
+
+    def how_to_select(self) -> str:
+        """Say which parameters select an element."""
+        ways = ["`role` with `name`" if way == "role" else f"`{way}`" for way in self.ways]
+        return f"give one of {', '.join(ways[:-1])} or {ways[-1]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +182,7 @@ async def _visible_first(query: Locator, target: Target) -> list[Locator]:
         if target.selector and re.search("selector|SyntaxError", str(error)):
             raise tool_error(
                 f"The selector {(target.selector or '')[:200]!r} is not valid: {first_line(error)}",
-                "give a CSS selector, or text, role with name, label or ref instead",
+                f"{target.how_to_select()}; a `selector` is a CSS selector",
             ) from None
         raise
 
@@ -192,7 +202,7 @@ async def _read_info(locator: Locator) -> ElementInfo:
     except driver_errors() as error:
         raise tool_error(
             f"The element was removed while it was read ({first_line(error)}).",
-            "page_snapshot shows the current elements",
+            "get_current_html with `format=snapshot` lists the current elements",
         ) from None
 
 
@@ -204,8 +214,8 @@ async def _ambiguous(target: Target, found: list[Locator]) -> ToolError:
     more = f"\n  and {len(found) - _MOST_CANDIDATES} more" if len(found) > len(lines) else ""
     return tool_error(
         f"{target.describe()} matches {len(found)} elements:{''.join(lines)}{more}",
-        "give the selector of one of them",
-        "page_snapshot with find returns refs, which are unique",
+        "give the `selector` of one of them",
+        "get_current_html with `format=snapshot` and `find` returns refs, which are unique",
     )
 
 
@@ -222,9 +232,10 @@ async def _absent(tab: Tab, target: Target, wait_ms: int | None) -> ToolError:
     return tool_error(
         f"No element matches {target.describe()}{waited}{stale}."
         + (f" The closest matches:{there}" if there else " The page has no interactive elements."),
-        "give the selector of one of these",
-        "page_snapshot lists the elements with new refs",
-        "waitForElementTimeout waits for an element that appears later",
+        "give the `selector` of one of these",
+        "get_current_html with `format=snapshot` lists the elements with new refs",
+        "`waitForElementTimeout` waits for an element that appears later",
+        "wait_for with `text` or `selector` waits for an element that appears later",
     )
 
 

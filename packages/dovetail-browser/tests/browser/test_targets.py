@@ -45,7 +45,7 @@ def test_a_stale_ref_fails_at_once(browser: BrowserHarness) -> None:
     browser.good("click_element", ref=found[1], returnHtml=False)
     browser.fetch("/form")
     text = browser.refused("click_element", ref=found[1])
-    assert "; the page has changed" in text and "page_snapshot" in text
+    assert "; the page has changed" in text and "`format=snapshot`" in text
     assert "No element matches ref" in browser.refused("click_element", ref="e99999")
 
 

@@ -142,6 +142,17 @@ def _held(handler: _Handler) -> None:
     handler.send("<title>Held</title><h1>Here at last</h1>")
 
 
+def _late(handler: _Handler) -> None:
+    """A page whose script renders what it fetches from the path in the query, once it comes."""
+    handler.send(
+        "<title>Late</title><main id=app>Loading</main><button onclick=show()>More</button>"
+        "<script>const show = () => fetch("
+        f"{json.dumps(handler.query['from'])}"
+        ").then((one) => one.text()).then((text) => { app.innerHTML = text; });"
+        "if (location.search.includes('now')) show();</script>"
+    )
+
+
 def _never(handler: _Handler) -> None:
     handler.server.over.wait(CAP)
 
@@ -296,6 +307,7 @@ PAGES: dict[str, Callable[[_Handler], None]] = {
     "/hostile": _hostile,
     "/slow": _slow,
     "/held": _held,
+    "/late": _late,
     "/never": _never,
     "/endless": _endless,
     "/huge": _huge,
