@@ -72,7 +72,7 @@ def _command_for_one(name: str) -> click.Command:
 
     def run(**given: Any) -> None:
         chosen = _SharedOptions.of(given)
-        server = _build(ready, given)
+        server = _build(ready, given, over_http=chosen.address is not None)
         if server is None:
             raise Failure(f"Missing argument: dovetail serve {name} PATH", WRONG_USAGE)
         if chosen.address is None:
@@ -89,7 +89,7 @@ def _command_for_all() -> click.Command:
         chosen = _SharedOptions.of(given)
         for reason in missing:
             click.echo(f"skipped: {reason}", err=True)
-        built = {name: _build(ready, given) for name, ready in loaded.items()}
+        built = {name: _build(ready, given, over_http=True) for name, ready in loaded.items()}
         servers = {name: server for name, server in built.items() if server is not None}
         for name in built.keys() - servers.keys():
             option = loaded[name].OPTIONS[0].opts[0]
@@ -137,8 +137,9 @@ class _SharedOptions:
         return cls(address=address, guard=or_fail(lambda: GuardOptions(**guard)), http=http)
 
 
-def _build(ready: Any, given: dict[str, Any]) -> Server | None:
-    built: Server | None = or_fail(lambda: ready.build(**given))
+def _build(ready: Any, given: dict[str, Any], *, over_http: bool) -> Server | None:
+    # Some servers list other parameters over HTTP, where they have several clients.
+    built: Server | None = or_fail(lambda: ready.build(**given, over_http=over_http))
     return built
 
 
