@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dovetail import Context, Server, ToolResult
+from dovetail import Context, ToolResult
 from dovetail_browser.browsing import Browsing, Where, view_dialog
 from dovetail_browser.dialogs import DialogReply
 from dovetail_browser.element_actions import (
@@ -17,13 +17,15 @@ from dovetail_browser.element_actions import (
 )
 from dovetail_browser.inputs import (
     MAX_CHARS,
+    AfterPause,
     Clean,
+    DialogAnswer,
     ElementTimeout,
     Label,
     MaxChars,
     Modifier,
-    PageFormat,
-    Pause,
+    PageAfter,
+    PromptText,
     Ref,
     Role,
     RoleName,
@@ -35,35 +37,31 @@ from dovetail_browser.inputs import (
     VisibleText,
 )
 from dovetail_browser.page_errors import tool_error
-from dovetail_browser.page_reader import AFTER_ACTION, ReadOptions
+from dovetail_browser.page_reader import AFTER_ACTION, read_after_action
 from dovetail_browser.result_types import (
     ClickedPage,
     DialogPolicy,
     TypedPage,
 )
 from dovetail_browser.targets import FIELD_WAYS, Target, find_target
-from dovetail_browser.tool_results import ACTS, make_page_result, make_result, tool
+from dovetail_browser.tool_registrar import ACTS, ToolRegistrar
+from dovetail_browser.tool_results import make_page_result, make_result
 
 __all__ = ["add_action_tools"]
 
-_RETURN = "Return the page afterwards; false is shorter and faster."
-_AFTER = "Time to wait afterwards; default: until the page is idle, at most 1 s."
 
-
-def add_action_tools(server: Server, browsing: Browsing) -> None:
+def add_action_tools(tools: ToolRegistrar, browsing: Browsing) -> None:
     """Register the tools."""
-    _add_click(server, browsing)
-    _add_type(server, browsing)
-    _add_dialog(server, browsing)
+    _add_click(tools, browsing)
+    _add_type(tools, browsing)
+    _add_dialog(tools, browsing)
 
 
-def _add_click(server: Server, browsing: Browsing) -> None:
-    @tool(
-        server,
-        browsing.secrets,
+def _add_click(tools: ToolRegistrar, browsing: Browsing) -> None:
+    @tools.add(
         "click_element",
-        "Click an element, found by ref, CSS selector, visible text, or role and name. If no "
-        "element or several match, the error lists candidates.",
+        "Click an element, selected by selector, text, ref, or role with name. If none or several "
+        "match, the error lists candidates.",
         ACTS,
         ClickedPage,
     )
@@ -76,14 +74,14 @@ def _add_click(server: Server, browsing: Browsing) -> None:
         role: Role = None,
         name: RoleName = None,
         button: Literal["left", "right", "middle"] = "left",
-        double: Annotated[bool, "Click twice."] = False,
-        modifiers: Annotated[
-            Annotated[list[Modifier], Meta(max_length=4)] | None, "Keys to hold down."
-        ] = None,
-        returnHtml: Annotated[bool, _RETURN] = True,
+        double: bool = False,
+        modifiers: Annotated[list[Modifier] | None, "Keys to hold down."] = None,
+        dialog: DialogAnswer = None,
+        promptText: PromptText = None,
+        format: PageAfter = "html",
+        returnHtml: bool = True,
         removeUnnecessaryHTML: Clean = True,
-        format: PageFormat = "html",
-        postClickWait: Annotated[Pause | None, _AFTER] = None,
+        postClickWait: AfterPause = None,
         waitForElementTimeout: ElementTimeout = None,
         maxChars: MaxChars = MAX_CHARS,
         tab: TabId = None,
@@ -91,12 +89,13 @@ def _add_click(server: Server, browsing: Browsing) -> None:
     ) -> ToolResult:
         ways = ("ref", "selector", "text", "role")
         target = Target(ref=ref, selector=selector, text=text, role=role, name=name, ways=ways)
-        how = ReadOptions(format, clean=removeUnnecessaryHTML) if returnHtml else None
+        how = read_after_action(format, wanted=returnHtml, clean=removeUnnecessaryHTML)
         async with browsing.at(ctx, Where(session, tab, url)) as (browser_session, browser_tab):
             found = await find_target(browser_tab, target, waitForElementTimeout)
             before = browser_tab.page.url
-            await click(found, button=button, double=double, modifiers=modifiers or [])
-            page = await browsing.read_after(ctx, browser_tab, postClickWait, how)
+            with browser_tab.dialogs.answering(dialog, promptText):
+                await click(found, button=button, double=double, modifiers=modifiers or [])
+                page = await browsing.read_after(ctx, browser_tab, postClickWait, how)
             tab_state = await browsing.describe(browser_session, browser_tab)
         result = ClickedPage(
             message=f"Clicked {found.info.describe()}.",
@@ -108,13 +107,10 @@ def _add_click(server: Server, browsing: Browsing) -> None:
         return make_page_result(result, page, browsing.secrets, max_chars=maxChars)
 
 
-def _add_type(server: Server, browsing: Browsing) -> None:
-    @tool(
-        server,
-        browsing.secrets,
+def _add_type(tools: ToolRegistrar, browsing: Browsing) -> None:
+    @tools.add(
         "type_text",
-        "Type into a text field, found by ref, CSS selector, label, or role and name; `secret` "
-        "types one of the operator's secrets by name. submit presses Enter afterwards.",
+        "Type into a text field, selected by selector, label, ref, or role with name.",
         ACTS,
         TypedPage,
     )
@@ -122,21 +118,19 @@ def _add_type(server: Server, browsing: Browsing) -> None:
         ctx: Context,
         url: TabUrl = None,
         selector: Selector = None,
-        text: Annotated[Annotated[str, Meta(max_length=100_000)] | None, "Text to type."] = None,
+        text: Annotated[str | None, "Text to type."] = None,
         secret: SecretName = None,
         ref: Ref = None,
         role: Role = None,
         name: RoleName = None,
         label: Label = None,
         clear: Annotated[bool, "Clear the field first."] = True,
-        typeDelay: Annotated[
-            int, Meta(ge=0, le=1000, description="Milliseconds per key; 0: all at once.")
-        ] = 0,
+        typeDelay: Annotated[int, Meta(ge=0, le=1000, description="ms per key.")] = 0,
         submit: Annotated[bool, "Press Enter afterwards."] = False,
-        returnHtml: Annotated[bool, _RETURN] = True,
+        format: PageAfter = "html",
+        returnHtml: bool = True,
         removeUnnecessaryHTML: Clean = True,
-        format: PageFormat = "html",
-        postTypeWait: Annotated[Pause | None, _AFTER] = None,
+        postTypeWait: AfterPause = None,
         waitForElementTimeout: ElementTimeout = None,
         maxChars: MaxChars = MAX_CHARS,
         tab: TabId = None,
@@ -147,7 +141,7 @@ def _add_type(server: Server, browsing: Browsing) -> None:
         target = Target(
             ref=ref, selector=selector, role=role, name=name, label=label, ways=FIELD_WAYS
         )
-        how = ReadOptions(format, clean=removeUnnecessaryHTML) if returnHtml else None
+        how = read_after_action(format, wanted=returnHtml, clean=removeUnnecessaryHTML)
         async with browsing.at(ctx, Where(session, tab, url)) as (browser_session, browser_tab):
             found = await find_target(browser_tab, target, waitForElementTimeout)
             before = browser_tab.page.url
@@ -171,10 +165,8 @@ def _add_type(server: Server, browsing: Browsing) -> None:
         return make_page_result(result, page, browsing.secrets, max_chars=maxChars)
 
 
-def _add_dialog(server: Server, browsing: Browsing) -> None:
-    @tool(
-        server,
-        browsing.secrets,
+def _add_dialog(tools: ToolRegistrar, browsing: Browsing) -> None:
+    @tools.add(
         "handle_dialog",
         "Choose how to answer the next dialog (alert, confirm, prompt) of a tab, before the click "
         "that opens it. Otherwise dialogs are dismissed at once and reported.",
@@ -184,9 +176,7 @@ def _add_dialog(server: Server, browsing: Browsing) -> None:
     async def handle_dialog(
         accept: Annotated[bool, "true: OK; false: Cancel."],
         ctx: Context,
-        promptText: Annotated[
-            Annotated[str, Meta(max_length=10_000)] | None, "Answer to a prompt."
-        ] = None,
+        promptText: PromptText = None,
         url: TabUrl = None,
         tab: TabId = None,
         session: SessionHandle = None,

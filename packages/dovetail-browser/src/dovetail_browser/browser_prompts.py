@@ -49,8 +49,9 @@ def add_browser_prompts(server: Server, browsing: Browsing) -> None:
             f"Open {url} with fetch_webpage (format text, maxChars 4000). Take a screenshot of the "
             "view and one of the full page. Check layout, contrast, truncated or overlapping text, "
             "missing images, and keyboard and screen reader access "
-            "(page_snapshot: roles, names, headings). Read get_page_log with kind errors. List "
-            "your findings, most severe first, each with its location and how to fix it."
+            "(get_current_html with format snapshot: roles, names, headings). Read get_page_log "
+            "with kind errors. List your findings, most severe first, each with its location and "
+            "how to fix it."
         )
 
     @server.prompt(name="authenticated-workflow", title="Work behind a login")

@@ -15,6 +15,7 @@ from dovetail_browser.secret_values import Secrets, read_secrets_file
 from dovetail_browser.server import BrowserOptions, build_server
 from dovetail_browser.sessions import SessionLimits
 from dovetail_browser.settling import SETTLE_SECONDS
+from dovetail_browser.tool_sets import TOOL_SETS, ToolSetName
 
 __all__ = ["ARGUMENTS", "OPTIONS", "SUMMARY", "build"]
 
@@ -47,6 +48,13 @@ OPTIONS: Sequence[click.Parameter] = (
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
         help="File of NAME=value lines: secrets that tools type by name.",
+    ),
+    click.Option(
+        ["--tools"],
+        type=click.Choice(list(TOOL_SETS)),
+        default="default",
+        show_default=True,
+        help="Tools to list: all, or a smaller set that costs a model less. All can be called.",
     ),
     click.Option(["--enable-scripts"], is_flag=True, help="Enable the evaluate_script tool."),
     click.Option(
@@ -87,10 +95,12 @@ def build(  # noqa: PLR0913 - the options of the command line, all by name
     folder: Path | None = None,
     secrets_file: Path | None = None,
     enable_scripts: bool = False,
+    tools: ToolSetName = "default",
     settle: float = SETTLE_SECONDS,
     idle: float = 15.0,
     max_sessions: int = 16,
     no_sandbox: bool = False,
+    over_http: bool = False,
     **_others: Any,
 ) -> Server:
     """Build the server; no process starts yet."""
@@ -110,6 +120,8 @@ def build(  # noqa: PLR0913 - the options of the command line, all by name
             secrets=Secrets(read_secrets_file(secrets_file) if secrets_file else None),
             enable_scripts=enable_scripts,
             settle_seconds=settle,
+            tools=tools,
+            is_http=over_http,
             login=LoginOptions(has_window=not headless or connect is not None),
         )
     )

@@ -1,7 +1,7 @@
 """Answers the dialogs of a page at once, so that no call waits for them, and reports them.
 
-Dialogs are dismissed unless `handle_dialog` has set a reply for the next one. `beforeunload`
-dialogs are always accepted. A page that opens one dialog after another is closed.
+Dialogs are dismissed unless a call has set a reply for the next one. `beforeunload` dialogs are
+always accepted. A page that opens one dialog after another is closed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -55,6 +55,18 @@ class Dialogs:
         self._on_flood = on_flood
         self._at_work: set[asyncio.Task[None]] = set()
         page.on("dialog", self._opened)
+
+    @contextlib.contextmanager
+    def answering(self, answer: str | None, text: str | None) -> Iterator[None]:
+        """Answer a dialog that the block opens; without an answer nothing changes."""
+        if answer is None:
+            yield
+            return
+        self.plan = DialogReply(answer == "accept", text)
+        try:
+            yield
+        finally:
+            self.plan = None
 
     def take_new(self) -> list[AnsweredDialog]:
         """Return the dialogs that no result has reported yet."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dovetail import ToolError
 from dovetail_browser.inputs import FieldValue
 from dovetail_browser.page_errors import driver_errors, explain, tool_error
 from dovetail_browser.saved_files import SavedFiles
@@ -137,7 +136,10 @@ async def fill_field(found: Found, field: FieldValue, secrets: Secrets, files: S
     """Fill a field with the value, option, files or secret given for it."""
     given = [field.value, field.checked, field.option, field.files, field.secret]
     if sum(one is not None for one in given) != 1:
-        raise ToolError("give exactly one of value, checked, option, files and secret")
+        raise tool_error(
+            "A field needs exactly one content.",
+            "give one of `value`, `checked`, `option`, `files` and `secret`",
+        )
     locator, info = found.locator, found.info
     if field.files is not None:
         paths: Sequence[Path] = [files.find(name) for name in field.files]
@@ -163,9 +165,9 @@ async def fill_field(found: Found, field: FieldValue, secrets: Secrets, files: S
 
 async def _choose(found: Found, wanted: list[str]) -> None:
     if found.info.tag != "select":
-        raise ToolError(
-            f"{found.info.describe()} is not a list of options; click it to open it, then click "
-            "the option"
+        raise tool_error(
+            f"{found.info.describe()} is not a list of options.",
+            "interact with `action=click` opens it; then click the option",
         )
     options: list[list[str]] = await found.locator.evaluate(
         "element => [...element.options].slice(0, 500).map(one => [one.value, one.label])",
@@ -179,7 +181,10 @@ async def _choose(found: Found, wanted: list[str]) -> None:
             like = [value for value, label in options if folded in label.casefold()]
             if len(like) != 1:
                 labels = ", ".join(repr(label[:60]) for _, label in options[:15])
-                raise ToolError(f"there is no option {one[:100]!r}; the options are: {labels}")
+                raise tool_error(
+                    f"There is no option {one[:100]!r}; the options are: {labels}.",
+                    "give an `option` with one of these labels",
+                )
             [match] = like
         values.append(match)
     await found.locator.select_option(value=values, timeout=ACTION_MS)

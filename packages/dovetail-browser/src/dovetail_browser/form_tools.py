@@ -6,52 +6,50 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from dovetail import Context, Server, ToolError, ToolResult
+from dovetail import Context, ToolError, ToolResult
 from dovetail_browser.browsing import Browsing, Where
 from dovetail_browser.element_actions import fill_field, target_of
 from dovetail_browser.inputs import (
     MAX_CHARS,
     FieldValue,
     MaxChars,
-    PageFormat,
+    PageAfter,
     SessionHandle,
     TabId,
     TabUrl,
 )
 from dovetail_browser.page_errors import driver_errors, explain, message_of, with_timeout
-from dovetail_browser.page_reader import AFTER_ACTION, ReadOptions
+from dovetail_browser.page_reader import AFTER_ACTION, read_after_action
 from dovetail_browser.result_types import FieldOutcome, FormFilled
 from dovetail_browser.tab import Tab
 from dovetail_browser.targets import find_target
-from dovetail_browser.tool_results import ACTS, make_page_result, tool
+from dovetail_browser.tool_registrar import ACTS, ToolRegistrar
+from dovetail_browser.tool_results import make_page_result
 
 __all__ = ["add_form_tool"]
 
 
-def add_form_tool(server: Server, browsing: Browsing) -> None:
+def add_form_tool(tools: ToolRegistrar, browsing: Browsing) -> None:
     """Register fill_form."""
 
-    @tool(
-        server,
-        browsing.secrets,
+    @tools.add(
         "fill_form",
-        "Fill in several fields at once: text, check boxes, options, files, secrets. Fields are "
-        "found by label, ref, CSS selector, or role and name. submit submits the form if all "
-        "fields were filled in.",
+        "Fill in fields: text, check boxes, options, files, secrets. Select each by label, "
+        "selector, ref, or role with name. submit: then submit the form, if no field failed.",
         ACTS,
         FormFilled,
     )
     async def fill_form(
         fields: Annotated[list[FieldValue], Meta(min_length=1, max_length=50)],
         ctx: Context,
-        submit: Annotated[bool, "Submit the form."] = False,
-        format: Annotated[PageFormat | None, "Return the page afterwards in this format."] = None,
+        submit: bool = False,
+        format: PageAfter = "none",
         url: TabUrl = None,
         maxChars: MaxChars = MAX_CHARS,
         tab: TabId = None,
         session: SessionHandle = None,
     ) -> ToolResult:
-        how = ReadOptions(format) if format is not None else None
+        how = read_after_action(format)
         async with browsing.at(ctx, Where(session, tab, url)) as (browser_session, browser_tab):
             before = browser_tab.page.url
             last: Any = None

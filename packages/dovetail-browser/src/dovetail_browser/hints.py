@@ -1,9 +1,9 @@
 """Next steps: what they name, and which of them fit a call.
 
 A step is a sentence. It names tools as they are, and parameters in backticks, with a value if need
-be: "wait_for with `networkIdle` waits longer". The parameters are those of the tool that the step
-names first; without a tool they are those of the call that failed. Steps name only tools that are
-listed in every tool set.
+be: "wait_for with `networkIdle` waits longer". The parameters are those of the tools that the step
+names; without a tool they are those of the call that failed. Steps name only tools that are listed
+in every tool set.
 """
 
 from __future__ import annotations

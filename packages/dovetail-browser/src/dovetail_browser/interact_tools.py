@@ -10,16 +10,18 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from dovetail import Context, Server, ToolResult
+from dovetail import Context, ToolResult
 from dovetail_browser.browsing import Browsing, Where
-from dovetail_browser.element_actions import ACTION_MS, check_usable, fill_field
+from dovetail_browser.element_actions import ACTION_MS, check_usable, click, fill_field
 from dovetail_browser.inputs import (
     MAX_CHARS,
+    DialogAnswer,
     FieldValue,
     Label,
     MaxChars,
     Offset,
-    PageFormat,
+    PageAfter,
+    PromptText,
     Ref,
     Role,
     RoleName,
@@ -37,16 +39,17 @@ from dovetail_browser.page_errors import (
     tool_error,
     with_timeout,
 )
-from dovetail_browser.page_reader import AFTER_ACTION, ReadOptions
+from dovetail_browser.page_reader import AFTER_ACTION, read_after_action
 from dovetail_browser.result_types import Acted, ScriptRun
 from dovetail_browser.tab import Tab
 from dovetail_browser.targets import Found, Target, find_target
-from dovetail_browser.tool_results import ACTS, PageText, make_page_result, tool
+from dovetail_browser.tool_registrar import ACTS, ToolRegistrar
+from dovetail_browser.tool_results import PageText, make_page_result
 
 __all__ = ["add_interact_tool", "add_script_tool"]
 
-Action = Literal["key", "hover", "drag", "scroll", "select", "back", "forward", "reload"]
-_Pixels = Annotated[int, Meta(ge=-100_000, le=100_000, description="Pixels.")]
+Action = Literal["click", "key", "hover", "drag", "scroll", "select", "back", "forward", "reload"]
+_Pixels = Annotated[int, Meta(ge=-100_000, le=100_000)]
 _SCRIPT_SECONDS = 30
 
 
@@ -70,6 +73,12 @@ class _Move:
                 Target().how_to_select(),
             )
         return self.found
+
+
+async def _click(move: _Move) -> str:
+    found = move.element("click")
+    await click(found)
+    return f"Clicked {found.info.describe()}"
 
 
 async def _press(move: _Move) -> str:
@@ -156,6 +165,7 @@ async def _reload(move: _Move) -> str:
 
 
 _ACTIONS: dict[str, Callable[[_Move], Coroutine[Any, Any, str]]] = {
+    "click": _click,
     "key": _press,
     "hover": _hover,
     "drag": _drag,
@@ -167,15 +177,14 @@ _ACTIONS: dict[str, Callable[[_Move], Coroutine[Any, Any, str]]] = {
 }
 
 
-def add_interact_tool(server: Server, browsing: Browsing) -> None:
+def add_interact_tool(tools: ToolRegistrar, browsing: Browsing) -> None:
     """Register interact."""
 
-    @tool(
-        server,
-        browsing.secrets,
+    @tools.add(
         "interact",
-        "Press keys, hover, drag, scroll, choose an option, go back or forward, reload. hover, "
-        "drag and select need an element; for key and scroll it is optional.",
+        "Click, press keys, hover, drag, scroll, choose an option, go back or forward, reload. "
+        "Select an element by ref, selector, text or label; optional for key and scroll. If none "
+        "or several match, the error lists candidates.",
         ACTS,
         Acted,
     )
@@ -188,18 +197,15 @@ def add_interact_tool(server: Server, browsing: Browsing) -> None:
         role: Role = None,
         name: RoleName = None,
         label: Label = None,
-        keys: Annotated[
-            Annotated[str, Meta(min_length=1, max_length=60)] | None,
-            "For example Enter or Control+A.",
-        ] = None,
-        option: Annotated[
-            Annotated[str, Meta(max_length=1000)] | None, "Label or value of an option."
-        ] = None,
-        toRef: Annotated[Ref, "Drop target."] = None,
-        toSelector: Annotated[Selector, "Drop target."] = None,
+        keys: Annotated[str | None, "Like Enter or Control+A."] = None,
+        option: Annotated[str | None, "Label or value."] = None,
+        toRef: Annotated[str | None, "Drop target."] = None,
+        toSelector: Annotated[str | None, "Drop target."] = None,
         deltaX: _Pixels = 0,
         deltaY: _Pixels = 0,
-        format: Annotated[PageFormat | None, "Return the page afterwards in this format."] = None,
+        dialog: DialogAnswer = None,
+        promptText: PromptText = None,
+        format: PageAfter = "none",
         maxChars: MaxChars = MAX_CHARS,
         url: TabUrl = None,
         tab: TabId = None,
@@ -212,10 +218,10 @@ def add_interact_tool(server: Server, browsing: Browsing) -> None:
             to = await find_target(browser_tab, drop) if drop.is_given else None
             before = browser_tab.page.url
             move = _Move(browsing, browser_tab, found, to, keys, option, (deltaX, deltaY))
-            async with report_progress(ctx, action):
-                message = await with_timeout(_ACTIONS[action](move), f"action {action}", 45)
-            how = None if format is None else ReadOptions(format)
-            page = await browsing.read_after(ctx, browser_tab, None, how)
+            with browser_tab.dialogs.answering(dialog, promptText):
+                async with report_progress(ctx, action):
+                    message = await with_timeout(_ACTIONS[action](move), f"action {action}", 45)
+                page = await browsing.read_after(ctx, browser_tab, None, read_after_action(format))
             tab_state = await browsing.describe(browser_session, browser_tab)
         result = Acted(
             action=action,
@@ -228,20 +234,18 @@ def add_interact_tool(server: Server, browsing: Browsing) -> None:
         return make_page_result(result, page, browsing.secrets, max_chars=maxChars)
 
 
-def add_script_tool(server: Server, browsing: Browsing) -> None:
+def add_script_tool(tools: ToolRegistrar, browsing: Browsing) -> None:
     """Register evaluate_script; only if the operator allows scripts."""
 
-    @tool(
-        server,
-        browsing.secrets,
+    @tools.add(
         "evaluate_script",
-        "Run JavaScript in a page: an expression, or a function, which gets the element if "
-        "ref or selector is given. The result is returned as JSON, truncated at maxChars.",
+        "Run JavaScript in a page and return its value as JSON: an expression, or a function, "
+        "which gets the element if ref or selector is given.",
         ACTS,
         ScriptRun,
     )
     async def evaluate_script(  # noqa: PLR0913 - the tool's own parameters, nearly all optional
-        expression: Annotated[str, Meta(min_length=1, max_length=50_000)],
+        expression: str,
         ctx: Context,
         ref: Ref = None,
         selector: Selector = None,

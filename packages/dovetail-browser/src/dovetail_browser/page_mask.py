@@ -11,9 +11,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator
 
-from dovetail import ToolError
 from dovetail_browser.isolated_world import Documents
-from dovetail_browser.page_errors import driver_errors
+from dovetail_browser.page_errors import driver_errors, tool_error
 from dovetail_browser.page_source import DEFAULT_LIMITS, run_script
 
 __all__ = ["Mask", "masked"]
@@ -38,7 +37,10 @@ class Mask:
         """Mask all documents."""
         worlds = await self._documents.find_worlds(_WORLD)
         if self._documents.main not in {world.frame for world in worlds.values()}:
-            raise ToolError("The page cannot be checked for hidden text.")
+            raise tool_error(
+                "The page cannot be checked for hidden text.",
+                "get_current_html with `format=markdown` reads the page",
+            )
         for id, world in worlds.items():
             try:
                 note = await run_script(self._documents, world, DEFAULT_LIMITS)

@@ -18,10 +18,10 @@ from dovetail_browser.snapshots import SnapshotOptions, read_snapshot
 from dovetail_browser.tab import Tab
 from dovetail_browser.tool_results import PageText
 
-__all__ = ["AFTER_ACTION", "ReadOptions", "read_page", "title_of"]
+__all__ = ["AFTER_ACTION", "ReadOptions", "read_after_action", "read_page", "title_of"]
 
 # Next steps.
-AFTER_ACTION = ["get_current_html returns the page; wait_for waits for more"]
+AFTER_ACTION = ["get_current_html returns the page"]
 _TRIES = 3
 # Shortened in the page, because a title can be of any length. An element can shadow the property.
 _TITLE = """() => {
@@ -46,6 +46,17 @@ class ReadOptions:
     selector: str | None = None
     main_only: bool = False
     clean: bool = True
+    # Filters of a snapshot.
+    find: str = ""
+    interactive_only: bool = False
+    diff: bool = False
+
+
+def read_after_action(
+    format: str, *, wanted: bool = True, clean: bool = True
+) -> ReadOptions | None:
+    """Return how to read the page after an action; None if it is not to be returned."""
+    return ReadOptions(format, clean=clean) if wanted and format != "none" else None
 
 
 async def read_page(tab: Tab, how: ReadOptions, secrets: Secrets) -> PageText:
@@ -69,10 +80,18 @@ async def read_page(tab: Tab, how: ReadOptions, secrets: Secrets) -> PageText:
 
 async def _read(tab: Tab, how: ReadOptions, secrets: Secrets) -> PageText:
     if how.format == "snapshot":
-        options = SnapshotOptions(selector=how.selector)
-        taken = await read_snapshot(tab.page, options, secrets=secrets.encodings)
+        options = SnapshotOptions(
+            selector=how.selector,
+            find=how.find,
+            interactive_only=how.interactive_only,
+            diff=how.diff,
+        )
+        taken = await read_snapshot(
+            tab.page, options, previous=tab.snapshot, secrets=secrets.encodings
+        )
         tab.snapshot = taken.whole
-        return PageText(taken.text, "snapshot", taken.note)
+        facts = {"matches": taken.matches, "added": taken.added, "removed": taken.removed}
+        return PageText(taken.text, "snapshot", taken.note, facts)
     if how.format == "html" and not how.clean:
         if how.selector is None:
             return PageText(await tab.page.content(), "html")

@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-from dovetail import Context, Server, ToolResult
+from dovetail import Context, ToolResult
 from dovetail_browser.browsing import Browsing, Where
 from dovetail_browser.driver import Driver
 from dovetail_browser.inputs import (
     MAX_CHARS,
+    AfterPause,
     Clean,
     LoadTimeout,
+    MainOnly,
     MaxChars,
     NewTab,
     Offset,
     PageFormat,
-    Pause,
+    Part,
     SaveTo,
-    Selector,
     SessionHandle,
     TabId,
     TabUrl,
@@ -31,23 +32,13 @@ from dovetail_browser.page_reader import ReadOptions, read_page
 from dovetail_browser.result_types import ClosedTabs, FetchedPage, PageRead
 from dovetail_browser.sessions import BrowserSession
 from dovetail_browser.tab import Tab, host_of
-from dovetail_browser.tool_results import (
-    CLOSES,
-    READS,
-    SAVES,
-    PageText,
-    make_page_result,
-    make_result,
-    tool,
-)
+from dovetail_browser.tool_registrar import CLOSES, READS, SAVES, ToolRegistrar
+from dovetail_browser.tool_results import PageText, make_page_result, make_result
 from dovetail_browser.wait_conditions import WaitCondition, wait_until
 
 __all__ = ["add_page_tools"]
 
-_MAIN_ONLY = "Omit navigation, headers, footers and side bars."
-_AFTER_FETCH = [
-    "get_current_html with `format=snapshot` returns refs; interact and fill_form act on elements"
-]
+_TO_ACT = ["interact and fill_form act on elements"]
 _AT_LOGIN = [
     "fill_form with `secret` for the password logs in, if the operator has defined secrets",
     "ask the user to log in: dovetail serve browser --headed --profile DIR keeps the login",
@@ -55,41 +46,35 @@ _AT_LOGIN = [
 ]
 
 
-def add_page_tools(server: Server, browsing: Browsing) -> None:
+def add_page_tools(tools: ToolRegistrar, browsing: Browsing) -> None:
     """Register the tools."""
-    _add_fetch(server, browsing)
-    _add_read(server, browsing)
-    _add_close(server, browsing)
+    _add_fetch(tools, browsing)
+    _add_read(tools, browsing)
+    _add_close(tools, browsing)
 
 
-def _add_fetch(server: Server, browsing: Browsing) -> None:
+def _add_fetch(tools: ToolRegistrar, browsing: Browsing) -> None:
     secrets = browsing.secrets
 
-    @tool(
-        server,
-        secrets,
+    @tools.add(
         "fetch_webpage",
-        "Load a page in a real browser, which runs its scripts, and return it as cleaned HTML, "
-        "Markdown, plain text, or an accessibility tree with refs. The tab stays open for the "
-        "other tools; each host has one tab, unless newTab. Long pages are split (nextOffset).",
+        "Load a page, run its scripts, wait until it settles, and return it. The tab stays open "
+        "for the other tools; each host has one tab. Long pages are split (nextOffset).",
         SAVES,
         FetchedPage,
     )
     async def fetch_webpage(  # noqa: PLR0913 - the tool's own parameters, nearly all optional
-        url: Annotated[Url, "http or https."],
+        url: Url,
         ctx: Context,
         removeUnnecessaryHTML: Clean = True,
-        postLoadWait: Annotated[
-            Pause | None,
-            "Time to wait after loading; default: until the page is idle, at most 1 s.",
-        ] = None,
+        postLoadWait: AfterPause = None,
         format: PageFormat = "html",
-        selector: Annotated[Selector, "Only this element."] = None,
-        mainContentOnly: Annotated[bool, _MAIN_ONLY] = False,
+        selector: Part = None,
+        mainContentOnly: MainOnly = False,
         maxChars: MaxChars = MAX_CHARS,
         offset: Offset = 0,
         newTab: NewTab = False,
-        waitFor: Annotated[Selector, "Wait until this element exists, at most `timeout`."] = None,
+        waitFor: Annotated[str | None, "CSS selector to wait for, at most `timeout`."] = None,
         timeout: LoadTimeout = LOAD_MS,
         tab: TabId = None,
         session: SessionHandle = None,
@@ -119,21 +104,19 @@ def _add_fetch(server: Server, browsing: Browsing) -> None:
                 url=address if address != tab_state["current_url"] else None,
                 status=browser_tab.status,
                 login_required=at_login,
-                next_steps=_AT_LOGIN if at_login else _AFTER_FETCH,
+                next_steps=_AT_LOGIN if at_login else _TO_ACT,
                 **tab_state,
             )
             return make_page_result(result, page, secrets, offset=offset, max_chars=maxChars)
 
 
-def _add_read(server: Server, browsing: Browsing) -> None:
+def _add_read(tools: ToolRegistrar, browsing: Browsing) -> None:
     secrets = browsing.secrets
 
-    @tool(
-        server,
-        secrets,
+    @tools.add(
         "get_current_html",
-        "Return the current page of a tab without reloading it: as cleaned HTML, Markdown, "
-        "plain text or an accessibility tree; the whole page or one element; or save it to a file.",
+        "Return the current page of a tab, without loading it again. format=snapshot returns refs "
+        "of elements for the other tools.",
         # Without a folder the tool cannot write files.
         SAVES if browsing.files.folder else READS,
         PageRead,
@@ -143,15 +126,26 @@ def _add_read(server: Server, browsing: Browsing) -> None:
         url: TabUrl = None,
         removeUnnecessaryHTML: Clean = True,
         format: PageFormat = "html",
-        selector: Annotated[Selector, "Only this element."] = None,
-        mainContentOnly: Annotated[bool, _MAIN_ONLY] = False,
+        selector: Part = None,
+        mainContentOnly: MainOnly = False,
+        find: Annotated[str, "Snapshot: only lines with this text, and their ancestors."] = "",
+        interactiveOnly: Annotated[bool, "Snapshot: only elements to click or type into."] = False,
+        diff: Annotated[bool, "Snapshot: only changes since the last one."] = False,
         maxChars: MaxChars = MAX_CHARS,
         offset: Offset = 0,
         saveTo: SaveTo = None,
         tab: TabId = None,
         session: SessionHandle = None,
     ) -> ToolResult:
-        how = ReadOptions(format, selector, mainContentOnly, removeUnnecessaryHTML)
+        how = ReadOptions(
+            "snapshot" if find or interactiveOnly or diff else format,
+            selector,
+            mainContentOnly,
+            removeUnnecessaryHTML,
+            find,
+            interactiveOnly,
+            diff,
+        )
         async with browsing.at(ctx, Where(session, tab, url)) as (browser_session, browser_tab):
             page: PageText | None = await read_page(browser_tab, how, secrets)
             tab_state = await browsing.describe(browser_session, browser_tab)
@@ -161,18 +155,16 @@ def _add_read(server: Server, browsing: Browsing) -> None:
             page = None
         result = PageRead(
             saved_to=saved,
-            next_steps=["interact and fill_form act on elements"],
+            next_steps=_TO_ACT,
             **tab_state,
         )
         return make_page_result(result, page, secrets, offset=offset, max_chars=maxChars)
 
 
-def _add_close(server: Server, browsing: Browsing) -> None:
-    @tool(
-        server,
-        browsing.secrets,
+def _add_close(tools: ToolRegistrar, browsing: Browsing) -> None:
+    @tools.add(
         "close_tab",
-        "Close the tab of a host, a tab by its id, or all tabs of this session. Cookies are kept.",
+        "Close the tab of a host, a tab by its id, or all tabs. Cookies are kept.",
         CLOSES,
         ClosedTabs,
     )
@@ -180,7 +172,7 @@ def _add_close(server: Server, browsing: Browsing) -> None:
         ctx: Context,
         url: TabUrl = None,
         tab: TabId = None,
-        all: Annotated[bool, "Close all tabs."] = False,
+        all: bool = False,
         session: SessionHandle = None,
     ) -> ToolResult:
         if sum((url is not None, tab is not None, all)) != 1:

@@ -6,7 +6,6 @@ import os
 import re
 from pathlib import Path
 
-from dovetail import ToolError
 from dovetail_browser.page_errors import tool_error
 
 __all__ = ["SavedFiles"]
@@ -36,16 +35,20 @@ class SavedFiles:
                 "give `saveTo` another name",
             ) from None
         except OSError as error:
-            raise ToolError(f"{name!r} could not be written: {error.strerror}") from None
+            raise tool_error(
+                f"{name[:200]!r} could not be written: {error.strerror}.",
+                "give `saveTo` another name",
+            ) from None
         return name
 
     def find(self, name: str) -> Path:
         """Return the path of an existing file."""
         path = self._inside(name)
         if not path.is_file():
-            raise ToolError(
+            raise tool_error(
                 f"There is no file {name[:200]!r} in the operator's folder; its files: "
-                f"{', '.join(self._some_names()) or 'none'}."
+                f"{', '.join(self._some_names()) or 'none'}.",
+                "give `files` that are in the folder",
             )
         return path
 
@@ -74,9 +77,9 @@ class SavedFiles:
         # Resolve links before checking that the path is inside the folder.
         path = (root / name).parent.resolve() / Path(name).name
         if "\0" in name or Path(name).is_absolute() or not path.is_relative_to(root):
-            raise ToolError(f"{name[:200]!r} is outside the folder; give a path inside of it.")
+            raise tool_error(f"{name[:200]!r} is outside the folder.", "give a path inside of it")
         if path.is_symlink() or path == root:
-            raise ToolError(f"{name[:200]!r} is not a regular file; give another name.")
+            raise tool_error(f"{name[:200]!r} is not a regular file.", "give another name")
         return path
 
     def _some_names(self) -> list[str]:

@@ -225,8 +225,8 @@ class Sessions:
             theirs = [session for session in self._named.values() if session.client == loser]
             resting = [session for session in theirs if session.calls == 0]
             if not resting:
-                raise ToolError(
-                    f"{len(theirs)} sessions are busy, which is the limit; try again later."
+                raise tool_error(
+                    f"{len(theirs)} sessions are busy, which is the limit.", "try again later"
                 )
             await self._close(min(resting, key=lambda session: session.used))
 

@@ -6,12 +6,13 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from dovetail import Context, EmbeddedResource, Image, Server, ToolResult
+from dovetail import Context, EmbeddedResource, Image, ToolResult
 from dovetail_browser.browsing import Browsing, Where
 from dovetail_browser.inputs import (
     MAX_CHARS,
     MaxChars,
     Offset,
+    Part,
     Ref,
     SaveTo,
     Selector,
@@ -29,30 +30,22 @@ from dovetail_browser.screenshots import (
 )
 from dovetail_browser.snapshots import SnapshotOptions, read_snapshot
 from dovetail_browser.targets import Target, find_target
-from dovetail_browser.tool_results import (
-    READS,
-    SAVES,
-    PageText,
-    make_blocks,
-    make_page_result,
-    tool,
-)
+from dovetail_browser.tool_registrar import READS, SAVES, ToolRegistrar
+from dovetail_browser.tool_results import PageText, make_blocks, make_page_result
 
 __all__ = ["add_snapshot_tools"]
 
 _MOST_EMBEDDED = 2_000_000
 
 
-def add_snapshot_tools(server: Server, browsing: Browsing) -> None:
+def add_snapshot_tools(tools: ToolRegistrar, browsing: Browsing) -> None:
     """Register the tools."""
-    _add_snapshot(server, browsing)
-    _add_screenshot(server, browsing)
+    _add_snapshot(tools, browsing)
+    _add_screenshot(tools, browsing)
 
 
-def _add_snapshot(server: Server, browsing: Browsing) -> None:
-    @tool(
-        server,
-        browsing.secrets,
+def _add_snapshot(tools: ToolRegistrar, browsing: Browsing) -> None:
+    @tools.add(
         "page_snapshot",
         "Return the accessibility tree of a page as text, with element refs that the other "
         "tools accept; includes iframes and open shadow roots. find and interactiveOnly make it "
@@ -62,14 +55,12 @@ def _add_snapshot(server: Server, browsing: Browsing) -> None:
     )
     async def page_snapshot(  # noqa: PLR0913 - the tool's own parameters, all optional
         ctx: Context,
-        selector: Annotated[Selector, "Only the tree below this element."] = None,
+        selector: Part = None,
         depth: Annotated[
             Annotated[int, Meta(ge=1, le=100)] | None, "Maximum depth of the tree."
         ] = None,
         interactiveOnly: Annotated[bool, "Only elements to click or type into."] = False,
-        find: Annotated[
-            Annotated[str, Meta(max_length=200)], "Only lines with this text, and their ancestors."
-        ] = "",
+        find: Annotated[str, "Only lines with this text, and their ancestors."] = "",
         diff: Annotated[bool, "Only changes since the last snapshot."] = False,
         boxes: Annotated[bool, "Include positions and sizes."] = False,
         maxChars: MaxChars = MAX_CHARS,
@@ -110,14 +101,12 @@ def _add_snapshot(server: Server, browsing: Browsing) -> None:
         return make_page_result(result, page, browsing.secrets, offset=offset, max_chars=maxChars)
 
 
-def _add_screenshot(server: Server, browsing: Browsing) -> None:
+def _add_screenshot(tools: ToolRegistrar, browsing: Browsing) -> None:
     # No output schema: clients that get structured content drop the image.
-    @tool(
-        server,
-        browsing.secrets,
+    @tools.add(
         "take_screenshot",
         "Return an image of the visible part of a tab, the full page or one element, or the page "
-        "as PDF. Images are scaled down to maxWidth. saveTo writes to a file instead.",
+        "as PDF.",
         SAVES if browsing.files.folder else READS,
         None,
     )
@@ -125,10 +114,10 @@ def _add_screenshot(server: Server, browsing: Browsing) -> None:
         ctx: Context,
         ref: Ref = None,
         selector: Selector = None,
-        fullPage: Annotated[bool, "The whole page, not only the visible part."] = False,
-        maxWidth: Annotated[int, Meta(ge=50, le=4096, description="Pixels.")] = 1024,
+        fullPage: bool = False,
+        maxWidth: Annotated[int, Meta(ge=50, le=4096)] = 1024,
         format: PictureFormat = "jpeg",
-        quality: Annotated[int, Meta(ge=1, le=100, description="For jpeg and webp.")] = 70,
+        quality: Annotated[int, Meta(ge=1, le=100)] = 70,
         saveTo: SaveTo = None,
         url: TabUrl = None,
         tab: TabId = None,

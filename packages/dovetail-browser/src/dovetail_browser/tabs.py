@@ -143,7 +143,11 @@ class Tabs:
 
     def _missing(self, id: str) -> Exception:
         reason = self._gone.get(id)
-        gone = f"Tab {id} is closed: {reason}" if reason else f"{self.before}There is no tab {id!r}"
+        gone = (
+            f"Tab {id} is closed: {reason}"
+            if reason
+            else f"{self.before}There is no tab {id[:40]!r}"
+        )
         return tool_error(
             f"{gone}; open tabs: {self.describe()}.",
             "fetch_webpage opens the page again",

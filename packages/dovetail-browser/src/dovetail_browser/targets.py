@@ -35,6 +35,9 @@ _MOST_FRAMES = 30
 # Characters of a name to compare.
 _COMPARED = 80
 
+_REF = re.compile(r"(f[0-9]{1,6})*e[0-9]{1,9}")
+_ROLE = re.compile(r"[a-z]{1,40}")
+
 _Query = Callable[["Frame"], "Locator"]
 
 
@@ -71,6 +74,13 @@ class Target:
     def check(self) -> None:
         """Raise ToolError unless exactly one way is used."""
         given = [self.ref, self.selector, self.text, self.role, self.label]
+        for name, value, pattern in (("ref", self.ref, _REF), ("role", self.role, _ROLE)):
+            if value and not pattern.fullmatch(value):
+                raise tool_error(
+                    f"{value[:100]!r} is not a {name}.",
+                    "get_current_html with `format=snapshot` lists the elements with their refs",
+                    self.how_to_select(),
+                )
         if (self.name and not self.role) or sum(map(bool, given)) != 1:
             raise tool_error(
                 f"Select an element in exactly one way; given: {self.describe() or 'nothing'}.",

