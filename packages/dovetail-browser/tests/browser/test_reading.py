@@ -1,7 +1,9 @@
-"""What a model reads: words that the page separates, and errors that say what to call next."""
+"""What a model reads: settled pages, words that the page separates, errors with next steps."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +11,10 @@ import pytest
 
 from dovetail_browser.hints import parameters_in, tools_in
 from tests.browser.official import OfficialClient, text_of
+from tests.patience import CAP
 
+# The wait of the first version, which took what was there after a second.
+_LONGER_THAN_BEFORE = 1.3
 # Element of the page -> what it says.
 APART = {
     "nav": "Home Orders App",
@@ -26,8 +31,52 @@ APART = {
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[OfficialClient]:
-    with OfficialClient("--enable-scripts") as opened:
+    with OfficialClient("--enable-scripts", "--settle", "60") as opened:
         yield opened
+
+
+async def release_when_asked(client: OfficialClient) -> None:
+    """Let the held response go some time after the page has asked for it."""
+    async with asyncio.timeout(CAP):
+        while "/held" not in client.site.seen:
+            await asyncio.sleep(0.01)
+    await asyncio.sleep(_LONGER_THAN_BEFORE)
+    client.site.released.set()
+
+
+def test_a_page_is_read_when_its_slow_request_has_ended(client: OfficialClient) -> None:
+    async def run() -> str:
+        client.site.released.clear()
+        client.site.seen.clear()
+        url = client.url("/late?now&from=/held")
+        page, _ = await asyncio.gather(
+            client.ask("fetch_webpage", url=url, format="text"), release_when_asked(client)
+        )
+        assert page.structured_content is not None and "pending" not in page.structured_content
+        return str(page.structured_content["content"])
+
+    assert "Here at last" in client.run(run())
+
+
+def test_the_effect_of_a_click_is_read_when_its_slow_request_has_ended(
+    client: OfficialClient,
+) -> None:
+    client.good("fetch_webpage", url=client.url("/late?from=/held"))
+
+    async def run() -> str:
+        client.site.released.clear()
+        client.site.seen.clear()
+        page, _ = await asyncio.gather(
+            client.ask("click_element", text="More", format="text"), release_when_asked(client)
+        )
+        assert page.structured_content is not None
+        return str(page.structured_content["content"])
+
+    assert "Here at last" in client.run(run())
+
+
+def test_a_page_that_is_idle_reports_nothing(client: OfficialClient) -> None:
+    assert "pending" not in client.good("fetch_webpage", url=client.url("/"))
 
 
 def test_words_that_the_page_sets_apart_are_not_joined(client: OfficialClient) -> None:
@@ -109,9 +158,7 @@ def test_errors_have_structured_next_steps_that_fit_the_tool(client: OfficialCli
             assert failed["failed"] == 1
             continue
         assert failed["success"] is False
-        assert text_of(result) == "\n".join(
-            [failed["message"], "", "Next steps:", *(f"- {one}" for one in failed["nextSteps"])]
-        )
+        assert json.loads(text_of(result)) == failed
         for step in failed["nextSteps"]:
             named = tools_in(step) or [name]
             owned = set().union(*(schemas[one] for one in named))
