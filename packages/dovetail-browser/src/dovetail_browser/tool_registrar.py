@@ -115,16 +115,16 @@ def _or_failed(schema: dict[str, Any]) -> dict[str, Any]:
 def _make_failure(
     error: ToolError, parameters: Collection[str], secrets: Secrets, max_chars: int
 ) -> ToolResult:
-    """Return the result of a failed call, as text and as structured content."""
+    """Return the result of a failed call; its text is the structured content as JSON."""
     known = error.steps if isinstance(error, CallError) else ()
     steps = fitting_steps(known, parameters) or [_OPERATOR]
     steps = [secrets.hide(step)[:_LONGEST_STEP] for step in steps]
     message = secrets.hide(message_of(error))
     while True:
         failed = FailedCall(success=False, message=message, next_steps=steps)
-        text = str(CallError(message, steps))
-        too_long = len(text) + json_size(failed) - max_chars
+        too_long = 2 * json_size(failed) - max_chars
         if too_long <= 0 or not message:
             break
-        message = truncate(message, 0, max(len(message) - too_long // 8 - 1, 0)).text
-    return ToolResult(text, structured=msgspec.to_builtins(failed), is_error=True)
+        message = truncate(message, 0, max(len(message) - too_long // 12 - 1, 0)).text
+    # tools.call.structured-text (2025-06-18 server/tools): without content, the text is the JSON.
+    return ToolResult(structured=msgspec.to_builtins(failed), is_error=True)

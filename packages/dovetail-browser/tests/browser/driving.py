@@ -74,10 +74,11 @@ class BrowserHarness:
         return data_of(self.call(tool, **arguments))
 
     def refused(self, tool: str, **arguments: Any) -> str:
-        """Call a tool that must fail; return the error message."""
+        """Call a tool that must fail; return the error message and the next steps."""
         result = self.call(tool, **arguments)
         assert result.is_error, result.text
-        return result.text
+        failed = json.loads(result.text)
+        return "\n".join([failed["message"], "Next steps:", *failed["nextSteps"]])
 
     def fetch(self, path: str, **arguments: Any) -> dict[str, Any]:
         """Fetch a page of the test site."""

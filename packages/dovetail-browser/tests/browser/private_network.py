@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
-from playwright.async_api import BrowserContext
+from playwright.async_api import BrowserContext, Page
 
 from dovetail_browser.addresses import AddressRules, Destination
 from dovetail_browser.driver import Driver, DriverOptions
@@ -52,6 +52,8 @@ class PrivateNetwork:
             DriverOptions(), resolve=self._resolve, rules=_Pretending(("opened.example",))
         )
         self.context: BrowserContext
+        # One page for all tests that only load pages: each new one starts a process.
+        self.page: Page
 
     def __enter__(self) -> PrivateNetwork:
         self.run(self._start())
@@ -93,6 +95,7 @@ class PrivateNetwork:
         )
         self.udp_port = self._datagrams.get_extra_info("sockname")[1]
         self.context = await self.driver.new_context()
+        self.page = await self.context.new_page()
 
     async def _stop(self) -> None:
         await self.driver.close()

@@ -147,7 +147,7 @@ def test_every_tool_is_called() -> None:
 
 
 @pytest.mark.parametrize("tool", CALLS)
-def test_no_result_exceeds_its_limit(browser: BrowserHarness, tool: str) -> None:
+def test_no_result_exceeds_max_chars(browser: BrowserHarness, tool: str) -> None:
     choose = random.Random(tool)
     page = browser.url(f"/hostile?{'q' * 3000}")
     for _ in range(ROUNDS):

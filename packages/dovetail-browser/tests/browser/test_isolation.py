@@ -98,7 +98,9 @@ async def ada_and_bob(
     ada, bob = (
         {"authorization": f"Bearer {keys.add(name, scopes=['*'])[1]}"} for name in ("ada", "bob")
     )
-    serving = command(*allowing(site), "--keys", str(folder / "keys.json"), *options, "--http", "0")
+    # Pages that never settle need not be waited for.
+    options = ("--keys", str(folder / "keys.json"), "--settle", "0.5", "--http", "0", *options)
+    serving = command(*allowing(site), *options)
     async with (
         serving_http(serving) as [url],
         Client(url, mode="modern", timeout=CAP, headers=ada) as hers,
@@ -114,7 +116,7 @@ def test_huge_strings_of_a_page_do_not_reach_the_driver(site: WebSite) -> None:
     """Every driver reads whole messages, so a page could make it grow until it ends."""
 
     async def run() -> None:
-        async with over_stdio(*allowing(site)) as client:
+        async with over_stdio(*allowing(site), "--settle", "0.5") as client:
 
             async def fetch(path: str) -> None:
                 result = await client.call("fetch_webpage", {"url": f"{site.url}{path}"})
@@ -189,6 +191,7 @@ def test_all_calls_of_another_client_are_answered(site: WebSite, tmp_path: Path)
                 assert await bob.name() == "You are bob"
                 shown = await bob.call("page_snapshot")
                 assert not shown.is_error, shown.text
+                await asyncio.sleep(0.2)
             await attacking
 
     asyncio.run(run())

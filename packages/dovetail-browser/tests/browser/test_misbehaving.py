@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -17,15 +18,16 @@ from tests.patience import CAP, wait_until
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[BrowserHarness]:
-    with desk("--enable-scripts") as opened:
+    with desk("--enable-scripts", "--settle", "1") as opened:
         yield opened
 
 
 @pytest.fixture(autouse=True)
 def _lives(browser: BrowserHarness) -> Iterator[None]:
-    """After each test, the next page still works."""
+    """After each test, the next page still works. Tabs are reused: each new one is a process."""
     yield
-    browser.call("close_tab", all=True)
+    for tab in browser.good("manage_tabs", action="list")["tabs"][1:]:
+        browser.call("close_tab", tab=tab["id"])
     assert browser.fetch("/")["status"] == 200
 
 
@@ -45,7 +47,8 @@ def test_handle_dialog_applies_to_the_next_dialog_only(browser: BrowserHarness) 
     assert "prompted blue" in after["content"] and after["dialogs"][0]["answer"] == "accepted"
     after = browser.good("click_element", selector="#prompt", format="text")
     assert "prompted null" in after["content"]
-    assert len(browser.good("handle_dialog", accept=False)["recent"]) == 2
+    recent = browser.good("handle_dialog", accept=False)["recent"]
+    assert [one["answer"] for one in recent[-2:]] == ["accepted", "dismissed"]
 
 
 def test_a_page_with_too_many_dialogs_is_closed(browser: BrowserHarness) -> None:
@@ -93,7 +96,7 @@ def test_a_page_that_redirects_endlessly_is_an_error(browser: BrowserHarness) ->
 
 def test_a_page_that_never_responds_times_out(browser: BrowserHarness) -> None:
     text = browser.refused("fetch_webpage", url=browser.url("/never"), timeout=500)
-    assert "did not load within 0.5 s" in text and "larger timeout" in text
+    assert "did not load within 0.5 s" in text and "larger `timeout`" in text
 
 
 def test_a_page_in_a_new_tab_that_does_not_load_is_explained(browser: BrowserHarness) -> None:
@@ -110,6 +113,36 @@ def test_a_page_that_never_finishes_can_be_read(browser: BrowserHarness) -> None
         if "The beginning" in read["content"]:
             return
     pytest.fail(read["content"])
+
+
+def test_a_request_that_does_not_end_is_reported_once(browser: BrowserHarness) -> None:
+    page = browser.fetch("/late?now&from=/never", format="text")
+    assert page["pending"][0].startswith(f"GET {browser.url('/never')} (fetch, ")
+    assert "Loading" in page["content"]
+    assert page["nextSteps"][0].startswith("wait_for with `text`, `selector` or `networkIdle`")
+    # The next action does not wait for the same request.
+    after = browser.good("interact", action="scroll", deltaY=10)
+    assert "/never" not in str(after.get("pending"))
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("setInterval(() => document.body.append('.'), 5)", "the document was still changing"),
+        ("document.body.ariaBusy = 'true'", "an element was marked as busy (aria-busy)"),
+    ],
+)
+def test_a_document_that_does_not_settle_is_reported(
+    browser: BrowserHarness, script: str, expected: str
+) -> None:
+    page = browser.fetch(f"/script?do={quote(script)}")
+    # On a slow machine, the page does not respond in time.
+    assert page["pending"][-1] in (expected, "the scripts of the page did not respond")
+
+
+def test_a_given_pause_reports_what_is_pending(browser: BrowserHarness) -> None:
+    page = browser.fetch("/late?now&from=/never", postLoadWait=300)
+    assert [one for one in page["pending"] if "/never" in one]
 
 
 def test_an_invalid_response_is_reported(browser: BrowserHarness) -> None:
@@ -145,11 +178,11 @@ ENDLESS = "/script?do=while(true)%3B"
 def test_a_page_whose_scripts_never_end_is_replaced(browser: BrowserHarness) -> None:
     first = browser.fetch("/")["tabId"]
     text = browser.refused("fetch_webpage", url=browser.url(ENDLESS), timeout=1000)
-    assert f"tab {first} does not respond" in text and f"close_tab with tab={first}" in text
+    assert f"tab {first} does not respond" in text and f"`action=close` and `tab={first}`" in text
     second = browser.fetch("/")["tabId"]
     assert second != first
     assert "its scripts did not end" in browser.refused("get_current_html", tab=first)
-    # And as the error says: close_tab, also for a tab that is named.
+    # Also for a tab that is named.
     browser.refused("fetch_webpage", url=browser.url(ENDLESS), timeout=1000, tab=second)
     assert browser.good("close_tab", tab=second)["closed"] == [second]
     assert browser.fetch("/")["status"] == 200
@@ -182,7 +215,7 @@ def test_a_crashed_page_is_reported_and_can_be_opened_again(browser: BrowserHarn
                     return result.text
 
     text = browser.run(is_gone())
-    assert "crashed" in text and "Next steps:" in text
+    assert "crashed" in text and "nextSteps" in text
     assert fetch_again(browser, "/")["tabId"] != tab
 
 
@@ -260,9 +293,9 @@ def test_an_error_status_is_returned_with_its_page(browser: BrowserHarness) -> N
     assert page["status"] == 404 and "Nothing here" in page["content"]
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
+def test_refused_urls_open_no_tab(browser: BrowserHarness) -> None:
+    before = browser.good("manage_tabs", action="list")["tabs"]
+    for url in (
         "file:///etc/passwd",
         "chrome://version",
         "javascript:alert(1)",
@@ -271,10 +304,6 @@ def test_an_error_status_is_returned_with_its_page(browser: BrowserHarness) -> N
         "http://10.0.0.1/",
         "http://user:pass@example.org/",
         "about:blank",
-    ],
-)
-def test_refused_urls_open_no_tab(browser: BrowserHarness, url: str) -> None:
-    before = browser.good("manage_tabs", action="list")["tabs"]
-    text = browser.refused("fetch_webpage", url=url)
-    assert "Next steps:" in text
-    assert browser.good("manage_tabs", action="list")["tabs"] == before
+    ):
+        assert "Next steps:" in browser.refused("fetch_webpage", url=url), url
+        assert browser.good("manage_tabs", action="list")["tabs"] == before, url

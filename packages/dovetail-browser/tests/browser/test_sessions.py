@@ -143,7 +143,7 @@ def test_on_stdio_there_is_one_session_and_more_when_asked_for(site: WebSite) ->
 def test_listing_tools_starts_no_browser(site: WebSite) -> None:
     async def run() -> None:
         async with over_stdio(*allowing(site)) as client:
-            assert len(await client.list_tools()) == 13
+            assert len(await client.list_tools()) == 11
             assert (await client.call("page_snapshot", {})).is_error
             assert "No tab is open" in (await client.call("get_current_html", {})).text
             tabs = (await client.read("browser://tabs")).text

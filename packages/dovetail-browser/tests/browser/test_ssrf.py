@@ -104,13 +104,13 @@ def test_no_way_of_a_page_reaches_a_private_address(network: PrivateNetwork, way
     network.pages[f"/redirect/{way}"] = (redirect, "")
 
     async def scenario() -> None:
-        page = await network.context.new_page()
-        await page.goto(network.url(f"/{way}"), wait_until="commit")
+        await network.page.goto(network.url(f"/{way}"), wait_until="commit")
         reason = await network.wait_until_refused(host)
         assert f"{host} resolves to {PRIVATE}, a loopback address" in reason
         for one in network.context.pages:
             assert "the secret" not in await _text(one)
-            await one.close()
+            if one is not network.page:
+                await one.close()
 
     network.run(scenario())
     assert network.visits == []
@@ -123,11 +123,9 @@ def test_a_redirect_to_a_private_address_is_refused(network: PrivateNetwork, sta
     network.pages[f"/moved/{status}"] = (redirect, "")
 
     async def scenario() -> None:
-        page = await network.context.new_page()
-        response = await page.goto(network.url(f"/moved/{status}"))
+        response = await network.page.goto(network.url(f"/moved/{status}"))
         assert response is not None and response.status == 403
-        assert "resolves to" in await page.content()
-        await page.close()
+        assert "resolves to" in await network.page.content()
 
     network.run(scenario())
     assert network.visits == []
@@ -157,16 +155,14 @@ LITERALS = [
 @pytest.mark.parametrize("host", LITERALS)
 def test_no_spelling_of_a_private_address_gets_through(network: PrivateNetwork, host: str) -> None:
     async def scenario() -> None:
-        page = await network.context.new_page()
         try:
-            response = await page.goto(f"http://{host}:{network.port}/")
+            response = await network.page.goto(f"http://{host}:{network.port}/")
             assert response is not None and response.status == 403
-            shown = await page.content()
+            shown = await network.page.content()
             assert "--allow" in shown and "the secret" not in shown
         except Error as error:
             # Some spellings are refused by the browser itself.
             assert "ERR_" in str(error) or "invalid URL" in str(error)
-        await page.close()
 
     network.run(scenario())
     assert network.visits == []
@@ -264,7 +260,8 @@ def test_a_page_cannot_go_where_only_the_browser_may(network: PrivateNetwork, ur
         assert page.url == network.url("/leaving")
         for one in network.context.pages:
             assert "root:" not in await _text(one)
-            await one.close()
+            if one is not network.page:
+                await one.close()
 
     network.run(scenario())
     assert network.visits == []
@@ -276,9 +273,7 @@ def test_no_hint_of_a_page_reaches_a_private_address(network: PrivateNetwork, hi
     network.pages[f"/hint/{hint}"] = (HTML, HINTS[hint].replace("HOST", host))
 
     async def scenario() -> None:
-        page = await network.context.new_page()
-        await page.goto(network.url(f"/hint/{hint}"), wait_until="load")
-        await page.close()
+        await network.page.goto(network.url(f"/hint/{hint}"), wait_until="load")
 
     network.run(scenario())
     assert network.visits == []
