@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,10 @@ from dovetail.spec.models import Tool
 from dovetail_browser.command import build
 from dovetail_browser.hints import parameters_in, tools_in
 from dovetail_browser.tool_sets import TOOL_SETS, ToolSetName
+from tests.browser.driving import command
 from tests.browser.official import OfficialClient, text_of
+from tests.driving import serving_http
+from tests.patience import CAP
 
 # The tools of the seed, with their parameters.
 SEED = {
@@ -135,6 +139,35 @@ def test_every_name_and_parameter_is_callable_in_every_set(client: OfficialClien
         failed = result.structured_content
         assert failed is not None and failed["success"] is False and failed["nextSteps"]
         assert json.loads(said) == failed
+
+
+async def check(*target: str) -> str:
+    """Return what `dovetail check` says about a server."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "dovetail", "check", "--fail-on", "should", *target),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    async with asyncio.timeout(CAP):
+        said, _ = await process.communicate()
+    return said.decode()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_the_checker_finds_nothing_in_the_compact_set(transport: str) -> None:
+    """The default set is checked with the other ready servers."""
+    serve = command("--tools", "compact")
+
+    async def run() -> str:
+        if transport == "stdio":
+            return await check("--", *serve)
+        async with serving_http([*serve, "--http", "0"]) as [url]:
+            return await check(url)
+
+    said = asyncio.run(run())
+    assert "0 failed, 0 warnings" in said, said
 
 
 def strings_in(source: str) -> Iterator[str]:
