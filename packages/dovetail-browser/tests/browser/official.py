@@ -13,7 +13,6 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.types import CallToolResult
 
-from dovetail_browser.tool_sets import ToolSetName
 from tests.browser.driving import allowing, command
 from tests.browser.web_site import WebSite, serving_site
 from tests.patience import CAP
@@ -26,8 +25,6 @@ class OfficialClient:
 
     session: ClientSession
     site: WebSite
-    # For tests that run with each tool set.
-    tools: ToolSetName = "default"
 
     def __init__(self, *options: str) -> None:
         self._options = options

@@ -19,7 +19,6 @@ from dovetail_browser.command import build
 from dovetail_browser.hints import parameters_in, tools_in
 from dovetail_browser.tool_sets import TOOL_SETS, ToolSetName
 from tests.browser.driving import command
-from tests.browser.official import OfficialClient, text_of
 from tests.driving import serving_http
 from tests.patience import CAP
 
@@ -107,13 +106,8 @@ def test_output_fields_are_described() -> None:
     assert all(one.output_schema is None for one in compact)
 
 
-@pytest.fixture(scope="module", params=TOOL_SETS)
-def client(request: pytest.FixtureRequest) -> Iterator[OfficialClient]:
-    with OfficialClient("--tools", request.param) as opened:
-        yield opened
-
-
-def test_every_name_and_parameter_is_callable_in_every_set(client: OfficialClient) -> None:
+@pytest.mark.parametrize("tools", TOOL_SETS)
+def test_every_name_and_parameter_is_callable_in_every_set(tools: ToolSetName) -> None:
     """Without a browser: the calls fail because no tab is open, not because of their names."""
     needed: dict[str, dict[str, Any]] = {
         "fill_form": {"fields": [{"label": "x"}]},
@@ -131,14 +125,18 @@ def test_every_name_and_parameter_is_callable_in_every_set(client: OfficialClien
     del calls["close_tab"]["tab"]
     calls["close_tab"]["all"] = True
     calls["fetch_webpage"] = {"url": "http://[", "session": "new", "tab": "t1"}
-    for name, arguments in calls.items():
-        result = client.call(name, **arguments)
-        assert result.is_error, name
-        said = text_of(result)
-        assert "There is no session" in said or name == "fetch_webpage", (name, said)
-        failed = result.structured_content
-        assert failed is not None and failed["success"] is False and failed["nextSteps"]
-        assert json.loads(said) == failed
+
+    async def run() -> None:
+        async with Client(build(tools=tools)) as client:
+            for name, arguments in calls.items():
+                result = await client.call(name, arguments)
+                assert result.is_error, name
+                said = result.text
+                assert "There is no session" in said or name == "fetch_webpage", (name, said)
+                assert result.structured["success"] is False and result.structured["nextSteps"]
+                assert json.loads(said) == result.structured
+
+    asyncio.run(run())
 
 
 async def check(*target: str) -> str:
