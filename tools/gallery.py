@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from dovetail_design.findings import CODES
-from dovetail_design.generating.advising import can_do
 from dovetail_design.library.icons import load_icons
 from dovetail_design.library.pictures import KINDS, list_pictures
 from dovetail_design.library.presets import PRESETS
@@ -229,13 +228,6 @@ def _page() -> Iterator[str]:
     yield "|---|---|"
     for code, meaning in CODES.items():
         yield f"| `{code}` | {meaning} |"
-    yield ""
-    yield "## What the assistant understands"
-    yield ""
-    yield "`chat_with_civi` works by rules where the client offers no model. For example:"
-    yield ""
-    for example in can_do():
-        yield f"- {example}"
 
 
 def _folded(slots: Any) -> list[str]:

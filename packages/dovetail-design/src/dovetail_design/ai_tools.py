@@ -1,38 +1,54 @@
-"""The tools generate_design and chat_with_civi: built-in rules, or the client's model."""
+"""The tools generate_design and chat_with_civi.
+
+The caller is a language model and understands the request better than rules do. So the tools
+return what it needs for the work (templates with their slots, the elements of a design) and the
+one call that completes it.
+"""
 
 from __future__ import annotations
 
-import asyncio
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta
 
-from dovetail import Context, Server, ToolError, ToolResult
-from dovetail_design import render_jobs
-from dovetail_design.answers import answer, tool
-from dovetail_design.canvases import Canvas, to_design
-from dovetail_design.design_tools import new_design
+from dovetail import Context, Server, ToolResult
+from dovetail_design.answers import MAX_CHARS, answer, tool
+from dovetail_design.design_warnings import describe_state
+from dovetail_design.generating.choosing import rank_templates
+from dovetail_design.generating.recolouring import HUES, MANNERS, read_style
 from dovetail_design.inputs import ApiKey, Side
-from dovetail_design.operations import Operation, apply_operations
-from dovetail_design.render_jobs import Composed
-from dovetail_design.result_views import changed, show_design, warnings_of
-from dovetail_design.results import ChatAnswer, Generated
-from dovetail_design.sampled_designs import (
-    ask_for_design,
-    ask_for_operations,
-    offers_sampling,
+from dovetail_design.result_views import fit_budget
+from dovetail_design.results import (
+    ChatAnswer,
+    NextCall,
+    Suggested,
+    TemplateChoice,
+    TemplateView,
 )
-from dovetail_design.storage import State
-from dovetail_design.studio import Caller, Change, Studio, caller_of
-from dovetail_serverkit.tool_descriptions import CHANGES, EDITS
+from dovetail_design.studio import Caller, Studio, caller_of, is_owner
+from dovetail_design.template_tools import show_templates
+from dovetail_serverkit.text_budget import Budget
+from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["add_ai_tools"]
 
-_Method = Annotated[
-    Literal["auto", "rules", "sampling"],
-    "auto: the client's model if it supports sampling, else rules. rules: only built-in rules.",
+_MOST_TEMPLATES = 3
+_LONGEST_EXAMPLE = 200
+_LIMITS = (
+    "Draw or find new photos: pictures come from upload_asset or the search_* tools.",
+    "Fetch anything from the network, animate, or create video.",
+)
+_OPERATIONS = [
+    {"op": "update", "elementId": "<id>", "updates": {"<property>": "<value>"}},
+    {"op": "add", "element": {"type": "<type>", "x": 0, "y": 0, "width": 0, "height": 0}},
+    {"op": "delete", "elementIds": ["<id>"]},
+    {"op": "canvas", "background": "<colour>"},
 ]
+_FILL = (
+    "Nothing was created. Choose a template, fill all of its slots with what the user said "
+    '("" leaves one out) and call apply_template; or begin with create_design.'
+)
+_BEGIN = "Nothing was created. There is no template; begin with create_design."
 _Words = Annotated[str, Meta(min_length=1, max_length=4_000)]
 
 
@@ -42,43 +58,34 @@ def add_ai_tools(server: Server, studio: Studio) -> None:
     @tool(
         server,
         "generate_design",
-        "Create a design from a description. Built-in rules choose a template and fill it, or the "
-        "client's model creates the layout if the client supports sampling; `method` in the "
-        "result says which. Put the content into the prompt: titles in quotes, dates, names.",
-        CHANGES,
-        Generated,
+        "Find the best templates for a design that is described in words. Returns their slots as "
+        "a JSON Schema, the apply_template call that creates the design from your values, and "
+        "what cannot be done. Changes nothing.",
+        READS,
+        Suggested,
     )
-    async def generate_design(
+    def generate_design(
         ctx: Context,
         prompt: _Words,
-        width: Annotated[Side | None, "Default: the width of the template, or 1080."] = None,
-        height: Annotated[Side | None, "Default: the height of the template, or 1080."] = None,
+        width: Annotated[Side | None, "Default: the width of the template."] = None,
+        height: Annotated[Side | None, "Default: the height of the template."] = None,
         style: Annotated[
-            Annotated[str, Meta(max_length=200)] | None, "For example dark, minimal, warm."
+            Annotated[str, Meta(max_length=200)] | None, "For example dark, minimal, blue."
         ] = None,
-        method: _Method = "auto",
         apiKey: ApiKey = None,
     ) -> ToolResult:
-        _check_method(ctx, method)
-        state: State | None = None
-        if method != "rules" and offers_sampling(ctx):
-            state = await ask_for_design(ctx, prompt, (width or 1080, height or 1080), style)
-        used: Literal["rules", "sampling"] = "rules" if state is None else "sampling"
-        return await asyncio.to_thread(
-            _keep, studio, caller_of(ctx), state, (prompt, width, height, style), used
-        )
+        return answer(_find(studio, caller_of(ctx), prompt, (width, height), style or ""))
 
     @tool(
         server,
         "chat_with_civi",
-        "Change a design with instructions in plain words ('make the title bigger', 'blue "
-        "background', 'align left'). Built-in rules handle simple instructions; others go to the "
-        "client's model if the client supports sampling. The result says which was used and what "
-        "was done. Without a design it lists what it can do.",
-        EDITS,
+        "Get what you need to change a design as the message asks: its elements with their ids "
+        "and problems, and the edit_design call to fill in. Without a design: templates, as "
+        "generate_design. Changes nothing.",
+        READS,
         ChatAnswer,
     )
-    async def chat_with_civi(
+    def chat_with_civi(
         ctx: Context,
         message: _Words,
         context: Annotated[
@@ -88,123 +95,95 @@ def add_ai_tools(server: Server, studio: Studio) -> None:
         designId: Annotated[
             Annotated[str, Meta(min_length=1, max_length=100)] | None, "Shorthand for context."
         ] = None,
-        apply: Annotated[bool, "false: report the changes without making them."] = True,
-        method: _Method = "auto",
         apiKey: ApiKey = None,
     ) -> ToolResult:
-        _check_method(ctx, method)
         id = designId or (context.get("designId") if isinstance(context, dict) else context)
         caller = caller_of(ctx)
-        state: State | None = None
-        if id is not None:
-            _, state = await asyncio.to_thread(studio.load, caller, str(id))
-        sampled = None
-        if state is not None and method != "rules" and offers_sampling(ctx):
-            sampled = await ask_for_operations(ctx, message, state)
-        return await asyncio.to_thread(
-            _chat, studio, caller, (None if id is None else str(id), state), message, sampled, apply
-        )
+        if id is None:
+            found = _find(studio, caller, message, (None, None), "")
+            return answer(
+                ChatAnswer(
+                    message=f"No designId was given. {found.message}",
+                    templates=found.templates,
+                    next=found.next,
+                    cannot=found.cannot,
+                )
+            )
+        return answer(_explain(studio, caller, str(id)))
 
 
-def _check_method(ctx: Context, method: str) -> None:
-    if method == "sampling" and not offers_sampling(ctx):
-        raise ToolError('This client does not support sampling; pass method "rules"')
-
-
-def _keep(
-    studio: Studio,
-    caller: Caller,
-    state: State | None,
-    asked: tuple[str, int | None, int | None, str | None],
-    method: Literal["rules", "sampling"],
-) -> ToolResult:
-    template = None
-    text = "Made by the client's model."
-    if state is None:
-        state, text, template = _by_rules(studio, *asked)
-    name = state["name"] or asked[0].strip().splitlines()[0][:80]
-    state = {**state, "name": name, "description": ""}
-    to_design(state)
-    with studio.store.writing() as writer:
-        record = writer.add_design(new_design("PRIVATE", caller.owner), state, caller.owner)
-    change = Change(record, state, [element["id"] for element in state["elements"]])
-    told = changed(studio, change, f"{text} Use render_preview to see it.")
-    return answer(
-        Generated(
-            **{name: getattr(told, name) for name in told.__struct_fields__},
-            method=method,
-            design=show_design(record),
-            template=template,
-        )
-    )
-
-
-def _by_rules(
-    studio: Studio, prompt: str, width: int | None, height: int | None, style: str | None
-) -> tuple[State, str, str]:
-    """Return the state, the method that was used and the template."""
-    made = studio.renderer.run(
-        render_jobs.compose,
-        prompt,
-        width,
-        height,
-        style,
-        returns=Composed,
-        kept="; nothing was created",
-    )
-    canvas = Canvas({"width": made.width, "height": made.height, "elements": []})
-    for element in made.elements:
-        canvas.add(element)
-    state = {**canvas.state(), "name": made.name, "background": made.background}
-    return state, made.explanation, made.template
-
-
-def _chat(
-    studio: Studio,
-    caller: Caller,
-    design: tuple[str | None, State | None],
-    message: str,
-    sampled: tuple[str, list[dict[str, Any]]] | None,
-    apply: bool,
-) -> ToolResult:
-    id, state = design
-    background = None
-    if sampled is not None:
-        reply, operations = sampled
-    elif state is None:
-        known = studio.renderer.run(render_jobs.list_instructions, returns=list[str])
-        reply = f"Pass designId to select a design. I understand, for example: {'; '.join(known)}."
-        operations = []
-    else:
-        reply, operations, background = studio.renderer.run(
-            render_jobs.advise,
-            message,
-            state,
-            returns=tuple[str, list[dict[str, Any]], str | None],
-        )
-    result = ChatAnswer(
-        reply=reply,
-        method="rules" if sampled is None else "sampling",
+def _explain(studio: Studio, caller: Caller, id: str) -> ChatAnswer:
+    record, state = studio.load(caller, id)
+    outline, _ = describe_state(studio, state, "full", None, MAX_CHARS - 3_000)
+    cannot = list(_LIMITS)
+    target = id
+    if not is_owner(record, caller):
+        cannot.insert(0, "Change this design: it belongs to another user. Duplicate it first.")
+        target = "<designId of the copy>"
+    return ChatAnswer(
+        message="Nothing was changed. Put your changes into `operations` of the next call.",
         design_id=id,
-        version=None,
-        element_ids=[],
-        warnings=[],
-        operations=operations[:50],
-        background=background,
-        applied=False,
+        version=record.version,
+        outline=outline,
+        next=NextCall(
+            tool="edit_design", arguments={"designId": target, "operations": _OPERATIONS}
+        ),
+        cannot=cannot,
     )
-    if id is None or not apply or not (operations or background):
-        return answer(result)
 
-    def edit(canvas: Canvas) -> str:
-        apply_operations(canvas, msgspec.convert(operations, list[Operation]))
-        if background is not None:
-            canvas.set(background=background)
-        return message[:200]
 
-    change = studio.change(caller, id, "chat_with_civi", edit)
-    result.version = change.record.version
-    result.element_ids = change.element_ids[:200]
-    result.warnings = warnings_of(studio, change)[0]
-    result.applied = change.is_new
-    return answer(result)
+def _find(
+    studio: Studio, caller: Caller, task: str, size: tuple[int | None, int | None], style: str
+) -> Suggested:
+    wanted = (size[0], size[1]) if size[0] and size[1] else None
+    ranked = rank_templates(f"{task} {style}", show_templates(studio, caller), wanted)
+    chosen = fit_budget([_choice(one) for one in ranked[:_MOST_TEMPLATES]], Budget(MAX_CHARS))
+    _, unknown = read_style(style)
+    cannot = list(_LIMITS)
+    if unknown:
+        cannot.insert(
+            0,
+            f"Apply the style {' '.join(unknown)!r} as a whole; style takes "
+            f"{', '.join((*HUES, *MANNERS))}. Change other details with edit_design.",
+        )
+    return Suggested(
+        message=_FILL if chosen else _BEGIN,
+        templates=chosen,
+        next=_next(chosen, size, " ".join(w for w in style.split() if w.lower() not in unknown)),
+        cannot=cannot,
+    )
+
+
+def _next(
+    chosen: list[TemplateChoice], size: tuple[int | None, int | None], style: str
+) -> NextCall:
+    if not chosen:
+        return NextCall(tool="create_design", arguments={"name": "<name>"})
+    best = chosen[0]
+    arguments: dict[str, Any] = {
+        "templateId": best.id,
+        "width": size[0] or best.width,
+        "height": size[1] or best.height,
+        **({"style": style} if style else {}),
+        "data": "<an object that fits the schema in slots>",
+    }
+    return NextCall(tool="apply_template", arguments=arguments)
+
+
+def _choice(one: TemplateView) -> TemplateChoice:
+    return TemplateChoice(
+        id=one.id,
+        name=one.name,
+        description=one.description,
+        width=one.width,
+        height=one.height,
+        slots={
+            "type": "object",
+            "properties": {
+                slot: {"type": "string", "examples": [str(sample)[:_LONGEST_EXAMPLE]]}
+                for slot, sample in one.slots.items()
+            },
+            "required": list(one.slots),
+            "additionalProperties": False,
+        },
+    )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dovetail import Context, ToolError
+from dovetail_design import render_jobs
 from dovetail_design.answers import MAX_CHARS
 from dovetail_design.canvases import Canvas
 from dovetail_design.design_tools import new_design
@@ -15,6 +16,7 @@ from dovetail_design.design_warnings import find_warnings
 from dovetail_design.export_files import FileBatch, link_to
 from dovetail_design.exporting import SUFFIXES, RenderRequest, draw
 from dovetail_design.filling import FIELD
+from dovetail_design.generating.recolouring import HUES, MANNERS, read_style
 from dovetail_design.inputs import Format
 from dovetail_design.result_views import MOST_WARNINGS, fit_budget, show_design, warnings_of
 from dovetail_design.results import AppliedTemplate, WarningView
@@ -23,11 +25,46 @@ from dovetail_design.studio import Caller, Studio
 from dovetail_design.templates import Source, instantiate
 from dovetail_serverkit.text_budget import Budget
 
-__all__ = ["Application"]
+__all__ = ["Adaption", "Application"]
 
 _NUMBER = "{{n}}"
 _MOST_LINKS = 20
 _MOST_LOOKED_AT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Adaption:
+    """Another size and other colours; None leaves them as they are."""
+
+    width: int | None = None
+    height: int | None = None
+    style: str | None = None
+
+    def check(self) -> None:
+        """Raise ToolError for an unknown style."""
+        _, unknown = read_style(self.style or "")
+        if unknown:
+            raise ToolError(
+                f"Unknown style {' '.join(unknown)[:100]!r}; style takes "
+                f"{', '.join((*HUES, *MANNERS))}"
+            )
+
+    def adapt(self, studio: Studio, state: State) -> State:
+        """Return the state in the other size and style, with texts that fit."""
+        if (self.width, self.height, self.style) == (None, None, None):
+            return state
+        width, height = self.width or state["width"], self.height or state["height"]
+        background, elements = studio.renderer.run(
+            render_jobs.adapt,
+            state,
+            width,
+            height,
+            self.style or "",
+            returns=tuple[str, list[dict[str, Any]]],
+            kept="",
+        )
+        changed = {"width": width, "height": height, "background": background}
+        return {**state, **changed, "elements": elements}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +73,7 @@ class Application:
 
     studio: Studio
     caller: Caller
+    adaption: Adaption
     use_samples: bool
     name: str | None
     format: Format | None
@@ -54,6 +92,7 @@ class Application:
                 "format and keepDesigns apply to new designs; omit designId, or call "
                 "export_design afterwards"
             )
+        self.adaption.check()
         if self.format is None and (self.save_to is not None or not self.keep_designs):
             raise ToolError("saveTo and keepDesigns=false need a `format`")
         if self.save_to is not None and rows > 1 and "{{" not in self.save_to:
@@ -70,13 +109,12 @@ class Application:
             except ToolError as error:
                 raise ToolError(f"Nothing was made: row {number}: {error}") from None
             title = self.name or (source.name if len(rows) == 1 else f"{source.name} {_NUMBER}")
-            states.append(
-                {
-                    **{key: value for key, value in source.state.items() if key != "connectors"},
-                    "name": _spell(title, row, number)[:255] or source.name,
-                    "elements": elements,
-                }
-            )
+            state = {
+                **{key: value for key, value in source.state.items() if key != "connectors"},
+                "name": _spell(title, row, number)[:255] or source.name,
+                "elements": elements,
+            }
+            states.append(self.adaption.adapt(self.studio, state))
         return states
 
     def replace(

@@ -55,8 +55,8 @@ def add_edit_tools(server: Server, studio: Studio) -> None:
         server,
         "edit_design",
         "Make many changes as one version, all or none. Operations: add, update, delete, move, "
-        "group, align, distribute, order, bind_connector; they run in the given order. Later "
-        "operations can refer to an element by the `id` that you gave it when adding it.",
+        "group, align, distribute, order, canvas, bind_connector; they run in the given order. "
+        "Later operations can refer to an element by the `id` that you gave it when adding it.",
         EDITS,
         Changed,
     )

@@ -10,9 +10,11 @@ from msgspec import Meta
 
 from dovetail import ToolError
 from dovetail_design.arranging import Alignment, Axis, Box, align, around, distribute
-from dovetail_design.canvases import Canvas, new_id
+from dovetail_design.canvases import Canvas, new_id, to_design
 from dovetail_design.connecting import Side, bind, follow_connectors
+from dovetail_design.inputs import Description, DesignName
 from dovetail_design.model import ELEMENT_TYPES
+from dovetail_design.model.values import Paint
 
 __all__ = ["MOST_OPERATIONS", "ElementId", "ElementIds", "Operation", "Place", "apply_operations"]
 
@@ -98,6 +100,14 @@ class Order(_Operation, tag="order"):
     to: Place | Annotated[int, Meta(ge=0, le=10_000)]
 
 
+class SetCanvas(_Operation, tag="canvas"):
+    """Change the background, name or description of the design."""
+
+    background: Paint | None = None
+    name: DesignName | None = None
+    description: Description | None = None
+
+
 class BindConnector(_Operation, tag="bind_connector"):
     """Connect a line to two elements; it follows when they move."""
 
@@ -112,7 +122,9 @@ class BindConnector(_Operation, tag="bind_connector"):
     to_side: Side = "auto"
 
 
-Operation = Add | Update | Delete | Move | Group | Align | Distribute | Order | BindConnector
+Operation = (
+    Add | Update | Delete | Move | Group | Align | Distribute | Order | SetCanvas | BindConnector
+)
 
 
 def apply_operations(canvas: Canvas, operations: Sequence[Operation]) -> list[str]:
@@ -200,6 +212,19 @@ def _order(canvas: Canvas, one: Order) -> None:
     canvas.reorder([*rest[:at], *chosen, *rest[at:]])
 
 
+def _set_canvas(canvas: Canvas, one: SetCanvas) -> None:
+    given = {
+        "background": one.background,
+        "name": one.name,
+        "description": one.description,
+    }
+    values = {key: value for key, value in given.items() if value is not None}
+    if not values:
+        raise ToolError("pass background, name or description")
+    canvas.set(**values)
+    to_design({**canvas.state(), "elements": []})
+
+
 def _bind_connector(canvas: Canvas, one: BindConnector) -> None:
     bind(
         canvas,
@@ -222,5 +247,6 @@ _APPLY: dict[type[Any], Callable[[Canvas, Any], str | None]] = {
     Align: _align,
     Distribute: _distribute,
     Order: _order,
+    SetCanvas: _set_canvas,
     BindConnector: _bind_connector,
 }

@@ -28,19 +28,16 @@ if TYPE_CHECKING:
     from dovetail_design.findings import Description
 
 __all__ = [
-    "Composed",
     "Look",
     "RenderRequest",
     "SmallPicture",
     "Source",
-    "advise",
+    "adapt",
     "check",
-    "compose",
     "describe",
     "draw",
     "draw_small",
     "find_picture_data",
-    "list_instructions",
     "resize",
 ]
 
@@ -91,19 +88,6 @@ class SmallPicture:
     width: int
     height: int
     labels: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Composed:
-    """A design that was created by rules."""
-
-    name: str
-    width: int
-    height: int
-    background: str
-    elements: list[dict[str, Any]]
-    explanation: str
-    template: str
 
 
 def draw(source: dict[str, Any], request: dict[str, Any]) -> tuple[bytes, dict[str, str]]:
@@ -164,36 +148,23 @@ def describe(
     return text, _views(found.about(inside)), inside
 
 
-def compose(prompt: str, width: int | None, height: int | None, style: str | None) -> Composed:
-    """Create a design for a prompt by rules."""
-    from dovetail_design.generating import composing  # noqa: PLC0415 - loads the graphics library
+def adapt(state: State, width: int, height: int, style: str) -> tuple[str, list[dict[str, Any]]]:
+    """Return the background and the elements in another size and style.
 
-    made = composing.compose(prompt, width, height, style)
-    design = made.design
-    return Composed(
-        made.name,
-        design.width,
-        design.height,
-        design.background,
-        [to_plain(element) for element in design.elements],
-        made.explanation,
-        made.template,
+    Texts that do not fit become smaller, and texts that cannot be read get another colour.
+    """
+    from dovetail_design.generating import (  # noqa: PLC0415 - loads the graphics library
+        autofix,
+        recolouring,
+        resizing,
     )
 
-
-def advise(message: str, state: State) -> tuple[str, list[dict[str, Any]], str | None]:
-    """Return a reply to an instruction in plain words, operations and a new background."""
-    from dovetail_design.generating import advising  # noqa: PLC0415 - loads the graphics library
-
-    advice = advising.advise(message, to_design(state))
-    return advice.reply, advice.operations, advice.background
-
-
-def list_instructions() -> list[str]:
-    """Return examples of instructions that `advise` understands."""
-    from dovetail_design.generating import advising  # noqa: PLC0415 - loads the graphics library
-
-    return advising.can_do()
+    change, _ = recolouring.read_style(style)
+    design = to_design(recolouring.recolour(state, change))
+    if (width, height) != (design.width, design.height):
+        design = resizing.resize(design, width, height)
+    design = autofix.fix_contrast(autofix.fit_texts(design))
+    return design.background, [to_plain(element) for element in design.elements]
 
 
 def resize(state: State, width: int, height: int) -> list[dict[str, Any]]:

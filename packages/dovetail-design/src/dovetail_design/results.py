@@ -21,12 +21,14 @@ __all__ = [
     "FileView",
     "FontCatalogue",
     "Found",
-    "Generated",
     "HistoryAnswer",
     "MadeTemplate",
     "NewBox",
+    "NextCall",
     "Previewed",
     "ShapePage",
+    "Suggested",
+    "TemplateChoice",
     "TemplatePage",
     "TemplateView",
     "VersionView",
@@ -299,26 +301,42 @@ class ShapePage(_Result, kw_only=True):
     source: Literal["embedded"]
 
 
-class Generated(Changed, kw_only=True, omit_defaults=False):
-    """A design that was generated from a prompt."""
+class TemplateChoice(_Result, kw_only=True):
+    """A template that suits a task."""
 
-    # rules: built-in rules. sampling: the client's model.
-    method: Literal["rules", "sampling"]
-    design: DesignView
-    template: str | None = None
+    id: str
+    name: str
+    description: str = ""
+    width: int
+    height: int
+    # JSON Schema of `data` in apply_template; the examples show what each slot is for.
+    slots: dict[str, Any]
 
 
-class ChatAnswer(_Result, kw_only=True, omit_defaults=False):
-    """What was understood and changed."""
+class NextCall(_Result, kw_only=True):
+    """The call that completes the task; values in <angle brackets> are yours to fill in."""
 
-    reply: str
-    method: Literal["rules", "sampling"]
-    design_id: str | None
-    version: int | None
-    element_ids: list[str]
-    warnings: list[WarningView]
-    # The operations that were, or would be, applied; same format as in edit_design.
-    operations: list[dict[str, Any]]
-    # A new background, which is set with update_design.
-    background: str | None
-    applied: bool
+    tool: str
+    arguments: dict[str, Any]
+
+
+class Suggested(_Result, kw_only=True):
+    """Templates for a task, best first, and the call that fills one."""
+
+    message: str
+    templates: list[TemplateChoice]
+    next: NextCall
+    # What was asked for and cannot be done, and the limits of this server.
+    cannot: list[str]
+
+
+class ChatAnswer(_Result, kw_only=True):
+    """What the caller needs to make a change: the design as text, or templates for a new one."""
+
+    message: str
+    design_id: str | None = None
+    version: int | None = None
+    outline: str = ""
+    templates: list[TemplateChoice] = []
+    next: NextCall
+    cannot: list[str]

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from dovetail import Context, Server, ToolError, ToolResult
 from dovetail_design.answers import MAX_CHARS, answer, tool
-from dovetail_design.applying import Application
+from dovetail_design.applying import Adaption, Application
 from dovetail_design.design_tools import new_design
 from dovetail_design.design_warnings import find_warnings
 from dovetail_design.filling import find_fields, read_rows
@@ -23,6 +23,7 @@ from dovetail_design.inputs import (
     Limit,
     Overwrite,
     Page,
+    Side,
 )
 from dovetail_design.library.templates import list_templates as embedded_templates
 from dovetail_design.result_views import MOST_WARNINGS, fit_budget
@@ -136,7 +137,8 @@ def _add_application(server: Server, studio: Studio) -> None:
         "With designId, one row replaces the content of that design (it can be undone). Without "
         "designId, each row becomes a new design, and with `format` also a file. The data must "
         "have a value for every field and no other keys; without data the example values are "
-        "used. Either all rows succeed or none.",
+        "used. With width, height or style the layout is adapted, and texts are made to fit. "
+        "Either all rows succeed or none.",
         EDITS,
         AppliedTemplate,
     )
@@ -153,6 +155,12 @@ def _add_application(server: Server, studio: Studio) -> None:
         useSamples: Annotated[
             bool, "Use the example values for fields that are missing in data."
         ] = False,
+        width: Annotated[Side | None, "Adapt the layout to this width."] = None,
+        height: Annotated[Side | None, "Adapt the layout to this height."] = None,
+        style: Annotated[
+            Annotated[str, Meta(max_length=200)] | None,
+            "Adapt the colours: a hue such as blue, a manner such as dark or pastel, or both.",
+        ] = None,
         name: Annotated[
             DesignName | None, "Name of the designs; may contain {{fields}} and {{n}}."
         ] = None,
@@ -170,6 +178,7 @@ def _add_application(server: Server, studio: Studio) -> None:
         application = Application(
             studio,
             caller_of(ctx),
+            Adaption(width, height, style),
             useSamples,
             name,
             format,

@@ -18,6 +18,8 @@ from dovetail_design.studio import Caller, Studio, may_see
 __all__ = ["MOST_OWN", "Source", "find_source", "instantiate", "own_templates"]
 
 MOST_OWN = 1_000
+# The properties without which an element shows nothing.
+_WHOLE = ("text", "src", "qrValue", "barcodeValue")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,13 @@ def instantiate(
     else:
         filled = [dict(element) for element in elements]
     canvas = Canvas({"width": 1, "height": 1, "elements": []})
-    for element in _with_new_ids(filled):
+    kept = [
+        one
+        for one, before in zip(filled, elements, strict=True)
+        # A field that is left empty leaves no empty element behind.
+        if not any(before.get(key) and not one[key].strip() for key in _WHOLE)
+    ]
+    for element in _with_new_ids(kept):
         canvas.add(element)
     return list(canvas.elements.values())
 

@@ -1,127 +1,115 @@
-"""generate_design and chat_with_civi: by rules, or through the client's model."""
+"""generate_design and chat_with_civi: what a model needs for the work, and the call after it."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
+import jsonschema
 import pytest
 
 from dovetail.client import Client
-from tests.design.driving import box, text
-from tests.design.test_tools import create, tell
+from tests.design.driving import SharedStudio, text
+from tests.design.test_tools import create
 from tests.driving import good, refused
 
-LAYOUT = {
-    "background": "#102030",
-    "elements": [text("t", "Hello", fill="#ffffff"), box("b", 100, 300)],
-}
+# Facts that rules used to lose; here the caller puts them into the slots.
+FACTS = {"time": "8 pm", "price": "18 euros", "date": "Friday 3 May", "place": "Blue Room, Ghent"}
 
 
-def test_rules_make_a_design_without_faults(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedStudio]:
+    with SharedStudio.start(tmp_path_factory.mktemp("studio")) as started:
+        yield started
+
+
+def test_a_filled_template_keeps_every_fact(studio: SharedStudio) -> None:
     async def story(client: Client) -> None:
-        for prompt, size in (
-            ('A poster for the concert "Blue Night" on 3 May', {}),
-            ("A certificate for Ada Lovelace", {"width": 1200, "height": 850}),
-            ("an instagram post about coffee", {"width": 1080, "height": 1080}),
-        ):
-            made = await good(client, "generate_design", prompt=prompt, **size)
-            assert (made["method"], made["warnings"], made["version"]) == ("rules", [], 1)
-            if size:
-                assert made["design"]["width"] == size["width"]
-            again = await good(client, "generate_design", prompt=prompt, **size)
-            first = await good(client, "get_design", designId=made["designId"])
-            second = await good(client, "get_design", designId=again["designId"])
-            assert plain(first) == plain(second)
-        assert "does not support sampling" in await refused(
-            client, "generate_design", prompt="x", method="sampling"
+        told = await good(
+            client,
+            "generate_design",
+            prompt="A poster for a jazz concert, Friday 3 May, 8 pm, 18 euros, Blue Room in Ghent",
+            width=1000,
+            height=1400,
+            style="elegant dark",
         )
+        best = told["templates"][0]
+        assert best["id"] == "poster-concert" and len(told["templates"]) == 3
+        assert any("'elegant'" in one for one in told["cannot"])
+        assert any("photos" in one for one in told["cannot"])
+        assert (await good(client, "list_designs"))["total"] == 0
 
-    tell(tmp_path, story)
-
-
-def plain(found: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{**one, "createdAt": "", "updatedAt": ""} for one in found["elements"]]
-
-
-@pytest.mark.parametrize("mode", ["2025-06-18", "2026-07-28"])
-def test_the_clients_model_makes_a_design_where_it_may(tmp_path: Path, mode: str) -> None:
-    asked: list[Any] = []
-
-    def sample(request: Any) -> str:
-        asked.append(request)
-        return f"Here it is:\n```json\n{json.dumps(LAYOUT)}\n```"
-
-    async def story(client: Client) -> None:
-        made = await good(client, "generate_design", prompt="say hello", width=800, height=600)
-        assert (made["method"], made["elementIds"]) == ("sampling", ["t", "b"])
+        values = {slot: FACTS.get(slot, f"My {slot}") for slot in best["slots"]["properties"]}
+        jsonschema.validate(values, best["slots"])
+        call = told["next"]
+        assert call["tool"] == "apply_template"
+        made = await good(client, call["tool"], **{**call["arguments"], "data": values})
+        assert made["warnings"] == []
         found = await good(client, "get_design", designId=made["designId"])
-        assert found["background"] == "#102030"
-        ruled = await good(client, "generate_design", prompt="say hello", method="rules")
-        assert ruled["method"] == "rules" and len(asked) == 1
+        assert (found["design"]["width"], found["design"]["height"]) == (1000, 1400)
+        written = " ".join(one.get("text", "") for one in found["elements"])
+        # No fact is lost and no placeholder or sample is left.
+        assert all(value in written for value in values.values())
+        assert found["fields"] == []
+        samples = [one["examples"][0] for one in best["slots"]["properties"].values()]
+        assert not any(sample in written for sample in samples)
 
-    tell(tmp_path, story, sample=sample, mode=mode)
+    studio.tell(story)
 
 
-def test_what_the_model_says_is_checked_and_rules_take_over(tmp_path: Path) -> None:
-    answers = iter(["no JSON", '{"elements": []}', '{"elements": [{"type": "blob"}]}', "[1]"])
-
+def test_slots_may_stay_empty_and_unknown_styles_are_refused(studio: SharedStudio) -> None:
     async def story(client: Client) -> None:
-        for _ in range(4):
-            made = await good(client, "generate_design", prompt="a quote", width=800, height=800)
-            assert (made["method"], made["warnings"]) == ("rules", [])
+        told = await good(client, "generate_design", prompt="an instagram sale post")
+        best = told["templates"][0]
+        values = dict.fromkeys(best["slots"]["properties"], "") | {"title": "Sale"}
+        made = await good(client, "apply_template", templateId=best["id"], data=values)
+        assert made["warnings"] == []
+        said = await refused(
+            client, "apply_template", templateId=best["id"], data=values, style="groovy"
+        )
+        assert "'groovy'" in said and "pastel" in said
 
-    tell(tmp_path, story, sample=lambda _: next(answers))
+    studio.tell(story)
 
 
-def test_plain_words_change_a_design(tmp_path: Path) -> None:
+def test_templates_of_the_caller_are_found_too(studio: SharedStudio) -> None:
+    async def story(client: Client) -> None:
+        id = await create(client)
+        await good(client, "add_element", designId=id, element=text("t", "{{plant}}"))
+        made = await good(client, "create_template", designId=id, name="Seed packet")
+        told = await good(client, "generate_design", prompt="a seed packet for radishes")
+        assert told["templates"][0]["id"] == made["id"]
+        assert list(told["templates"][0]["slots"]["properties"]) == ["plant"]
+
+    studio.tell(story)
+
+
+def test_a_message_gets_the_elements_and_the_call_that_changes_them(studio: SharedStudio) -> None:
     async def story(client: Client) -> None:
         id = await create(client)
         title = text("t", "Title", name="title", fontSize=30)
         await good(client, "add_element", designId=id, element=title)
-
-        async def say(message: str, **more: Any) -> dict[str, Any]:
-            return await good(
-                client, "chat_with_civi", message=message, context={"designId": id}, **more
+        for where in ({"context": {"designId": id}}, {"context": id}, {"designId": id}):
+            told = await good(
+                client, "chat_with_civi", message="move the title down, navy background", **where
             )
-
-        only = await say("make the title bigger", apply=False)
-        assert only["operations"] and not only["applied"] and only["version"] is None
-        bigger = await say("make the title bigger")
-        assert (bigger["method"], bigger["version"], bigger["applied"]) == ("rules", 3, True)
+            assert told["version"] == 2 and "fontSize" in told["outline"] and told["cannot"]
+        call = told["next"]
+        assert (call["tool"], call["arguments"]["designId"]) == ("edit_design", id)
+        operations: list[dict[str, Any]] = [
+            {"op": "move", "elementIds": ["t"], "dy": 40},
+            {"op": "canvas", "background": "navy", "name": "Night"},
+            {"op": "update", "elementId": "t", "updates": {"fill": "#ffffff"}},
+        ]
+        made = await good(client, call["tool"], designId=id, operations=operations)
+        assert (made["version"], made["warnings"]) == (3, [])
         found = await good(client, "get_design", designId=id)
-        assert found["elements"][0]["fontSize"] > 30
-        await say("change the background to navy")
-        found = await good(client, "get_design", designId=id)
-        assert found["background"] == "navy"
-        puzzled = await say("sing me a song about the sea")
-        assert not puzzled["applied"] and "did not understand" in puzzled["reply"]
-        free = await good(client, "chat_with_civi", message="help")
-        assert free["designId"] is None and "title" in free["reply"]
+        assert (found["background"], found["design"]["name"]) == ("navy", "Night")
+        wrong = [{"op": "canvas", "background": "no colour"}]
+        await refused(client, "edit_design", designId=id, operations=wrong)
+        await refused(client, "edit_design", designId=id, operations=[{"op": "canvas"}])
+        free = await good(client, "chat_with_civi", message="a menu for our cafe")
+        assert free["templates"][0]["id"] == "menu" and "designId" not in free
         await refused(client, "chat_with_civi", message="hi", designId="nobody")
 
-    tell(tmp_path, story)
-
-
-def test_the_clients_model_changes_a_design_where_it_may(tmp_path: Path) -> None:
-    change = {"op": "update", "elementId": "t", "updates": {"text": "Ahoy"}}
-    answers = iter(
-        [
-            json.dumps({"reply": "Said so.", "operations": [change]}),
-            json.dumps({"reply": "x", "operations": [{**change, "elementId": "nobody"}]}),
-        ]
-    )
-
-    async def story(client: Client) -> None:
-        id = await create(client)
-        await good(client, "add_element", designId=id, element=text("t", "Hello"))
-        done = await good(client, "chat_with_civi", message="say it like a sailor", designId=id)
-        assert (done["method"], done["reply"], done["version"]) == ("sampling", "Said so.", 3)
-        found = await good(client, "get_design", designId=id)
-        assert found["elements"][0]["text"] == "Ahoy"
-        # Operations that cannot be applied are as if they had not been said.
-        wrong = await good(client, "chat_with_civi", message="and like a cook", designId=id)
-        assert (wrong["method"], wrong["applied"]) == ("rules", False)
-
-    tell(tmp_path, story, sample=lambda _: next(answers))
+    studio.tell(story)

@@ -1,3 +1,3 @@
-"""Rule-based generation: designs from a prompt (`composing`), edits from a message (`advising`),
-other sizes (`resizing`). The first two check their results, so they load the graphics library.
+"""Layouts from templates: which template suits a task (`choosing`), other colours (`recolouring`),
+other sizes (`resizing`), text that fits and can be read (`autofix`).
 """

@@ -16,7 +16,7 @@ from typing import Any
 
 from dovetail_design.model import Rgba, parse_colour
 
-__all__ = ["HUES", "MANNERS", "Recolouring", "read_recolouring", "recolour"]
+__all__ = ["HUES", "MANNERS", "Recolouring", "read_style", "recolour"]
 
 # Word -> hue in degrees.
 HUES: dict[str, int] = {
@@ -58,6 +58,8 @@ MANNERS: dict[str, _Change] = {
     "muted": lambda s, light: (s * 0.5, light),
     "vintage": lambda s, light: (s * 0.55, light * 0.96),
     "monochrome": lambda s, light: (0, light),
+    "grey": lambda s, light: (0, light),
+    "gray": lambda s, light: (0, light),
     "minimal": lambda s, light: (s * 0.35, light),
     "minimalist": lambda s, light: (s * 0.35, light),
     "dark": lambda s, light: (s, light),
@@ -82,14 +84,6 @@ _GREY = 0.12
 _KINSHIP = 0.3
 
 
-_NAMED = "|".join([*HUES, *MANNERS])
-_SPOKEN = re.compile(
-    rf"\b(?:in|with|using)\s+(?:soft |bright |dark |light )?({_NAMED})\b(?! \w+ing)|"
-    rf"\b(?P<before>{_NAMED})\s+(?:colou?rs?|theme|palette|tones?|style|design|poster|flyer|card|post|"
-    rf"banner|background|invitation|slide|certificate|badge)\b"
-)
-
-
 @dataclass(frozen=True)
 class Recolouring:
     """The requested colour change."""
@@ -103,23 +97,14 @@ class Recolouring:
         return self.hue is None and self.manner is None
 
 
-def read_recolouring(style: str, prompt: str = "") -> Recolouring:
-    """Return the colour change that a text asks for.
-
-    Every word of a style counts; in a prompt only phrases about the design ("in blue", "a green
-    poster"), because "Red Cross" and "orange juice" are not about it.
-    """
-    spoken = " ".join(
-        [style.lower(), *((found[1] or found[2]).lower() for found in _SPOKEN.finditer(prompt))]
-    )
-    words = re.findall(r"[a-z]+", spoken)
+def read_style(style: str) -> tuple[Recolouring, list[str]]:
+    """Return the colour change that the words of a style name, and the words that name none."""
+    words = style.lower().replace(",", " ").split()
     hue = next((HUES[word] for word in words if word in HUES), None)
     manner = next((word for word in words if word in MANNERS), None)
-    if manner is None and re.search(
-        r"black[ -]and[ -]white|\bgr[ea]y\b", f"{style} {prompt}".lower()
-    ):
-        manner = "monochrome"
-    return Recolouring(hue, manner)
+    return Recolouring(hue, manner), [
+        word for word in words if word not in HUES and word not in MANNERS
+    ]
 
 
 def recolour(plain: Mapping[str, Any], request: Recolouring) -> dict[str, Any]:

@@ -80,13 +80,10 @@ def test_pictures_come_from_files_and_the_library(tmp_path: Path) -> None:
         assert render_jobs.find_picture_data(files, src) is None
 
 
-def test_designs_are_composed_advised_and_resized() -> None:
-    made = render_jobs.compose('poster "Jazz"', 400, 300, None)
-    assert (made.width, made.height) == (400, 300) and made.elements
-    state = source(TEXT)["state"]
-    reply, operations, background = render_jobs.advise("make the background blue", state)
-    assert reply and not operations and background
-    assert render_jobs.list_instructions()
+def test_designs_are_adapted_and_resized() -> None:
+    state = source({**TEXT, "fill": "#222222"})["state"]
+    background, [element] = render_jobs.adapt(state, 400, 200, "dark")
+    assert background != state.get("background", "#ffffff") and element["id"] == "e0"
     [element] = render_jobs.resize(state, 400, 200)
     assert element["id"] == "e0" and element["width"] > 100
 

@@ -9,7 +9,7 @@ import pytest
 from dovetail_design.generating.recolouring import (
     HUES,
     Recolouring,
-    read_recolouring,
+    read_style,
     recolour,
 )
 from dovetail_design.library.templates import list_templates
@@ -34,22 +34,18 @@ def hue_of(colour: str) -> float:
 
 
 @pytest.mark.parametrize(
-    ("style", "prompt", "expected"),
+    ("style", "expected", "unknown"),
     [
-        ("blue", "", Recolouring(HUES["blue"], None)),
-        ("dark green", "", Recolouring(HUES["green"], "dark")),
-        ("", "a poster in pastel", Recolouring(None, "pastel")),
-        ("", "a green poster", Recolouring(HUES["green"], None)),
-        ("", "certificate of the Red Cross", Recolouring()),
-        ("", "orange juice sale", Recolouring()),
-        ("black and white", "", Recolouring(None, "monochrome")),
-        ("elegant", "", Recolouring()),
+        ("blue", Recolouring(HUES["blue"], None), []),
+        ("Dark, green", Recolouring(HUES["green"], "dark"), []),
+        ("elegant pastel", Recolouring(None, "pastel"), ["elegant"]),
+        ("", Recolouring(), []),
     ],
 )
-def test_words_for_colours_count_where_they_speak_of_the_design(
-    style: str, prompt: str, expected: Recolouring
+def test_a_style_is_read_word_by_word(
+    style: str, expected: Recolouring, unknown: list[str]
 ) -> None:
-    assert read_recolouring(style, prompt) == expected
+    assert read_style(style) == (expected, unknown)
 
 
 def test_the_leading_colour_goes_to_the_hue_that_is_wanted() -> None:
