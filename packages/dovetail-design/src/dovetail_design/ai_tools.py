@@ -114,7 +114,7 @@ def add_ai_tools(server: Server, studio: Studio) -> None:
 
 def _explain(studio: Studio, caller: Caller, id: str) -> ChatAnswer:
     record, state = studio.load(caller, id)
-    outline, _ = describe_state(studio, state, "full", None, MAX_CHARS - 3_000)
+    outline, _ = describe_state(studio, state, "full", None, MAX_CHARS - 3_000, record.owner)
     cannot = list(_LIMITS)
     target = id
     if not is_owner(record, caller):

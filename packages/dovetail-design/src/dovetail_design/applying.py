@@ -180,7 +180,7 @@ class Application:
         found: list[WarningView] = []
         for number, state in enumerate(states[:_MOST_LOOKED_AT], 1):
             ids = [one["id"] for one in state["elements"]]
-            for warning in find_warnings(self.studio, state, ids):
+            for warning in find_warnings(self.studio, state, ids, self.caller.owner):
                 if len(states) > 1:
                     warning.message = f"Row {number}: {warning.message}"
                 found.append(warning)
@@ -208,7 +208,7 @@ class Application:
             if place is not None:
                 place = _spell(place, row, number, is_path=True)
             try:
-                batch.add(draw(self.studio, state, request), place)
+                batch.add(draw(self.studio, state, request, self.caller.owner), place)
             except ToolError as error:
                 raise ToolError(f"Nothing was made: row {number}: {error}") from None
             if self.ctx.cancelled:

@@ -123,8 +123,8 @@ def _add_designs(server: Server, studio: Studio) -> None:
     )
     def preview(ctx: Context, id: str) -> bytes:
         """What a design looks like, at most 512 pixels wide."""
-        _, state = load(ctx, id, f"{design_uri(id)}/preview.png")
-        return draw_preview(studio, state, _PREVIEW_WIDTH)
+        record, state = load(ctx, id, f"{design_uri(id)}/preview.png")
+        return draw_preview(studio, state, _PREVIEW_WIDTH, record.owner)
 
     for template, argument in (
         (f"{_BASE}/design/{{id}}", "id"),

@@ -27,6 +27,7 @@ from dovetail_design.model.values import Paint
 from dovetail_design.operations import ElementId
 from dovetail_design.result_views import changed, fit_budget, show_design
 from dovetail_design.results import Changed, DesignDetail, DesignPage
+from dovetail_design.sources import copy_assets
 from dovetail_design.storage import DesignQuery, DesignRecord, State
 from dovetail_design.studio import Change, Studio, caller_of
 from dovetail_serverkit.text_budget import Budget
@@ -254,6 +255,7 @@ def _add_changes(server: Server, studio: Studio) -> None:
             source = studio.find(writer, caller, designId)
             state = writer.state(designId)
             assert state is not None
+            state = copy_assets(writer, state, source.owner, caller.owner)
             copy = {**state, "name": newName or f"{source.name[:240]} (copy)"}
             record = writer.add_design(new_design("PRIVATE", caller.owner), copy, caller.owner)
         ids = [element["id"] for element in copy["elements"]]

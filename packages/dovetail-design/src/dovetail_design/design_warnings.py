@@ -33,7 +33,9 @@ class Region:
     height: float
 
 
-def find_warnings(studio: Studio, state: State, ids: Collection[str]) -> list[WarningView]:
+def find_warnings(
+    studio: Studio, state: State, ids: Collection[str], owner: str
+) -> list[WarningView]:
     """Return warnings about these elements.
 
     Never raises ToolError: the change that they are about is already stored.
@@ -43,12 +45,14 @@ def find_warnings(studio: Studio, state: State, ids: Collection[str]) -> list[Wa
         return []
     chosen = set(ids)
     lost = [
-        one for one in find_missing_pictures(studio, part) if chosen.intersection(one.element_ids)
+        one
+        for one in find_missing_pictures(studio, part, owner)
+        if chosen.intersection(one.element_ids)
     ]
     try:
         found = studio.renderer.run(
             render_jobs.check,
-            source_of(studio, part),
+            source_of(studio, part, owner),
             list(ids),
             returns=list[WarningView],
             kept="",
@@ -115,6 +119,7 @@ def describe_state(
     detail: Literal["outline", "full"],
     region: Region | None,
     longest: int,
+    owner: str,
 ) -> tuple[str, list[WarningView]]:
     """Return the design in text, and its warnings; only for a region if one is given."""
     part = None
@@ -122,19 +127,19 @@ def describe_state(
         part = (region.x, region.y, region.width, region.height)
     text, found, inside = studio.renderer.run(
         render_jobs.describe,
-        source_of(studio, state),
+        source_of(studio, state, owner),
         detail,
         part,
         longest,
         returns=tuple[str, list[WarningView], list[str]],
     )
-    lost = find_missing_pictures(studio, state)
+    lost = find_missing_pictures(studio, state, owner)
     if region is not None:
         lost = [one for one in lost if set(inside).intersection(one.element_ids)]
     return text, [*found, *lost]
 
 
-def find_missing_pictures(studio: Studio, state: State) -> list[WarningView]:
+def find_missing_pictures(studio: Studio, state: State, owner: str) -> list[WarningView]:
     """Return warnings for pictures whose source does not exist."""
     return [
         WarningView(
@@ -145,7 +150,8 @@ def find_missing_pictures(studio: Studio, state: State) -> list[WarningView]:
             "from search_*, or a data: URI; nothing is downloaded.",
         )
         for element in state["elements"]
-        if _is_elsewhere(element.get("src")) and not has_picture_source(studio, element["src"])
+        if _is_elsewhere(element.get("src"))
+        and not has_picture_source(studio, element["src"], owner)
     ]
 
 

@@ -12,6 +12,7 @@ from dovetail_design.export_files import EXPORT_URI, FileBatch, link_to
 from dovetail_design.exporting import SUFFIXES, Look, RenderRequest, draw, draw_small
 from dovetail_design.inputs import ApiKey, DesignId, Format, Overwrite, SaveTo
 from dovetail_design.operations import ElementIds
+from dovetail_design.result_views import MOST_WARNINGS
 from dovetail_design.results import Exported
 from dovetail_design.studio import Studio, caller_of, may_see
 from dovetail_serverkit.tool_descriptions import EDITS
@@ -44,6 +45,9 @@ def add_export_tools(server: Server, studio: Studio) -> None:
             float, Meta(ge=0.05, le=8, description="Pixels in the file per pixel of the design.")
         ] = 1.0,
         transparent: Annotated[bool, "Omit the background (png, webp, svg, pdf)."] = False,
+        outlines: Annotated[
+            bool, "SVG: write text as outlines instead of letters with embedded fonts."
+        ] = False,
         elementIds: Annotated[ElementIds | None, "Draw only these elements."] = None,
         saveTo: SaveTo = None,
         overwrite: Overwrite = False,
@@ -51,13 +55,14 @@ def add_export_tools(server: Server, studio: Studio) -> None:
     ) -> ToolResult:
         caller = caller_of(ctx)
         record, state = studio.load(caller, designId)
-        request = RenderRequest(format, quality, scale, transparent, tuple(elementIds or ()))
+        ids = tuple(elementIds or ())
+        request = RenderRequest(format, quality, scale, transparent, ids, outlines=outlines)
         with FileBatch(studio, overwrite=overwrite) as batch:
             if saveTo is not None:
                 studio.folders.check(saveTo, overwrite=overwrite)
-            drawn = draw(studio, state, request)
+            drawn = draw(studio, state, request, record.owner)
             # Before the file is stored, so that a call that fails has stored nothing.
-            small, _ = draw_small(studio, state, Look(_PREVIEW_WIDTH))
+            small, _ = draw_small(studio, state, Look(_PREVIEW_WIDTH), record.owner)
             batch.add(drawn, saveTo)
             with studio.store.writing() as writer:
                 [file] = batch.finish(writer, caller, [record], SUFFIXES[format])
@@ -67,6 +72,7 @@ def add_export_tools(server: Server, studio: Studio) -> None:
             format=format,
             file=file,
             substituted_fonts=dict(drawn.substituted),
+            warnings=list(drawn.warnings)[:MOST_WARNINGS],
         )
         return answer(result, link_to(file), Image(small.data, small.mime_type))
 

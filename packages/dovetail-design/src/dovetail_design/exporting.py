@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -11,6 +11,7 @@ from dovetail import ToolError
 from dovetail_design import render_jobs
 from dovetail_design.canvases import Canvas
 from dovetail_design.render_jobs import Look, RenderRequest, SmallPicture
+from dovetail_design.results import WarningView
 from dovetail_design.sources import source_of
 from dovetail_design.storage import State
 from dovetail_design.studio import Studio
@@ -39,10 +40,12 @@ class Drawn:
     width: int = 0
     height: int = 0
     substituted: Mapping[str, str] = field(default_factory=dict)
+    # Characters that no font has.
+    warnings: Sequence[WarningView] = ()
 
 
-def draw(studio: Studio, state: State, request: RenderRequest) -> Drawn:
-    """Render a design; raises ToolError, for example if the picture would be too large."""
+def draw(studio: Studio, state: State, request: RenderRequest, owner: str) -> Drawn:
+    """Render a design of this owner; raises ToolError, for example for too many pixels."""
     if request.format == "json":
         plain = {key: value for key, value in state.items() if value not in ("", {})}
         return Drawn(msgspec.json.format(msgspec.json.encode(plain), indent=2), _MIME["json"])
@@ -54,27 +57,29 @@ def draw(studio: Studio, state: State, request: RenderRequest) -> Drawn:
             f"{width:,} x {height:,} pixels are too large for {request.format}, whose sides have "
             f"at most {most:,}; use a smaller scale, or png"
         )
-    data, substituted = studio.renderer.run(
+    data, substituted, warnings = studio.renderer.run(
         render_jobs.draw,
-        source_of(studio, state),
+        source_of(studio, state, owner),
         request,
-        returns=tuple[bytes, dict[str, str]],
+        returns=tuple[bytes, dict[str, str], list[WarningView]],
     )
-    return Drawn(data, _MIME[request.format], width, height, substituted)
+    return Drawn(data, _MIME[request.format], width, height, substituted, warnings)
 
 
-def draw_preview(studio: Studio, state: State, width: int) -> bytes:
+def draw_preview(studio: Studio, state: State, width: int, owner: str) -> bytes:
     """Render a small PNG."""
     request = RenderRequest("png", scale=_fit(state, width), is_fast=True)
-    return draw(studio, state, request).data
+    return draw(studio, state, request, owner).data
 
 
-def draw_small(studio: Studio, state: State, look: Look) -> tuple[Drawn, dict[str, str]]:
+def draw_small(
+    studio: Studio, state: State, look: Look, owner: str
+) -> tuple[Drawn, dict[str, str]]:
     """Render a picture of less than 60 KB; returns it with the element id of each number on it."""
     _check_ids(state, look.element_ids)
     small = studio.renderer.run(
         render_jobs.draw_small,
-        source_of(studio, state),
+        source_of(studio, state, owner),
         look,
         _fit(state, look.max_width),
         returns=SmallPicture,

@@ -56,7 +56,7 @@ def add_preview_tools(server: Server, studio: Studio) -> None:
     ) -> ToolResult:
         record, state = studio.load(caller_of(ctx), designId)
         look = Look(maxWidth, tuple(elementIds or ()), grid=grid, labels=labels)
-        small, numbers = draw_small(studio, state, look)
+        small, numbers = draw_small(studio, state, look, record.owner)
         result = Previewed(
             design_id=designId,
             version=record.version,
@@ -88,7 +88,9 @@ def add_preview_tools(server: Server, studio: Studio) -> None:
     ) -> ToolResult:
         record, state = studio.load(caller_of(ctx), designId)
         part = None if region is None else Region(region.x, region.y, region.width, region.height)
-        text, found = describe_state(studio, state, detail, part, MAX_CHARS // 2 - 1_000)
+        text, found = describe_state(
+            studio, state, detail, part, MAX_CHARS // 2 - 1_000, record.owner
+        )
         shown = fit_budget(found[:limit], Budget(MAX_CHARS // 2))
         return answer(
             Described(

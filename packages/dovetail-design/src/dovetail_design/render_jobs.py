@@ -26,6 +26,7 @@ from dovetail_design.storage import State
 
 if TYPE_CHECKING:
     from dovetail_design.findings import Description
+    from dovetail_design.rendering import DrawingContext
 
 __all__ = [
     "Look",
@@ -67,6 +68,8 @@ class RenderRequest:
     element_ids: tuple[str, ...] = ()
     # Faster but larger files, for previews.
     is_fast: bool = False
+    # SVG: text as outlines instead of letters with embedded fonts.
+    outlines: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +93,25 @@ class SmallPicture:
     labels: dict[str, str]
 
 
-def draw(source: dict[str, Any], request: dict[str, Any]) -> tuple[bytes, dict[str, str]]:
-    """Return the file, and the families that were used for missing ones; raises ToolError."""
+def draw(
+    source: dict[str, Any], request: dict[str, Any]
+) -> tuple[bytes, dict[str, str], list[WarningView]]:
+    """Return the file, the families used for missing ones, and characters without a font.
+
+    Raises ToolError.
+    """
+    from dovetail_design.findings import typefaces  # noqa: PLC0415 - loads the graphics library
+
     given, wanted = _read(source), msgspec.convert(request, RenderRequest)
     design = to_design(given.state)
     families = [
         one.fontFamily for one in design.elements if isinstance(one, Text | Table | Barcode)
     ]
     substituted = _book(given.fonts).substitutions(families)
-    return _render(given, design, wanted), {one.asked: one.family for one in substituted}
+    shown = [one for one in design.elements if one.visible]
+    lost = typefaces.missing_glyphs(shown, _context(given))
+    data = _render(given, design, wanted)
+    return data, {one.asked: one.family for one in substituted}, _views(lost)
 
 
 def draw_small(source: dict[str, Any], look: dict[str, Any], scale: float) -> SmallPicture:
@@ -213,6 +226,7 @@ def _render(source: Source, design: Design, request: RenderRequest) -> bytes:
         element_ids=request.element_ids or None,
         quality=request.quality,
         is_fast=request.is_fast,
+        text_as_paths=request.outlines,
         title=source.state["name"],
         find_asset=partial(find_picture_data, source.pictures),
         book=_book(source.fonts),
@@ -234,9 +248,15 @@ def _overlay(state: State, look: Look, scale: float) -> tuple[State, dict[str, s
 def _description(source: Source) -> Description:
     from dovetail_design import findings  # noqa: PLC0415 - loads the graphics library
 
-    find_asset = partial(find_picture_data, source.pictures)
-    context = findings.DrawingContext(_book(source.fonts), find_asset)
-    return findings.describe(to_design(source.state), context)
+    return findings.describe(to_design(source.state), _context(source))
+
+
+def _context(source: Source) -> DrawingContext:
+    from dovetail_design import rendering  # noqa: PLC0415 - loads the graphics library
+
+    return rendering.DrawingContext(
+        _book(source.fonts), partial(find_picture_data, source.pictures)
+    )
 
 
 def _views(found: Iterable[Any]) -> list[WarningView]:

@@ -55,7 +55,7 @@ def warnings_of(studio: Studio, change: Change) -> tuple[list[WarningView], int]
     ids = change.element_ids
     if change.is_whole:
         ids = [element["id"] for element in change.state["elements"]]
-    found = find_warnings(studio, change.state, ids)
+    found = find_warnings(studio, change.state, ids, change.record.owner)
     return found[:MOST_WARNINGS], max(0, len(found) - MOST_WARNINGS)
 
 

@@ -126,6 +126,8 @@ class Exported(_Result, kw_only=True):
     file: FileView
     # Missing fonts, each with its replacement.
     substituted_fonts: dict[str, str] = {}
+    # Characters that no font has.
+    warnings: list[WarningView] = []
 
 
 class Previewed(_Result, kw_only=True):

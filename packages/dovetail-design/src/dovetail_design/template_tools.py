@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -33,6 +34,7 @@ from dovetail_design.results import (
     TemplatePage,
     TemplateView,
 )
+from dovetail_design.sources import copy_assets
 from dovetail_design.sqlite_reader import fold
 from dovetail_design.storage import DesignRecord, State
 from dovetail_design.studio import Caller, Studio, caller_of
@@ -103,6 +105,7 @@ def add_template_tools(server: Server, studio: Studio) -> None:
             state = writer.state(designId)
             assert state is not None
             _check_slots(state, slots)
+            state = copy_assets(writer, state, source.owner, caller.owner)
             copy = {**state, "name": name, "description": description or source.description}
             made = new_design(
                 "PRIVATE",
@@ -114,7 +117,7 @@ def add_template_tools(server: Server, studio: Studio) -> None:
             record = writer.add_design(made, copy, caller.owner)
         view = _show_own(record, copy)
         ids = [element["id"] for element in copy["elements"]]
-        found = find_warnings(studio, copy, ids)
+        found = find_warnings(studio, copy, ids, caller.owner)
         return answer(
             MadeTemplate(
                 **{name: getattr(view, name) for name in view.__struct_fields__},
@@ -190,6 +193,12 @@ def _add_application(server: Server, studio: Studio) -> None:
         application.check(len(rows), designId)
         with studio.store.reading() as reader:
             source = find_source(studio, reader, application.caller, templateId)
+        if source.owner not in (None, application.caller.owner):
+            with studio.store.writing() as writer:
+                state = copy_assets(
+                    writer, source.state, source.owner or "", application.caller.owner
+                )
+            source = replace(source, state=state)
         states = application.fill(source, rows)
         if designId is not None:
             return answer(*application.replace(source, designId, states[0], ifVersion))

@@ -31,6 +31,8 @@ class Source:
     state: State
     # Field -> example value.
     samples: Mapping[str, Any]
+    # None for an embedded template.
+    owner: str | None = None
 
 
 def own_templates(reader: Reader, caller: Caller) -> list[Any]:
@@ -59,7 +61,7 @@ def find_source(studio: Studio, reader: Reader, caller: Caller, id: str) -> Sour
     record = studio.find(reader, caller, id)
     state = reader.state(id) or {}
     samples = json.loads(record.slots) if record.slots else {}
-    return Source(id, record.name, state, samples)
+    return Source(id, record.name, state, samples, record.owner)
 
 
 def instantiate(

@@ -17,7 +17,9 @@ from dovetail_design.results import WarningView
 _draw, _draw_small, _check = render_jobs.draw, render_jobs.draw_small, render_jobs.check
 
 
-def draw(source: dict[str, Any], request: dict[str, Any]) -> tuple[bytes, dict[str, str]]:
+def draw(
+    source: dict[str, Any], request: dict[str, Any]
+) -> tuple[bytes, dict[str, str], list[WarningView]]:
     _fail(source)
     return _draw(source, request)
 

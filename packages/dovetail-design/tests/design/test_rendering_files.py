@@ -158,7 +158,7 @@ def test_a_pdf_keeps_shapes_as_shapes() -> None:
 def test_text_in_svg_is_text_with_its_font() -> None:
     markup = render_svg(POSTER).decode()
     assert ">Findable<" in markup.replace(" words", "<") or "Findable words" in markup
-    assert 'font-family="Inter"' in markup
+    assert "font-family=\"'Inter'\"" in markup and "@font-face" in markup
     assert 'font-weight="700"' in markup
     assert "<text" not in render_svg(POSTER, RenderOptions(text_as_paths=True)).decode()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import io
 import json
 import re
 import sys
@@ -13,6 +15,7 @@ import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from PIL import Image
 
 from dovetail.client import Client
 from dovetail.errors import RpcError
@@ -251,6 +254,53 @@ def test_what_is_private_is_unknown_to_others(tmp_path: Path) -> None:
             await refused(two, "get_design", designId=made["PUBLIC"])
             profile = json.loads((await one.read(f"{BASE}/user/profile")).text)
             assert profile["known"] and profile["designs"] == 3
+
+    asyncio.run(run())
+
+
+def test_an_asset_is_drawn_in_designs_of_its_owner_only(tmp_path: Path) -> None:
+    keys = KeyFile(tmp_path / "keys.json")
+    _, ann = keys.add("ann")
+    _, bo = keys.add("bo")
+    words = command(tmp_path / "d", "--http", "0", "--keys", str(tmp_path / "keys.json"))
+
+    def client(url: str, key: str) -> Client:
+        return Client(url, timeout=CAP, headers={"authorization": f"Bearer {key}"})
+
+    async def look(client: Client, id: str) -> Any:
+        seen = await client.call("render_preview", {"designId": id, "maxWidth": 32})
+        with Image.open(io.BytesIO(base64.b64decode(getattr(seen.content[1], "data", "")))) as picture:
+            return picture.convert("RGB").getpixel((4, 4))
+
+    async def run() -> None:
+        async with (
+            serving_http(words) as [url],
+            client(url, ann) as one,
+            client(url, bo) as two,
+        ):
+            stream = io.BytesIO()
+            Image.new("RGB", (8, 8), (255, 0, 0)).save(stream, "PNG")
+            red = f"data:image/png;base64,{base64.b64encode(stream.getvalue()).decode()}"
+            asset = await good(one, "upload_asset", file=red, name="red.png")
+            picture = {"type": "image", "x": 0, "y": 0, "width": 64, "height": 64}
+            ids = {}
+            for caller in (one, two):
+                made = await good(
+                    caller, "create_design", name="A", width=64, height=64, visibility="PUBLIC"
+                )
+                ids[caller] = made["designId"]
+                for src in (asset["uri"], asset["id"]):
+                    element = {**picture, "src": src}
+                    told = await good(caller, "add_element", designId=ids[caller], element=element)
+                codes = [found["code"] for found in told["warnings"]]
+                assert ("missing-picture" in codes) == (caller is two), codes
+            assert await look(one, ids[one]) == (255, 0, 0)
+            # Who may see the design sees its pictures, and a copy keeps them.
+            assert await look(two, ids[one]) == (255, 0, 0)
+            copy = await good(two, "duplicate_design", designId=ids[one])
+            assert await look(two, copy["designId"]) == (255, 0, 0)
+            for caller in (one, two):
+                assert await look(caller, ids[two]) != (255, 0, 0)
 
     asyncio.run(run())
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from dovetail_design.findings.finding import Finding
-from dovetail_design.findings.scene import Item, Scene
+from dovetail_design.findings.scene import Scene
 from dovetail_design.model import (
     Barcode,
     Element,
@@ -58,7 +58,9 @@ def _has_cells(table: Table) -> bool:
 def find_unfilled(scene: Scene) -> Iterator[Finding]:
     """Yield fields that are not filled."""
     for item in scene.items:
-        names = list(dict.fromkeys(name for text in texts_of(item) for name in FIELD.findall(text)))
+        names = list(
+            dict.fromkeys(name for text in texts_of(item.element) for name in FIELD.findall(text))
+        )
         if names:
             listed = ", ".join(f"{{{{{name}}}}}" for name in names[:8])
             yield Finding(
@@ -69,9 +71,8 @@ def find_unfilled(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def texts_of(item: Item) -> Iterator[str]:
+def texts_of(element: Element) -> Iterator[str]:
     """Return every text of an element that may contain fields."""
-    element = item.element
     match element:
         case Text():
             yield element.text

@@ -19,7 +19,7 @@ from dovetail_design.findings.overlaps import find_overlaps
 from dovetail_design.findings.pixels import PixelSampler
 from dovetail_design.findings.placing import find_off_canvas
 from dovetail_design.findings.scene import Scene
-from dovetail_design.findings.typefaces import find_missing_fonts
+from dovetail_design.findings.typefaces import find_missing_fonts, find_missing_glyphs
 from dovetail_design.model import Design
 
 __all__ = ["Description", "describe"]
@@ -69,6 +69,7 @@ class Description:
         yield from find_overlaps(scene, pixels)
         yield from find_low_contrast(scene, pixels)
         yield from find_missing_fonts(scene)
+        yield from find_missing_glyphs(scene)
         yield from find_invisible(scene)
         yield from find_empty(scene)
         yield from find_broken_data(scene)

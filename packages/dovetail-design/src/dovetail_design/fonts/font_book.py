@@ -1,7 +1,8 @@
 """The available font families, and which one is used for a requested name.
 
-Nothing here draws: the book has names, weights and files. System fonts are never used, so that a
-design looks the same everywhere; the operator may add a folder of fonts.
+Nothing here draws: the book has names, weights and files. The operator may add a folder of fonts.
+System fonts are not in the book, so that a design looks the same everywhere; the typesetter uses
+them only for characters that no font of the book has.
 """
 
 from __future__ import annotations

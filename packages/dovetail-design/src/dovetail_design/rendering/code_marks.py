@@ -130,15 +130,16 @@ def _bars(symbol: Symbol, box: Box) -> tuple[tuple[PathCommand, ...], float, flo
 
 def _caption(element: Barcode, text: str, context: DrawingContext) -> TextBlock:
     size = element.barcodeFontSize or element.fontSize or DEFAULT_SIZE
-    families = context.book.chain(context.book.choose(element.fontFamily).family)
+    weight, is_italic = weight_number(element.fontWeight), element.fontStyle != "normal"
+    text = clean_text(text)
     # The text never takes more than a third of the height from the bars.
     size = min(size, max(element.height / 3, 1.0))
     return TextBlock(
-        clean_text(text),
-        families,
+        text,
+        context.typesetter.families(element.fontFamily, text, weight, is_italic),
         size,
-        weight_number(element.fontWeight),
-        element.fontStyle != "normal",
+        weight,
+        is_italic,
         element.width,
         element.barcodeTextAlign,
         _LINE_HEIGHT,

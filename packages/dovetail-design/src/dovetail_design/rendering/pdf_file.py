@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dovetail_design.model.design import Design
 from dovetail_design.rendering.graphics import skia
+from dovetail_design.rendering.pdf_text import DocumentFonts
 from dovetail_design.rendering.render_options import MAX_PIXELS, RenderOptions
 from dovetail_design.rendering.scene import background_marks, compose_scene
 from dovetail_design.rendering.skia_painter import SkiaPainter
@@ -29,14 +30,14 @@ def render_pdf(design: Design, options: RenderOptions | None = None) -> bytes:
     context = options.context
     stream = skia.DynamicMemoryWStream()
     with context.typesetter.lock:
+        background = () if options.transparent else background_marks(design)
+        marks = (*background, *compose_scene(design, context, options.element_ids))
+        fonts = DocumentFonts(context.typesetter, marks)
         document = skia.PDF.MakeDocument(stream, metadata)
         try:
             canvas = document.beginPage(*size)
             canvas.scale(scale, scale)
-            painter = SkiaPainter(canvas, context.typesetter, is_document=True)
-            if not options.transparent:
-                painter.paint(background_marks(design))
-            painter.paint(compose_scene(design, context, options.element_ids))
+            SkiaPainter(canvas, fonts.typesetter, is_document=True).paint(marks)
             document.endPage()
             document.close()
         except BaseException:
@@ -44,7 +45,7 @@ def render_pdf(design: Design, options: RenderOptions | None = None) -> bytes:
             # stream was: that would end the process.
             document.abort()
             raise
-    return bytes(stream.detachAsData())
+    return fonts.name_glyphs(bytes(stream.detachAsData()))
 
 
 def raster_dpi(width: float, height: float) -> float:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
-from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 from dovetail_design.model.colours import Rgba
@@ -35,19 +34,20 @@ from dovetail_design.rendering.render_options import RenderOptions
 from dovetail_design.rendering.scene import background_marks, compose_scene
 from dovetail_design.rendering.skia_painter import SkiaPainter
 from dovetail_design.rendering.skia_shapes import fill_paint
+from dovetail_design.rendering.svg_fonts import SVG, SvgFonts, decoration
 from dovetail_design.rendering.svg_shapes import (
     attributes,
     gradient_markup,
     number,
     path_data,
 )
-from dovetail_design.rendering.text_blocks import clean_text, is_right_to_left
+from dovetail_design.rendering.text_blocks import clean_text
 from dovetail_design.rendering.typesetting import Typesetter
 
 __all__ = ["render_svg"]
 
-_SVG = "{http://www.w3.org/2000/svg}"
 _IDS = re.compile(r'(?<=\bid=")([^"]+)|(?<=url\(#)([^)]+)|(?<=href="#)([^"]+)')
+_PICTURE_SCALE, _MAX_PICTURE_SIDE = 3.0, 4000
 # Large enough for every filter and clip of a canvas.
 _FAR = 30_000
 
@@ -66,7 +66,8 @@ def render_svg(design: Design, options: RenderOptions | None = None) -> bytes:
         viewBox=f"0 0 {design.width} {design.height}",
     )
     title = f"<title>{escape(clean_text(options.title))}</title>" if options.title else ""
-    defs = f"<defs>{''.join(writer.definitions)}</defs>" if writer.definitions else ""
+    inner = f"{writer.fonts.style()}{''.join(writer.definitions)}"
+    defs = f"<defs>{inner}</defs>" if inner else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"{size}>'
         f"{title}{defs}{body}</svg>\n"
@@ -79,6 +80,7 @@ class _Writer:
     def __init__(self, typesetter: Typesetter, *, text_as_paths: bool) -> None:
         self.typesetter = typesetter
         self.text_as_paths = text_as_paths
+        self.fonts = SvgFonts(typesetter)
         self.definitions: list[str] = []
         self._names: dict[object, str] = {}
         self._below: list[Mark] = []
@@ -191,50 +193,39 @@ class _Writer:
             line = StrokeLine(mark.stroke_colour, mark.stroke_width, join="round")
             colours |= {**self._stroke(line), "paint_order": "stroke"}
         soft = self._soft(mark)
-        if self.text_as_paths:
-            inside, font = self._shapes(mark), {}
-            if "paint_order" in colours and mark.fill is not None:
-                # Not all viewers support paint-order, so paths are written twice.
-                under = attributes(**{**colours, "fill": "none", "paint_order": None})
-                over = attributes(**self._fill(mark.fill))
-                return (
-                    f"<g{attributes(filter=soft)}><g{under}>{inside}</g><g{over}>{inside}</g></g>"
-                )
-        else:
-            inside = self._runs(mark)
-            font = {
-                "font_weight": str(mark.block.weight),
-                "font_style": "italic" if mark.block.is_italic else None,
-            }
-        return f"<g{attributes(**colours, **font, filter=soft)}>{inside}</g>"
+        if self.fonts.has_colour(mark.block):
+            # The pictures in such a font are neither outlines nor letters.
+            return self._picture(mark)
+        runs = None if self.text_as_paths else self.fonts.runs(mark)
+        if runs is not None:
+            return f"<g{attributes(**colours, filter=soft)}>{runs}</g>"
+        inside, label = self._shapes(mark), attributes(role="img", aria_label=mark.block.text)
+        if "paint_order" in colours and mark.fill is not None:
+            # Not all viewers support paint-order, so paths are written twice.
+            under = attributes(**{**colours, "fill": "none", "paint_order": None})
+            over = attributes(**self._fill(mark.fill))
+            both = f"<g{under}>{inside}</g><g{over}>{inside}</g>"
+            return f"<g{attributes(filter=soft)}{label}>{both}</g>"
+        return f"<g{attributes(**colours, filter=soft)}{label}>{inside}</g>"
 
     def _shapes(self, mark: TextMark) -> str:
         parts = []
         for node in self.typesetter.shapes(mark.block, mark.x, mark.y):
-            if node.tag == f"{_SVG}path" and node.get("d"):
+            if node.tag == f"{SVG}path" and node.get("d"):
                 parts.append(f"<path{attributes(d=node.get('d'))}/>")
-            elif node.tag == f"{_SVG}rect":
-                parts.append(_decoration(node))
+            elif node.tag == f"{SVG}rect":
+                parts.append(decoration(node))
         return "".join(parts)
 
-    def _runs(self, mark: TextMark) -> str:
-        parts = []
-        for node in self.typesetter.written(mark.block, mark.x, mark.y):
-            if node.tag == f"{_SVG}rect":
-                parts.append(_decoration(node))
-            elif node.tag == f"{_SVG}text" and node.text:
-                # Letters are in visual order, each with its position.
-                is_rtl = mark.block.is_rtl or _has_rtl(node.text)
-                override = "unicode-bidi:bidi-override;direction:ltr" if is_rtl else None
-                head = attributes(
-                    x=_places(node.get("x", "")),
-                    y=_places(node.get("y", "")),
-                    font_family=node.get("font-family"),
-                    font_size=node.get("font-size"),
-                    style=override,
-                )
-                parts.append(f'<text xml:space="preserve"{head}>{escape(node.text)}</text>')
-        return "".join(parts)
+    def _picture(self, mark: TextMark) -> str:
+        box = mark_bounds(mark, self.typesetter)
+        scale = min(_PICTURE_SCALE, _MAX_PICTURE_SIDE / max(box.width, box.height, 1))
+        surface = skia.Surface(max(round(box.width * scale), 1), max(round(box.height * scale), 1))
+        with surface as canvas:
+            canvas.scale(scale, scale)
+            canvas.translate(-box.x, -box.y)
+            self._paint_below(canvas, (mark,))
+        return _image(bytes(surface.makeImageSnapshot().encodeToData()), "image/png", box)
 
     def image(self, mark: ImageMark) -> str:
         """Return a picture, embedded in the file."""
@@ -303,17 +294,3 @@ def _image(data: bytes, mime_type: str, box: Box) -> str:
 
 def _is_even_odd(outline: Outline) -> bool:
     return isinstance(outline, PathShape) and outline.is_even_odd
-
-
-def _decoration(node: ElementTree.Element) -> str:
-    kept = {name: node.get(name) for name in ("transform", "x", "y", "width", "height")}
-    # The outline is that of the letters.
-    return f"<rect{attributes(**kept, stroke='none')}/>"
-
-
-def _places(text: str) -> str:
-    return " ".join(number(float(part)) for part in text.split(",") if part.strip())
-
-
-def _has_rtl(text: str) -> bool:
-    return any(is_right_to_left(letter) for letter in text)

@@ -119,8 +119,7 @@ def _lines(element: Table, grid: _Grid) -> list[Mark]:
 
 def _texts(element: Table, grid: _Grid, context: DrawingContext) -> list[Mark]:
     size = element.tableCellFontSize or element.fontSize or DEFAULT_SIZE
-    families = context.book.chain(context.book.choose(element.fontFamily).family)
-    weight = weight_number(element.fontWeight)
+    weight, is_italic = weight_number(element.fontWeight), element.fontStyle != "normal"
     cell_colour = _or(element.tableCellTextColor, _TEXT)
     header_colour = _or(element.tableHeaderTextColor, _HEADER_TEXT)
     marks: list[Mark] = []
@@ -129,12 +128,13 @@ def _texts(element: Table, grid: _Grid, context: DrawingContext) -> list[Mark]:
         box = grid.cell(row, column)
         align = element.tableHeaderAlignment if is_header else element.tableCellAlignment
         is_rtl = is_right_to_left(text)
+        own_weight = max(weight, 600) if is_header else weight
         block = TextBlock(
             text,
-            families,
+            context.typesetter.families(element.fontFamily, text, own_weight, is_italic),
             size,
-            max(weight, 600) if is_header else weight,
-            element.fontStyle != "normal",
+            own_weight,
+            is_italic,
             max(box.width - 2 * element.tableCellPadding, 1.0),
             "right" if is_rtl and align == "left" else align,
             _LINE_HEIGHT,

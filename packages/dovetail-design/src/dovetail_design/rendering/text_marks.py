@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dovetail_design.model.colours import BLACK, Rgba, parse_colour
-from dovetail_design.model.elements import Text
+from dovetail_design.model.elements import Barcode, Table, Text
 from dovetail_design.rendering.drawing_context import DrawingContext
 from dovetail_design.rendering.marks import Mark, TextMark
 from dovetail_design.rendering.painting_values import (
@@ -17,6 +17,7 @@ from dovetail_design.rendering.painting_values import (
 from dovetail_design.rendering.text_blocks import (
     TextBlock,
     apply_transform,
+    clean_text,
     is_right_to_left,
     weight_number,
 )
@@ -53,12 +54,13 @@ def text_block(element: Text, context: DrawingContext) -> TextBlock:
     """Return the text block of a text element."""
     text = apply_transform(element.text, element.textTransform)
     is_rtl = is_right_to_left(text, element.direction)
+    weight, is_italic = weight_number(element.fontWeight), element.fontStyle != "normal"
     return TextBlock(
         text,
-        context.book.chain(context.book.choose(element.fontFamily).family),
+        context.typesetter.families(element.fontFamily, text, weight, is_italic),
         element.fontSize or DEFAULT_SIZE,
-        weight_number(element.fontWeight),
-        element.fontStyle != "normal",
+        weight,
+        is_italic,
         inner_box(element).width,
         element.textAlign or ("right" if is_rtl else "left"),
         element.lineHeight,
@@ -114,10 +116,17 @@ def text_extent(element: Text, context: DrawingContext) -> tuple[float, float]:
     return measure.width, measure.height
 
 
-def missing_letters(element: Text, context: DrawingContext | None = None) -> str:
-    """Return the characters of a text that no font has."""
+def missing_letters(
+    element: Text | Table | Barcode, text: str, context: DrawingContext | None = None
+) -> str:
+    """Return the characters of a text that no font has; they are drawn as empty boxes."""
     context = context or DrawingContext()
-    return context.typesetter.missing_letters(text_block(element, context))
+    weight, is_italic = weight_number(element.fontWeight), element.fontStyle != "normal"
+    text = clean_text(text)
+    families = context.typesetter.families(element.fontFamily, text, weight, is_italic)
+    return context.typesetter.missing_letters(
+        TextBlock(text, families, DEFAULT_SIZE, weight, is_italic, 0)
+    )
 
 
 def text_overflow(element: Text, context: DrawingContext | None = None) -> Overflow | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -25,6 +26,9 @@ _AS_PATHS = skia.SVGCanvas.kConvertTextToPaths_Flag
 # Isolates: right-to-left text keeps its punctuation at its own end.
 _RTL_BEGIN, _RTL_END = "\u2067", "\u2069"
 _BLACK = 0xFF000000
+_FIRST_VARIANT, _LAST_VARIANT = "\ufe00", "\ufe0f"
+_FIRST_KANA, _LAST_KANA = "\u3040", "\u30ff"
+_FIRST_HANGUL, _LAST_HANGUL = "\uac00", "\ud7a3"
 
 _layout = skia.textlayout
 _ALIGN = {
@@ -40,6 +44,13 @@ _DECORATION = {
 }
 
 
+class _Registered(NamedTuple):
+    """A typeface and the family that it belongs to."""
+
+    family: str
+    typeface: skia.Typeface
+
+
 class Measure(NamedTuple):
     """The size of a text layout."""
 
@@ -52,13 +63,87 @@ class Measure(NamedTuple):
 class Typesetter:
     """Sets text in the fonts of one book."""
 
-    def __init__(self, book: FontBook) -> None:
+    def __init__(self, book: FontBook, typefaces: Sequence[_Registered] | None = None) -> None:
         self.book = book
-        self._fonts, self._typefaces = _collect_fonts(book)
+        self._provider = _layout.TypefaceFontProvider()
+        self._registered: list[_Registered] = []
+        for one in _read_faces(book) if typefaces is None else typefaces:
+            self._register(one)
+        self._fonts = _layout.FontCollection()
+        self._fonts.setDefaultFontManager(self._provider)
         self._unicode = skia.Unicodes.ICU.Make()
         self._kept: OrderedDict[tuple[TextBlock, object], skia.textlayout.Paragraph] = OrderedDict()
+        # Family by character and style, for characters that the book lacks.
+        self._system: dict[tuple[str, int, bool], str | None] = {}
         # Paragraphs and their caches are not thread-safe.
         self.lock = threading.RLock()
+
+    def _register(self, one: _Registered) -> None:
+        self._provider.registerTypeface(one.typeface, skia.String(one.family))
+        self._registered.append(one)
+
+    def with_typefaces(self, replaced: Mapping[int, skia.Typeface]) -> Typesetter:
+        """Return a typesetter with other typefaces; the keys are unique ids."""
+        return Typesetter(
+            self.book,
+            [
+                one._replace(typeface=replaced.get(one.typeface.uniqueID(), one.typeface))
+                for one in self._registered
+            ],
+        )
+
+    def families(self, asked: str, text: str, weight: int, is_italic: bool) -> tuple[str, ...]:
+        """Return the families for a text: the one asked for, then those for missing characters."""
+        chain = self.book.chain(self.book.choose(asked).family)
+        style = _font_style(weight, is_italic)
+        with self.lock:
+            lacking = self._lacking(text, chain, style)
+            added = [self._system_family(one, weight, is_italic, text) for one in lacking]
+        return tuple(dict.fromkeys((*chain, *(name for name in added if name is not None))))
+
+    def typefaces(self, block: TextBlock) -> list[skia.Typeface]:
+        """Return the typefaces that a text may use."""
+        style = _font_style(block.weight, block.is_italic)
+        left = _visible(block.text)
+        found = []
+        for family in block.families:
+            typeface = self._provider.matchFamilyStyle(family, style)
+            has = {one for one in left if typeface and typeface.unicharToGlyph(ord(one))}
+            if has:
+                found.append(typeface)
+                left -= has
+        return found
+
+    def missing_letters(self, block: TextBlock) -> str:
+        """Return characters that none of its families has; they are drawn as empty boxes."""
+        style = _font_style(block.weight, block.is_italic)
+        return "".join(self._lacking(block.text, block.families, style))
+
+    def _lacking(self, text: str, families: Sequence[str], style: skia.FontStyle) -> list[str]:
+        left = _visible(text)
+        for family in families:
+            if not left:
+                break
+            typeface = self._provider.matchFamilyStyle(family, style)
+            if typeface is not None:
+                left = {one for one in left if not typeface.unicharToGlyph(ord(one))}
+        return sorted(left)
+
+    def _system_family(self, letter: str, weight: int, is_italic: bool, text: str) -> str | None:
+        """Return a family of the system that has a character, and register it."""
+        key = (letter, weight, is_italic)
+        if key not in self._system:
+            style = _font_style(weight, is_italic)
+            found = _system_fonts().matchFamilyStyleCharacter(
+                "", style, _languages(text), ord(letter)
+            )
+            name = None
+            if found is not None and found.unicharToGlyph(ord(letter)):
+                name = f"{found.getFamilyName()} {weight}{' italic' if is_italic else ''}"
+                if all(one.family != name for one in self._registered):
+                    self._register(_Registered(name, found))
+            self._system[key] = name
+        return self._system[key]
 
     def measure(self, block: TextBlock) -> Measure:
         """Return the size of the text."""
@@ -79,16 +164,6 @@ class Typesetter:
         if len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
         return made
-
-    def missing_letters(self, block: TextBlock) -> str:
-        """Return characters that none of its families has; they are drawn as empty boxes."""
-        letters = sorted({letter for letter in block.text if letter.isprintable()} - {" "})
-        faces = [self._typefaces[name] for name in block.families if name in self._typefaces]
-        return "".join(
-            letter
-            for letter in letters
-            if not any(face.unicharToGlyph(ord(letter)) for face in faces)
-        )
 
     def shapes(self, block: TextBlock, x: float, y: float) -> ElementTree.Element:
         """Return the glyphs as paths, in skia's SVG. Hold the lock while using it."""
@@ -131,8 +206,7 @@ def _text_style(block: TextBlock, paint: skia.Paint | None) -> skia.textlayout.T
     style = _layout.TextStyle()
     style.setFontFamilies([skia.String(family) for family in block.families])
     style.setFontSize(block.size)
-    slant = skia.FontStyle.kItalic_Slant if block.is_italic else skia.FontStyle.kUpright_Slant
-    style.setFontStyle(skia.FontStyle(block.weight, skia.FontStyle.kNormal_Width, slant))
+    style.setFontStyle(_font_style(block.weight, block.is_italic))
     style.setHeight(block.line_height)
     style.setHeightOverride(True)
     style.setHalfLeading(True)
@@ -146,14 +220,35 @@ def _text_style(block: TextBlock, paint: skia.Paint | None) -> skia.textlayout.T
     return style
 
 
-def _collect_fonts(
-    book: FontBook,
-) -> tuple[skia.textlayout.FontCollection, dict[str, skia.Typeface]]:
-    """Return the faces for the paragraph engine, and one face of each family."""
+def _font_style(weight: int, is_italic: bool) -> skia.FontStyle:
+    slant = skia.FontStyle.kItalic_Slant if is_italic else skia.FontStyle.kUpright_Slant
+    return skia.FontStyle(weight, skia.FontStyle.kNormal_Width, slant)
+
+
+def _visible(text: str) -> set[str]:
+    """Return the characters of a text that need a glyph."""
+    return {
+        letter
+        for letter in text
+        if letter.isprintable() and letter != " " and not _FIRST_VARIANT <= letter <= _LAST_VARIANT
+    }
+
+
+def _languages(text: str) -> list[str]:
+    """Return the language of a text if its script shows it; it decides the form of Han letters."""
+    if any(_FIRST_KANA <= letter <= _LAST_KANA for letter in text):
+        return ["ja"]
+    return ["ko"] if any(_FIRST_HANGUL <= letter <= _LAST_HANGUL for letter in text) else []
+
+
+@functools.cache
+def _system_fonts() -> skia.FontMgr:
+    return skia.FontMgr.RefDefault()
+
+
+def _read_faces(book: FontBook) -> Iterator[_Registered]:
     # An empty manager reads files without system fonts.
     reader = skia.FontMgr.New_Custom_Empty()
-    provider = _layout.TypefaceFontProvider()
-    typefaces: dict[str, skia.Typeface] = {}
     for face in book.faces:
         typeface = reader.makeFromFile(str(face.path), face.number)
         if typeface is None:
@@ -161,11 +256,7 @@ def _collect_fonts(
                 f"The font {face.path.name!r} of the operator's folder has the tables of a "
                 "font but cannot be drawn; remove it from the folder"
             )
-        provider.registerTypeface(typeface, skia.String(face.family))
-        typefaces.setdefault(face.family, typeface)
-    collection = _layout.FontCollection()
-    collection.setDefaultFontManager(provider)
-    return collection, typefaces
+        yield _Registered(face.family, typeface)
 
 
 @functools.lru_cache(maxsize=4)

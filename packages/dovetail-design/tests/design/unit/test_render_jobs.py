@@ -34,9 +34,16 @@ TEXT = {"type": "text", "text": "Words", "fontFamily": "Helvetica", "fill": "#ee
 
 @pytest.mark.parametrize("format", SIGNATURES)
 def test_every_format_is_drawn(format: str) -> None:
-    data, substituted = render_jobs.draw(source(TEXT), {"format": format})
+    data, substituted, warnings = render_jobs.draw(source(TEXT), {"format": format})
     assert data.startswith(SIGNATURES[format])
-    assert list(substituted) == ["Helvetica"]
+    assert list(substituted) == ["Helvetica"] and warnings == []
+
+
+def test_characters_without_a_font_are_told(no_system_fonts: None) -> None:
+    given = source({**TEXT, "text": "漢"}, {**TEXT, "text": "字", "visible": False})
+    _, _, [warning] = render_jobs.draw(given, {"format": "png"})
+    assert warning.code == "missing-glyph" and "漢 (U+6F22)" in warning.message
+    assert warning.element_ids == ["e0"]
 
 
 def test_a_preview_has_labels_and_the_chosen_elements() -> None:

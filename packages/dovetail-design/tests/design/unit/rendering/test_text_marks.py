@@ -94,5 +94,5 @@ def test_the_extent_is_that_of_the_text() -> None:
     assert height == 24
 
 
-def test_missing_letters_are_told() -> None:
-    assert missing_letters(text("漢 a")) == "漢"
+def test_missing_letters_are_told(no_system_fonts: None) -> None:
+    assert missing_letters(text("a"), "漢 a\ufe0f\u200d") == "漢"

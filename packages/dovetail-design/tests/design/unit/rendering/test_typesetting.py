@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dovetail import ToolError
 from dovetail_design.fonts import FontBook, bundled_book
+from dovetail_design.fonts.bundled import bundled_faces
+from dovetail_design.rendering import typesetting
+from dovetail_design.rendering.graphics import skia
 from dovetail_design.rendering.text_blocks import TextBlock
 from dovetail_design.rendering.typesetting import Typesetter, typesetter_for
 
@@ -52,6 +56,37 @@ def test_a_layout_is_kept() -> None:
 
 def test_letters_that_no_font_has_are_told() -> None:
     assert typesetter_for(BOOK).missing_letters(block("abc 漢字 שלום\n")) == "字漢"
+
+
+def test_a_system_font_is_used_for_letters_that_the_book_lacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = skia.FontMgr.New_Custom_Directory(str(bundled_faces()[0].path.parent))
+    asked: list[str] = []
+
+    class System:
+        def matchFamilyStyleCharacter(self, _: str, style: Any, __: Any, code: int) -> Any:
+            asked.append(chr(code))
+            return folder.matchFamilyStyle("Inter", style)
+
+    monkeypatch.setattr(typesetting, "_system_fonts", System)
+    setter = Typesetter(BOOK)
+    # The font that is found lacks the letter, so it is not used.
+    assert setter.families("Inter", "abc漢", 400, False) == BOOK.chain("Inter")
+    monkeypatch.setattr(BOOK, "chain", lambda _: ("Noto Sans Hebrew",))
+    families = setter.families("Inter", "שb", 700, False)
+    assert families == ("Noto Sans Hebrew", "Inter 700")
+    assert setter.families("Inter", "b", 700, False) == families and asked == ["漢", "b"]
+    [hebrew, inter] = setter.typefaces(block("שb")._replace(families=families))
+    assert "Hebrew" in str(hebrew.getFamilyName()) and str(inter.getFamilyName()) == "Inter"
+
+
+def test_the_language_of_a_text_is_read_off_its_script() -> None:
+    assert [typesetting._languages(text) for text in ("漢字かな", "한국어", "漢字")] == [
+        ["ja"],
+        ["ko"],
+        [],
+    ]
 
 
 def test_words_are_seen_in_order_from_the_right() -> None:
