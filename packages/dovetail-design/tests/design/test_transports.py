@@ -269,7 +269,9 @@ def test_an_asset_is_drawn_in_designs_of_its_owner_only(tmp_path: Path) -> None:
 
     async def look(client: Client, id: str) -> Any:
         seen = await client.call("render_preview", {"designId": id, "maxWidth": 32})
-        with Image.open(io.BytesIO(base64.b64decode(getattr(seen.content[1], "data", "")))) as picture:
+        with Image.open(
+            io.BytesIO(base64.b64decode(getattr(seen.content[1], "data", "")))
+        ) as picture:
             return picture.convert("RGB").getpixel((4, 4))
 
     async def run() -> None:
