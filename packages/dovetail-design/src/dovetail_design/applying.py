@@ -10,7 +10,7 @@ from typing import Any
 from dovetail import Context, ToolError
 from dovetail_design import render_jobs
 from dovetail_design.answers import MAX_CHARS
-from dovetail_design.canvases import Canvas
+from dovetail_design.canvases import Canvas, new_id
 from dovetail_design.design_tools import new_design
 from dovetail_design.design_warnings import find_warnings
 from dovetail_design.export_files import FileBatch, link_to
@@ -83,8 +83,10 @@ class Application:
     # Called after each file, for progress.
     ctx: Context
 
-    def check(self, rows: int, design: str | None) -> None:
+    def check(self, rows: int, design: str | None, page: int | None) -> None:
         """Raise ToolError for arguments that exclude each other."""
+        if page is not None and design is None:
+            raise ToolError("page needs a designId; a new design begins with page 1")
         if design is not None and rows > 1:
             raise ToolError(f"designId takes one row, got {rows}; omit designId for several rows")
         if design is not None and (self.format is not None or not self.keep_designs):
@@ -118,17 +120,23 @@ class Application:
         return states
 
     def replace(
-        self, source: Source, id: str, state: State, if_version: int | None
+        self, source: Source, id: str, state: State, if_version: int | None, page: int | None
     ) -> tuple[Any, ...]:
-        """Replace the content of an existing design."""
+        """Replace the content of an existing design, or of one of its pages."""
 
         def edit(canvas: Canvas) -> str:
-            canvas.elements = {one["id"]: one for one in state["elements"]}
-            canvas.touched.update(dict.fromkeys(canvas.elements))
-            canvas.set(
-                connectors={},
-                **{key: state[key] for key in ("width", "height", "background")},
-            )
+            new = state["elements"]
+            kept: list[dict[str, Any]] = []
+            if page is None:
+                canvas.set(
+                    connectors={},
+                    **{key: state[key] for key in ("width", "height", "background")},
+                )
+            else:
+                new = [{**one, "page": page} for one in (_ground(state), *new)]
+                kept = [one for one in canvas.elements.values() if one.get("page", 1) != page]
+            canvas.elements = {one["id"]: one for one in (*kept, *new)}
+            canvas.touched.update(dict.fromkeys(one["id"] for one in new))
             return source.name
 
         change = self.studio.change(self.caller, id, "apply_template", edit, if_version=if_version)
@@ -214,6 +222,20 @@ class Application:
             if self.ctx.cancelled:
                 raise ToolError("Nothing was made: the request was cancelled")
             self.ctx.progress(number, len(states))
+
+
+def _ground(state: State) -> dict[str, Any]:
+    """Return the background of a template as an element, because pages share one background."""
+    return {
+        "type": "rectangle",
+        "id": new_id("el", 8),
+        "name": "page background",
+        "x": 0,
+        "y": 0,
+        "width": state["width"],
+        "height": state["height"],
+        "fill": state.get("background", "#ffffff"),
+    }
 
 
 def _spell(pattern: str, row: dict[str, Any] | None, number: int, *, is_path: bool = False) -> str:

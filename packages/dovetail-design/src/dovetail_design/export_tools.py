@@ -10,7 +10,7 @@ from dovetail import Context, EmbeddedResource, Image, ResourceNotFoundError, Se
 from dovetail_design.answers import answer, tool
 from dovetail_design.export_files import EXPORT_URI, FileBatch, link_to
 from dovetail_design.exporting import SUFFIXES, Look, RenderRequest, draw, draw_small
-from dovetail_design.inputs import ApiKey, DesignId, Format, Overwrite, SaveTo
+from dovetail_design.inputs import ApiKey, DesignId, Format, Overwrite, PageNumber, SaveTo
 from dovetail_design.operations import ElementIds
 from dovetail_design.result_views import MOST_WARNINGS
 from dovetail_design.results import Exported
@@ -48,6 +48,9 @@ def add_export_tools(server: Server, studio: Studio) -> None:
         outlines: Annotated[
             bool, "SVG: write text as outlines instead of letters with embedded fonts."
         ] = False,
+        page: Annotated[
+            PageNumber | None, "Default: all pages for pdf and pptx, else the first."
+        ] = None,
         elementIds: Annotated[ElementIds | None, "Draw only these elements."] = None,
         saveTo: SaveTo = None,
         overwrite: Overwrite = False,
@@ -56,13 +59,15 @@ def add_export_tools(server: Server, studio: Studio) -> None:
         caller = caller_of(ctx)
         record, state = studio.load(caller, designId)
         ids = tuple(elementIds or ())
-        request = RenderRequest(format, quality, scale, transparent, ids, outlines=outlines)
+        request = RenderRequest(
+            format, quality, scale, transparent, ids, outlines=outlines, page=page or 0
+        )
         with FileBatch(studio, overwrite=overwrite) as batch:
             if saveTo is not None:
                 studio.folders.check(saveTo, overwrite=overwrite)
             drawn = draw(studio, state, request, record.owner)
             # Before the file is stored, so that a call that fails has stored nothing.
-            small, _ = draw_small(studio, state, Look(_PREVIEW_WIDTH), record.owner)
+            small, _ = draw_small(studio, state, Look(_PREVIEW_WIDTH, page=page or 1), record.owner)
             batch.add(drawn, saveTo)
             with studio.store.writing() as writer:
                 [file] = batch.finish(writer, caller, [record], SUFFIXES[format])

@@ -49,8 +49,8 @@ class Folders:
     def read(self, path: str, most: int) -> bytes:
         """Read a file of at most `most` bytes."""
         with (
-            self._inside(path) as (folder, name),
             _explained(path),
+            self._inside(path) as (folder, name),
             # With an opener, `open` closes the descriptor of a folder before it raises.
             open(name, "rb", opener=lambda path, _: os.open(path, _READ, dir_fd=folder)) as file,
         ):
@@ -63,10 +63,11 @@ class Folders:
         return data
 
     def check(self, path: str, *, overwrite: bool) -> None:
-        """Check that a file can be saved here; raises ToolError."""
-        with self._inside(path) as (folder, name), _explained(path):
+        """Check that a file can be saved here, also in a new folder; raises ToolError."""
+        with _explained(path):
             try:
-                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                with self._inside(path) as (folder, name):
+                    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
             except FileNotFoundError:
                 return
             if stat.S_ISDIR(status.st_mode):
@@ -77,9 +78,9 @@ class Folders:
                 raise FileExistsError(errno.EEXIST, "exists")
 
     def prepare(self, path: str, data: bytes) -> Saving:
-        """Write a file under a temporary name; `finish` renames it."""
+        """Write a file under a temporary name, in a new folder if needed; `finish` renames it."""
         beside = f".{secrets.token_hex(8)}.part"
-        with self._inside(path) as (folder, name), _explained(path):
+        with _explained(path), self._inside(path, create=True) as (folder, name):
             try:
                 descriptor = os.open(beside, _NEW, 0o644, dir_fd=folder)
                 with os.fdopen(descriptor, "wb") as file:
@@ -93,15 +94,16 @@ class Folders:
             return Saving(os.dup(folder), beside, name, path)
 
     @contextlib.contextmanager
-    def _inside(self, path: str) -> Iterator[tuple[int, str]]:
+    def _inside(self, path: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
         """Yield a descriptor of the folder that contains the file, and the file's name."""
         root, parts = self._locate(path)
-        with _explained(path):
-            current = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        current = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             for part in parts[:-1]:
-                with _explained(path):
-                    following = os.open(part, _FOLDER, dir_fd=current)
+                if create:
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir(part, 0o755, dir_fd=current)
+                following = os.open(part, _FOLDER, dir_fd=current)
                 os.close(current)
                 current = following
             yield current, parts[-1]

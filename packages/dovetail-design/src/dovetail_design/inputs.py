@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dovetail_design.model import MAX_SIDE
+from dovetail_design.model.element_groups import MAX_PAGES
 
 __all__ = [
     "ApiKey",
@@ -19,6 +20,7 @@ __all__ = [
     "Limit",
     "Overwrite",
     "Page",
+    "PageNumber",
     "Query",
     "SaveTo",
     "Side",
@@ -41,6 +43,7 @@ IfVersion = Annotated[
 ]
 DryRun = Annotated[bool, "Report what would happen without changing anything."]
 Limit = Annotated[int, Meta(ge=1, le=100, description="Results per page.")]
+PageNumber = Annotated[int, Meta(ge=1, le=MAX_PAGES, description="Page of the design.")]
 Page = Annotated[int, Meta(ge=1, le=1_000_000, description="Page number, from 1.")]
 Query = Annotated[str, Meta(min_length=1, max_length=200)]
 Side = Annotated[int, Meta(ge=1, le=MAX_SIDE, description="Pixels, 1 to 10000.")]

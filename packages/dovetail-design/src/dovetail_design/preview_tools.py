@@ -11,7 +11,7 @@ from dovetail import Context, Image, Server, ToolResult
 from dovetail_design.answers import MAX_CHARS, answer, tool
 from dovetail_design.design_warnings import Region, describe_state
 from dovetail_design.exporting import Look, draw_small
-from dovetail_design.inputs import ApiKey, DesignId
+from dovetail_design.inputs import ApiKey, DesignId, PageNumber
 from dovetail_design.operations import ElementIds
 from dovetail_design.result_views import fit_budget
 from dovetail_design.results import Described, Previewed
@@ -50,12 +50,13 @@ def add_preview_tools(server: Server, studio: Studio) -> None:
         designId: DesignId,
         maxWidth: Annotated[int, Meta(ge=32, le=1_200, description="Pixels.")] = 512,
         elementIds: Annotated[ElementIds | None, "Draw only these elements."] = None,
+        page: PageNumber = 1,
         grid: bool = False,
         labels: bool = False,
         apiKey: ApiKey = None,
     ) -> ToolResult:
         record, state = studio.load(caller_of(ctx), designId)
-        look = Look(maxWidth, tuple(elementIds or ()), grid=grid, labels=labels)
+        look = Look(maxWidth, tuple(elementIds or ()), grid=grid, labels=labels, page=page)
         small, numbers = draw_small(studio, state, look, record.owner)
         result = Previewed(
             design_id=designId,

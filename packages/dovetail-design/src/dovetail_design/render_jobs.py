@@ -43,6 +43,8 @@ __all__ = [
 ]
 
 MAX_PREVIEW_BYTES = 60_000
+# Formats that have pages.
+_DOCUMENTS = frozenset({"pdf", "pptx"})
 _ATTEMPTS: tuple[tuple[Format, int], ...] = (("png", 100), ("jpg", 85), ("jpg", 65), ("jpg", 40))
 
 
@@ -70,6 +72,8 @@ class RenderRequest:
     is_fast: bool = False
     # SVG: text as outlines instead of letters with embedded fonts.
     outlines: bool = False
+    # 0: all pages of a document, the first one for formats without pages.
+    page: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,7 @@ class Look:
     element_ids: tuple[str, ...] = ()
     grid: bool = False
     labels: bool = False
+    page: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +126,10 @@ def draw_small(source: dict[str, Any], look: dict[str, Any], scale: float) -> Sm
     smaller size.
     """
     given, wanted = _read(source), msgspec.convert(look, Look)
-    state = given.state
+    state = {
+        **given.state,
+        "elements": [one for one in given.state["elements"] if one.get("page", 1) == wanted.page],
+    }
     shown, labels = _overlay(state, wanted, scale)
     design = to_design(shown)
     ids = tuple(one["id"] for one in shown["elements"][len(state["elements"]) :])
@@ -140,7 +148,7 @@ def draw_small(source: dict[str, Any], look: dict[str, Any], scale: float) -> Sm
 
 def check(source: dict[str, Any], ids: Collection[str]) -> list[WarningView]:
     """Return the findings about these elements."""
-    return _views(_description(_read(source)).about(ids))
+    return [one for page in _descriptions(_read(source)) for one in _views(page.about(ids))]
 
 
 def describe(
@@ -152,13 +160,20 @@ def describe(
     """Return the design as text, its findings, and the ids of the elements in the region."""
     from dovetail_design.findings.boxes import Box  # noqa: PLC0415 - loads the graphics library
 
-    found = _description(_read(source))
-    if region is None:
-        return found.text(detail, None, longest), _views(found.findings), []
-    x, y, width, height = region
-    inside = [item.id for item in found.scene.near(Box(x, y, x + width, y + height))]
-    text = found.text(detail, (x, y, width, height), longest)
-    return text, _views(found.about(inside)), inside
+    pages = _descriptions(_read(source))
+    texts, views, inside = [], [], []
+    for number, found in enumerate(pages, 1):
+        head = f"Page {number} of {len(pages)}\n" if len(pages) > 1 else ""
+        text = found.text(detail, region, longest // len(pages) - len(head) - 2)
+        texts.append(f"{head}{text}")
+        if region is None:
+            views += _views(found.findings)
+            continue
+        x, y, width, height = region
+        near = [item.id for item in found.scene.near(Box(x, y, x + width, y + height))]
+        views += _views(found.about(near))
+        inside += near
+    return "\n\n".join(texts), views, inside
 
 
 def adapt(state: State, width: int, height: int, style: str) -> tuple[str, list[dict[str, Any]]]:
@@ -169,23 +184,34 @@ def adapt(state: State, width: int, height: int, style: str) -> tuple[str, list[
     from dovetail_design.generating import (  # noqa: PLC0415 - loads the graphics library
         autofix,
         recolouring,
-        resizing,
     )
 
     change, _ = recolouring.read_style(style)
     design = to_design(recolouring.recolour(state, change))
-    if (width, height) != (design.width, design.height):
-        design = resizing.resize(design, width, height)
-    design = autofix.fix_contrast(autofix.fit_texts(design))
-    return design.background, [to_plain(element) for element in design.elements]
+    elements: list[dict[str, Any]] = []
+    for page in design.split():
+        fixed = autofix.fix_contrast(autofix.fit_texts(_resize(page, width, height)))
+        elements += [to_plain(element) for element in fixed.elements]
+    return design.background, elements
 
 
 def resize(state: State, width: int, height: int) -> list[dict[str, Any]]:
     """Return the elements in a new layout."""
-    from dovetail_design.generating import resizing  # noqa: PLC0415 - loads the graphics library
+    pages = [_resize(page, width, height) for page in to_design(state).split()]
+    return [to_plain(element) for page in pages for element in page.elements]
 
-    design = resizing.resize(to_design(state), width, height)
-    return [to_plain(element) for element in design.elements]
+
+def _resize(page: Design, width: int, height: int) -> Design:
+    """Return a page in another size; in columns only where these cause no problem."""
+    from dovetail_design import findings  # noqa: PLC0415 - loads the graphics library
+    from dovetail_design.generating import resizing  # noqa: PLC0415
+
+    resized = resizing.resize(page, width, height)
+    stacked = resizing.resize(page, width, height, in_columns=False)
+    if resized == stacked:
+        return resized
+    found = [len(findings.describe(one).findings) for one in (resized, stacked)]
+    return resized if found[0] <= found[1] else stacked
 
 
 def find_picture_data(pictures: dict[str, bytes], src: str) -> bytes | None:
@@ -231,6 +257,12 @@ def _render(source: Source, design: Design, request: RenderRequest) -> bytes:
         find_asset=partial(find_picture_data, source.pictures),
         book=_book(source.fonts),
     )
+    if request.page or request.format not in _DOCUMENTS:
+        # As its own first page, so that a document begins with it.
+        elements = [
+            msgspec.structs.replace(one, page=1) for one in design.page(request.page or 1).elements
+        ]
+        design = msgspec.structs.replace(design, elements=tuple(elements))
     return render(design, options)
 
 
@@ -245,10 +277,12 @@ def _overlay(state: State, look: Look, scale: float) -> tuple[State, dict[str, s
     return {**state, "elements": [*state["elements"], *marks]}, labels
 
 
-def _description(source: Source) -> Description:
+def _descriptions(source: Source) -> list[Description]:
+    """Return a description of each page."""
     from dovetail_design import findings  # noqa: PLC0415 - loads the graphics library
 
-    return findings.describe(to_design(source.state), _context(source))
+    pages = to_design(source.state).split()
+    return [findings.describe(page, _context(source)) for page in pages]
 
 
 def _context(source: Source) -> DrawingContext:

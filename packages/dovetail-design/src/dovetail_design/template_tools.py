@@ -24,6 +24,7 @@ from dovetail_design.inputs import (
     Limit,
     Overwrite,
     Page,
+    PageNumber,
     Side,
 )
 from dovetail_design.library.templates import list_templates as embedded_templates
@@ -158,6 +159,9 @@ def _add_application(server: Server, studio: Studio) -> None:
         useSamples: Annotated[
             bool, "Use the example values for fields that are missing in data."
         ] = False,
+        page: Annotated[
+            PageNumber | None, "With designId: replace only this page, in the design's size."
+        ] = None,
         width: Annotated[Side | None, "Adapt the layout to this width."] = None,
         height: Annotated[Side | None, "Adapt the layout to this height."] = None,
         style: Annotated[
@@ -190,7 +194,7 @@ def _add_application(server: Server, studio: Studio) -> None:
             overwrite,
             ctx,
         )
-        application.check(len(rows), designId)
+        application.check(len(rows), designId, page)
         with studio.store.reading() as reader:
             source = find_source(studio, reader, application.caller, templateId)
         if source.owner not in (None, application.caller.owner):
@@ -199,9 +203,13 @@ def _add_application(server: Server, studio: Studio) -> None:
                     writer, source.state, source.owner or "", application.caller.owner
                 )
             source = replace(source, state=state)
+        if designId is not None and page is not None:
+            _, whole = studio.load(application.caller, designId)
+            adaption = Adaption(whole["width"], whole["height"], style)
+            application = replace(application, adaption=adaption)
         states = application.fill(source, rows)
         if designId is not None:
-            return answer(*application.replace(source, designId, states[0], ifVersion))
+            return answer(*application.replace(source, designId, states[0], ifVersion, page))
         return answer(*application.create(source, states, rows))
 
 

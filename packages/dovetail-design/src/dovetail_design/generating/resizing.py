@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dovetail_design.generating.unstacking import unstack
 from dovetail_design.model import Design, parse_design, to_plain
 from dovetail_design.scaling import scale_element
 
@@ -23,14 +24,27 @@ _PICTURES = frozenset({"svg", "image"})
 # that is nearly as wide as the canvas belongs to the other content.
 _FULL, _FULL_CONTENT = 0.84, 0.97
 _NEAR_EDGE = 2.0
+# From these proportions on, a stack of content becomes columns.
+_MUCH_WIDER = 1.9
 _Plain = Mapping[str, Any]
 
 
-def resize(design: Design, width: int, height: int) -> Design:
-    """Return the design with a layout for another size."""
+def resize(design: Design, width: int, height: int, *, in_columns: bool = True) -> Design:
+    """Return the design with a layout for another size, in columns if it is much wider."""
+    if (width, height) == (design.width, design.height):
+        return design
     plain = to_plain(design)
     elements: list[dict[str, Any]] = [dict(element) for element in plain.get("elements", ())]
-    old, new = (design.width, design.height), (width, height)
+    old, new = (float(design.width), float(design.height)), (width, height)
+    if in_columns and new[0] / new[1] >= _MUCH_WIDER * old[0] / old[1]:
+        panels = _holders(elements, old)
+        elements, old = unstack(
+            elements,
+            old,
+            new,
+            _bands(elements, panels, 1, old[1]),
+            lambda number: elements[number]["type"] not in _CONTENT and number not in panels,
+        )
     factor = min(width / old[0], height / old[1])
     holders = _holders(elements, old)
     axes = tuple(_Axis.of(elements, holders, axis, old[axis], new[axis], factor) for axis in (0, 1))
@@ -65,14 +79,7 @@ class _Axis:
         new: float,
         factor: float,
     ) -> _Axis:
-        spans = []
-        for number, element in enumerate(elements):
-            start, end = _span(element, axis)
-            if _covers(start, end, old, element["type"]):
-                continue
-            if element["type"] in _CONTENT or number in holders or not _leans(start, end, old):
-                spans.append((max(start, 0.0), min(end, float(old))))
-        bands = _join(spans)
+        bands = _bands(elements, holders, axis, old)
         gaps = _gaps(bands, old)
         free = new - factor * (old - sum(gaps))
         share = free / sum(gaps) if sum(gaps) else 0
@@ -94,6 +101,20 @@ class _Axis:
                 return place + (start - begin) * self.factor
         middle = (start + end) / 2 / self.old * self.new
         return middle - (end - start) * self.factor / 2
+
+
+def _bands(
+    elements: Sequence[_Plain], holders: set[int], axis: int, old: float
+) -> list[tuple[float, float]]:
+    """Return the ranges along an axis that content and its panels take."""
+    spans = []
+    for number, element in enumerate(elements):
+        start, end = _span(element, axis)
+        if _covers(start, end, old, element["type"]):
+            continue
+        if element["type"] in _CONTENT or number in holders or not _leans(start, end, old):
+            spans.append((max(start, 0.0), min(end, float(old))))
+    return _join(spans)
 
 
 def _span(element: _Plain, axis: int) -> tuple[float, float]:

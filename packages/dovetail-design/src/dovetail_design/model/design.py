@@ -30,6 +30,22 @@ class Design(
     background: Paint = "#ffffff"
     elements: Annotated[tuple[AnyElement, ...], Meta(max_length=MAX_ELEMENTS)] = ()
 
+    @property
+    def page_count(self) -> int:
+        """How many pages there are."""
+        return max((element.page for element in self.elements), default=1)
+
+    def page(self, number: int) -> Design:
+        """Return a design with one page of this one."""
+        if self.page_count == 1:
+            return self
+        elements = tuple(element for element in self.elements if element.page == number)
+        return msgspec.structs.replace(self, elements=elements)
+
+    def split(self) -> tuple[Design, ...]:
+        """Return every page as a design."""
+        return tuple(self.page(number) for number in range(1, self.page_count + 1))
+
     def __post_init__(self) -> None:
         """Reject a background that is neither a colour nor a gradient."""
         try:

@@ -36,8 +36,9 @@ from dovetail_design.model.values import (
     StrokeWidth,
 )
 
-__all__ = ["Cornered", "Element", "Lettered", "Painted", "Stroked"]
+__all__ = ["MAX_PAGES", "Cornered", "Element", "Lettered", "Painted", "Stroked"]
 
+MAX_PAGES = 200
 Identifier = Annotated[str, Meta(max_length=100)]
 Moment = Annotated[str, Meta(max_length=40, description="Set by the server, ISO 8601")]
 
@@ -58,6 +59,7 @@ class Element(
     height: Size
     id: Annotated[Identifier, Meta(description="Generated if omitted")] = ""
     name: Annotated[str, Meta(max_length=200, description="Shown in listings")] | None = None
+    page: Annotated[int, Meta(ge=1, le=MAX_PAGES, description="Its page, from 1")] = 1
     rotation: Degrees = 0.0
     opacity: Share = 1.0
     visible: bool = True

@@ -219,6 +219,13 @@ class Table(Lettered, tag="table", kw_only=True, frozen=True):
     tableCellPadding: Annotated[float, Meta(ge=0, le=500)] = 8.0
     tableCellAlignment: HorizontalAlign = "left"
     tableHeaderAlignment: HorizontalAlign = "left"
+    tableColumnAlignments: (
+        Annotated[
+            tuple[HorizontalAlign, ...],
+            Meta(max_length=100, description="For each column, with its header"),
+        ]
+        | None
+    ) = None
     tableIsDynamic: Annotated[bool, Meta(description="Its rows come from the data")] = False
     tableDataSource: Literal["csv", "json", "manual"] = "manual"
     tableCsvUrl: (

@@ -6,7 +6,7 @@ from dovetail_design.model.design import Design
 from dovetail_design.rendering.graphics import skia
 from dovetail_design.rendering.pdf_text import DocumentFonts
 from dovetail_design.rendering.render_options import MAX_PIXELS, RenderOptions
-from dovetail_design.rendering.scene import background_marks, compose_scene
+from dovetail_design.rendering.scene import page_marks
 from dovetail_design.rendering.skia_painter import SkiaPainter
 
 __all__ = ["raster_dpi", "render_pdf"]
@@ -19,7 +19,7 @@ _DPI = 216
 
 
 def render_pdf(design: Design, options: RenderOptions | None = None) -> bytes:
-    """Return the design as one page; the same design gives the same bytes. Raises ToolError."""
+    """Return the design with its pages; the same design gives the same bytes. Raises ToolError."""
     options = options or RenderOptions()
     scale = _POINTS * options.scale
     metadata = skia.PDF.Metadata()
@@ -30,15 +30,15 @@ def render_pdf(design: Design, options: RenderOptions | None = None) -> bytes:
     context = options.context
     stream = skia.DynamicMemoryWStream()
     with context.typesetter.lock:
-        background = () if options.transparent else background_marks(design)
-        marks = (*background, *compose_scene(design, context, options.element_ids))
-        fonts = DocumentFonts(context.typesetter, marks)
+        pages = [page_marks(page, options) for page in design.split()]
+        fonts = DocumentFonts(context.typesetter, [mark for page in pages for mark in page])
         document = skia.PDF.MakeDocument(stream, metadata)
         try:
-            canvas = document.beginPage(*size)
-            canvas.scale(scale, scale)
-            SkiaPainter(canvas, fonts.typesetter, is_document=True).paint(marks)
-            document.endPage()
+            for marks in pages:
+                canvas = document.beginPage(*size)
+                canvas.scale(scale, scale)
+                SkiaPainter(canvas, fonts.typesetter, is_document=True).paint(marks)
+                document.endPage()
             document.close()
         except BaseException:
             # An open document writes to its stream when it is deleted, which may be after the

@@ -1,7 +1,7 @@
-"""Writes a design as a slide: boxes, ellipses and text are editable, the rest are pictures.
+"""Writes a design as slides: boxes, ellipses, lines, tables and text can be edited.
 
-Pictures are used where PowerPoint would draw something different: gradients, shadows, filters,
-curves, codes and tables.
+Pictures are used where PowerPoint would draw something different: shadows, filters, curves, codes,
+and gradients that are conic, repeating or off centre.
 """
 
 from __future__ import annotations
@@ -11,23 +11,47 @@ import zipfile
 from typing import Any
 
 from pptx import Presentation
-from pptx.dml.color import RGBColor
-from pptx.enum.shapes import MSO_SHAPE
+from pptx.enum.shapes import MSO_CONNECTOR, MSO_SHAPE
 from pptx.enum.text import MSO_ANCHOR, PP_ALIGN
+from pptx.oxml import parse_xml
+from pptx.oxml.ns import nsdecls, qn
 from pptx.util import Emu, Pt
 
 from dovetail_design.model.colours import Rgba, parse_colour
 from dovetail_design.model.design import Design
-from dovetail_design.model.elements import AnyElement, Circle, Container, Rectangle, Text
-from dovetail_design.model.gradients import parse_paint
+from dovetail_design.model.elements import (
+    AnyElement,
+    Circle,
+    Container,
+    Line,
+    Rectangle,
+    Table,
+    Text,
+)
+from dovetail_design.model.gradients import is_gradient
 from dovetail_design.rendering.graphics import skia
 from dovetail_design.rendering.mark_bounds import mark_bounds
+from dovetail_design.rendering.marks import StrokeLine
 from dovetail_design.rendering.outlines import Box
-from dovetail_design.rendering.painting_values import inner_box
+from dovetail_design.rendering.painting_values import (
+    border_of,
+    box_of,
+    fill_of,
+    inner_box,
+    visible_paint,
+)
+from dovetail_design.rendering.pptx_paint import (
+    can_paint,
+    ending_markup,
+    outline_markup,
+    set_paint,
+)
+from dovetail_design.rendering.pptx_table import fill_table
 from dovetail_design.rendering.render_options import RenderOptions
 from dovetail_design.rendering.scene import background_marks, compose_scene
-from dovetail_design.rendering.shape_marks import DEFAULT_FILL
+from dovetail_design.rendering.shape_marks import DEFAULT_FILL, DEFAULT_LINE, line_points
 from dovetail_design.rendering.skia_painter import SkiaPainter
+from dovetail_design.rendering.table_marks import TableLayout
 from dovetail_design.rendering.text_blocks import (
     apply_transform,
     clean_text,
@@ -35,7 +59,7 @@ from dovetail_design.rendering.text_blocks import (
 )
 from dovetail_design.rendering.text_marks import DEFAULT_SIZE, text_block
 
-__all__ = ["write_slide"]
+__all__ = ["write_slides"]
 
 _EMU = 9525
 _POINTS = 72 / 96
@@ -45,6 +69,7 @@ _PICTURE_SCALE = 2.0
 _MAX_PICTURE_SIDE = 4000
 _BLANK_LAYOUT = 6
 _MAX_LINES = 300
+_MAX_CELLS = 2_000
 _ALIGN = {
     "left": PP_ALIGN.LEFT,
     "center": PP_ALIGN.CENTER,
@@ -56,24 +81,30 @@ _ANCHOR = {"top": MSO_ANCHOR.TOP, "middle": MSO_ANCHOR.MIDDLE, "bottom": MSO_ANC
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def write_slide(design: Design, options: RenderOptions) -> bytes:
-    """Return a presentation with one slide; raises ToolError."""
-    return _SlideWriter(design, options).write()
+def write_slides(design: Design, options: RenderOptions) -> bytes:
+    """Return a presentation with a slide for each page; raises ToolError."""
+    presentation = Presentation()
+    emu = _emu_per_pixel(design)
+    presentation.slide_width = Emu(max(int(design.width * emu), _MIN_EMU))
+    presentation.slide_height = Emu(max(int(design.height * emu), _MIN_EMU))
+    for page in design.split():
+        slide = presentation.slides.add_slide(presentation.slide_layouts[_BLANK_LAYOUT])
+        _SlideWriter(slide, page, options, emu).write()
+    stream = io.BytesIO()
+    presentation.core_properties.title = clean_text(options.title)[:255]
+    presentation.save(stream)
+    return _with_fixed_dates(stream.getvalue())
 
 
 class _SlideWriter:
-    def __init__(self, design: Design, options: RenderOptions) -> None:
+    def __init__(self, slide: Any, design: Design, options: RenderOptions, emu: float) -> None:
+        self.slide = slide
         self.design = design
         self.options = options
         self.context = options.context
-        self.emu = _emu_per_pixel(design)
-        self.presentation = Presentation()
-        self.presentation.slide_width = Emu(max(int(design.width * self.emu), _MIN_EMU))
-        self.presentation.slide_height = Emu(max(int(design.height * self.emu), _MIN_EMU))
-        layout = self.presentation.slide_layouts[_BLANK_LAYOUT]
-        self.slide = self.presentation.slides.add_slide(layout)
+        self.emu = emu
 
-    def write(self) -> bytes:
+    def write(self) -> None:
         if not self.options.transparent:
             self._add_background()
         wanted = self.options.element_ids
@@ -86,26 +117,25 @@ class _SlideWriter:
                 # Its children are part of the picture.
                 hidden.add(element.id)
             self._add(element)
-        stream = io.BytesIO()
-        self.presentation.core_properties.title = clean_text(self.options.title)[:255]
-        self.presentation.save(stream)
-        return _with_fixed_dates(stream.getvalue())
 
     def _add_background(self) -> None:
-        paint = parse_paint(self.design.background)
-        if isinstance(paint, Rgba) and paint.alpha >= 1:
-            fill = self.slide.background.fill
-            fill.solid()
-            fill.fore_color.rgb = _rgb(paint)
-            return
         canvas = Box(0, 0, self.design.width, self.design.height)
-        self._add_picture(background_marks(self.design), canvas)
+        paint = visible_paint(self.design.background, canvas)
+        is_opaque = not isinstance(paint, Rgba) or paint.alpha >= 1
+        if is_opaque and can_paint(paint, canvas):
+            set_paint(self.slide.background.fill, paint, canvas)
+        else:
+            self._add_picture(background_marks(self.design), canvas)
 
     def _add(self, element: AnyElement) -> None:
         if isinstance(element, Text) and _is_plain(element) and _is_plain_text(element):
             self._add_text(element)
         elif isinstance(element, Rectangle | Circle) and _is_plain(element) and _is_flat(element):
             self._add_shape(element)
+        elif isinstance(element, Line) and _is_plain(element) and _is_straight(element):
+            self._add_line(element)
+        elif isinstance(element, Table) and _is_plain(element) and _is_plain_table(element):
+            self._add_table(element)
         else:
             self._add_drawn(element)
 
@@ -114,30 +144,57 @@ class _SlideWriter:
         return x, y, width, height
 
     def _add_shape(self, element: Rectangle | Circle) -> None:
-        box = Box(element.x, element.y, element.width, element.height)
+        box = box_of(element)
         radius = getattr(element, "borderRadius", None) or 0.0
         kind = MSO_SHAPE.OVAL if isinstance(element, Circle) else MSO_SHAPE.RECTANGLE
         if radius:
             kind = MSO_SHAPE.ROUNDED_RECTANGLE
         shape = self.slide.shapes.add_shape(kind, *self._place(box))
-        shape.shadow.inherit = False
         if radius:
             shape.adjustments[0] = min(radius / min(box.width, box.height), 0.5)
-        _set_name(shape, element)
+        self._finish(shape, element)
+        set_paint(shape.fill, fill_of(element, DEFAULT_FILL), box, element.opacity)
+        self._set_outline(shape, border_of(element), element.opacity)
+
+    def _add_line(self, element: Line) -> None:
+        (x, y), (to_x, to_y) = line_points(element)
+        ends = [Emu(round(value * self.emu)) for value in (x, y, to_x, to_y)]
+        shape = self.slide.shapes.add_connector(MSO_CONNECTOR.STRAIGHT, *ends)
+        self._finish(shape, element)
+        stroke = _line_stroke(element)
+        markup = ending_markup(element.lineStart, element.lineEnd)
+        self._set_outline(shape, stroke, element.opacity, markup)
+
+    def _add_table(self, element: Table) -> None:
+        layout = TableLayout(element)
+        place = self._place(box_of(element))
+        frame = self.slide.shapes.add_table(layout.rows, layout.columns, *place)
+        frame.name = clean_text(element.name or element.type)
+        family = self.context.book.choose(element.fontFamily).family
+        fill_table(frame, element, layout, family, self.emu)
+
+    def _finish(self, shape: Any, element: AnyElement) -> None:
+        """Set the name and rotation, and remove the theme's style, which adds shadows."""
+        shape.name = clean_text(element.name or element.type)
         shape.rotation = element.rotation
-        bare = element.stroke is None and not element.strokeWidth
-        fill = element.fill or (DEFAULT_FILL if bare else "none")
-        _set_fill(shape.fill, parse_colour(fill))
-        if bare:
-            shape.line.fill.background()
-        else:
-            _set_fill(shape.line.fill, parse_colour(element.stroke or "#000000"))
-            shape.line.width = Emu(round((element.strokeWidth or 1.0) * self.emu))
+        style = shape._element.find(qn("p:style"))
+        if style is not None:
+            shape._element.remove(style)
+
+    def _set_outline(
+        self, shape: Any, stroke: StrokeLine | None, opacity: float, ends: str = ""
+    ) -> None:
+        properties = shape._element.spPr
+        for old in properties.findall(qn("a:ln")):
+            properties.remove(old)
+        markup = None
+        if stroke is not None:
+            markup = outline_markup(stroke, self.emu, opacity, ends=ends)
+        properties.append(parse_xml(markup or f"<a:ln {nsdecls('a')}><a:noFill/></a:ln>"))
 
     def _add_text(self, element: Text) -> None:
         shape = self.slide.shapes.add_textbox(*self._place(inner_box(element)))
-        _set_name(shape, element)
-        shape.rotation = element.rotation
+        self._finish(shape, element)
         frame = shape.text_frame
         frame.word_wrap = True
         frame.margin_left = frame.margin_right = frame.margin_top = frame.margin_bottom = 0
@@ -146,6 +203,7 @@ class _SlideWriter:
         colour = parse_colour(element.fill or element.color or "#000000")
         align = _ALIGN[text_block(element, self.context).align]
         size = (element.fontSize or DEFAULT_SIZE) * self.emu / _EMU
+        spacing = round(element.letterSpacing * self.emu / _EMU * _POINTS * 100)
         for at, line in enumerate(lines):
             paragraph = frame.paragraphs[0] if at == 0 else frame.add_paragraph()
             paragraph.alignment = align
@@ -159,7 +217,10 @@ class _SlideWriter:
             font.bold = weight_number(element.fontWeight) >= 600
             font.italic = element.fontStyle != "normal"
             font.underline = element.textDecoration == "underline"
-            font.color.rgb = _rgb(colour)
+            set_paint(font.fill, colour, inner_box(element), element.opacity)
+            if spacing:
+                # In hundredths of a point.
+                font._element.set("spc", str(spacing))
 
     def _add_drawn(self, element: AnyElement) -> None:
         """Add a picture of the element, with its children if they cannot be separated."""
@@ -193,7 +254,7 @@ class _SlideWriter:
         data = bytes(surface.makeImageSnapshot().encodeToData())
         shape = self.slide.shapes.add_picture(io.BytesIO(data), *self._place(box))
         if element is not None:
-            _set_name(shape, element)
+            shape.name = clean_text(element.name or element.type)
 
 
 def _with_elements(design: Design, elements: tuple[AnyElement, ...]) -> Design:
@@ -217,20 +278,47 @@ def _holds_together(element: Container) -> bool:
 
 def _is_plain(element: AnyElement) -> bool:
     return (
-        element.opacity >= 1
-        and not element.blur
+        not element.blur
         and not element.boxShadow
         and element.brightness == element.contrast == element.saturate == 100
         and not element.hueRotate
     )
 
 
-def _is_flat(element: Any) -> bool:
+def _is_flat(element: Rectangle | Circle) -> bool:
     corners = ("TopLeft", "TopRight", "BottomLeft", "BottomRight")
+    fill, stroke = fill_of(element, DEFAULT_FILL), border_of(element)
     return (
-        all(_is_solid(text) for text in (element.fill, element.stroke))
-        and element.borderStyle == "solid"
+        can_paint(fill, box_of(element))
+        and (stroke is None or outline_markup(stroke, 1) is not None)
+        # Together they are as transparent as one of them.
+        and (element.opacity >= 1 or fill is None or stroke is None)
         and all(getattr(element, f"borderRadius{one}", None) is None for one in corners)
+    )
+
+
+def _line_stroke(element: Line) -> StrokeLine | None:
+    return border_of(element, DEFAULT_LINE, cap=element.lineCap)
+
+
+def _is_straight(element: Line) -> bool:
+    stroke = _line_stroke(element)
+    return (
+        len(line_points(element)) == 2
+        and not element.rotation
+        and stroke is not None
+        and outline_markup(stroke, 1) is not None
+    )
+
+
+def _is_plain_table(element: Table) -> bool:
+    return (
+        # PowerPoint neither turns tables nor makes them transparent.
+        not element.rotation
+        and element.opacity >= 1
+        and border_of(element) is None
+        and visible_paint(element.fill, box_of(element)) is None
+        and element.tableRows * element.tableColumns <= _MAX_CELLS
     )
 
 
@@ -241,36 +329,12 @@ def _is_plain_text(element: Text) -> bool:
         # The limits of PowerPoint.
         4 <= size * element.lineHeight <= 1_500
         and element.text.count("\n") < _MAX_LINES
-        and _is_solid(element.fill)
-        and _is_solid(element.color)
+        and not is_gradient(element.fill or element.color or "")
         and not element.textStrokeWidth
         and not asks_shadow
         and element.textShadowColor is None
-        and not element.letterSpacing
         and element.textDecoration in ("none", "underline")
     )
-
-
-def _is_solid(text: str | None) -> bool:
-    paint = None if text is None else parse_paint(text)
-    return paint is None or (isinstance(paint, Rgba) and paint.alpha in (0.0, 1.0))
-
-
-def _set_fill(fill: Any, colour: Rgba) -> None:
-    if colour.alpha <= 0:
-        fill.background()
-    else:
-        fill.solid()
-        fill.fore_color.rgb = _rgb(colour)
-
-
-def _set_name(shape: Any, element: AnyElement) -> None:
-    shape.name = clean_text(element.name or element.type)
-
-
-def _rgb(colour: Rgba) -> RGBColor:
-    # python-pptx is typed in parts.
-    return RGBColor(colour.red, colour.green, colour.blue)  # type: ignore[no-untyped-call]
 
 
 def _with_fixed_dates(data: bytes) -> bytes:

@@ -19,6 +19,7 @@ from dovetail_design.rendering.painting_values import (
     visible_paint,
 )
 from dovetail_design.rendering.picture_marks import image_marks, svg_marks
+from dovetail_design.rendering.render_options import RenderOptions
 from dovetail_design.rendering.shape_marks import (
     bezier_marks,
     circle_marks,
@@ -31,7 +32,7 @@ from dovetail_design.rendering.shape_marks import (
 from dovetail_design.rendering.table_marks import table_marks
 from dovetail_design.rendering.text_marks import text_marks
 
-__all__ = ["background_marks", "compose_scene"]
+__all__ = ["background_marks", "compose_scene", "page_marks"]
 
 # Containers in containers deeper than this are drawn flat.
 MAX_DEPTH = 20
@@ -58,6 +59,17 @@ def background_marks(design: Design) -> tuple[Mark, ...]:
     canvas = Box(0, 0, design.width, design.height)
     paint = visible_paint(design.background, canvas)
     return () if paint is None else (PathMark(canvas, paint),)
+
+
+def page_marks(page: Design, options: RenderOptions) -> tuple[Mark, ...]:
+    """Return the marks of a page: its background, unless it is transparent, and its elements."""
+    background = () if options.transparent else background_marks(page)
+    known = {element.id for element in page.elements}
+    only = options.element_ids
+    if only is not None:
+        # Of a document with several pages, each has some of the elements.
+        only = tuple(id for id in only if id in known)
+    return (*background, *compose_scene(page, options.context, only))
 
 
 def compose_scene(

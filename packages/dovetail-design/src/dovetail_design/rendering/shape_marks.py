@@ -49,7 +49,7 @@ __all__ = [
 
 # The default look of a shape without fill and stroke: light grey.
 DEFAULT_FILL = "#d1d5db"
-_DEFAULT_LINE = 2.0
+DEFAULT_LINE = 2.0
 
 
 def _shape(element: Any, outline: Outline, default: str | None = DEFAULT_FILL) -> tuple[Mark, ...]:
@@ -90,7 +90,7 @@ def bezier_marks(element: Bezier, _: DrawingContext) -> tuple[Mark, ...]:
     """A curve; without fill and stroke a black line."""
     bare = element.fill is None and element.stroke is None and not element.strokeWidth
     stroke = border_of(
-        element, _DEFAULT_LINE if bare or element.fill is None else 0.0, **_cap(element)
+        element, DEFAULT_LINE if bare or element.fill is None else 0.0, **_cap(element)
     )
     return (PathMark(bezier_outline(element), fill_of(element, None), stroke),)
 
@@ -98,7 +98,7 @@ def bezier_marks(element: Bezier, _: DrawingContext) -> tuple[Mark, ...]:
 def line_marks(element: Line, _: DrawingContext) -> tuple[Mark, ...]:
     """A line with its endings."""
     points = line_points(element)
-    stroke = border_of(element, _DEFAULT_LINE, join="round", **_cap(element))
+    stroke = border_of(element, DEFAULT_LINE, join="round", **_cap(element))
     if stroke is None:
         return ()
     endings = [

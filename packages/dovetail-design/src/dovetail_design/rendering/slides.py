@@ -9,8 +9,8 @@ __all__ = ["render_pptx"]
 
 
 def render_pptx(design: Design, options: RenderOptions | None = None) -> bytes:
-    """Return a presentation with one slide; raises ToolError."""
+    """Return a presentation with a slide for each page; raises ToolError."""
     # python-pptx takes a quarter of the import time of this package, and is rarely needed.
-    from dovetail_design.rendering.pptx_file import write_slide  # noqa: PLC0415
+    from dovetail_design.rendering.pptx_file import write_slides  # noqa: PLC0415
 
-    return write_slide(design, options or RenderOptions())
+    return write_slides(design, options or RenderOptions())

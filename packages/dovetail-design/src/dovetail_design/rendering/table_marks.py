@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from dovetail_design.model.colours import Rgba, parse_colour
 from dovetail_design.model.elements import Table
 from dovetail_design.rendering.drawing_context import DrawingContext
 from dovetail_design.rendering.marks import GroupMark, Mark, PathMark, StrokeLine, TextMark
 from dovetail_design.rendering.outlines import Box, path_of_points
-from dovetail_design.rendering.painting_values import border_of, box_of, visible_paint
+from dovetail_design.rendering.painting_values import (
+    border_of,
+    box_of,
+    colour_or_none,
+    visible_paint,
+)
 from dovetail_design.rendering.text_blocks import (
     TextBlock,
     clean_text,
@@ -15,7 +22,7 @@ from dovetail_design.rendering.text_blocks import (
     weight_number,
 )
 
-__all__ = ["table_marks"]
+__all__ = ["TableLayout", "table_marks"]
 
 DEFAULT_SIZE = 14.0
 _LINE_HEIGHT = 1.25
@@ -27,43 +34,100 @@ _BORDER = Rgba(209, 213, 219)
 
 def table_marks(element: Table, context: DrawingContext) -> tuple[Mark, ...]:
     """The whole table."""
-    grid = _Grid(element)
+    layout = TableLayout(element)
     marks: list[Mark] = []
     fill = visible_paint(element.fill, box_of(element))
     if fill is not None:
         marks.append(PathMark(box_of(element), fill))
-    marks += _stripes(element, grid)
-    marks += _lines(element, grid)
-    marks += _texts(element, grid, context)
+    marks += _stripes(element, layout)
+    marks += _lines(element, layout)
+    marks += _texts(element, layout, context)
     border = border_of(element)
     if border is not None:
         marks.append(PathMark(box_of(element), None, border))
     return tuple(marks)
 
 
-class _Grid:
-    """The edges of rows and columns; the header is row 0 if there is one."""
+class TableLayout:
+    """The cells of a table: edges, texts and looks; the header is row 0 if there is one."""
 
     def __init__(self, element: Table) -> None:
+        self._element = element
         self.headers = 1 if element.tableHasHeader else 0
         rows = element.tableRows + self.headers
         heights, widths = element.tableRowHeights, element.tableColumnWidths
         self.xs = _edges(element.x, element.width, element.tableColumns, widths)
         self.ys = _edges(element.y, element.height, rows, heights)
+        self.texts = _texts_by_cell(element, self)
+        self.font_size = element.tableCellFontSize or element.fontSize or DEFAULT_SIZE
+        self.is_italic = element.fontStyle != "normal"
 
     @property
     def rows(self) -> int:
+        """How many rows there are, with the header."""
         return len(self.ys) - 1
 
     @property
     def columns(self) -> int:
+        """How many columns there are."""
         return len(self.xs) - 1
 
+    @property
+    def widths(self) -> list[float]:
+        """The width of each column."""
+        return [end - start for start, end in pairwise(self.xs)]
+
+    @property
+    def heights(self) -> list[float]:
+        """The height of each row."""
+        return [end - start for start, end in pairwise(self.ys)]
+
+    @property
+    def line(self) -> StrokeLine | None:
+        """The line around every cell."""
+        colour, width = _or(self._element.tableBorderColor, _BORDER), self._element.tableBorderWidth
+        return StrokeLine(colour, width) if width and colour.alpha else None
+
+    def is_header(self, row: int, column: int) -> bool:
+        """Return whether a cell is a header."""
+        in_column = self._element.tableHasVerticalHeader and column == 0
+        return bool((self.headers and row == 0) or in_column)
+
+    def alignment(self, row: int, column: int) -> str:
+        """Return the alignment: of the column, or of all cells or headers."""
+        element = self._element
+        own = element.tableColumnAlignments or ()
+        if column < len(own):
+            return own[column]
+        is_header = self.is_header(row, column)
+        return element.tableHeaderAlignment if is_header else element.tableCellAlignment
+
+    def weight(self, row: int, column: int) -> int:
+        """Return the weight of a text."""
+        weight = weight_number(self._element.fontWeight)
+        return max(weight, 600) if self.is_header(row, column) else weight
+
+    def colour(self, row: int, column: int) -> Rgba:
+        """Return the colour of a text."""
+        if self.is_header(row, column):
+            return _or(self._element.tableHeaderTextColor, _HEADER_TEXT)
+        return _or(self._element.tableCellTextColor, _TEXT)
+
+    def fill(self, row: int, column: int) -> Rgba | None:
+        """Return the colour behind a text."""
+        element = self._element
+        if self.is_header(row, column):
+            return _or(element.tableHeaderBackground, _HEADER_FILL)
+        is_odd = (row - self.headers) % 2 == 1
+        return colour_or_none(element.tableAlternateRowColor) if is_odd else None
+
     def cell(self, row: int, column: int) -> Box:
+        """Return the box of a cell."""
         x, y = self.xs[column], self.ys[row]
         return Box(x, y, self.xs[column + 1] - x, self.ys[row + 1] - y)
 
     def row(self, row: int) -> Box:
+        """Return the box of a row."""
         return Box(
             self.xs[0], self.ys[row], self.xs[-1] - self.xs[0], self.ys[row + 1] - self.ys[row]
         )
@@ -82,66 +146,51 @@ def _edges(
     return edges
 
 
-def _stripes(element: Table, grid: _Grid) -> list[Mark]:
+def _stripes(element: Table, layout: TableLayout) -> list[Mark]:
     marks: list[Mark] = []
-    if element.tableAlternateRowColor is not None:
-        colour = parse_colour(element.tableAlternateRowColor)
-        odd = range(grid.headers + 1, grid.rows, 2)
-        marks += [PathMark(grid.row(row), colour) for row in odd]
-    header = _HEADER_FILL
-    if element.tableHeaderBackground is not None:
-        header = parse_colour(element.tableHeaderBackground)
-    if grid.headers:
-        marks.append(PathMark(grid.row(0), header))
+    for row in range(layout.rows):
+        colour = layout.fill(row, layout.columns)
+        if colour is not None:
+            marks.append(PathMark(layout.row(row), colour))
     if element.tableHasVerticalHeader:
-        top = grid.ys[grid.headers]
-        column = Box(grid.xs[0], top, grid.xs[1] - grid.xs[0], grid.ys[-1] - top)
+        top, header = layout.ys[layout.headers], layout.fill(layout.rows - 1, 0)
+        column = Box(layout.xs[0], top, layout.xs[1] - layout.xs[0], layout.ys[-1] - top)
         marks.append(PathMark(column, header))
     return marks
 
 
-def _lines(element: Table, grid: _Grid) -> list[Mark]:
-    width = element.tableBorderWidth
-    colour = _BORDER
-    if element.tableBorderColor is not None:
-        colour = parse_colour(element.tableBorderColor)
-    if not width or not colour.alpha:
+def _lines(element: Table, layout: TableLayout) -> list[Mark]:
+    line = layout.line
+    if line is None:
         return []
-    line = StrokeLine(colour, width)
-    left, right, top, bottom = grid.xs[0], grid.xs[-1], grid.ys[0], grid.ys[-1]
-    level = [[(left, y), (right, y)] for y in grid.ys[1:-1]]
-    upright = [[(x, top), (x, bottom)] for x in grid.xs[1:-1]]
+    left, right, top, bottom = layout.xs[0], layout.xs[-1], layout.ys[0], layout.ys[-1]
+    level = [[(left, y), (right, y)] for y in layout.ys[1:-1]]
+    upright = [[(x, top), (x, bottom)] for x in layout.xs[1:-1]]
     inner: list[Mark] = [
         PathMark(path_of_points(ends, closed=False), None, line) for ends in level + upright
     ]
     return [*inner, PathMark(box_of(element), None, line)]
 
 
-def _texts(element: Table, grid: _Grid, context: DrawingContext) -> list[Mark]:
-    size = element.tableCellFontSize or element.fontSize or DEFAULT_SIZE
-    weight, is_italic = weight_number(element.fontWeight), element.fontStyle != "normal"
-    cell_colour = _or(element.tableCellTextColor, _TEXT)
-    header_colour = _or(element.tableHeaderTextColor, _HEADER_TEXT)
+def _texts(element: Table, layout: TableLayout, context: DrawingContext) -> list[Mark]:
     marks: list[Mark] = []
-    for row, column, text in _cells(element, grid):
-        is_header = (grid.headers and row == 0) or (element.tableHasVerticalHeader and column == 0)
-        box = grid.cell(row, column)
-        align = element.tableHeaderAlignment if is_header else element.tableCellAlignment
+    for (row, column), text in layout.texts.items():
+        box = layout.cell(row, column)
+        align, weight = layout.alignment(row, column), layout.weight(row, column)
         is_rtl = is_right_to_left(text)
-        own_weight = max(weight, 600) if is_header else weight
         block = TextBlock(
             text,
-            context.typesetter.families(element.fontFamily, text, own_weight, is_italic),
-            size,
-            own_weight,
-            is_italic,
+            context.typesetter.families(element.fontFamily, text, weight, layout.is_italic),
+            layout.font_size,
+            weight,
+            layout.is_italic,
             max(box.width - 2 * element.tableCellPadding, 1.0),
             "right" if is_rtl and align == "left" else align,
             _LINE_HEIGHT,
             is_rtl=is_rtl,
         )
         height = context.typesetter.measure(block).height
-        colour = header_colour if is_header else cell_colour
+        colour = layout.colour(row, column)
         # Baselines on whole pixels give sharper text.
         x, y = box.x + element.tableCellPadding, round(box.y + (box.height - height) / 2)
         mark = TextMark(block, x, y, colour)
@@ -151,18 +200,18 @@ def _texts(element: Table, grid: _Grid, context: DrawingContext) -> list[Mark]:
     return marks
 
 
-def _cells(element: Table, grid: _Grid) -> list[tuple[int, int, str]]:
+def _texts_by_cell(element: Table, layout: TableLayout) -> dict[tuple[int, int], str]:
     found = []
-    if grid.headers:
+    if layout.headers:
         found += [(0, cell.col, cell.text) for cell in element.tableHeaderData or ()]
     found += [
-        (cell.row + grid.headers, cell.col, cell.text) for cell in element.tableCellData or ()
+        (cell.row + layout.headers, cell.col, cell.text) for cell in element.tableCellData or ()
     ]
-    return [
-        (row, column, clean_text(text))
+    return {
+        (row, column): clean_text(text)
         for row, column, text in found
-        if row < grid.rows and column < grid.columns and text
-    ]
+        if row < layout.rows and column < layout.columns and text
+    }
 
 
 def _or(text: str | None, default: Rgba) -> Rgba:

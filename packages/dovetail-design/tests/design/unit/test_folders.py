@@ -75,6 +75,23 @@ def test_a_file_is_there_once_it_is_finished(opened: Folders, tmp_path: Path) ->
     assert os.listdir(place.parent) == ["new.png"]
 
 
+def test_missing_folders_are_made_for_a_file_and_not_by_a_check(
+    opened: Folders, tmp_path: Path
+) -> None:
+    place = tmp_path / "open" / "new" / "deep" / "a.png"
+    opened.check("new/deep/a.png", overwrite=False)
+    assert not place.parent.parent.exists()
+    saving = opened.prepare("new/deep/a.png", b"data")
+    saving.finish(overwrite=False)
+    saving.close()
+    assert place.read_bytes() == b"data"
+    # What is no folder, or a link to one, is not followed.
+    (tmp_path / "open" / "link").symlink_to(tmp_path)
+    for wrong in ("a.txt/b.png", "link/b.png", "link/new/b.png"):
+        with pytest.raises(ToolError, match="cannot be used"):
+            opened.prepare(wrong, b"data")
+
+
 def test_a_file_that_is_there_stays_unless_it_may_be_replaced(
     opened: Folders, tmp_path: Path
 ) -> None:

@@ -8,16 +8,17 @@ from pptx import Presentation
 from pptx.enum.shapes import MSO_SHAPE_TYPE
 
 from dovetail_design.model import Design, parse_design
-from dovetail_design.rendering.pptx_file import write_slide
+from dovetail_design.rendering.pptx_file import write_slides
 from dovetail_design.rendering.render_options import RenderOptions
 
 TEXT, SHAPE, PICTURE = MSO_SHAPE_TYPE.TEXT_BOX, MSO_SHAPE_TYPE.AUTO_SHAPE, MSO_SHAPE_TYPE.PICTURE
+LINE, TABLE = MSO_SHAPE_TYPE.LINE, MSO_SHAPE_TYPE.TABLE
 
 
 def shapes(*elements: dict[str, Any]) -> list[Any]:
     placed = [{"x": 10, "y": 20, "width": 100, "height": 40, **element} for element in elements]
     design = parse_design({"width": 200, "height": 100, "elements": placed})
-    return list(Presentation(io.BytesIO(write_slide(design, RenderOptions()))).slides[0].shapes)
+    return list(Presentation(io.BytesIO(write_slides(design, RenderOptions()))).slides[0].shapes)
 
 
 def test_plain_things_can_be_edited_and_others_are_pictures() -> None:
@@ -25,8 +26,15 @@ def test_plain_things_can_be_edited_and_others_are_pictures() -> None:
         ({"type": "rectangle", "fill": "#112233", "borderRadius": 8}, SHAPE),
         ({"type": "circle", "stroke": "red"}, SHAPE),
         ({"type": "text", "text": "words", "textDecoration": "underline"}, TEXT),
-        ({"type": "rectangle", "fill": "linear-gradient(red, blue)"}, PICTURE),
-        ({"type": "circle", "fill": "#ff000080"}, PICTURE),
+        ({"type": "rectangle", "fill": "linear-gradient(red, blue)"}, SHAPE),
+        ({"type": "rectangle", "fill": "conic-gradient(red, blue)"}, PICTURE),
+        ({"type": "circle", "fill": "#ff000080"}, SHAPE),
+        ({"type": "circle", "fill": "red", "stroke": "blue", "opacity": 0.5}, PICTURE),
+        ({"type": "text", "text": "words", "letterSpacing": 4}, TEXT),
+        ({"type": "line", "lineEnd": "arrow"}, LINE),
+        ({"type": "line", "rotation": 30}, PICTURE),
+        ({"type": "table"}, TABLE),
+        ({"type": "table", "rotation": 30}, PICTURE),
         ({"type": "rectangle", "boxShadow": "0 1px 2px red"}, PICTURE),
         ({"type": "text", "text": "words", "textStrokeWidth": 2}, PICTURE),
         ({"type": "star"}, PICTURE),
@@ -65,13 +73,32 @@ def test_hidden_elements_are_left_out() -> None:
 
 def test_slides_have_sizes_that_are_allowed() -> None:
     for width, height in ((10, 10), (10_000, 10_000), (10_000, 10)):
-        data = write_slide(Design(width=width, height=height), RenderOptions())
+        data = write_slides(Design(width=width, height=height), RenderOptions())
         shown = Presentation(io.BytesIO(data))
         for side in (shown.slide_width, shown.slide_height):
             assert side is not None and 914_400 <= side <= 51_206_400
 
 
 def test_the_archive_has_no_date() -> None:
-    data = write_slide(Design(width=100, height=100), RenderOptions())
+    data = write_slides(Design(width=100, height=100), RenderOptions())
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
+def test_each_page_is_a_slide() -> None:
+    box = {"type": "circle", "x": 1, "y": 1, "width": 9, "height": 9}
+    elements = [{**box, "id": str(page), "page": page} for page in (3, 1, 3)]
+    design = parse_design({"width": 100, "height": 100, "elements": elements})
+    slides = Presentation(io.BytesIO(write_slides(design, RenderOptions()))).slides
+    assert [len(slide.shapes) for slide in slides] == [1, 0, 2]
+
+
+def test_nothing_has_the_shadow_or_the_line_of_a_theme() -> None:
+    for shape in shapes({"type": "rectangle"}, {"type": "line"}, {"type": "text", "text": "a"}):
+        markup = shape._element.xml
+        assert "p:style" not in markup and "effectRef" not in markup
+
+
+def test_letter_spacing_is_in_points() -> None:
+    (shape,) = shapes({"type": "text", "text": "a", "letterSpacing": 4})
+    assert 'spc="300"' in shape._element.xml

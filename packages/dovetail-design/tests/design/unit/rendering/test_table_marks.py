@@ -64,8 +64,8 @@ def test_headers_and_odd_rows_are_coloured() -> None:
         tableHasVerticalHeader=True,
     )  # fmt: skip
     assert stripes(marks) == [
-        (Box(0, 60, 300, 30), Rgba(0, 0, 255)),
         (Box(0, 0, 300, 30), Rgba(255, 0, 0)),
+        (Box(0, 60, 300, 30), Rgba(0, 0, 255)),
         (Box(0, 30, 100, 90), Rgba(255, 0, 0)),
     ]
 
