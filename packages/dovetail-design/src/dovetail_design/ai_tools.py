@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from dovetail import Context, Server, ToolResult
-from dovetail_design.answers import MAX_CHARS, answer, tool
+from dovetail import Context, Param, ToolResult
+from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
 from dovetail_design.design_warnings import describe_state
 from dovetail_design.generating.choosing import rank_templates
 from dovetail_design.generating.recolouring import HUES, MANNERS, read_style
@@ -52,11 +52,11 @@ _BEGIN = "Nothing was created. There is no template; begin with create_design."
 _Words = Annotated[str, Meta(min_length=1, max_length=4_000)]
 
 
-def add_ai_tools(server: Server, studio: Studio) -> None:
+def add_ai_tools(tools: Registrar, studio: Studio) -> None:
     """Register them."""
 
     @tool(
-        server,
+        tools,
         "generate_design",
         "Find the best templates for a design that is described in words. Returns their slots as "
         "a JSON Schema, the apply_template call that creates the design from your values, and "
@@ -67,8 +67,8 @@ def add_ai_tools(server: Server, studio: Studio) -> None:
     def generate_design(
         ctx: Context,
         prompt: _Words,
-        width: Annotated[Side | None, "Default: the width of the template."] = None,
-        height: Annotated[Side | None, "Default: the height of the template."] = None,
+        width: Side | None = None,
+        height: Side | None = None,
         style: Annotated[
             Annotated[str, Meta(max_length=200)] | None, "For example dark, minimal, blue."
         ] = None,
@@ -77,7 +77,7 @@ def add_ai_tools(server: Server, studio: Studio) -> None:
         return answer(_find(studio, caller_of(ctx), prompt, (width, height), style or ""))
 
     @tool(
-        server,
+        tools,
         "chat_with_civi",
         "Get what you need to change a design as the message asks: its elements with their ids "
         "and problems, and the edit_design call to fill in. Without a design: templates, as "
@@ -90,10 +90,10 @@ def add_ai_tools(server: Server, studio: Studio) -> None:
         message: _Words,
         context: Annotated[
             dict[str, Any] | str | None,
-            'The design to change: {"designId": "..."}, or only its id.',
+            '{"designId": "..."}, or only the id',
         ] = None,
         designId: Annotated[
-            Annotated[str, Meta(min_length=1, max_length=100)] | None, "Shorthand for context."
+            Annotated[str, Meta(min_length=1, max_length=100)] | None, Param(listed=False)
         ] = None,
         apiKey: ApiKey = None,
     ) -> ToolResult:

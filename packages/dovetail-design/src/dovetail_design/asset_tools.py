@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from dovetail import Context, ResourceLink, ResourceNotFoundError, Server, ToolError, ToolResult
-from dovetail_design.answers import MAX_CHARS, answer, tool
+from dovetail import Context, ResourceLink, ResourceNotFoundError, ToolError, ToolResult
+from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
 from dovetail_design.canvases import new_id
 from dovetail_design.inputs import ApiKey, Limit, Page
 from dovetail_design.inspecting import inspect_asset
@@ -25,13 +25,13 @@ __all__ = ["add_asset_tools", "show_asset"]
 _Kind = Literal["IMAGE", "FONT", "VIDEO", "AUDIO", "OTHER"]
 
 
-def add_asset_tools(server: Server, studio: Studio) -> None:
+def add_asset_tools(tools: Registrar, studio: Studio) -> None:
     """Register them."""
 
     @tool(
-        server,
+        tools,
         "list_assets",
-        "List uploaded files, newest first. Use `uri` or `id` as the src of an image.",
+        "List uploaded files, newest first.",
         READS,
         AssetPage,
     )
@@ -54,18 +54,21 @@ def add_asset_tools(server: Server, studio: Studio) -> None:
         )
 
     @tool(
-        server,
+        tools,
         "upload_asset",
-        "Upload a file: a path inside a folder that the operator has opened, or a data: URI. At "
-        "most 20 MB. The content decides the file type; images are checked before they are "
-        "stored. Use the `uri` of the result as the src of an image.",
+        "Upload a file of at most 20 MB. Use the `uri` of the result as the src of an image.",
         CHANGES,
         AssetView,
     )
     def upload_asset(
         ctx: Context,
         file: Annotated[
-            str, Meta(min_length=1, max_length=28_000_000, description="A path or a data: URI.")
+            str,
+            Meta(
+                min_length=1,
+                max_length=28_000_000,
+                description="A data: URI, or a path in a folder that the operator has opened",
+            ),
         ],
         name: Annotated[str, Meta(min_length=1, max_length=255)],
         type: _Kind = "IMAGE",
@@ -81,7 +84,7 @@ def add_asset_tools(server: Server, studio: Studio) -> None:
         )
         return answer(show_asset(record), link)
 
-    @server.resource(
+    @tools.server.resource(
         f"{ASSET_URI}{{id}}", name="asset", title="An asset", mime_type="application/octet-stream"
     )
     def asset(ctx: Context, id: str) -> Any:

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from dovetail import Context, Server, ToolError, ToolResult
+from dovetail import Context, ToolError, ToolResult
 from dovetail_design import render_jobs
-from dovetail_design.answers import answer, tool
+from dovetail_design.answers import Registrar, answer, tool
 from dovetail_design.canvases import Canvas, refuse_too_many
 from dovetail_design.connecting import follow_connectors
-from dovetail_design.element_schema import element_definitions
+from dovetail_design.element_schema import lean_element
 from dovetail_design.inputs import ApiKey, DesignId, IfVersion, Side
 from dovetail_design.model import MAX_ELEMENTS
 from dovetail_design.operations import ElementId
@@ -27,42 +27,34 @@ __all__ = ["add_canvas_tools"]
 
 
 def _add_schema() -> dict[str, Any]:
-    """Return the schema, written by hand so that the thirteen types share common properties."""
+    """Return a short schema; a full one of the thirteen types would be 17,000 characters."""
+    element = lean_element()
     return {
         "type": "object",
         "properties": {
-            "designId": {"type": "string", "minLength": 1, "maxLength": 100},
-            "element": {"$ref": "#/$defs/AnyElement"},
+            "designId": {"type": "string"},
+            "element": element,
             "elements": {
                 "type": "array",
-                "items": {"$ref": "#/$defs/AnyElement"},
+                "items": {"type": "object"},
                 "minItems": 1,
                 "maxItems": MAX_ELEMENTS,
-                "description": "Several elements, bottom first. Either all are added or none.",
+                "description": "Several, bottom first; all are added or none",
             },
-            "ifVersion": {
-                "type": "integer",
-                "minimum": 1,
-                "description": "Fail if the design is at another version.",
-            },
-            "apiKey": {"type": "string", "maxLength": 500, "description": "Accepted and ignored."},
         },
         "required": ["designId"],
-        "additionalProperties": False,
-        "$defs": element_definitions(),
     }
 
 
-def add_canvas_tools(server: Server, studio: Studio) -> None:
+def add_canvas_tools(tools: Registrar, studio: Studio) -> None:
     """Register them."""
 
     @tool(
-        server,
+        tools,
         "add_element",
-        "Add one or more elements on top of the existing ones. Coordinates are pixels from the "
-        "top left corner. `text`, `src`, `qrValue`, `barcodeValue` and table cells may contain "
-        "{{fields}}. Returns the new ids, and warnings about overflowing text, elements off the "
-        "canvas and low contrast.",
+        "Add one or more elements on top. Coordinates are pixels from the top left corner; colours "
+        "are CSS colours or gradients; texts may contain {{fields}}. describe_design with "
+        "elementType lists all properties of a type. Returns ids and warnings.",
         CHANGES,
         Changed,
         input_schema=_add_schema(),
@@ -95,10 +87,9 @@ def add_canvas_tools(server: Server, studio: Studio) -> None:
         return answer(changed(studio, change, f"Added {what}."))
 
     @tool(
-        server,
+        tools,
         "update_element",
-        "Change properties of an element. Other properties keep their values; null removes a "
-        "property. `id` and `type` cannot be changed.",
+        "Change properties of an element; null removes one.",
         SETS,
         Changed,
     )
@@ -107,7 +98,7 @@ def add_canvas_tools(server: Server, studio: Studio) -> None:
         designId: DesignId,
         elementId: ElementId,
         updates: Annotated[
-            dict[str, Any], Meta(min_length=1, description="Properties as in add_element.")
+            dict[str, Any], Meta(min_length=1, description="Properties as in add_element")
         ],
         ifVersion: IfVersion = None,
         apiKey: ApiKey = None,
@@ -123,9 +114,9 @@ def add_canvas_tools(server: Server, studio: Studio) -> None:
         return answer(changed(studio, change, f"Updated {elementId}: {', '.join(updates)[:500]}."))
 
     @tool(
-        server,
+        tools,
         "delete_element",
-        "Delete an element. Undo with design_history, action undo.",
+        "Delete an element.",
         DESTROYS,
         Changed,
     )
@@ -146,15 +137,15 @@ def add_canvas_tools(server: Server, studio: Studio) -> None:
         )
         return answer(changed(studio, change, f"Deleted {elementId}."))
 
-    _add_whole(server, studio)
+    _add_whole(tools, studio)
 
 
-def _add_whole(server: Server, studio: Studio) -> None:
+def _add_whole(tools: Registrar, studio: Studio) -> None:
     @tool(
-        server,
+        tools,
         "resize_canvas",
-        "Resize the canvas. mode keep leaves the elements where they are; scale scales everything "
-        "to fit, centred; smart creates a new layout for the new proportions.",
+        "Resize the canvas. keep: elements stay; scale: everything is scaled to fit; smart: a new "
+        "layout for the new proportions.",
         SETS,
         Changed,
     )
@@ -199,10 +190,9 @@ def _add_whole(server: Server, studio: Studio) -> None:
         return answer(changed(studio, change, f"The canvas is {width} x {height} px."))
 
     @tool(
-        server,
+        tools,
         "clear_canvas",
-        "Delete all elements of a design, including locked ones. Undo with design_history, action "
-        "undo.",
+        "Delete all elements of a design, including locked ones.",
         DESTROYS,
         Changed,
     )

@@ -8,11 +8,12 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from dovetail import Server, UsageError
+from dovetail_design.answers import ToolSet
 from dovetail_design.server import DesignOptions, build_server
 
 __all__ = ["ARGUMENTS", "OPTIONS", "SUMMARY", "build", "default_folder"]
@@ -40,11 +41,18 @@ OPTIONS: Sequence[click.Parameter] = (
         metavar="DIR",
         help="Directory with more fonts, in addition to the bundled ones.",
     ),
+    click.Option(
+        ["--tools"],
+        type=click.Choice(get_args(ToolSet)),
+        default="default",
+        show_default=True,
+        help="List all tools, or ten that do the same.",
+    ),
 )
 
 
 # Libraries for rendering. They are imported at the first rendering, so check them at startup.
-_LIBRARIES = ("skia", "PIL", "segno", "pptx")
+_LIBRARIES = ("skia", "PIL", "segno", "pptx", "fontTools", "pypdf")
 _SYSTEM_LIBRARIES = {"libEGL.so.1": "libegl1", "libGL.so.1": "libgl1"}
 
 
@@ -60,6 +68,7 @@ def build(
     directory: Path | None = None,
     folder: Path | Sequence[Path] | None = (),
     fonts: Path | None = None,
+    tools: ToolSet = "default",
     **_others: Any,
 ) -> Server:
     """Build the server for these options."""
@@ -69,7 +78,7 @@ def build(
     path = Path(place) if place is not None else directory or default_folder()
     # With `dovetail serve all`, the option of another server with this name passes a single path.
     folders = [folder] if isinstance(folder, Path) else folder or ()
-    options = DesignOptions(folders=tuple(folders), fonts=fonts)
+    options = DesignOptions(folders=tuple(folders), fonts=fonts, tools=tools)
     return build_server(path.expanduser().absolute(), options)
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from dovetail import Context, Server, ToolError, ToolResult
-from dovetail_design.answers import MAX_CHARS, answer, tool
+from dovetail import Context, ToolError, ToolResult
+from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
 from dovetail_design.canvases import Canvas, new_id, refuse_too_many, shorten, to_design
 from dovetail_design.filling import find_fields
 from dovetail_design.inputs import (
@@ -21,6 +21,7 @@ from dovetail_design.inputs import (
     Page,
     Side,
     Visibility,
+    refuse_invisible,
 )
 from dovetail_design.library.presets import PRESETS, find_preset
 from dovetail_design.model.values import Paint
@@ -39,18 +40,17 @@ __all__ = ["add_design_tools", "new_design"]
 _LONGEST, _LONGEST_ALONE = 2_000, 15_000
 _PresetName = Annotated[
     Annotated[str, Meta(max_length=50)] | None,
-    f"A named size instead of width and height: {', '.join(PRESETS)}.",
+    f"Instead of width and height: {', '.join(PRESETS)}.",
 ]
 
 
-def add_design_tools(server: Server, studio: Studio) -> None:
+def add_design_tools(tools: Registrar, studio: Studio) -> None:
     """Register them."""
 
     @tool(
-        server,
+        tools,
         "list_designs",
-        "List designs, last changed first: yours, and PUBLIC ones of others. `search` matches "
-        "words in names and descriptions.",
+        "List designs, last changed first: yours, and PUBLIC ones of others.",
         READS,
         DesignPage,
     )
@@ -59,7 +59,7 @@ def add_design_tools(server: Server, studio: Studio) -> None:
         page: Page = 1,
         limit: Limit = 20,
         search: Annotated[str, Meta(max_length=200)] | None = None,
-        trash: Annotated[bool, "List the designs in the trash instead."] = False,
+        trash: Annotated[bool, "Those in the trash instead"] = False,
         apiKey: ApiKey = None,
     ) -> ToolResult:
         query = DesignQuery(
@@ -78,24 +78,24 @@ def add_design_tools(server: Server, studio: Studio) -> None:
         )
 
     @tool(
-        server,
+        tools,
         "create_design",
-        "Create an empty design. Returns its id. Fill it with add_element and edit_design, look "
-        "at it with render_preview.",
+        "Create an empty design. Returns its id.",
         CHANGES,
         Changed,
     )
     def create_design(  # noqa: PLR0913 - parameters of the tool
         ctx: Context,
         name: DesignName,
-        width: Annotated[Side | None, "Default: 1920, or the width of the preset."] = None,
-        height: Annotated[Side | None, "Default: 1080, or the height of the preset."] = None,
+        width: Annotated[Side | None, "Default: 1920"] = None,
+        height: Annotated[Side | None, "Default: 1080"] = None,
         description: Description = "",
         visibility: Visibility = "PRIVATE",
         preset: _PresetName = None,
         background: Paint = "#ffffff",
         apiKey: ApiKey = None,
     ) -> ToolResult:
+        refuse_invisible(name)
         sides = _size(preset, width, height)
         state = {
             "name": name,
@@ -113,22 +113,19 @@ def add_design_tools(server: Server, studio: Studio) -> None:
         return answer(changed(studio, Change(record, state, []), text))
 
     @tool(
-        server,
+        tools,
         "get_design",
-        "Read a design with its elements, bottom first; properties with their default value are "
-        "left out. Long designs are paged: pass nextOffset as offset. describe_design is shorter "
-        "and lists problems.",
+        "Read a design with its elements, bottom first, without default values. Pass nextOffset as "
+        "offset for more. describe_design is shorter and lists problems.",
         READS,
         DesignDetail,
     )
     def get_design(
         ctx: Context,
         designId: DesignId,
-        version: Annotated[
-            Annotated[int, Meta(ge=1)] | None, "Read this version. Default: the current one."
-        ] = None,
-        offset: Annotated[int, Meta(ge=0, le=10_000, description="First element.")] = 0,
-        elementIds: Annotated[list[ElementId] | None, "Read only these elements."] = None,
+        version: Annotated[Annotated[int, Meta(ge=1)] | None, "Default: the current one"] = None,
+        offset: Annotated[int, Meta(ge=0, le=10_000)] = 0,
+        elementIds: Annotated[list[ElementId] | None, "Only these"] = None,
         apiKey: ApiKey = None,
     ) -> ToolResult:
         with studio.store.reading() as reader:
@@ -142,16 +139,14 @@ def add_design_tools(server: Server, studio: Studio) -> None:
             record = replace(record, version=version, **_head(state))
         return answer(_detail(record, state, offset, elementIds))
 
-    _add_changes(server, studio)
+    _add_changes(tools, studio)
 
 
-def _add_changes(server: Server, studio: Studio) -> None:
+def _add_changes(tools: Registrar, studio: Studio) -> None:
     @tool(
-        server,
+        tools,
         "update_design",
-        "Change the name, description, size, background or visibility of a design; canvasData "
-        "replaces all elements. Omitted values do not change. Visibility is not part of the "
-        "version history; everything else can be undone.",
+        "Change the given values of a design. All but visibility can be undone.",
         SETS,
         Changed,
     )
@@ -166,19 +161,18 @@ def _add_changes(server: Server, studio: Studio) -> None:
         background: Paint | None = None,
         canvasData: Annotated[
             dict[str, Any] | None,
-            'Replaces all elements: {"elements": [...]}, as get_design returns them.',
+            'Replaces all elements: {"elements": [...]}',
         ] = None,
         ifVersion: IfVersion = None,
         apiKey: ApiKey = None,
     ) -> ToolResult:
-        given = {
-            "name": name,
-            "description": description,
-            "width": width,
-            "height": height,
-            "background": background,
-        }
-        values = {key: value for key, value in given.items() if value is not None}
+        values = _given(
+            name=name,
+            description=description,
+            width=width,
+            height=height,
+            background=background,
+        )
         if not values and canvasData is None and visibility is None:
             raise ToolError(
                 "Nothing to change: pass name, description, visibility, width, height, "
@@ -203,17 +197,16 @@ def _add_changes(server: Server, studio: Studio) -> None:
         return answer(changed(studio, change, f"Updated {change.record.name!r}."))
 
     @tool(
-        server,
+        tools,
         "delete_design",
-        "Move a design to the trash; design_history with action restore takes it out again. "
-        "permanent=true deletes it with all versions and exports.",
+        "Move a design to the trash; design_history, action restore, takes it out again.",
         DESTROYS,
         Changed,
     )
     def delete_design(
         ctx: Context,
         designId: DesignId,
-        permanent: Annotated[bool, "Delete it permanently."] = False,
+        permanent: Annotated[bool, "Delete it with all versions and exports"] = False,
         ifVersion: IfVersion = None,
         apiKey: ApiKey = None,
     ) -> ToolResult:
@@ -238,7 +231,7 @@ def _add_changes(server: Server, studio: Studio) -> None:
         )
 
     @tool(
-        server,
+        tools,
         "duplicate_design",
         "Copy a design. The copy is yours, PRIVATE and has no history.",
         CHANGES,
@@ -247,10 +240,12 @@ def _add_changes(server: Server, studio: Studio) -> None:
     def duplicate_design(
         ctx: Context,
         designId: DesignId,
-        newName: Annotated[DesignName | None, "Default: the name with (copy) appended."] = None,
+        newName: DesignName | None = None,
         apiKey: ApiKey = None,
     ) -> ToolResult:
         caller = caller_of(ctx)
+        if newName is not None:
+            refuse_invisible(newName)
         with studio.store.writing() as writer:
             source = studio.find(writer, caller, designId)
             state = writer.state(designId)
@@ -291,6 +286,13 @@ def _size(preset: str | None, width: int | None, height: int | None) -> tuple[in
     if width is not None or height is not None:
         raise ToolError("Pass either a preset or width and height, not both")
     return found.width, found.height
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    """Return the values that were passed."""
+    if values["name"] is not None:
+        refuse_invisible(values["name"])
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _head(state: State) -> dict[str, Any]:

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta
 
-from dovetail import Context, Server, ToolError, ToolResult
-from dovetail_design.answers import answer, tool
-from dovetail_design.arranging import (
-    ALIGNMENTS,
-    Alignment,
-    Axis,
-    Box,
-    Flow,
-    align,
-    around,
-    distribute,
-    flow,
-    grid,
-    stack,
-)
+from dovetail import Context, ToolError, ToolResult
+from dovetail_design.answers import Registrar, answer, tool
+from dovetail_design.arrangements import Arrangement, Mode
+from dovetail_design.arranging import Alignment, Axis
 from dovetail_design.canvases import Canvas, box_of
 from dovetail_design.connecting import follow_connectors
 from dovetail_design.inputs import ApiKey, DesignId, DryRun, IfVersion
 from dovetail_design.operations import (
     MOST_OPERATIONS,
+    OPERATIONS,
     ElementId,
     ElementIds,
     Operation,
@@ -40,37 +30,79 @@ from dovetail_serverkit.tool_descriptions import EDITS, SETS
 
 __all__ = ["add_edit_tools"]
 
-# Axis -> alignments along the axis, which would put all elements of a stack in one place.
-_ALONG: dict[Axis, set[Alignment]] = {
-    "horizontal": {"left", "center", "right"},
-    "vertical": {"top", "middle", "bottom"},
-}
-_Mode = Literal["align", "distribute", "stack", "grid", "auto_layout"]
+_MOST_SHOWN = 300
 
 
-def add_edit_tools(server: Server, studio: Studio) -> None:
+def _edit_schema() -> dict[str, Any]:
+    """Return a schema that lists the operations in one text: their types would be 6,000 characters.
+
+    The types check what arrives.
+    """
+    return {
+        "type": "object",
+        "properties": {
+            "designId": {"type": "string"},
+            "operations": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": MOST_OPERATIONS,
+                "items": {
+                    "type": "object",
+                    "properties": {"op": {"enum": [*OPERATIONS]}},
+                    "required": ["op"],
+                },
+                "description": "; ".join(f"{op}: {fields}" for op, fields in OPERATIONS.items()),
+            },
+            "ifVersion": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "Fail if it is at another version",
+            },
+            "dryRun": {"type": "boolean", "description": "Only report"},
+        },
+        "required": ["designId", "operations"],
+    }
+
+
+def _read_operations(operations: list[dict[str, Any]]) -> list[Operation]:
+    typed = []
+    for number, one in enumerate(operations):
+        try:
+            typed.append(msgspec.convert(one, Operation, strict=True))
+        except msgspec.ValidationError as error:
+            fields = OPERATIONS[one["op"]]
+            raise ToolError(
+                f"Nothing was changed: operations[{number}] ({one['op']}): {error}. "
+                f"It takes {fields}"[: _MOST_SHOWN + 200]
+            ) from None
+    return typed
+
+
+def add_edit_tools(tools: Registrar, studio: Studio) -> None:
     """Register them."""
 
     @tool(
-        server,
+        tools,
         "edit_design",
-        "Make many changes as one version, all or none. Operations: add, update, delete, move, "
-        "group, align, distribute, order, canvas, bind_connector; they run in the given order. "
-        "Later operations can refer to an element by the `id` that you gave it when adding it.",
+        "Make many changes as one version, all or none, in the given order. An added element can "
+        "be used by its `id` in later operations. Returns warnings about what looks wrong.",
         EDITS,
         Changed,
+        input_schema=_edit_schema(),
     )
     def edit_design(
         ctx: Context,
-        designId: DesignId,
-        operations: Annotated[list[Operation], Meta(min_length=1, max_length=MOST_OPERATIONS)],
-        ifVersion: IfVersion = None,
-        dryRun: DryRun = False,
-        apiKey: ApiKey = None,
+        designId: str,
+        operations: list[dict[str, Any]],
+        ifVersion: int | None = None,
+        dryRun: bool = False,
+        apiKey: str | None = None,
     ) -> ToolResult:
+        typed = _read_operations(operations)
+
         def edit(canvas: Canvas) -> str:
-            apply_operations(canvas, operations)
-            tags = [str(one.__struct_config__.tag) for one in operations]
+            apply_operations(canvas, typed)
+            tags = [str(one["op"]) for one in operations]
             return ", ".join(f"{tag} {tags.count(tag)}" for tag in dict.fromkeys(tags))
 
         change = studio.change(
@@ -86,7 +118,7 @@ def add_edit_tools(server: Server, studio: Studio) -> None:
         return answer(changed(studio, change, text, dry_run=dryRun))
 
     @tool(
-        server,
+        tools,
         "arrange_elements",
         "Arrange elements. align: by edges or centres, relative to each other or to the canvas; "
         "distribute: equal gaps; stack: one after the other in the given order; grid: rows of "
@@ -99,7 +131,7 @@ def add_edit_tools(server: Server, studio: Studio) -> None:
         ctx: Context,
         designId: DesignId,
         elementIds: ElementIds,
-        mode: _Mode,
+        mode: Mode,
         align: Annotated[list[Alignment] | None, "Edges or centres, for align and stack."] = None,
         relativeTo: Literal["selection", "canvas"] = "selection",
         axis: Axis = "horizontal",
@@ -118,8 +150,14 @@ def add_edit_tools(server: Server, studio: Studio) -> None:
         dryRun: DryRun = False,
         apiKey: ApiKey = None,
     ) -> ToolResult:
-        arrangement = _Arrangement(
-            mode, align or [], relativeTo == "canvas", axis, gap, columns, padding
+        arrangement = Arrangement(
+            mode=mode,
+            edges=align or (),
+            by_canvas=relativeTo == "canvas",
+            axis=axis,
+            gap=gap,
+            columns=columns,
+            padding=padding,
         )
         placed: list[str] = list(dict.fromkeys(elementIds))
 
@@ -154,58 +192,3 @@ def add_edit_tools(server: Server, studio: Studio) -> None:
                 more_boxes=len(views) - len(shown),
             )
         )
-
-
-class _Arrangement:
-    """The parameters of arrange_elements."""
-
-    def __init__(
-        self,
-        mode: _Mode,
-        edges: list[Alignment],
-        by_canvas: bool,
-        axis: Axis,
-        gap: float | None,
-        columns: int | None,
-        padding: float,
-    ) -> None:
-        self._mode = mode
-        self._edges = edges
-        self._by_canvas = by_canvas
-        self._axis = axis
-        self._gap = gap
-        self._columns = columns
-        self._padding = padding
-
-    def arrange(self, boxes: dict[str, Box], canvas: Box, within: Box) -> dict[str, Box]:
-        """Return the new position of each element."""
-        frame = canvas if self._by_canvas else around(boxes)
-        gap = 16.0 if self._gap is None else self._gap
-        match self._mode:
-            case "align":
-                if not self._edges:
-                    raise ToolError(
-                        "mode align needs `align`: left, center, right, top, middle or bottom"
-                    )
-                if len(boxes) < 2 and not self._by_canvas:
-                    raise ToolError(
-                        "A single element can only be aligned to the canvas: pass "
-                        'relativeTo "canvas"'
-                    )
-                return align(boxes, self._edges, frame)
-            case "distribute":
-                if len(boxes) < 2:
-                    raise ToolError("distribute needs at least two elements")
-                return distribute(boxes, self._axis, self._gap)
-            case "stack":
-                along = _ALONG[self._axis]
-                if along & set(self._edges):
-                    across = ", ".join(one for one in ALIGNMENTS if one not in along)
-                    raise ToolError(f"A {self._axis} stack aligns by {across}")
-                stacked = stack(boxes, self._axis, gap, frame)
-                return align(stacked, self._edges, around(stacked)) if self._edges else stacked
-            case "grid":
-                columns = self._columns or math.ceil(math.sqrt(len(boxes)))
-                return grid(boxes, columns, gap, frame)
-            case "auto_layout":
-                return flow(boxes, Flow(within, gap, self._padding))

@@ -15,12 +15,14 @@ import msgspec
 from dovetail_design.model.element_groups import Element
 from dovetail_design.model.elements import ELEMENT_TYPES
 
-__all__ = ["element_definitions"]
+__all__ = ["describe_type", "element_definitions", "lean_element"]
 
 # The approximate length of a reference.
 _LONG = 60
 # Set by the server, so clients need not know them.
 _UNTOLD = frozenset({"createdAt", "updatedAt"})
+# Keywords whose value says what it is.
+_PLAIN = frozenset({"type", "enum", "description", "$ref"})
 
 
 @cache
@@ -48,6 +50,74 @@ def element_definitions() -> dict[str, Any]:
         "oneOf": list(parts),
     }
     return {"AnyElement": union, **_share({**definitions, **helpers})}
+
+
+# The properties that the list of tools shows; describe_design lists the others by type.
+_COMMON = {
+    "id": "string",
+    "name": "string",
+    "page": "integer",
+    "rotation": "number",
+    "opacity": "number",
+    "fill": "string",
+    "stroke": "string",
+    "strokeWidth": "number",
+    "borderRadius": "number",
+    "boxShadow": "string",
+    "text": "string",
+    "fontSize": "number",
+    "fontFamily": "string",
+    "fontWeight": "string",
+    "textAlign": "string",
+    "verticalAlign": "string",
+    "lineHeight": "number",
+    "letterSpacing": "number",
+    "src": "string",
+    "svgPath": "string",
+    "qrValue": "string",
+    "groupId": "string",
+}
+
+
+def lean_element() -> dict[str, Any]:
+    """Return a short schema of an element, for the list of tools; the model checks the rest."""
+    number = {"type": "number"}
+    return {
+        "type": "object",
+        "properties": {
+            "type": {"enum": list(ELEMENT_TYPES)},
+            **dict.fromkeys(("x", "y", "width", "height"), number),
+            **{name: {"type": kind} for name, kind in _COMMON.items()},
+        },
+        "required": ["type", "x", "y", "width", "height"],
+    }
+
+
+def describe_type(kind: str) -> str:
+    """Return the properties of an element type, one per line."""
+    leaf = ELEMENT_TYPES[kind]
+    (_,), components = msgspec.json.schema_components([leaf], ref_template="{name}")
+    whole = components[leaf.__name__]
+    required = set(whole["required"])
+    lines = [
+        f"{name}{' (required)' if name in required else ''}: {_say(_shorten(schema))}"
+        for name, schema in whole["properties"].items()
+        if name not in _UNTOLD and name != "type"
+    ]
+    others = [
+        f"{name}: {json.dumps(schema.get('properties', schema))}"
+        for name, schema in components.items()
+        if name != leaf.__name__
+    ]
+    return "\n".join([f"{kind}: {(leaf.__doc__ or '').strip()}", *lines, *others])
+
+
+def _say(schema: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{'default ' if key == 'default' else '' if key in _PLAIN else f'{key} '}"
+        f"{value if isinstance(value, str) else json.dumps(value)}"
+        for key, value in schema.items()
+    )
 
 
 def _share(definitions: dict[str, Any]) -> dict[str, Any]:

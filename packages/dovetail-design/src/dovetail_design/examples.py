@@ -1,4 +1,4 @@
-"""An example call for every tool: part of its description, and run in this order by a test.
+"""An example call for every tool: documentation, and run in this order by a test.
 
 `DESIGN`, `TITLE` and `TEMPLATE` stand for ids; the test replaces them by real ones.
 """
@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["EXAMPLES"]
+__all__ = ["EXAMPLES", "SHOWN"]
+
+# Tools whose description shows the example, because their calls are not obvious.
+SHOWN = frozenset({"add_element", "edit_design", "apply_template"})
 
 _DESIGN = {"designId": "DESIGN"}
 _TITLE = {
@@ -97,6 +100,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "list_shapes": {"category": "arrows"},
     "generate_design": {"prompt": "A poster for a jazz concert on 3 May", "style": "dark"},
     "chat_with_civi": {"message": "make the title bigger", "context": _DESIGN},
+    "read_design": {**_DESIGN, "what": "outline"},
+    "search_library": {"kind": "icons", "query": "heart", "limit": 2},
     "delete_element": {**_DESIGN, "elementId": "title"},
     "clear_canvas": _DESIGN,
     "delete_design": _DESIGN,

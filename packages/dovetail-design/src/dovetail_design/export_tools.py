@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from dovetail import Context, EmbeddedResource, Image, ResourceNotFoundError, Server, ToolResult
-from dovetail_design.answers import answer, tool
+from dovetail import Context, EmbeddedResource, Image, ResourceNotFoundError, ToolResult
+from dovetail_design.answers import Registrar, answer, tool
 from dovetail_design.export_files import EXPORT_URI, FileBatch, link_to
 from dovetail_design.exporting import SUFFIXES, Look, RenderRequest, draw, draw_small
 from dovetail_design.inputs import ApiKey, DesignId, Format, Overwrite, PageNumber, SaveTo
@@ -22,15 +22,14 @@ __all__ = ["add_export_tools"]
 _PREVIEW_WIDTH = 320
 
 
-def add_export_tools(server: Server, studio: Studio) -> None:
+def add_export_tools(tools: Registrar, studio: Studio) -> None:
     """Register them."""
 
     @tool(
-        server,
+        tools,
         "export_design",
-        "Export a design: png, jpg, webp, pdf (vector, selectable text), svg, pptx or json. The "
-        "result has a link to the file, which you can read as a resource, and a small preview; "
-        "saveTo also writes it to a folder. The same version always gives the same bytes.",
+        "Export a design to a file, which you can read as a resource. Returns a link and a small "
+        "preview.",
         EDITS,
         Exported,
     )
@@ -38,20 +37,14 @@ def add_export_tools(server: Server, studio: Studio) -> None:
         ctx: Context,
         designId: DesignId,
         format: Format = "png",
-        quality: Annotated[
-            int, Meta(ge=1, le=100, description="For jpg and webp; 100 is the best.")
-        ] = 90,
+        quality: Annotated[int, Meta(ge=1, le=100, description="For jpg and webp")] = 90,
         scale: Annotated[
-            float, Meta(ge=0.05, le=8, description="Pixels in the file per pixel of the design.")
+            float, Meta(ge=0.05, le=8, description="Pixels per pixel of the design")
         ] = 1.0,
-        transparent: Annotated[bool, "Omit the background (png, webp, svg, pdf)."] = False,
-        outlines: Annotated[
-            bool, "SVG: write text as outlines instead of letters with embedded fonts."
-        ] = False,
-        page: Annotated[
-            PageNumber | None, "Default: all pages for pdf and pptx, else the first."
-        ] = None,
-        elementIds: Annotated[ElementIds | None, "Draw only these elements."] = None,
+        transparent: Annotated[bool, "Omit the background"] = False,
+        outlines: Annotated[bool, "SVG: text as outlines, not letters with embedded fonts"] = False,
+        page: Annotated[PageNumber | None, "Default: all for pdf and pptx, else 1"] = None,
+        elementIds: Annotated[ElementIds | None, "Only these"] = None,
         saveTo: SaveTo = None,
         overwrite: Overwrite = False,
         apiKey: ApiKey = None,
@@ -81,7 +74,7 @@ def add_export_tools(server: Server, studio: Studio) -> None:
         )
         return answer(result, link_to(file), Image(small.data, small.mime_type))
 
-    @server.resource(
+    @tools.server.resource(
         f"{EXPORT_URI}{{id}}/{{name}}",
         name="export",
         title="An exported file",

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from dovetail import Context, Server, ToolError, ToolResult
-from dovetail_design.answers import MAX_CHARS, answer, tool
+from dovetail import Context, ToolError, ToolResult
+from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
 from dovetail_design.comparing import compare, summarise
 from dovetail_design.inputs import ApiKey, DesignId, IfVersion
 from dovetail_design.result_views import fit_budget, warnings_of
@@ -49,17 +49,15 @@ class _Asked:
     before: int | None
 
 
-def add_history_tools(server: Server, studio: Studio) -> None:
+def add_history_tools(tools: Registrar, studio: Studio) -> None:
     """Register it."""
 
     @tool(
-        server,
+        tools,
         "design_history",
-        "Versions of a design. list: the changes, newest first. undo, redo: `steps` at a time; "
-        "each adds a version, so no version is lost. snapshot: give the current version a "
-        "`label`. restore: return to a `version` or `label` as a new version, or take a design "
-        "out of the trash. diff: the changes from `fromVersion` to `version` (default: the "
-        "current one), by element and property.",
+        "Versions of a design. undo, redo: `steps`; snapshot: name the current version with "
+        "`label`; restore: return to a `version` or `label`, or out of the trash; diff: from "
+        "`fromVersion` to `version`. No version is ever lost.",
         CHANGES,
         HistoryAnswer,
     )
@@ -67,14 +65,14 @@ def add_history_tools(server: Server, studio: Studio) -> None:
         ctx: Context,
         designId: DesignId,
         action: _Action = "list",
-        version: Annotated[_Number | None, "For restore and diff."] = None,
-        fromVersion: Annotated[_Number | None, "For diff. Default: the version before."] = None,
+        version: _Number | None = None,
+        fromVersion: _Number | None = None,
         label: Annotated[
-            Annotated[str, Meta(min_length=1, max_length=100)] | None, "For snapshot and restore."
+            Annotated[str, Meta(min_length=1, max_length=100)] | None, "A name"
         ] = None,
-        steps: Annotated[int, Meta(ge=1, le=100, description="For undo and redo.")] = 1,
+        steps: Annotated[int, Meta(ge=1, le=100)] = 1,
         limit: Annotated[int, Meta(ge=1, le=100)] = 20,
-        before: Annotated[_Number | None, "List the versions before this one."] = None,
+        before: Annotated[_Number | None, "List versions before it"] = None,
         ifVersion: IfVersion = None,
         apiKey: ApiKey = None,
     ) -> ToolResult:

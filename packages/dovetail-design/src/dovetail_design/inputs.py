@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from dovetail import Param, ToolError
 from dovetail_design.model import MAX_SIDE
 from dovetail_design.model.element_groups import MAX_PAGES
 
@@ -15,6 +17,7 @@ __all__ = [
     "DesignId",
     "DesignName",
     "DryRun",
+    "ElementType",
     "Format",
     "IfVersion",
     "Limit",
@@ -25,25 +28,34 @@ __all__ = [
     "SaveTo",
     "Side",
     "Visibility",
+    "refuse_invisible",
 ]
 
-# No control characters, and not only blanks.
-_VISIBLE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
-
-ApiKey = Annotated[
-    Annotated[str, Meta(max_length=500)] | None,
-    "API key of the hosted service that this server replaces; accepted and ignored.",
-]
-DesignId = Annotated[str, Meta(min_length=1, max_length=100, description="The id of a design.")]
-DesignName = Annotated[str, Meta(min_length=1, max_length=255, pattern=_VISIBLE)]
+# API key of the hosted service that this server replaces; accepted and ignored.
+ApiKey = Annotated[Annotated[str, Meta(max_length=500)] | None, Param(listed=False)]
+DesignId = str
+DesignName = Annotated[str, Meta(min_length=1, max_length=255)]
 Description = Annotated[str, Meta(max_length=2_000)]
-IfVersion = Annotated[
-    Annotated[int, Meta(ge=1)] | None,
-    "Fail if the design is at another version, so that no concurrent change is lost.",
+# Fail if the design is at another version, so that no concurrent change is lost.
+IfVersion = Annotated[Annotated[int, Meta(ge=1)] | None, Param(listed=False)]
+ElementType = Literal[
+    "rectangle",
+    "circle",
+    "text",
+    "image",
+    "line",
+    "polygon",
+    "star",
+    "svg",
+    "bezier",
+    "container",
+    "table",
+    "qr",
+    "barcode",
 ]
-DryRun = Annotated[bool, "Report what would happen without changing anything."]
+DryRun = Annotated[bool, "Only report what would happen."]
 Limit = Annotated[int, Meta(ge=1, le=100, description="Results per page.")]
-PageNumber = Annotated[int, Meta(ge=1, le=MAX_PAGES, description="Page of the design.")]
+PageNumber = Annotated[int, Meta(ge=1, le=MAX_PAGES, description="Page of the design")]
 Page = Annotated[int, Meta(ge=1, le=1_000_000, description="Page number, from 1.")]
 Query = Annotated[str, Meta(min_length=1, max_length=200)]
 Side = Annotated[int, Meta(ge=1, le=MAX_SIDE, description="Pixels, 1 to 10000.")]
@@ -51,6 +63,12 @@ Visibility = Literal["PRIVATE", "UNLISTED", "PUBLIC"]
 Format = Literal["png", "jpg", "jpeg", "webp", "pdf", "svg", "pptx", "json"]
 SaveTo = Annotated[
     Annotated[str, Meta(min_length=1, max_length=1_000)] | None,
-    "Also save it to this path, inside a folder that the operator has opened.",
+    "Also save it to this path in a folder that the operator has opened.",
 ]
 Overwrite = Annotated[bool, "Replace an existing file."]
+
+
+def refuse_invisible(name: str) -> None:
+    """Raise ToolError for a name that shows nothing or has control characters."""
+    if not name.strip() or any(unicodedata.category(one) == "Cc" for one in name):
+        raise ToolError(f"The name {name[:50]!r} is blank or has control characters")

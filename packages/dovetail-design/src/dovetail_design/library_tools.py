@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from dovetail import Server, ToolResult
-from dovetail_design.answers import MAX_CHARS, answer, tool
+from dovetail import ToolResult
+from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
 from dovetail_design.inputs import ApiKey, Page, Query
 from dovetail_design.library.font_catalogue import font_advice
 from dovetail_design.library.font_catalogue import list_fonts as fonts_of
@@ -25,7 +25,7 @@ from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["add_library_tools", "show_fonts"]
 
-_PerPage = Annotated[int, Meta(ge=1, le=100, description="Results per page.")]
+_PerPage = Annotated[int, Meta(ge=1, le=100, description="Results")]
 _Category = Literal[
     "basic", "arrows", "stars", "callouts", "nature", "symbols", "geometric", "extra", "all"
 ]
@@ -47,22 +47,21 @@ _PLACES: dict[str, Callable[[str], Sequence[Any]]] = {
 }
 
 
-def add_library_tools(server: Server, studio: Studio) -> None:
+def add_library_tools(tools: Registrar, studio: Studio) -> None:
     """Register them."""
-    _add_searches(server)
+    _add_searches(tools)
 
     @tool(
-        server,
+        tools,
         "list_fonts",
-        "List the available font families with weights, what they suit and which go together. "
-        "Other families are substituted, with a warning.",
+        "List the font families with weights, uses and pairings.",
         READS,
         FontCatalogue,
     )
     def list_fonts(
         category: Annotated[
             Literal["sans-serif", "serif", "display", "script", "monospace", "other"] | None,
-            "Only fonts of this kind.",
+            "Kind",
         ] = None,
         apiKey: ApiKey = None,
     ) -> ToolResult:
@@ -76,14 +75,13 @@ def show_fonts(studio: Studio, category: str | None = None) -> FontCatalogue:
     return FontCatalogue(fonts=shown, total=len(found), source="embedded", **font_advice())
 
 
-def _add_searches(server: Server) -> None:
+def _add_searches(tools: Registrar) -> None:
 
     @tool(
-        server,
+        tools,
         "search_stock_images",
-        "Search the embedded backgrounds and patterns; nothing is downloaded. Use the `uri` as "
-        "the src of an image. A prefix searches something else: icon:, clipart:, illustration:, "
-        "photo:, pattern:.",
+        "Search embedded backgrounds and patterns; `uri` is the src of an image. Prefixes search "
+        "elsewhere: icon:, clipart:, illustration:, photo:, pattern:.",
         READS,
         Found,
     )
@@ -96,10 +94,9 @@ def _add_searches(server: Server) -> None:
         return _page(query, found, page, perPage)
 
     @tool(
-        server,
+        tools,
         "search_icons",
-        "Search icons. Each result has an svg element for add_element: add x, y, width, height "
-        "and fill.",
+        "Search icons. Each result has an `element` for add_element.",
         READS,
         Found,
     )
@@ -107,23 +104,21 @@ def _add_searches(server: Server) -> None:
         query: Query,
         page: Page = 1,
         perPage: _PerPage = 10,
-        style: Annotated[Literal["regular", "fill"], "Outline or solid icons."] = "regular",
+        style: Literal["regular", "fill"] = "regular",
         apiKey: ApiKey = None,
     ) -> ToolResult:
         return _page(query, find_icons(query), page, perPage, style)
 
     @tool(
-        server,
+        tools,
         "search_clipart",
-        "Search the embedded clipart. Use the `uri` as the src of an image.",
+        "Search embedded clipart; `uri` is the src of an image.",
         READS,
         Found,
     )
     def search_clipart(
         query: Query,
-        tag: Annotated[
-            Annotated[str, Meta(max_length=50)] | None, "Only pictures with this tag."
-        ] = None,
+        tag: Annotated[Annotated[str, Meta(max_length=50)] | None, "Tag"] = None,
         page: Page = 1,
         perPage: _PerPage = 20,
         apiKey: ApiKey = None,
@@ -131,17 +126,15 @@ def _add_searches(server: Server) -> None:
         return _page(query, search_pictures(query, ("clipart",), tag), page, perPage)
 
     @tool(
-        server,
+        tools,
         "search_illustrations",
-        "Search the embedded illustrations. Use the `uri` as the src of an image.",
+        "Search embedded illustrations; `uri` is the src of an image.",
         READS,
         Found,
     )
     def search_illustrations(
         query: Query,
-        category: Annotated[
-            Annotated[str, Meta(max_length=50)] | None, "Only pictures of this category."
-        ] = None,
+        category: Annotated[Annotated[str, Meta(max_length=50)] | None, "Category"] = None,
         page: Page = 1,
         perPage: _PerPage = 20,
         apiKey: ApiKey = None,
@@ -150,10 +143,9 @@ def _add_searches(server: Server) -> None:
         return _page(query, found, page, perPage)
 
     @tool(
-        server,
+        tools,
         "list_shapes",
-        "List shapes by category, or search them with `search`. Each has an svgPath in a 100 by "
-        "100 box for an svg element. Long lists are paged: pass nextOffset as offset.",
+        "List or search shapes: svgPath in a 100 by 100 box, for an svg element.",
         READS,
         ShapePage,
     )

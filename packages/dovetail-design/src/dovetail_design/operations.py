@@ -9,19 +9,29 @@ import msgspec
 from msgspec import Meta
 
 from dovetail import ToolError
+from dovetail_design.arrangements import Arrangement, Mode
 from dovetail_design.arranging import Alignment, Axis, Box, align, around, distribute
-from dovetail_design.canvases import Canvas, new_id, to_design
+from dovetail_design.canvases import Canvas, box_of, new_id, to_design
 from dovetail_design.connecting import Side, bind, follow_connectors
-from dovetail_design.inputs import Description, DesignName
+from dovetail_design.inputs import Description, DesignName, refuse_invisible
 from dovetail_design.model import ELEMENT_TYPES
+from dovetail_design.model.design import CanvasSide
 from dovetail_design.model.values import Paint
 
-__all__ = ["MOST_OPERATIONS", "ElementId", "ElementIds", "Operation", "Place", "apply_operations"]
+__all__ = [
+    "MOST_OPERATIONS",
+    "OPERATIONS",
+    "ElementId",
+    "ElementIds",
+    "Operation",
+    "Place",
+    "apply_operations",
+]
 
 MOST_OPERATIONS = 500
 
-ElementId = Annotated[str, Meta(min_length=1, max_length=100, description="An element's id.")]
-ElementIds = Annotated[list[ElementId], Meta(min_length=1, max_length=10_000)]
+ElementId = Annotated[str, Meta(min_length=1, max_length=100)]
+ElementIds = Annotated[list[str], Meta(min_length=1, max_length=10_000)]
 Place = Literal["front", "back", "forward", "backward"]
 _Shift = Annotated[float, Meta(ge=-100_000, le=100_000, description="Pixels.")]
 _Gap = Annotated[float, Meta(ge=0, le=10_000, description="Pixels between elements.")]
@@ -101,11 +111,27 @@ class Order(_Operation, tag="order"):
 
 
 class SetCanvas(_Operation, tag="canvas"):
-    """Change the background, name or description of the design."""
+    """Change the background, name, description or size of the design."""
 
     background: Paint | None = None
     name: DesignName | None = None
     description: Description | None = None
+    width: CanvasSide | None = None
+    height: CanvasSide | None = None
+
+
+class Arrange(_Operation, tag="arrange"):
+    """Arrange elements as arrange_elements does."""
+
+    element_ids: ElementIds
+    mode: Mode
+    align: list[Alignment] = []
+    relative_to: Literal["selection", "canvas"] = "selection"
+    axis: Axis = "horizontal"
+    gap: _Gap | None = None
+    columns: Annotated[int, Meta(ge=1, le=1_000)] | None = None
+    container_id: ElementId | None = None
+    padding: Annotated[float, Meta(ge=0, le=5_000)] = 0.0
 
 
 class BindConnector(_Operation, tag="bind_connector"):
@@ -123,8 +149,37 @@ class BindConnector(_Operation, tag="bind_connector"):
 
 
 Operation = (
-    Add | Update | Delete | Move | Group | Align | Distribute | Order | SetCanvas | BindConnector
+    Add
+    | Update
+    | Delete
+    | Move
+    | Group
+    | Align
+    | Distribute
+    | Arrange
+    | Order
+    | SetCanvas
+    | BindConnector
 )
+
+
+# Operation -> its fields, for the list of tools. A test compares them with the types.
+OPERATIONS: dict[str, str] = {
+    "add": f"element {{type {'|'.join(ELEMENT_TYPES)}, x, y, width, height, text, fontSize, "
+    "fontFamily, fontWeight, textAlign, fill, stroke, strokeWidth, borderRadius, src, page...} "
+    "(describe_design with elementType lists all properties)",
+    "update": "elementId, updates (null removes a property)",
+    "delete": "elementIds",
+    "move": "elementIds, dx, dy (by), or x, y (to)",
+    "group": "elementIds, groupId (null: ungroup)",
+    "align": "elementIds, to [left|center|right|top|middle|bottom], relativeTo selection|canvas",
+    "distribute": "elementIds, axis horizontal|vertical, gap",
+    "arrange": "elementIds, mode stack|grid|auto_layout|align|distribute, align, relativeTo, axis, "
+    "gap, columns, containerId, padding",
+    "order": "elementIds, to front|back|forward|backward or an index",
+    "canvas": "background, name, description, width, height",
+    "bind_connector": "elementId (a line), from, to, fromSide, toSide",
+}
 
 
 def apply_operations(canvas: Canvas, operations: Sequence[Operation]) -> list[str]:
@@ -192,6 +247,21 @@ def _distribute(canvas: Canvas, one: Distribute) -> None:
     canvas.place_outer(distribute(canvas.outer_boxes(one.element_ids), one.axis, one.gap))
 
 
+def _arrange(canvas: Canvas, one: Arrange) -> None:
+    arrangement = Arrangement(
+        mode=one.mode,
+        edges=one.align,
+        by_canvas=one.relative_to == "canvas",
+        axis=one.axis,
+        gap=one.gap,
+        columns=one.columns,
+        padding=one.padding,
+    )
+    inside = canvas.frame if one.container_id is None else box_of(canvas.get(one.container_id))
+    boxes = canvas.outer_boxes(dict.fromkeys(one.element_ids))
+    canvas.place_outer(arrangement.arrange(boxes, canvas.frame, inside))
+
+
 def _order(canvas: Canvas, one: Order) -> None:
     moved = dict.fromkeys(one.element_ids)
     for id in moved:
@@ -217,10 +287,14 @@ def _set_canvas(canvas: Canvas, one: SetCanvas) -> None:
         "background": one.background,
         "name": one.name,
         "description": one.description,
+        "width": one.width,
+        "height": one.height,
     }
     values = {key: value for key, value in given.items() if value is not None}
+    if one.name is not None:
+        refuse_invisible(one.name)
     if not values:
-        raise ToolError("pass background, name or description")
+        raise ToolError("pass background, name, description, width or height")
     canvas.set(**values)
     to_design({**canvas.state(), "elements": []})
 
@@ -246,6 +320,7 @@ _APPLY: dict[type[Any], Callable[[Canvas, Any], str | None]] = {
     Group: _group,
     Align: _align,
     Distribute: _distribute,
+    Arrange: _arrange,
     Order: _order,
     SetCanvas: _set_canvas,
     BindConnector: _bind_connector,

@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from dovetail import Context, Image, Server, ToolResult
-from dovetail_design.answers import MAX_CHARS, answer, tool
+from dovetail import Context, Image, ToolError, ToolResult
+from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
 from dovetail_design.design_warnings import Region, describe_state
+from dovetail_design.element_schema import describe_type
 from dovetail_design.exporting import Look, draw_small
-from dovetail_design.inputs import ApiKey, DesignId, PageNumber
+from dovetail_design.inputs import ApiKey, DesignId, ElementType, PageNumber
 from dovetail_design.operations import ElementIds
 from dovetail_design.result_views import fit_budget
 from dovetail_design.results import Described, Previewed
@@ -33,23 +34,22 @@ class RegionBox(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     height: Annotated[float, Meta(gt=0, le=100_000)]
 
 
-def add_preview_tools(server: Server, studio: Studio) -> None:
+def add_preview_tools(tools: Registrar, studio: Studio) -> None:
     """Register them."""
 
     @tool(
-        server,
+        tools,
         "render_preview",
-        "Look at a design: returns a picture of less than 60 KB. grid draws lines with their "
-        "coordinates in pixels; labels frames and numbers each element, and the result maps "
-        "numbers to ids.",
+        "Look at a design: returns a small picture. grid draws coordinates; labels numbers each "
+        "element, and the result maps numbers to ids.",
         READS,
         Previewed,
     )
     def render_preview(
         ctx: Context,
         designId: DesignId,
-        maxWidth: Annotated[int, Meta(ge=32, le=1_200, description="Pixels.")] = 512,
-        elementIds: Annotated[ElementIds | None, "Draw only these elements."] = None,
+        maxWidth: Annotated[int, Meta(ge=32, le=1_200)] = 512,
+        elementIds: Annotated[ElementIds | None, "Only these"] = None,
         page: PageNumber = 1,
         grid: bool = False,
         labels: bool = False,
@@ -71,22 +71,27 @@ def add_preview_tools(server: Server, studio: Studio) -> None:
         return answer(result, Image(small.data, small.mime_type))
 
     @tool(
-        server,
+        tools,
         "describe_design",
-        "Describe a design in text: its elements, bottom first, and problems: overlaps, "
-        "overflowing text, elements off the canvas, low contrast, missing fonts, unfilled "
-        "fields, each with a fix. region limits it to a part of the canvas.",
+        "Describe a design in text: its elements, bottom first, and its problems, each with a fix "
+        "(overlaps, overflowing text, low contrast, missing characters...). With elementType: "
+        "the properties of that type instead.",
         READS,
         Described,
     )
     def describe_design(
         ctx: Context,
-        designId: DesignId,
+        designId: DesignId | None = None,
+        elementType: ElementType | None = None,
         detail: Literal["outline", "full"] = "outline",
         region: RegionBox | None = None,
-        limit: Annotated[int, Meta(ge=1, le=200, description="Of findings.")] = 50,
+        limit: Annotated[int, Meta(ge=1, le=200)] = 50,
         apiKey: ApiKey = None,
     ) -> ToolResult:
+        if elementType is not None:
+            return answer(Described(text=describe_type(elementType)))
+        if designId is None:
+            raise ToolError("Pass a designId, or an elementType for its properties")
         record, state = studio.load(caller_of(ctx), designId)
         part = None if region is None else Region(region.x, region.y, region.width, region.height)
         text, found = describe_state(

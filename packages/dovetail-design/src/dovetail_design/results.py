@@ -145,13 +145,13 @@ class Previewed(_Result, kw_only=True):
 
 
 class Described(_Result, kw_only=True):
-    """The content of a design and its problems."""
+    """The content of a design and its problems, or the properties of a type of element."""
 
-    design_id: str
-    version: int
+    design_id: str = ""
+    version: int = 0
     text: str
-    findings: list[WarningView]
-    element_count: int
+    findings: list[WarningView] = []
+    element_count: int = 0
     more_findings: int = 0
 
 

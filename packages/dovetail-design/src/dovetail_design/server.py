@@ -10,9 +10,11 @@ from pathlib import Path
 
 from dovetail import Options, Server
 from dovetail_design.ai_tools import add_ai_tools
+from dovetail_design.answers import Registrar, ToolSet
 from dovetail_design.asset_tools import add_asset_tools
 from dovetail_design.blobs import BlobFolder
 from dovetail_design.canvas_tools import add_canvas_tools
+from dovetail_design.compact_tools import add_compact_tools
 from dovetail_design.design_prompts import add_design_prompts
 from dovetail_design.design_resources import add_design_resources, follow
 from dovetail_design.design_tools import add_design_tools
@@ -34,13 +36,19 @@ _PAGE = 100
 # A 20 MB asset as base64, plus the rest of the message.
 _LONGEST_MESSAGE = 30_000_000
 
-_INSTRUCTIONS = (
-    "A design server. Start with create_design or generate_design, or fill a template from "
-    "list_templates with apply_template. Add elements with add_element, or make many changes at "
-    "once with edit_design. Check the result: render_preview shows it, describe_design lists "
-    "overlaps, overflowing text and low contrast, and every change returns warnings. "
-    "export_design creates files. Every change is a version; design_history can undo it."
-)
+_INSTRUCTIONS: dict[ToolSet, str] = {
+    "default": (
+        "Begin with create_design, or fill a template (list_templates, generate_design) with "
+        "apply_template. edit_design makes many changes at once. Then look: render_preview, and "
+        "describe_design for problems; every change returns warnings. export_design creates "
+        "files. design_history undoes."
+    ),
+    "compact": (
+        "Begin with create_design, or find a template with search_library and fill it with "
+        "apply_template. Change with edit_design. Then look with read_design: picture, and outline "
+        "for problems; every change returns warnings. export_design creates files."
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +59,8 @@ class DesignOptions:
     folders: Sequence[Path] = ()
     # Directory of additional fonts.
     fonts: Path | None = None
+    # The tools that are listed; all of them can be called.
+    tools: ToolSet = "default"
 
 
 def build_server(directory: Path, options: DesignOptions | None = None) -> Server:
@@ -67,13 +77,17 @@ def build_server(directory: Path, options: DesignOptions | None = None) -> Serve
         version="1.0.0",
         title="Design studio",
         description="Create, check and export designs, with version history.",
-        instructions=_INSTRUCTIONS,
+        instructions=_INSTRUCTIONS[options.tools],
         lifespan=lambda server: _serving(server, studio),
         # Some models send an element as a JSON string.
         options=Options(
-            page_size=_PAGE, accept_json_strings=True, max_message_bytes=_LONGEST_MESSAGE
+            page_size=_PAGE,
+            accept_json_strings=True,
+            max_message_bytes=_LONGEST_MESSAGE,
+            list_output_schemas=False,
         ),
     )
+    registrar = Registrar(server, options.tools)
     for add in (
         add_design_tools,
         add_canvas_tools,
@@ -85,10 +99,11 @@ def build_server(directory: Path, options: DesignOptions | None = None) -> Serve
         add_library_tools,
         add_ai_tools,
         add_history_tools,
-        add_design_resources,
-        add_design_prompts,
+        add_compact_tools,
     ):
-        add(server, studio)
+        add(registrar, studio)
+    add_design_resources(server, studio)
+    add_design_prompts(server, studio)
     return server
 
 

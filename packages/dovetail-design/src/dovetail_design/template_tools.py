@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from dovetail import Context, Server, ToolError, ToolResult
-from dovetail_design.answers import MAX_CHARS, answer, tool
+from dovetail import Context, ToolError, ToolResult
+from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
 from dovetail_design.applying import Adaption, Application
 from dovetail_design.design_tools import new_design
 from dovetail_design.design_warnings import find_warnings
@@ -26,6 +26,7 @@ from dovetail_design.inputs import (
     Page,
     PageNumber,
     Side,
+    refuse_invisible,
 )
 from dovetail_design.library.templates import list_templates as embedded_templates
 from dovetail_design.result_views import MOST_WARNINGS, fit_budget
@@ -48,14 +49,13 @@ __all__ = ["add_template_tools", "show_templates"]
 _Category = Annotated[str, Meta(max_length=50)]
 
 
-def add_template_tools(server: Server, studio: Studio) -> None:
+def add_template_tools(tools: Registrar, studio: Studio) -> None:
     """Register them."""
 
     @tool(
-        server,
+        tools,
         "list_templates",
-        "List templates, your own first, with their fields and example values. Fill them with "
-        "apply_template.",
+        "List templates, your own first, with their fields and example values.",
         READS,
         TemplatePage,
     )
@@ -82,10 +82,9 @@ def add_template_tools(server: Server, studio: Studio) -> None:
         )
 
     @tool(
-        server,
+        tools,
         "create_template",
-        "Save a copy of a design as a template, whose {{fields}} apply_template fills. `slots` "
-        "has an example value for each field.",
+        "Save a copy of a design as a template, whose {{fields}} apply_template fills.",
         CHANGES,
         MadeTemplate,
     )
@@ -95,12 +94,11 @@ def add_template_tools(server: Server, studio: Studio) -> None:
         name: DesignName,
         description: Description = "",
         category: _Category = "own",
-        slots: Annotated[
-            dict[str, Any] | None, "Example value of each field; either all fields or none."
-        ] = None,
+        slots: Annotated[dict[str, Any] | None, "Example value of each field"] = None,
         apiKey: ApiKey = None,
     ) -> ToolResult:
         caller = caller_of(ctx)
+        refuse_invisible(name)
         with studio.store.writing() as writer:
             source = studio.find(writer, caller, designId)
             state = writer.state(designId)
@@ -130,53 +128,43 @@ def add_template_tools(server: Server, studio: Studio) -> None:
             )
         )
 
-    _add_application(server, studio)
+    _add_application(tools, studio)
 
 
-def _add_application(server: Server, studio: Studio) -> None:
+def _add_application(tools: Registrar, studio: Studio) -> None:
     @tool(
-        server,
+        tools,
         "apply_template",
-        "Fill a template with data: an object for one row; a list of objects or CSV for many. "
-        "With designId, one row replaces the content of that design (it can be undone). Without "
-        "designId, each row becomes a new design, and with `format` also a file. The data must "
-        "have a value for every field and no other keys; without data the example values are "
-        "used. With width, height or style the layout is adapted, and texts are made to fit. "
-        "Either all rows succeed or none.",
+        "Fill a template. Each row of data becomes a new design, and with `format` a file; with "
+        "designId one row replaces that design or one of its pages. A row has a value for every "
+        'field ("" leaves it out); without data the examples are used. With width, height or '
+        "style the layout is adapted and texts are made to fit.",
         EDITS,
         AppliedTemplate,
     )
     def apply_template(  # noqa: PLR0913 - parameters of the tool
         ctx: Context,
         templateId: DesignId,
-        designId: Annotated[
-            DesignId | None, "Replace the content of this design; one row only."
-        ] = None,
+        designId: Annotated[DesignId | None, "Replace the content of this design"] = None,
         data: Annotated[
             dict[str, Any] | list[dict[str, Any]] | str | None,
-            "Values by field, a list of such rows, or CSV or JSON as text.",
+            "Values by field, a list of such rows, or CSV",
         ] = None,
-        useSamples: Annotated[
-            bool, "Use the example values for fields that are missing in data."
-        ] = False,
-        page: Annotated[
-            PageNumber | None, "With designId: replace only this page, in the design's size."
-        ] = None,
-        width: Annotated[Side | None, "Adapt the layout to this width."] = None,
-        height: Annotated[Side | None, "Adapt the layout to this height."] = None,
+        useSamples: Annotated[bool, "Use the examples for missing fields"] = False,
+        page: Annotated[PageNumber | None, "With designId: only this page"] = None,
+        width: Side | None = None,
+        height: Side | None = None,
         style: Annotated[
             Annotated[str, Meta(max_length=200)] | None,
-            "Adapt the colours: a hue such as blue, a manner such as dark or pastel, or both.",
+            "A hue such as blue, a manner such as dark or pastel, or both",
         ] = None,
-        name: Annotated[
-            DesignName | None, "Name of the designs; may contain {{fields}} and {{n}}."
-        ] = None,
-        format: Annotated[Format | None, "Also export each row to a file."] = None,
+        name: Annotated[DesignName | None, "With {{fields}} and {{n}}"] = None,
+        format: Annotated[Format | None, "Also export each row"] = None,
         saveTo: Annotated[
             Annotated[str, Meta(min_length=1, max_length=1_000)] | None,
-            "Path for the files with {{fields}} or {{n}}, such as cards/{{n}}-{{name}}.png.",
+            "Such as cards/{{n}}-{{name}}.png",
         ] = None,
-        keepDesigns: Annotated[bool, "false: create only the files, no designs."] = True,
+        keepDesigns: Annotated[bool, "false: only files"] = True,
         overwrite: Overwrite = False,
         ifVersion: IfVersion = None,
         apiKey: ApiKey = None,

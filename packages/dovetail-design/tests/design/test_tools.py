@@ -8,10 +8,12 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from dovetail.client import Client
-from dovetail_design.examples import EXAMPLES
+from dovetail_design.answers import COMPACT, UNLISTED
+from dovetail_design.examples import EXAMPLES, SHOWN
 from tests.design.driving import SharedStudio, box, over_stdio, text
 from tests.driving import good, refused
 from tests.patience import CAP
@@ -25,13 +27,7 @@ SEED_TOOLS = {
     *("list_assets", "upload_asset", "search_stock_images", "search_icons", "search_clipart"),
     *("search_illustrations", "list_fonts", "list_shapes", "generate_design", "chat_with_civi"),
 }
-OWN_TOOLS = {
-    "edit_design",
-    "render_preview",
-    "describe_design",
-    "arrange_elements",
-    "design_history",
-}
+OWN_TOOLS = {"edit_design", "render_preview", "describe_design", "design_history"}
 
 
 @pytest.fixture(scope="module")
@@ -64,27 +60,77 @@ def add(element: dict[str, Any]) -> dict[str, Any]:
     return {"op": "add", "element": element}
 
 
-def test_the_tools_are_those_of_the_seed_and_five_more(studio: SharedStudio) -> None:
+def cost(tools: list[Any], instructions: str | None) -> float:
+    """The tokens of a list of tools, at four characters each."""
+    listed = [
+        {"name": one.name, "description": one.description, "inputSchema": one.input_schema}
+        for one in tools
+    ]
+    text = msgspec.json.encode(listed).decode()
+    return (len(text) + len(instructions or "")) / 4
+
+
+def test_the_tools_are_those_of_the_seed_and_four_more(studio: SharedStudio) -> None:
     async def story(client: Client) -> None:
         tools = await client.list_tools()
         assert {tool.name for tool in tools} == SEED_TOOLS | OWN_TOOLS
         for tool in tools:
-            assert tool.title and tool.description and tool.output_schema and tool.annotations
+            assert tool.title and tool.description and tool.annotations
             assert tool.input_schema["type"] == "object"
-            assert "apiKey" in tool.input_schema["properties"]
-        # What a model has to read before it can begin is bounded.
-        assert sum(len(json.dumps(tool.input_schema)) for tool in tools) < 60_000
+            assert "apiKey" not in str(tool.input_schema) and tool.output_schema is None
+        assert cost(tools, client.instructions) <= 7_000
+        # A key is accepted wherever the hosted service took one.
+        for name, given in (("list_designs", {}), ("add_element", {"designId": "none"})):
+            told = await client.call(name, {**given, "apiKey": "key"})
+            assert "apiKey" not in told.text
 
     studio.tell(story)
 
 
-def test_every_example_in_a_description_works(tmp_path: Path) -> None:
+def test_the_compact_set_lists_ten_tools_and_takes_calls_of_all(tmp_path: Path) -> None:
+    async def story(client: Client) -> None:
+        tools = await client.list_tools()
+        assert {tool.name for tool in tools} == COMPACT
+        assert cost(tools, client.instructions) <= 4_000
+        id = await create(client)
+        await edit(client, id, add(text("t", "Hello {{name}}")), add(box("b", 50, 300)))
+        assert (await good(client, "read_design", what="list"))["total"] == 1
+        outline = await good(client, "read_design", designId=id)
+        assert outline == await good(client, "describe_design", designId=id)
+        shown = await client.call("read_design", {"designId": id, "what": "picture"})
+        assert getattr(shown.content[1], "mime_type", "") == "image/png"
+        found = await good(client, "read_design", designId=id, what="elements", elementIds=["t"])
+        assert [one["id"] for one in found["elements"]] == ["t"]
+        told = await good(client, "read_design", what="properties", elementType="table")
+        assert "tableColumnAlignments" in told["text"]
+        assert "designId" in await refused(client, "read_design", what="picture")
+        for kind, query in (
+            ("templates", "poster"),
+            ("icons", "heart"),
+            ("clipart", "gift"),
+            ("illustrations", "city"),
+            ("backgrounds", "waves"),
+            ("shapes", "star"),
+            ("fonts", None),
+            ("assets", None),
+        ):
+            found = await good(client, "search_library", kind=kind, query=query)
+            assert found["total"] > 0 or kind == "assets"
+        assert "query" in await refused(client, "search_library", kind="icons")
+        # What is not listed can be called.
+        await good(client, "update_element", designId=id, elementId="b", updates={"fill": "red"})
+
+    tell(tmp_path, story, "--tools", "compact")
+
+
+def test_every_example_works(tmp_path: Path) -> None:
     async def story(client: Client) -> None:
         told = {tool.name: tool.description or "" for tool in await client.list_tools()}
-        assert EXAMPLES.keys() == told.keys()
+        assert EXAMPLES.keys() == told.keys() | UNLISTED
         ids: dict[str, str] = {}
         for name, example in EXAMPLES.items():
-            assert f"Example: {json.dumps(example, separators=(',', ':'))}" in told[name]
+            shown = f"Example: {json.dumps(example, separators=(',', ':'))}"
+            assert (shown in told.get(name, "")) == (name in SHOWN)
             written = json.dumps(example)
             for word, id in ids.items():
                 written = written.replace(f'"{word}"', f'"{id}"')

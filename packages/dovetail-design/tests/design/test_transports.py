@@ -58,7 +58,7 @@ PROMPTS: list[tuple[str, dict[str, str], list[str]]] = [
 
 async def use(session: ClientSession) -> None:
     await session.initialize()
-    assert len((await session.list_tools()).tools) == 30
+    assert len((await session.list_tools()).tools) == 29
     made = await session.call_tool("create_design", {"name": "A", "width": 400, "height": 300})
     data: Any = made.structured_content
     id = data["designId"]

@@ -5,7 +5,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from dovetail_design.element_schema import element_definitions
+from dovetail_design.element_schema import describe_type, element_definitions, lean_element
 from dovetail_design.model import ELEMENT_TYPES, PROPERTIES
 
 MINIMAL: dict[str, dict[str, Any]] = {
@@ -51,3 +51,16 @@ def test_every_property_of_a_type_is_in_its_schema(kind: str) -> None:
 def test_another_type_is_refused(validator: Any) -> None:
     assert not validator.is_valid({**minimal("circle"), "type": "blob"})
     assert not validator.is_valid({"x": 0, "y": 0, "width": 5, "height": 5})
+
+
+@pytest.mark.parametrize("kind", ELEMENT_TYPES)
+def test_a_type_is_described_with_all_its_properties(kind: str) -> None:
+    text = describe_type(kind)
+    for name in set(PROPERTIES[kind]) - {"createdAt", "updatedAt", "type"}:
+        assert f"\n{name}" in text
+    assert len(text) < 10_000
+
+
+def test_the_short_schema_has_properties_that_exist() -> None:
+    known = {name for names in PROPERTIES.values() for name in names}
+    assert lean_element()["properties"].keys() <= known

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
 
 from dovetail import ToolError
 from dovetail_design.canvases import Canvas
-from dovetail_design.operations import Operation, apply_operations
+from dovetail_design.operations import OPERATIONS, Operation, apply_operations
 
 
 def element(id: str, x: float = 0, y: float = 0, **more: Any) -> dict[str, Any]:
@@ -145,3 +145,11 @@ def test_a_locked_element_can_be_unlocked() -> None:
     canvas = make(element("a", locked=True))
     run(canvas, {"op": "update", "elementId": "a", "updates": {"locked": False, "x": 3}})
     assert place(canvas, "a") == (3, 0)
+
+
+def test_the_list_of_operations_names_every_field() -> None:
+    types = {one.__struct_config__.tag: one for one in get_args(Operation)}
+    assert types.keys() == OPERATIONS.keys()
+    for tag, kind in types.items():
+        for field in msgspec.structs.fields(kind):
+            assert field.encode_name in OPERATIONS[tag], (tag, field.encode_name)
