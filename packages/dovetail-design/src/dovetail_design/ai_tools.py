@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from dovetail import Context, Param, ToolResult
 from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
+from dovetail_design.bounding import Budget
 from dovetail_design.design_warnings import describe_state
 from dovetail_design.generating.choosing import rank_templates
 from dovetail_design.generating.recolouring import HUES, MANNERS, read_style
@@ -27,7 +28,6 @@ from dovetail_design.results import (
 )
 from dovetail_design.studio import Caller, Studio, caller_of, is_owner
 from dovetail_design.template_tools import show_templates
-from dovetail_serverkit.text_budget import Budget
 from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["add_ai_tools"]
@@ -114,7 +114,7 @@ def add_ai_tools(tools: Registrar, studio: Studio) -> None:
 
 def _explain(studio: Studio, caller: Caller, id: str) -> ChatAnswer:
     record, state = studio.load(caller, id)
-    outline, _ = describe_state(studio, state, "full", None, MAX_CHARS - 3_000, record.owner)
+    outline, _ = describe_state(studio, state, "full", None, MAX_CHARS * 2 // 5, record.owner)
     cannot = list(_LIMITS)
     target = id
     if not is_owner(record, caller):

@@ -7,14 +7,25 @@ from typing import Any, Literal
 
 import msgspec
 
-from dovetail import Server, ToolAnnotations, ToolResult
+from dovetail import ResourceLink, Server, ToolAnnotations, ToolResult
+from dovetail_design.bounding import bound
 from dovetail_design.examples import EXAMPLES, SHOWN
 from dovetail_serverkit.tool_descriptions import schema_of
 
-__all__ = ["COMPACT", "MAX_CHARS", "UNLISTED", "Registrar", "ToolSet", "answer", "tool"]
+__all__ = [
+    "COMPACT",
+    "MAX_CHARS",
+    "UNLISTED",
+    "Registrar",
+    "ToolSet",
+    "answer",
+    "tool",
+]
 
-# The largest result, in characters.
+# The most characters of a result: text, structured content and links together, without pictures.
 MAX_CHARS = 20_000
+# The fields of a result around its content.
+_FRAME, _LINK = 500, 200
 
 ToolSet = Literal["default", "compact"]
 # The tools that the compact set lists; all others can be called as well.
@@ -78,7 +89,16 @@ def tool(
 
 
 def answer(result: msgspec.Struct, *blocks: Any) -> ToolResult:
-    """Return the result as structured content and as JSON text, followed by other blocks."""
+    """Return the result as structured content and as JSON text, followed by other blocks.
+
+    Together they are at most MAX_CHARS, not counting pictures.
+    """
+    links = sum(len(one.uri) + len(one.name) + _LINK for one in blocks if _is_link(one))
+    shown = bound(result, MAX_CHARS - _FRAME - links)
     if not blocks:
-        return ToolResult(structured=result)
-    return ToolResult([msgspec.json.encode(result).decode(), *blocks], structured=result)
+        return ToolResult(structured=shown)
+    return ToolResult([msgspec.json.encode(shown).decode(), *blocks], structured=shown)
+
+
+def _is_link(block: Any) -> bool:
+    return isinstance(block, ResourceLink)

@@ -10,6 +10,7 @@ from typing import Any
 from dovetail import Context, ToolError
 from dovetail_design import render_jobs
 from dovetail_design.answers import MAX_CHARS
+from dovetail_design.bounding import Budget
 from dovetail_design.canvases import Canvas, new_id
 from dovetail_design.design_tools import new_design
 from dovetail_design.design_warnings import find_warnings
@@ -23,12 +24,11 @@ from dovetail_design.results import AppliedTemplate, WarningView
 from dovetail_design.storage import DesignRecord, State, Writer
 from dovetail_design.studio import Caller, Studio
 from dovetail_design.templates import Source, instantiate
-from dovetail_serverkit.text_budget import Budget
 
 __all__ = ["Adaption", "Application"]
 
 _NUMBER = "{{n}}"
-_MOST_LINKS = 20
+_MOST_LINKS = 5
 _MOST_LOOKED_AT = 20
 
 

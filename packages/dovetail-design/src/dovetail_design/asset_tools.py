@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from dovetail import Context, ResourceLink, ResourceNotFoundError, ToolError, ToolResult
 from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
+from dovetail_design.bounding import Budget
 from dovetail_design.canvases import new_id
 from dovetail_design.inputs import ApiKey, Limit, Page
 from dovetail_design.inspecting import inspect_asset
@@ -17,7 +18,6 @@ from dovetail_design.results import AssetPage, AssetView
 from dovetail_design.sources import ASSET_URI, asset_uri
 from dovetail_design.storage import AssetQuery, AssetRecord
 from dovetail_design.studio import Caller, Studio, caller_of, show_moment
-from dovetail_serverkit.text_budget import Budget
 from dovetail_serverkit.tool_descriptions import CHANGES, READS
 
 __all__ = ["add_asset_tools", "show_asset"]
@@ -50,7 +50,13 @@ def add_asset_tools(tools: Registrar, studio: Studio) -> None:
         shown = fit_budget([show_asset(one) for one in found.items], Budget(MAX_CHARS))
         end = query.skip + len(shown)
         return answer(
-            AssetPage(assets=shown, page=page, total=found.total, has_more=end < found.total)
+            AssetPage(
+                assets=shown,
+                page=page,
+                total=found.total,
+                has_more=end < found.total,
+                not_listed=len(found.items) - len(shown),
+            )
         )
 
     @tool(

@@ -28,7 +28,7 @@ from dovetail_design.storage import State
 
 __all__ = ["Canvas", "box_of", "new_id", "refuse_too_many", "shorten", "to_design"]
 
-_SHORTENED = re.compile(r"\.\.\. \(\d+ characters\)\Z")
+_SHORTENED = re.compile(r"\.\.\. \(\d+ (?:characters|items)\)\Z")
 # 32 characters that are hard to confuse.
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 
@@ -51,13 +51,19 @@ def to_design(state: State) -> Design:
 
 
 def shorten(element: Mapping[str, Any], longest: int) -> dict[str, Any]:
-    """Return an element with long texts cut; the cut is marked so that it can be recognised."""
-    return {
-        key: f"{value[:100]}... ({len(value)} characters)"
-        if isinstance(value, str) and len(value) > longest
-        else value
-        for key, value in element.items()
-    }
+    """Return an element with long texts and lists cut.
+
+    A cut is marked, so that it is recognised when a client sends it back.
+    """
+    return {key: _shorten(value, longest) for key, value in element.items()}
+
+
+def _shorten(value: Any, longest: int) -> Any:
+    if isinstance(value, str) and len(value) > longest:
+        return f"{value[:100]}... ({len(value)} characters)"
+    if isinstance(value, list) and len(str(value)) > longest:
+        return f"... ({len(value)} items)"
+    return value
 
 
 def _refuse_shortened(values: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ import msgspec
 from dovetail import Context, ResourceNotFoundError, Server, ToolError
 from dovetail_design.answers import MAX_CHARS
 from dovetail_design.asset_tools import show_asset
+from dovetail_design.bounding import Budget
 from dovetail_design.element_schema import element_definitions
 from dovetail_design.exporting import draw_preview
 from dovetail_design.filling import find_fields
@@ -21,7 +22,6 @@ from dovetail_design.result_views import design_uri, fit_budget, show_design
 from dovetail_design.storage import AssetQuery, DesignQuery, DesignRecord, State
 from dovetail_design.studio import Caller, Studio, caller_of
 from dovetail_design.template_tools import show_templates
-from dovetail_serverkit.text_budget import Budget
 
 __all__ = ["add_design_resources", "complete_design", "follow"]
 

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from dovetail import Context, ToolError, ToolResult
 from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
+from dovetail_design.bounding import Budget
 from dovetail_design.canvases import Canvas, new_id, refuse_too_many, shorten, to_design
 from dovetail_design.filling import find_fields
 from dovetail_design.inputs import (
@@ -31,13 +32,12 @@ from dovetail_design.results import Changed, DesignDetail, DesignPage
 from dovetail_design.sources import copy_assets
 from dovetail_design.storage import DesignQuery, DesignRecord, State
 from dovetail_design.studio import Change, Studio, caller_of
-from dovetail_serverkit.text_budget import Budget
 from dovetail_serverkit.tool_descriptions import CHANGES, DESTROYS, READS, SETS
 
 __all__ = ["add_design_tools", "new_design"]
 
 # Long values such as data URIs would fill a result alone.
-_LONGEST, _LONGEST_ALONE = 2_000, 15_000
+_LONGEST, _LONGEST_ALONE = 2_000, 6_000
 _PresetName = Annotated[
     Annotated[str, Meta(max_length=50)] | None,
     f"Instead of width and height: {', '.join(PRESETS)}.",
@@ -74,7 +74,13 @@ def add_design_tools(tools: Registrar, studio: Studio) -> None:
         shown = fit_budget([show_design(one) for one in found.items], Budget(MAX_CHARS))
         end = query.skip + len(shown)
         return answer(
-            DesignPage(designs=shown, page=page, total=found.total, has_more=end < found.total)
+            DesignPage(
+                designs=shown,
+                page=page,
+                total=found.total,
+                has_more=end < found.total,
+                not_listed=len(found.items) - len(shown),
+            )
         )
 
     @tool(

@@ -11,6 +11,7 @@ from dovetail import Context, ToolError, ToolResult
 from dovetail_design.answers import Registrar, answer, tool
 from dovetail_design.arrangements import Arrangement, Mode
 from dovetail_design.arranging import Alignment, Axis
+from dovetail_design.bounding import Budget
 from dovetail_design.canvases import Canvas, box_of
 from dovetail_design.connecting import follow_connectors
 from dovetail_design.inputs import ApiKey, DesignId, DryRun, IfVersion
@@ -25,7 +26,6 @@ from dovetail_design.operations import (
 from dovetail_design.result_views import changed, fit_budget
 from dovetail_design.results import Arranged, Changed, NewBox
 from dovetail_design.studio import Studio, caller_of
-from dovetail_serverkit.text_budget import Budget
 from dovetail_serverkit.tool_descriptions import EDITS, SETS
 
 __all__ = ["add_edit_tools"]

@@ -6,18 +6,19 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dovetail import ToolError
 
-__all__ = ["FIELD", "MOST_ROWS", "fill_elements", "find_fields", "read_rows"]
+__all__ = ["FIELD", "MOST_ROWS", "fill_elements", "find_fields", "list_names", "read_rows"]
 
 MOST_ROWS = 500
 
 FIELD = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_.-]{0,99})\s*\}\}")
 # Properties that may contain fields; those of tables are handled separately.
 _TEXTS = ("text", "src", "qrValue", "barcodeValue", "tableCsvUrl", "tableJsonData")
+_MOST_LISTED = 1_500
 _CELLS = ("tableCellData", "tableHeaderData")
 
 
@@ -42,10 +43,10 @@ def fill_elements(
     missing = [name for name in fields if name not in values]
     surplus = [name for name in row if name not in fields]
     if missing or surplus:
-        parts = [f"missing: {', '.join(missing)}"] if missing else []
-        parts += [f"not in the template: {', '.join(map(str, surplus))}"] if surplus else []
+        parts = [f"missing: {list_names(missing)}"] if missing else []
+        parts += [f"not in the template: {list_names(map(str, surplus))}"] if surplus else []
         raise ToolError(
-            f"The data does not match the fields ({'; '.join(parts)}). Fields: {_list(fields)}"
+            f"The data does not match the fields ({'; '.join(parts)}). Fields: {list_names(fields)}"
         )
     return [_fill(element, values) for element in elements]
 
@@ -79,12 +80,12 @@ def _read_csv(text: str) -> list[dict[str, Any]]:
     ]
     header = [name.strip() for name in header]
     if len(set(header)) != len(header):
-        raise ToolError(f"The CSV header has a duplicate column: {', '.join(header)}")
+        raise ToolError(f"The CSV header has a duplicate column: {list_names(header)}")
     for number, line in enumerate(lines, 2):
         if len(line) != len(header):
             raise ToolError(
                 f"Line {number} of the CSV has {len(line)} values, its header {len(header)}: "
-                f"{', '.join(header)[:300]}"
+                f"{list_names(header)}"
             )
     return [dict(zip(header, line, strict=True)) for line in lines]
 
@@ -173,5 +174,7 @@ def _read_table(text: str, source: str) -> tuple[list[str], list[list[str]]]:
     raise ToolError("The rows of a table must be a list of objects or a list of lists")
 
 
-def _list(fields: Mapping[str, list[str]]) -> str:
-    return ", ".join(list(fields)[:100]) or "none"
+def list_names(names: Iterable[str]) -> str:
+    """Return names for an error, which must stay short."""
+    text = ", ".join(names) or "none"
+    return text if len(text) <= _MOST_LISTED else f"{text[:_MOST_LISTED]}..."

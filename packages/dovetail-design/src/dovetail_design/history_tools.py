@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from dovetail import Context, ToolError, ToolResult
 from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
+from dovetail_design.bounding import Budget
 from dovetail_design.comparing import compare, summarise
 from dovetail_design.inputs import ApiKey, DesignId, IfVersion
 from dovetail_design.result_views import fit_budget, warnings_of
@@ -24,7 +25,6 @@ from dovetail_design.studio import (
     renumbered,
     show_moment,
 )
-from dovetail_serverkit.text_budget import Budget
 from dovetail_serverkit.tool_descriptions import CHANGES
 
 __all__ = ["add_history_tools"]

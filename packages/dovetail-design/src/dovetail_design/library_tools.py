@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from dovetail import ToolResult
 from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
+from dovetail_design.bounding import Budget
 from dovetail_design.inputs import ApiKey, Page, Query
 from dovetail_design.library.font_catalogue import font_advice
 from dovetail_design.library.font_catalogue import list_fonts as fonts_of
@@ -17,10 +18,9 @@ from dovetail_design.library.icons.searching import search_icons as find_icons
 from dovetail_design.library.pictures import Picture, PictureKind, search_pictures
 from dovetail_design.library.shapes import CATEGORIES, Shape, search_shapes
 from dovetail_design.library.shapes import list_shapes as shapes_of
-from dovetail_design.result_views import fit_budget
+from dovetail_design.result_views import fit_budget, fit_page
 from dovetail_design.results import FontCatalogue, Found, ShapePage
 from dovetail_design.studio import Studio
-from dovetail_serverkit.text_budget import Budget
 from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["add_library_tools", "show_fonts"]
@@ -175,18 +175,14 @@ def _add_searches(tools: Registrar) -> None:
 def _page(
     query: str, found: Sequence[Any], page: int, size: int, style: str = "regular"
 ) -> ToolResult:
-    start = (page - 1) * size
-    shown = fit_budget(
-        [_show(one, style) for one in found[start : start + size]], Budget(MAX_CHARS)
-    )
-    end = start + len(shown)
+    shown, has_more = fit_page([_show(one, style) for one in found], page, size, MAX_CHARS)
     return answer(
         Found(
             query=query,
             results=shown,
             page=page,
             total=len(found),
-            has_more=end < len(found),
+            has_more=has_more,
             source="embedded",
         )
     )

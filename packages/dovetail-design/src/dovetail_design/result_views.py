@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_design.bounding import Budget
 from dovetail_design.design_warnings import find_warnings
 from dovetail_design.results import Changed, DesignView, WarningView
 from dovetail_design.storage import DesignRecord
 from dovetail_design.studio import Change, Studio, show_moment
-from dovetail_serverkit.text_budget import Budget
 
-__all__ = ["MOST_WARNINGS", "changed", "design_uri", "fit_budget", "show_design", "warnings_of"]
+__all__ = [
+    "MOST_WARNINGS",
+    "changed",
+    "design_uri",
+    "fit_budget",
+    "fit_page",
+    "show_design",
+    "warnings_of",
+]
 
 MOST_WARNINGS = 20
 _MOST_IDS = 200
@@ -41,13 +49,30 @@ def show_design(record: DesignRecord) -> DesignView:
 
 
 def fit_budget(items: Sequence[Any], budget: Budget) -> list[Any]:
-    """Return the first items that fit into the budget."""
-    kept = []
+    """Return the first items that fit into the budget, and one in any case.
+
+    Otherwise the next page would begin with the same item.
+    """
+    kept: list[Any] = []
     for item in items:
-        if not budget.take(item):
+        if not budget.take(item) and kept:
             break
         kept.append(item)
     return kept
+
+
+def fit_page(items: Sequence[Any], page: int, limit: int, most: int) -> tuple[list[Any], bool]:
+    """Return a page of at most `limit` items and `most` characters, and whether more follow.
+
+    A page begins where the one before it ended, so that nothing is left out between them.
+    """
+    start, shown = 0, list[Any]()
+    for _ in range(page):
+        start += len(shown)
+        shown = fit_budget(items[start : start + limit], Budget(most))
+        if not shown:
+            break
+    return shown, start + len(shown) < len(items)
 
 
 def warnings_of(studio: Studio, change: Change) -> tuple[list[WarningView], int]:

@@ -86,6 +86,8 @@ class DesignPage(_Result, kw_only=True):
     page: int
     total: int
     has_more: bool
+    # How many of this page are left out because they are too long; a smaller limit shows them.
+    not_listed: int = 0
 
 
 class DesignDetail(_Result, kw_only=True):
@@ -269,6 +271,8 @@ class AssetPage(_Result, kw_only=True):
     page: int
     total: int
     has_more: bool
+    # How many of this page are left out because they are too long; a smaller limit shows them.
+    not_listed: int = 0
 
 
 class Found(_Result, kw_only=True):

@@ -13,7 +13,7 @@ from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
 from dovetail_design.applying import Adaption, Application
 from dovetail_design.design_tools import new_design
 from dovetail_design.design_warnings import find_warnings
-from dovetail_design.filling import find_fields, read_rows
+from dovetail_design.filling import find_fields, list_names, read_rows
 from dovetail_design.inputs import (
     ApiKey,
     Description,
@@ -29,7 +29,7 @@ from dovetail_design.inputs import (
     refuse_invisible,
 )
 from dovetail_design.library.templates import list_templates as embedded_templates
-from dovetail_design.result_views import MOST_WARNINGS, fit_budget
+from dovetail_design.result_views import MOST_WARNINGS, fit_page
 from dovetail_design.results import (
     AppliedTemplate,
     MadeTemplate,
@@ -41,7 +41,6 @@ from dovetail_design.sqlite_reader import fold
 from dovetail_design.storage import DesignRecord, State
 from dovetail_design.studio import Caller, Studio, caller_of
 from dovetail_design.templates import find_source, own_templates
-from dovetail_serverkit.text_budget import Budget
 from dovetail_serverkit.tool_descriptions import CHANGES, EDITS, READS
 
 __all__ = ["add_template_tools", "show_templates"]
@@ -69,14 +68,13 @@ def add_template_tools(tools: Registrar, studio: Studio) -> None:
     ) -> ToolResult:
         every = show_templates(studio, caller_of(ctx))
         found = [one for one in every if _fits(one, category, search)]
-        start = (page - 1) * limit
-        shown = fit_budget(found[start : start + limit], Budget(MAX_CHARS))
+        shown, has_more = fit_page(found, page, limit, MAX_CHARS)
         return answer(
             TemplatePage(
                 templates=shown,
                 page=page,
                 total=len(found),
-                has_more=start + len(shown) < len(found),
+                has_more=has_more,
                 categories=sorted({one.category for one in every})[:100],
             )
         )
@@ -250,9 +248,9 @@ def _check_slots(state: State, slots: dict[str, Any] | None) -> None:
     surplus = [name for name in slots if name not in fields]
     missing = [name for name in fields if name not in slots]
     if surplus or missing:
-        parts = [f"without example: {', '.join(missing)}"] if missing else []
-        parts += [f"not in the design: {', '.join(surplus)}"] if surplus else []
+        parts = [f"without example: {list_names(missing)}"] if missing else []
+        parts += [f"not in the design: {list_names(surplus)}"] if surplus else []
         raise ToolError(
             f"slots must have every field of the design and no other ({'; '.join(parts)}); fields: "
-            f"{', '.join(fields) or 'none'}"
+            f"{list_names(fields)}"
         )

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from dovetail_design.bounding import Budget
 from dovetail_design.examples import EXAMPLES
 from dovetail_design.result_views import fit_budget
-from dovetail_serverkit.text_budget import Budget
 
 
 def test_a_budget_is_spent_and_not_overdrawn() -> None:
