@@ -40,6 +40,7 @@ COMPACT = frozenset(
         "upload_asset",
         "design_history",
         "duplicate_design",
+        "resize_canvas",
         "delete_design",
     }
 )

@@ -46,7 +46,7 @@ OPTIONS: Sequence[click.Parameter] = (
         type=click.Choice(get_args(ToolSet)),
         default="default",
         show_default=True,
-        help="List all tools, or ten that do the same.",
+        help="List all tools, or eleven that do the same.",
     ),
 )
 

@@ -87,7 +87,7 @@ def test_the_tools_are_those_of_the_seed_and_four_more(studio: SharedStudio) -> 
     studio.tell(story)
 
 
-def test_the_compact_set_lists_ten_tools_and_takes_calls_of_all(tmp_path: Path) -> None:
+def test_the_compact_set_lists_eleven_tools_and_takes_calls_of_all(tmp_path: Path) -> None:
     async def story(client: Client) -> None:
         tools = await client.list_tools()
         assert {tool.name for tool in tools} == COMPACT
