@@ -1,7 +1,7 @@
 """The YAML frontmatter of a note: parsed with a YAML parser, edited line by line.
 
-An edit replaces the lines of one key and keeps every other byte: comments, order, quotes, blank
-lines. The frontmatter is never dumped from the parsed values.
+An edit changes the value of one key and keeps every other byte: comments, order, quotes, blank
+lines, and items of a list that stay. A value that is set to what it is changes nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,11 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import msgspec
+
 from dovetail import ToolError
+from dovetail_vault.titles import did_you_mean, nearest_names
+from dovetail_vault.yaml_edits import comment_of, edit_value
 from dovetail_vault.yaml_values import MAX_CHARS, YamlValueError, check_values, dump_yaml, load_yaml
 
 __all__ = [
@@ -113,20 +117,51 @@ def set_keys(text: str, values: Mapping[str, Any]) -> str:
         check_values(values)
     except YamlValueError as error:
         raise ToolError(f"The value of {shown[:200]} cannot be stored as YAML: {error}") from None
+    current = parse_frontmatter(text).values
+    values = {
+        key: value
+        for key, value in values.items()
+        # As JSON, because `1 == True`.
+        if key not in current or msgspec.json.encode(current[key]) != msgspec.json.encode(value)
+    }
+    edited = _write_keys(text, values, in_place=True)
+    read = parse_frontmatter(edited)
+    if read.problem is not None or any(read.values.get(k) != v for k, v in values.items()):
+        edited = _write_keys(text, values, in_place=False)
+    _require_valid(edited, shown)
+    return edited
+
+
+def _write_keys(text: str, values: Mapping[str, Any], *, in_place: bool) -> str:
     spans = _spans_of_keys(text)
+    current = parse_frontmatter(text).values
     newline = "\r\n" if "\r\n" in text else "\n"
     pieces, place = [], 0
     for key in sorted(values.keys() & spans.keys(), key=spans.__getitem__):
-        pieces += [text[place : spans[key][0]], _dump({key: values[key]}, newline)]
-        place = spans[key][1]
+        start, end = spans[key]
+        written = _dump({key: values[key]}, newline)
+        if in_place:
+            written = _edit(text[start:end], key, current.get(key), values[key], newline)
+        pieces += [text[place:start], written]
+        place = end
     added = {key: value for key, value in values.items() if key not in spans}
     if added:
         start, opening, closing = _end_of_block(text, newline)
         pieces += [text[place:start], opening, _dump(added, newline), closing]
         place = start
-    edited = "".join([*pieces, text[place:]])
-    _require_valid(edited, shown)
-    return edited
+    return "".join([*pieces, text[place:]])
+
+
+def _edit(lines: str, key: str, old: Any, new: Any, newline: str) -> str:
+    """Return the lines of a key with another value, and with the comment after the value."""
+    plain = lines.replace(newline, "\n")
+    edited = edit_value(plain, old, new)
+    if edited is None:
+        first, _, rest = dump_yaml({key: new}).partition("\n")
+        # Behind anything but the colon, a comment could become a part of the value.
+        comment = comment_of(plain) if first.endswith(":") else ""
+        edited = f"{first}{comment}\n{rest}"
+    return edited.replace("\n", newline)
 
 
 def _dump(values: Mapping[str, Any], newline: str) -> str:
@@ -145,7 +180,8 @@ def delete_key(text: str, key: str) -> str:
     """Return the note without one property."""
     lines = lines_of_key(text, key)
     if lines is None:
-        raise ToolError(f"The frontmatter has no key {key!r}")
+        hint = did_you_mean(nearest_names(key, _spans_of_keys(text)))
+        raise ToolError(f"The frontmatter has no key {key[:100]!r}{hint}")
     edited = f"{text[: lines[0]]}{text[lines[1] :]}"
     _require_valid(edited, repr(key))
     return edited

@@ -14,7 +14,16 @@ from typing import Any
 
 import yaml
 
-__all__ = ["MAX_CHARS", "YamlValueError", "check_values", "dump_yaml", "load_yaml"]
+__all__ = [
+    "MAX_CHARS",
+    "YamlValueError",
+    "check_values",
+    "dump_flow_item",
+    "dump_scalar",
+    "dump_yaml",
+    "load_yaml",
+    "scalar_value",
+]
 
 MAX_DEPTH = 50
 MAX_VALUES = 20_000
@@ -28,12 +37,21 @@ _BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
 _INT = re.compile(r"[-+]?[0-9]+\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][-+]?[0-9]+)?\Z")
 _MERGE = "<<"
+_WIDTH = 10_000
 _OTHER_BREAKS = re.compile("[\r\x85\u2028\u2029]")
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Dumper(yaml.SafeDumper):
-    """Escapes line breaks other than newlines, which would become newlines or spaces."""
+    """Escapes line breaks other than newlines, which would become newlines or spaces.
+
+    Dates are texts, as in the loader, and need no quotes.
+    """
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own class attribute
+        first: [pair for pair in pairs if pair[0] != f"{_PREFIX}timestamp"]
+        for first, pairs in yaml.SafeDumper.yaml_implicit_resolvers.items()
+    }
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
@@ -61,10 +79,28 @@ def load_yaml(text: str) -> Any:
     return builder.result
 
 
+def dump_scalar(value: Any, style: str | None) -> str | None:
+    """Return a scalar as YAML on one line, texts in quotes of this style; None if it needs more."""
+    style = style if isinstance(value, str) else None
+    dumped = str(
+        yaml.dump(value, Dumper=_Dumper, allow_unicode=True, width=_WIDTH, default_style=style)
+    )
+    written = dumped.removesuffix("\n...\n").removesuffix("\n")
+    return None if "\n" in written else written
+
+
+def dump_flow_item(value: Any) -> str:
+    """Return a value as an item of a list in brackets."""
+    dumped = yaml.dump(
+        [value], Dumper=_Dumper, allow_unicode=True, width=_WIDTH, default_flow_style=True
+    )
+    return str(dumped).strip()[1:-1]
+
+
 def dump_yaml(values: Mapping[str, Any]) -> str:
     """Return JSON values as YAML; the caller has checked them with `check_values`."""
     dumped = yaml.dump(
-        dict(values), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=10_000
+        dict(values), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=_WIDTH
     )
     return str(dumped)
 
@@ -246,13 +282,13 @@ def _scalar(event: Any) -> Any:
     """Return the value of a scalar: by its tag, else by its form if it is not quoted."""
     text, tag = event.value, event.tag
     if tag is None or tag == "!":
-        return _implicit(text) if event.implicit[0] else text
+        return scalar_value(text) if event.implicit[0] else text
     name = tag.removeprefix(_PREFIX)
     if name in ("str", "timestamp"):
         return text
     if name not in ("null", "bool", "int", "float"):
         raise _unknown_tag(event)
-    value = _implicit(text)
+    value = scalar_value(text)
     if name == "int" and _INT.match(text):
         return value
     kinds: dict[str, Any] = {"null": type(None), "bool": bool, "int": int, "float": int | float}
@@ -261,7 +297,8 @@ def _scalar(event: Any) -> Any:
     return value
 
 
-def _implicit(text: str) -> Any:
+def scalar_value(text: str) -> Any:
+    """Return the value of a scalar without quotes."""
     if _NULL.match(text):
         return None
     if _BOOL.match(text):

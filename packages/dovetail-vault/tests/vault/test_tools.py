@@ -269,7 +269,7 @@ def test_edits_are_atomic_and_keep_the_rest(vault: Path) -> None:
         await good(client, "edit-note", path="Oak", edits=edits)
         expected = before
         for old, new in (
-            ("height: 30   # metres\n", "height: 31\n"),
+            ("height: 30   # metres\n", "height: 31   # metres\n"),
             ("Barrels.\n", "Barrels.\nShips.\n"),
             ("Lobed. ^leaf", "Deeply lobed. ^leaf"),
             ("Brown.", "Golden."),

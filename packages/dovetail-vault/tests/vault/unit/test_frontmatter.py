@@ -67,14 +67,61 @@ def test_invalid_frontmatter_is_reported_and_does_not_raise(block: str, problem:
 
 
 def test_setting_a_key_leaves_every_other_byte() -> None:
-    assert set_key(NOTE, "when", "2026-01-01") == NOTE.replace("2025-01-31", "'2026-01-01'")
-    assert set_key(NOTE, "tags", ["x"]) == NOTE.replace(
-        "tags:\n  - one\n  # between\n  - two\n", "tags:\n- x\n"
+    assert set_key(NOTE, "when", "2026-01-01") == NOTE.replace("2025-01-31", "2026-01-01")
+    assert set_key(NOTE, "title", "C") == NOTE.replace('"A: b"', '"C"')
+    assert set_key(NOTE, "title", ["C", 1]) == NOTE.replace(
+        ' "A: b"   # quoted', "   # quoted\n- C\n- 1"
     )
+    assert set_key(NOTE, "tags", ["x"]) == NOTE.replace(
+        "  - one\n  # between\n  - two\n", "  - x\n"
+    )
+    assert set_key(NOTE, "tags", ["one", "two", "x: y"]) == NOTE.replace(
+        "  - two\n", "  - two\n  - 'x: y'\n"
+    )
+    assert set_key(NOTE, "tags", ["two"]) == NOTE.replace("  - one\n", "")
     assert set_key(NOTE, "new", 1) == NOTE.replace("yes: no\n", "yes: no\nnew: 1\n")
     assert set_key("text", "a", "b") == "---\na: b\n---\ntext"
     assert set_key("---\r\na: 1\r\n---\r\nx", "b", 2) == "---\r\na: 1\r\nb: 2\r\n---\r\nx"
     assert set_key("---\n---\nx", "b", 2) == "---\nb: 2\n---\nx"
+
+
+@pytest.mark.parametrize(
+    ("line", "value", "expected"),
+    [
+        ("k: 30   # metres", 31, "k: 31   # metres"),
+        ("k:   # nothing yet", "x", "k: x   # nothing yet"),
+        ("k:", 5, "k: 5"),
+        ("k: 'a' # c", "it's", "k: 'it''s' # c"),
+        ("k: a", True, "k: true"),
+        ("k: a # c", None, "k: null # c"),
+        ("k: 2025-01-31", "2026-12-01", "k: 2026-12-01"),
+        ("k:   [ a,  'b' ] # c", ["a", "b", "x, y"], "k:   [ a,  'b', 'x, y' ] # c"),
+        ("k: [a, b, c]", ["a", "c"], "k: [a, c]"),
+        ("k: [a, b, c]", ["b", "c"], "k: [b, c]"),
+        ("k: [a, b, c]", ["a"], "k: [a]"),
+        ("k: [a, b]", ["x", "a", "b"], "k: [x, a, b]"),
+        ("k: [a, b]", [], "k: []"),
+        ("k: [é, '😀']", ["é", "😀", "z"], "k: [é, '😀', z]"),
+        ("k:\n    - a  # one\n    - b", ["a", "b", "c"], "k:\n    - a  # one\n    - b\n    - c"),
+        ("k:\n- a\n# of b\n- b\n- c", ["a", "c"], "k:\n- a\n- c"),
+        ("k:\n  - x: 1\n    y: 2\n  - b", [{"x": 1, "y": 2}], "k:\n  - x: 1\n    y: 2"),
+        ('"k" : a # c', "b", '"k" : b # c'),
+        ("k: >\n  long\n  text", "short", "k: short"),
+        ("k: &a x\nl: *a", "y", "k: y"),
+    ],
+)
+def test_a_changed_value_keeps_comments_indentation_and_quotes(
+    line: str, value: object, expected: str
+) -> None:
+    for newline in ("\n", "\r\n"):
+        if "*a" in line:
+            with pytest.raises(ToolError, match="undefined alias"):
+                set_key(f"---\n{line}\n---\n", "k", value)
+            continue
+        text = f"---\na: 1 # one\n{line}\nz: [ 2 ]\n---\nx\n".replace("\n", newline)
+        wanted = text.replace(line.replace("\n", newline), expected.replace("\n", newline))
+        assert set_key(text, "k", value) == wanted
+        assert parse_frontmatter(wanted).values["k"] == value
 
 
 def test_deleting_a_key_deletes_its_nested_lines() -> None:

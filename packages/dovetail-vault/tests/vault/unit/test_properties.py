@@ -59,6 +59,17 @@ def test_properties_that_are_set_are_read_back_and_the_text_stays(
         assert edited.endswith(text[parse_frontmatter(text).end :])
 
 
+@given(blocks)
+def test_a_property_that_is_set_to_its_value_changes_no_byte(block: str) -> None:
+    text = f"---\n{block}\n---\n# Title\n"
+    read = parse_frontmatter(text)
+    try:
+        edited = set_keys(text, read.values)
+    except ToolError:
+        return
+    assert edited == text
+
+
 @given(blocks, st.text(max_size=8))
 def test_deleting_a_property_fails_or_gives_valid_frontmatter(block: str, key: str) -> None:
     for name in (key, *parse_frontmatter(f"---\n{block}\n---\n").values):
