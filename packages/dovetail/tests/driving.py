@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -68,7 +69,8 @@ def use_over_stdio(words: Sequence[str], use: Callable[[ClientSession], Awaitabl
     """Let the official client use a server on stdio."""
 
     async def run() -> None:
-        server = StdioServerParameters(command=words[0], args=list(words[1:]))
+        # The official client passes only a part of the environment, without the import path.
+        server = StdioServerParameters(command=words[0], args=list(words[1:]), env=dict(os.environ))
         async with (
             asyncio.timeout(CAP),
             stdio_client(server) as (receive, send),
