@@ -45,18 +45,12 @@ async def draw(folder: Path) -> None:
 async def _show_search(console: Console, client: Client, query: str) -> None:
     console.print(f"[bold cyan]search-vault[/] query={json.dumps(query)}")
     found: Any = (await client.call("search-vault", {"query": query})).data
-    console.print(f"  [dim]read as {found['interpreted']}: {found['fileCount']} notes[/]")
+    console.print(f"  [dim]read as {found['interpreted']}: {found['total']} notes[/]")
     for file in found["files"]:
-        console.print(f"  [green]{file['path']}[/]  score {file['score']}")
+        console.print(f"  [green]{file['path']}[/]")
         for match in file["matches"][:2]:
-            before, *marked = match["context"]["highlighted"].split("**")
-            console.print(
-                f"    {match['line']:>3}: ", before, end="", markup=False, highlight=False
-            )
-            for place, piece in enumerate(marked):
-                style = "bold yellow" if place % 2 == 0 else None
-                console.print(piece, style=style, end="", markup=False, highlight=False)
-            console.print()
+            line = f"    {match['line']:>3}: {match['text']}"
+            console.print(line, markup=False, highlight=False)
 
 
 async def _show_edit(console: Console, client: Client) -> None:

@@ -29,7 +29,7 @@ class VaultProcess(PipedServer):
     def _is_complete(self) -> bool:
         # The cheapest question that tells: asking costs time that the first pass has not.
         asked = {"directory": "folder000", "limit": 1}
-        return not self.data("list-notes", asked)["indexing"]
+        return "indexing" not in self.data("list-notes", asked)
 
     def list_everything(self) -> tuple[int, float]:
         """How many resources there are, and how long it takes to list them, page by page."""

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
-from dovetail import ResourceLink, ToolError, ToolResult
-from dovetail_vault.results import Pagination, SearchResult
+from dovetail import ResourceLink, Text, ToolError, ToolResult
+from dovetail_vault.limits import DEFAULT_CHARS, json_size, largest
+from dovetail_vault.results import SearchResult
 from dovetail_vault.search_request import SearchRequest
 from dovetail_vault.semantic_search import MODES, SemanticSearcher
 from dovetail_vault.text_search import TextSearcher
 from dovetail_vault.vault import Vault
 
-__all__ = ["Stopwatch", "Vaults", "paginate", "parse_time"]
+__all__ = ["Reply", "Vaults", "parse_time"]
 
-# The structured content lists all notes; more links would only repeat it.
-_MAX_LINKS = 20
+# Characters of JSON around the text and the data: field names, `_meta`, the server's name.
+_AROUND = 400
 
 
 class Vaults:
@@ -51,47 +52,44 @@ class Vaults:
         return searchers[self.pick(name).name].search(request)
 
 
-class Stopwatch:
-    """Measures the time of a call and builds its result."""
+class Reply:
+    """Measures the time of a call and builds its result within `max_chars`."""
 
-    def __init__(self, tool: str) -> None:
-        self._tool = tool
+    def __init__(self, max_chars: int = DEFAULT_CHARS) -> None:
+        # Characters for the content.
+        self.room = max_chars - _AROUND
         self._started = time.perf_counter()
 
-    def answer(
-        self, result: msgspec.Struct, vault: Vault, notes: Iterable[tuple[str, str]] = ()
+    def first(
+        self, count: int, build: Callable[[int], msgspec.Struct], least: int = 1
     ) -> ToolResult:
-        """Return the result as structured content, as JSON text, and with links to notes."""
-        links = [
-            ResourceLink(
-                uri=vault.uri_of(path),
-                name=path,
-                title=title or None,
-                mime_type="text/markdown",
-            )
-            for path, title in list(notes)[:_MAX_LINKS]
-        ]
-        return ToolResult(
-            [msgspec.json.encode(result).decode(), *links] if links else None,
-            structured=result,
-            meta={
-                "tool": self._tool,
-                "vault": vault.name,
-                "executionTime": round((time.perf_counter() - self._started) * 1000, 3),
-                "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds"),
-            },
-        )
+        """Return what `build` makes of as many of the first items as fit.
 
+        Raises ToolError if there are items, and fewer than `least` of them fit.
+        """
+        number = largest(count, lambda number: self._fits(build(number)))
+        if number < min(count, least):
+            raise ToolError("maxChars is too small for the first result; pass a larger number")
+        return self.data(build(number))
 
-def paginate(total: int, returned: int, limit: int, offset: int) -> Pagination:
-    """Return the pagination of a page with an exact total."""
-    return Pagination(
-        total=total,
-        returned=returned,
-        limit=limit,
-        offset=offset,
-        has_more=offset + returned < total,
-    )
+    def data(self, result: msgspec.Struct, links: Iterable[ResourceLink] = ()) -> ToolResult:
+        """Return a result as structured content and as the same JSON in a text."""
+        blocks = [Text(msgspec.json.encode(result).decode()), *links]
+        return ToolResult(blocks, structured=result, meta=self._meta())
+
+    def texts(self, blocks: list[str]) -> ToolResult:
+        """Return plain texts."""
+        return ToolResult([Text(block) for block in blocks], meta=self._meta())
+
+    def _fits(self, result: msgspec.Struct) -> bool:
+        data = msgspec.json.encode(result).decode()
+        return len(data) + json_size(data) <= self.room
+
+    def _meta(self) -> dict[str, Any]:
+        return {
+            "executionTime": round((time.perf_counter() - self._started) * 1000, 3),
+            "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        }
 
 
 def parse_time(text: str | None, name: str) -> int | None:

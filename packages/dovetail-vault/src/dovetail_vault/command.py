@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from dovetail import Server, UsageError
+from dovetail_vault.registration import LISTED
 from dovetail_vault.server import VaultOptions, build_server
 
 __all__ = ["ARGUMENTS", "OPTIONS", "SUMMARY", "build"]
@@ -29,6 +30,13 @@ OPTIONS: Sequence[click.Parameter] = (
     ),
     click.Option(["--name", "name"], default="vault", show_default=True, help="Server name."),
     click.Option(["--read-only"], is_flag=True, help="Do not add tools that change notes."),
+    click.Option(
+        ["--tools"],
+        type=click.Choice(sorted(LISTED)),
+        default="default",
+        show_default=True,
+        help="List all tools, or three that do the same.",
+    ),
     click.Option(
         ["--index-dir"],
         type=click.Path(file_okay=False, path_type=Path),
@@ -52,6 +60,7 @@ def build(
     read_only: bool = False,
     index_dir: Path | None = None,
     embeddings: str = "auto",
+    tools: str = "default",
     **_others: Any,
 ) -> Server | None:
     """Build the server from command-line options; None if no vault is given."""
@@ -62,7 +71,11 @@ def build(
     if len(folders) != given:
         raise UsageError("Two vaults have the same name; name each one with --vault NAME=PATH")
     options = VaultOptions(
-        name=name, read_only=read_only, index_dir=index_dir, embeddings=embeddings
+        name=name,
+        read_only=read_only,
+        index_dir=index_dir,
+        embeddings=embeddings,
+        tools=tools,
     )
     return build_server(folders, options)
 

@@ -21,7 +21,7 @@ from dovetail_vault.process_names import is_of_ended_process, own_process_name
 
 __all__ = ["connect", "index_folder", "open_index", "transaction"]
 
-_VERSION = 6
+_VERSION = 7
 _NAME = "index.sqlite"
 # Prefix of the folder of an index that cannot be in the cache directory.
 _TEMPORARY = "dovetail-vault-"

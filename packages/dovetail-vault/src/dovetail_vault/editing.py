@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -14,7 +15,6 @@ from dovetail_vault.frontmatter import delete_key, parse_frontmatter, set_key
 from dovetail_vault.note import Note
 from dovetail_vault.patterns import compile_pattern
 from dovetail_vault.replacements import check_length
-from dovetail_vault.results import AppliedEdit
 from dovetail_vault.sections import find_section, find_target_block
 from dovetail_vault.words import without_surrogates
 
@@ -25,18 +25,19 @@ _MAX_DIFF_LINES = 2_000
 _MAX_DIFF_CHARS = 20_000
 # Matches of a regular expression are counted up to this number, if fewer are expected.
 _MAX_COUNTED = 1_000
+_HUNK_START = re.compile(r"([-+])(\d+)")
 
 
 @dataclass
 class EditTarget:
-    """The part of the note to edit; set exactly one field.
+    """Set exactly one.
 
     Attributes:
-        heading: A heading, or a list of headings, outermost first.
-        block: The id of a block, with or without ^.
-        frontmatter: A key of the YAML frontmatter.
-        text: Exact text in the note.
-        regex: A regular expression in RE2 syntax; ^ and $ match at lines.
+        heading: A list includes the parent headings.
+        block: An id.
+        frontmatter: A property.
+        text: Exact text.
+        regex: RE2; ^ and $ match at lines.
     """
 
     heading: str | list[str] | None = None
@@ -51,12 +52,10 @@ class Edit:
     """One edit.
 
     Attributes:
-        op: replace, delete, insert_before or insert_after the target; append or prepend to a
-            section, block or list property; set a property.
-        target: The part of the note to edit.
-        content: The new text, or the value of a property. In a replacement for a regex, \\1 is
-            the first group.
-        expectedCount: How often text or regex must occur; all occurrences are edited.
+        op: append and prepend: to a section or list property; set: a property.
+        target: What to edit.
+        content: Text, or the value of a property; \\1 is a group of the regex.
+        expectedCount: How often text or regex must occur; all are edited.
     """
 
     op: Op
@@ -70,9 +69,9 @@ def newline_of(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def apply_edits(path: str, text: str, edits: Sequence[Edit]) -> tuple[str, list[AppliedEdit]]:
-    """Return the edited text and the effect of each edit. Raises ToolError if one fails."""
-    applied = []
+def apply_edits(path: str, text: str, edits: Sequence[Edit]) -> tuple[str, int]:
+    """Return the edited text and the number of changed places. Raises ToolError if one fails."""
+    total = 0
     for number, edit in enumerate(edits, 1):
         try:
             kind, target = _only_target(edit.target)
@@ -82,9 +81,8 @@ def apply_edits(path: str, text: str, edits: Sequence[Edit]) -> tuple[str, list[
             raise ToolError(
                 f"Edit {number} of {len(edits)}: {error}. Nothing was changed"
             ) from None
-        shown = target if isinstance(target, str) else " > ".join(target)
-        applied.append(AppliedEdit(op=edit.op, target=f"{kind}: {shown[:200]}", count=count))
-    return text, applied
+        total += count
+    return text, total
 
 
 def append_under(note: Note, heading: str | list[str], content: str) -> str:
@@ -95,7 +93,7 @@ def append_under(note: Note, heading: str | list[str], content: str) -> str:
 
 def diff_of(path: str, before: str, after: str) -> str:
     """Return a unified diff, or only the number of lines if it is very large."""
-    old, new = before.splitlines(), after.splitlines()
+    old, new = _split_lines(before), _split_lines(after)
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
         start += 1
@@ -110,8 +108,21 @@ def diff_of(path: str, before: str, after: str) -> str:
     lines = difflib.unified_diff(
         old[first : len(old) - last], new[first : len(new) - last], path, path, lineterm=""
     )
-    text = without_surrogates("\n".join(lines))
+    text = without_surrogates("\n".join(_shift_hunk(line, first) for line in lines))
     return text if len(text) <= _MAX_DIFF_CHARS else f"{text[:_MAX_DIFF_CHARS]}\n…"
+
+
+def _split_lines(text: str) -> list[str]:
+    """Split a text into lines, which are numbered as in read-note."""
+    lines = text.removesuffix("\n").split("\n") if text else []
+    return [line.removesuffix("\r") for line in lines]
+
+
+def _shift_hunk(line: str, skipped: int) -> str:
+    """Return a line of a diff; its line numbers count from the start of the note."""
+    if not line.startswith("@@"):
+        return line
+    return _HUNK_START.sub(lambda match: f"{match[1]}{int(match[2]) + skipped}", line)
 
 
 def _only_target(target: EditTarget) -> tuple[str, Any]:

@@ -18,11 +18,15 @@ from typing import NamedTuple
 from dovetail import ToolError, UsageError
 from dovetail_vault.paths import MAX_PATH, NOTE_SUFFIX, fold_name, is_hidden
 
-__all__ = ["Entry", "Root", "explain_os_error"]
+__all__ = ["Entry", "MissingFolderError", "Root", "explain_os_error"]
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Folders in which Logseq stores old copies of notes; they are not indexed.
 _COPIES = frozenset({("logseq", "bak"), ("logseq", "version-files"), ("logseq", ".recycle")})
+
+
+class MissingFolderError(ToolError):
+    """There is no folder with this path."""
 
 
 class Entry(NamedTuple):
@@ -79,13 +83,27 @@ class Root:
             return []
         return sorted(name for name in names if name != parts[-1] and fold_name(name) == key)
 
+    def find_conflict(self, parts: Sequence[str]) -> str | None:
+        """Return an existing path that a new one differs from only in case or Unicode form.
+
+        It is the beginning of the path if a folder of that name exists.
+        """
+        for depth in range(1, len(parts) + 1):
+            try:
+                with self.folder(parts[: depth - 1]) as descriptor:
+                    os.stat(parts[depth - 1], dir_fd=descriptor, follow_symlinks=False)
+            except (OSError, ToolError):
+                variants = self.find_name_variants(parts[:depth])
+                return "/".join((*parts[: depth - 1], variants[0])) if variants else None
+        return None
+
 
 def _enter(current: int, part: str, shown: str, create: bool) -> int:
     try:
         return os.open(part, _FOLDER, dir_fd=current)
     except FileNotFoundError:
         if not create:
-            raise ToolError(f"There is no folder {shown!r} in the vault") from None
+            raise MissingFolderError(f"There is no folder {shown!r} in the vault") from None
     except OSError as error:
         raise explain_os_error(error, f"the folder {shown!r}") from None
     try:

@@ -1,15 +1,15 @@
-"""Find matching lines and render them with context; matches are marked with `**`."""
+"""Find matching lines and render them with context."""
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from dovetail_vault.patterns import Pattern
-from dovetail_vault.results import ContextLine, LineContext, LineMatch
+from dovetail_vault.results import LineMatch
 from dovetail_vault.words import fold, without_surrogates
 
 __all__ = ["LineFinder", "LineHit", "printable", "render_matches"]
@@ -91,54 +91,41 @@ def _line_starts(text: str) -> array[int]:
 
 
 def render_matches(
-    text: str, hits: list[LineHit], context: int | None, budget: int
+    text: str, hits: list[LineHit], context: int, budget: int
 ) -> tuple[list[LineMatch], int]:
     """Render the first hits within a budget of characters; also return the characters used."""
     if not hits or budget <= 0:
         return [], 0
     lines = text.split("\n")
-    matching = {hit.number for hit in hits}
-    shown, used = [], 0
-    for hit in hits[:_MAX_PER_NOTE]:
-        if hit.number >= len(lines):
-            continue
-        content = printable(lines[hit.number])
-        match = LineMatch(line=hit.number + 1, content=_truncate(content))
-        used += len(match.content)
-        if context is not None:
-            first = max(0, hit.number - context)
-            around = [
-                ContextLine(
-                    number=number + 1,
-                    text=_truncate(printable(lines[number])),
-                    is_match=number in matching,
-                )
-                for number in range(first, min(len(lines), hit.number + context + 1))
-            ]
-            match.context = LineContext(lines=around, highlighted=_highlight(content, hit.spans))
-            used += sum(len(line.text) for line in around) + len(match.context.highlighted)
+    chosen = [hit for hit in hits[:_MAX_PER_NOTE] if hit.number < len(lines)]
+    matching = {hit.number for hit in chosen}
+    shown, used, done = [], 0, 0
+    for hit in chosen:
+        # A line between two matches is shown once.
+        before = range(max(done, hit.number - context), hit.number)
+        after = range(hit.number + 1, min(len(lines), hit.number + context + 1))
+        after = range(after.start, min((n for n in after if n in matching), default=after.stop))
+        match = LineMatch(
+            line=hit.number + 1,
+            text=_excerpt(printable(lines[hit.number]), hit.spans),
+            before=[_excerpt(printable(lines[number])) for number in before],
+            after=[_excerpt(printable(lines[number])) for number in after],
+        )
+        done = max(hit.number + 1, after.stop)
+        used += sum(map(len, [match.text, *match.before, *match.after]))
         shown.append(match)
         if used > budget:
             break
     return shown, used
 
 
-def _truncate(line: str) -> str:
-    return line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]}…"
-
-
-def _highlight(line: str, spans: list[tuple[int, int]]) -> str:
-    """Return the line with its matches marked, truncated around the first one."""
-    start = max(0, spans[0][0] - _MAX_LINE // 3) if spans and len(line) > _MAX_LINE else 0
-    pieces, place = ["…" if start else ""], start
-    for first, last in spans:
-        if first < place or first - start > _MAX_LINE:
-            continue
-        end = min(last, start + 2 * _MAX_LINE)
-        pieces += [line[place:first], "**", line[first:end], "**" if end == last else "…**"]
-        place = last
-    pieces.append(line[place : max(place, start + _MAX_LINE)])
-    return "".join(pieces)
+def _excerpt(line: str, spans: Sequence[tuple[int, int]] = ()) -> str:
+    """Return a line, cut around its first match if it is long."""
+    if len(line) <= _MAX_LINE:
+        return line
+    start = max(0, spans[0][0] - _MAX_LINE // 3) if spans else 0
+    end = start + _MAX_LINE
+    return f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"
 
 
 def printable(line: str) -> str:

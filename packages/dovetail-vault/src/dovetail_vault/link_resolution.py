@@ -26,7 +26,7 @@ class Resolution(NamedTuple):
 
 
 class StoredLink(NamedTuple):
-    """A link in the index; its target is case-folded."""
+    """A link in the index, with its target as written."""
 
     source: str
     leaf: str

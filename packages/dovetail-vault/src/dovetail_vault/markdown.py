@@ -19,6 +19,7 @@ __all__ = [
     "Heading",
     "Link",
     "find_block",
+    "find_block_ids",
     "find_headings",
     "find_links",
     "find_properties",
@@ -263,6 +264,11 @@ def _markdown_links(masked: str) -> Iterator[Link]:
             start + len(target),
             bool(match["open"]),
         )
+
+
+def find_block_ids(masked: str) -> Iterator[str]:
+    """Yield the ids of blocks, without ^."""
+    return (match["id"] for match in _BLOCK_ID.finditer(masked))
 
 
 def find_block(masked: str, text: str, name: str) -> tuple[int, int] | None:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from dovetail import ToolError
 from dovetail_vault.exchange import Lease, exchange_names, rename_to_free_name
-from dovetail_vault.folders import Root, explain_os_error
+from dovetail_vault.folders import MissingFolderError, Root, explain_os_error
 from dovetail_vault.process_names import own_process_name
 
 __all__ = [
@@ -92,18 +92,8 @@ def read_note_file(root: Root, parts: Sequence[str]) -> NoteFile | None:
         return None
     except OSError as error:
         raise explain_os_error(error, repr(shown)) from None
-    except ToolError:
-        if _is_missing(root, parts[:-1]):
-            return None
-        raise
-
-
-def _is_missing(root: Root, parts: Sequence[str]) -> bool:
-    try:
-        with root.folder(parts):
-            return False
-    except ToolError as error:
-        return "There is no folder" in str(error)
+    except MissingFolderError:
+        return None
 
 
 def _read(folder: int, name: str, shown: str) -> NoteFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date, timedelta
 from functools import partial
 from typing import Annotated
@@ -10,7 +11,6 @@ from dovetail import EmbeddedResource, Message, Server, ToolError
 from dovetail.errors import InvalidParamsError
 from dovetail_vault.answers import Vaults
 from dovetail_vault.note_resources import complete_folder, complete_path
-from dovetail_vault.paths import split_folder_path
 from dovetail_vault.words import without_surrogates
 
 __all__ = ["add_note_prompts"]
@@ -18,8 +18,8 @@ __all__ = ["add_note_prompts"]
 _MAX_NOTES = 100
 
 
-def add_note_prompts(server: Server, vaults: Vaults) -> None:
-    """Register the prompts; they use the first vault."""
+def add_note_prompts(server: Server, vaults: Vaults, names: Mapping[str, str]) -> None:
+    """Register the prompts; they use the first vault, and the tools with these names."""
     vault = vaults.pick(None)
 
     @server.prompt(name="daily-note", title="Daily note")
@@ -38,29 +38,25 @@ def add_note_prompts(server: Server, vaults: Vaults) -> None:
         before = chosen - timedelta(days=1)
         return (
             f"Write my daily note for {chosen:%A}, {chosen}. First read {prefix}{before}.md with "
-            "read-note, if it exists, and carry over the open tasks. Read vault://recent to see "
-            "what I worked on. Then create the note with write-note at "
+            f"{names['read']}, if it exists, and carry over the open tasks. Read vault://recent to "
+            f"see what I worked on. Then create the note with {names['write']} at "
             f"{prefix}{chosen}.md (mode create) with the headings Tasks, Notes and Log. If it "
-            "already exists, add what is missing with edit-note instead of replacing it."
+            f"already exists, add what is missing with {names['edit']} instead of replacing it."
         )
 
     @server.prompt(name="summarise-folder", title="Summarise a folder")
     def summarise_folder(folder: Annotated[str, "The folder."]) -> str:
         """Summarise the notes of a folder."""
         try:
-            parts = split_folder_path(folder)
+            bounds = vault.folder_bounds(folder)
         except ToolError as error:
             raise InvalidParamsError(str(error)) from None
-        prefix = "".join(f"{part}/" for part in parts)
-        rows = vault.index.select(
-            "WHERE path >= ? AND path < ? ORDER BY mtime_ns DESC",
-            (prefix, f"{prefix[:-1]}0" if prefix else "\U0010ffff"),
-        )
+        rows = vault.index.select("WHERE path >= ? AND path < ? ORDER BY mtime_ns DESC", bounds)
         listed = "\n".join(f"- {row.path} ({row.title})" for row in rows[:_MAX_NOTES])
         more = f"\n- and {len(rows) - _MAX_NOTES} more" if len(rows) > _MAX_NOTES else ""
         return (
             f"Summarise the folder {folder or 'of the whole vault'!r}. It has {len(rows)} notes:\n"
-            f"{listed}{more}\n\nRead them with read-note, several at once with `paths`. Write one "
+            f"{listed}{more}\n\nRead them with {names['read']}, several at once. Write one "
             "paragraph on the topic of the folder, the main points with links like [[note]], and "
             "open questions or contradictions."
         )
@@ -77,9 +73,10 @@ def add_note_prompts(server: Server, vaults: Vaults) -> None:
             Message(EmbeddedResource(vault.uri_of(opened.path), text, "text/markdown")),
             Message(
                 f"This is {opened.path}. Find notes of the vault that it should link to but does "
-                "not: search for each of its main ideas with search-vault and search-by-title, and "
-                "compare with get-links. Propose at most ten links, each with the sentence where "
-                "it belongs and the reason. Change nothing until I agree; then use edit-note."
+                f"not: search for each of its main ideas with {names['search']}, also in titles, "
+                "and compare with its links. Propose at most ten links, each with the sentence "
+                f"where it belongs and the reason. Change nothing until I agree; then use "
+                f"{names['edit']}."
             ),
         ]
 

@@ -97,16 +97,17 @@ def complete_path(vault: Vault, value: str) -> list[str]:
 def complete_folder(vault: Vault, value: str) -> list[str]:
     """Return folders that contain the input."""
     typed = fold(value)
-    folders = set()
-    for (path,) in vault.index.query("SELECT path FROM notes"):
-        parts = path.split("/")[:-1]
-        folders |= {"/".join(parts[:end]) for end in range(1, len(parts) + 1)}
+    folders = vault.folder_names()
     return sorted(folder for folder in folders if typed in fold(folder))[:_MAX_SUGGESTED]
 
 
 def _tags(vault: Vault) -> dict[str, Any]:
     tags = count_tags(vault)
-    return {"tags": [{"tag": tag.tag, "count": tag.count, "total": tag.total} for tag in tags]}
+    return {
+        "tags": [
+            {"tag": one.tag, "count": one.count, "total": one.total or one.count} for one in tags
+        ]
+    }
 
 
 def _recent(vault: Vault) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from dovetail import ToolError
 from dovetail_vault.folders import Entry, Root
 from dovetail_vault.note import Note, leaf_of
 from dovetail_vault.note_files import NoteFile, decode_note, read_note_file
-from dovetail_vault.paths import fold_name
 from dovetail_vault.postings import LEVEL_BITS, encode_postings, level_of, new_postings
 from dovetail_vault.words import MAX_WORD_LENGTH, fold, split_words
 
@@ -99,7 +98,7 @@ def parse_note(path: str, file: NoteFile) -> ParsedNote:
     entry = Entry(path, file.size, file.mtime_ns, file.inode)
     row = _row(path, title, line, entry, file.etag, "ok", dumped, has_long)
     links: list[tuple[str, str, str, int]] = [
-        (_clean(leaf_of(link.target)), _clean(fold_name(link.target)), link.kind, link.line)
+        (_clean(leaf_of(link.target)), _clean(link.target), link.kind, link.line)
         for link in note.links
         if link.target
     ]

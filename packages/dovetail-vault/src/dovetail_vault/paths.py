@@ -18,6 +18,7 @@ __all__ = [
     "MAX_PATH",
     "NOTE_SUFFIX",
     "check_new_names",
+    "check_note_suffix",
     "fold_name",
     "is_hidden",
     "note_uri_path",
@@ -32,6 +33,8 @@ MAX_PATH = 1024
 _DECODINGS = 4
 # Besides the backslash and ASCII control characters, which are never allowed.
 _NOT_PORTABLE = re.compile('[<>:"|?*\x80-\x9f\u2028\u2029]')
+# Like `.txt` and `.markdown`; `v1.2 plan` and `No. 7` have none.
+_OTHER_SUFFIX = re.compile(r"(?<=[^/.])\.(?!md\Z)[A-Za-z][A-Za-z0-9]{0,9}\Z")
 _DRIVE = re.compile(r"[A-Za-z]:")
 _RESERVED = frozenset(
     {"con", "prn", "aux", "nul", "conin$", "conout$"}
@@ -68,6 +71,17 @@ def check_new_names(parts: Sequence[str], given: str) -> None:
                 f"{part[:100]!r} contains {found[0]!r}; new names may not contain "
                 '< > : " | ? * or control characters, which other systems do not allow',
             )
+
+
+def check_note_suffix(text: str) -> None:
+    """Raise ToolError if a path to be created has the suffix of another kind of file."""
+    found = _OTHER_SUFFIX.search(text)
+    if found is not None:
+        raise _invalid(
+            text,
+            f"notes are .md files; pass {text[: found.start()][-100:]}.md, or {text[-100:]}.md if "
+            f"{found[0]} is part of the name",
+        )
 
 
 def is_hidden(name: str) -> bool:

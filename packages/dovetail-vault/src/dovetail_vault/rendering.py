@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dovetail_vault.index import NoteRow
+from dovetail_vault.limits import json_size
 from dovetail_vault.lines import LineHit, render_matches
 from dovetail_vault.results import FileMatches
 from dovetail_vault.search_request import SearchRequest
@@ -13,46 +15,54 @@ from dovetail_vault.vault import Vault
 
 __all__ = ["Rendered", "render_notes"]
 
+# Characters of a property that is shown.
+_MAX_VALUE = 200
+
 
 class Rendered(NamedTuple):
-    """The rendered notes, whether matches were left out, and how many notes no longer exist."""
+    """The rendered notes, and how many notes no longer exist."""
 
     files: list[FileMatches]
-    truncated: bool
     missing: int
 
 
 def render_notes(
     vault: Vault,
     request: SearchRequest,
-    page: Sequence[tuple[int, int]],
+    page: Sequence[int],
     find: Callable[[NoteRow, str], list[LineHit]],
 ) -> Rendered:
-    """Render notes by number and score; `find` returns the lines of a text to show."""
-    rows = vault.index.rows(number for number, _ in page)
-    files, budget, truncated, missing = [], request.max_chars, False, 0
-    for number, score in page:
+    """Render notes by number; `find` returns the lines of a text to show."""
+    rows = vault.index.rows(page)
+    files, budget, missing = [], request.max_chars, 0
+    for number in page:
         row = rows.get(number)
         text = None if row is None else vault.text_of(row.path)
         if row is None or text is None:
             missing += 1
             continue
-        context = request.context_lines if request.include_context else None
         found = find(row, text)
-        matches, used = render_matches(text, found, context, budget)
-        truncated = truncated or len(matches) < len(found)
+        matches, used = render_matches(text, found, request.context_lines, budget)
         budget -= used
         files.append(
             FileMatches(
                 path=row.path,
-                title=row.title,
-                uri=vault.uri_of(row.path),
-                score=score,
-                match_count=len(found),
                 matches=matches,
-                size=row.size,
-                modified=vault.date_of(row.mtime_ns),
-                etag=row.etag,
+                more_matches=len(found) - len(matches),
+                properties=_compared(row, request),
             )
         )
-    return Rendered(files, truncated, missing)
+    return Rendered(files, missing)
+
+
+def _compared(row: NoteRow, request: SearchRequest) -> dict[str, Any]:
+    """Return the properties that the request's conditions compare."""
+    if not request.conditions:
+        return {}
+    values = json.loads(row.frontmatter)
+    wanted = {condition.key: values.get(condition.key) for condition in request.conditions}
+    return {
+        key: value
+        for key, value in wanted.items()
+        if value is not None and json_size(value) <= _MAX_VALUE
+    }

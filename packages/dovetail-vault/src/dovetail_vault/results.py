@@ -1,4 +1,7 @@
-"""The result types of the tools; clients see them as JSON Schema."""
+"""The result types of the tools; clients see them as JSON Schema.
+
+Fields with their default value are left out: an assistant pays for every character.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +10,21 @@ from typing import Any
 import msgspec
 
 __all__ = [
-    "AppliedEdit",
-    "Broken",
-    "ContextLine",
     "Deleted",
     "Edited",
     "FileMatches",
-    "LineContext",
     "LineMatch",
     "LinkEdge",
-    "LinkNode",
     "Links",
     "Listed",
     "Metadata",
-    "MetadataError",
     "MetadataResult",
     "Moc",
     "Mocs",
     "Moved",
-    "NoteRead",
+    "NoteError",
     "NoteRef",
-    "OutlineEntry",
-    "Pagination",
-    "ReadResult",
+    "Page",
     "Rewritten",
     "SearchResult",
     "TagCount",
@@ -43,355 +38,245 @@ __all__ = [
 ]
 
 
-class _Result(msgspec.Struct, rename="camel", kw_only=True):
+class _Result(msgspec.Struct, rename="camel", omit_defaults=True):
     pass
 
 
-class Pagination(_Result):
-    """The position of this page among all results."""
+class Page(_Result, kw_only=True):
+    """A part of a list."""
 
+    # Number of results on all pages.
     total: int
-    returned: int
-    limit: int
-    offset: int
-    has_more: bool
-    # False if there are at least this many and the rest was not checked.
-    total_is_exact: bool = True
+    # Pass it as `offset` for the next page; missing on the last one.
+    next_offset: int | None = None
 
 
-class NoteRef(_Result):
-    """A note and its version."""
-
-    path: str
-    title: str
-    uri: str
-    size: int
-    modified: str
-    etag: str
-
-
-class ContextLine(_Result):
-    """A line around a match."""
-
-    number: int
-    text: str
-    is_match: bool
-
-
-class LineContext(_Result):
-    """The lines around a match."""
-
-    lines: list[ContextLine]
-    highlighted: str
-
-
-class LineMatch(_Result):
-    """A line that matches."""
+class LineMatch(_Result, kw_only=True):
+    """A line that matches, and the lines around it that are not shown elsewhere."""
 
     line: int
-    content: str
-    context: LineContext | None = None
+    text: str
+    before: list[str] = []
+    after: list[str] = []
 
 
-class FileMatches(_Result):
+class FileMatches(_Result, kw_only=True):
     """A note that matches."""
 
     path: str
-    title: str
-    uri: str
-    score: int
-    match_count: int
-    matches: list[LineMatch]
-    size: int
-    modified: str
-    etag: str
+    matches: list[LineMatch] = []
+    # Number of matching lines that are not shown.
+    more_matches: int = 0
+    # The properties that `where` compares.
+    properties: dict[str, Any] = {}
 
 
-class SearchResult(_Result):
+class SearchResult(Page, kw_only=True):
     """Notes that match a query."""
 
     files: list[FileMatches]
-    # The query as it was parsed.
-    interpreted: str
-    # Number of matching lines in all notes; null if not all matching notes are on this page.
-    total_matches: int | None
-    file_count: int
-    files_searched: int
+    # False if there are at least `total` notes and the rest was not checked.
+    total_is_exact: bool = True
+    # The parsed query, if it has operators.
+    interpreted: str = ""
     # True while the index is incomplete: there may be more matches.
-    indexing: bool
-    # True if text was left out because of maxChars.
-    truncated: bool
-    took_ms: float
-    pagination: Pagination
-    # text, regex, semantic or hybrid; lexical if there is no model for semantic or hybrid.
-    mode: str
-    # Why the mode differs from the requested one, or how many notes are embedded so far.
-    remark: str | None = None
+    indexing: bool = False
+    # The mode that was used, if it is not text: regex, semantic, hybrid or lexical.
+    mode: str = "text"
+    # Why the mode differs from the requested one, or what is missing.
+    remark: str = ""
 
 
-class TitleMatch(_Result):
+class TitleMatch(_Result, kw_only=True):
     """A note whose title, file name or alias matches."""
 
     file: str
-    title: str
-    line: int
-    score: float
-    uri: str
+    # Missing if it is the name of the file.
+    title: str = ""
 
 
-class TitleMatches(_Result):
+class TitleMatches(Page, kw_only=True):
     """Notes found by title."""
 
     results: list[TitleMatch]
-    count: int
-    files_searched: int
-    pagination: Pagination
+    # Similar titles, if none matches.
+    suggestions: list[str] = []
 
 
-class TreeEntry(_Result):
+class TreeEntry(_Result, kw_only=True):
     """A folder and its number of notes, including subfolders."""
 
     folder: str
     notes: int
 
 
-class Listed(_Result):
-    """Notes of a folder."""
-
-    notes: list[str]
-    details: list[NoteRef]
-    folders: list[TreeEntry]
-    count: int
-    indexing: bool
-    pagination: Pagination
-
-
-class OutlineEntry(_Result):
-    """A heading."""
-
-    level: int
-    text: str
-    line: int
-    # Its parent headings and itself; can be passed as `heading`.
-    path: list[str]
-
-
-class NoteRead(_Result):
-    """A note, or the requested part of it."""
+class NoteRef(_Result, kw_only=True):
+    """A note and its version."""
 
     path: str
     title: str
-    uri: str
     size: int
     modified: str
     etag: str
-    encoding: str
-    content: str | None = None
-    frontmatter: dict[str, Any] | None = None
-    frontmatter_problem: str | None = None
-    outline: list[OutlineEntry] | None = None
-    tags: list[str] | None = None
-    links: list[str] | None = None
-    start_line: int | None = None
-    total_lines: int | None = None
-    truncated: bool = False
-    next_start_line: int | None = None
-    # The parts of which only the beginning fits into maxChars, or nothing.
-    omitted: list[str] = msgspec.field(default_factory=list)
-    # Why this note could not be read, if several were requested.
-    error: str | None = None
 
 
-class ReadResult(_Result):
-    """The notes that were read."""
+class Listed(Page, kw_only=True):
+    """Notes of a folder; details or folders with the views of these names."""
 
-    notes: list[NoteRead]
+    notes: list[str]
+    details: list[NoteRef] = []
+    folders: list[TreeEntry] = []
+    indexing: bool = False
 
 
-class Written(_Result):
+class Written(_Result, kw_only=True):
     """A note that was written."""
 
     path: str
-    uri: str
-    created: bool
     etag: str
-    previous_size: int | None
-    current_size: int
+    size: int
+    created: bool = False
 
 
-class Broken(_Result):
-    """A link that is broken, or would be."""
+class LinkEdge(_Result, kw_only=True):
+    """A link; `target` is missing if it is broken. The note that was asked for is left out."""
 
-    source: str
+    source: str = ""
+    target: str = ""
     line: int
-    target: str
+    # The link's text, if the link is broken or ambiguous.
+    written: str = ""
+    # Other notes with the same name.
+    ambiguous: list[str] = []
 
 
-class Deleted(_Result):
+class Deleted(_Result, kw_only=True):
     """The result of deleting a note."""
 
     path: str
     deleted: bool
-    trashed_to: str | None
-    broken_links: list[Broken]
+    trashed_to: str | None = None
+    # Number of links to the note, and the first of them.
+    broken: int = 0
+    broken_links: list[LinkEdge] = []
 
 
-class TaggedNote(_Result):
+class TaggedNote(_Result, kw_only=True):
     """A note and its tags."""
 
     path: str
-    title: str
-    uri: str
     tags: list[str]
 
 
-class TagMatches(_Result):
+class TagMatches(Page, kw_only=True):
     """Notes with tags."""
 
     notes: list[TaggedNote]
-    count: int
-    pagination: Pagination
+    # Similar tags, for those that no note has.
+    suggestions: list[str] = []
 
 
-class Metadata(_Result):
+class Metadata(_Result, kw_only=True):
     """Title, properties, tags and a preview of a note."""
 
     path: str
-    uri: str
     title: str
-    title_line: int
-    frontmatter: dict[str, Any]
-    frontmatter_problem: str | None
-    tags: list[str]
-    inline_tags: list[str]
-    aliases: list[str]
-    has_content: bool
+    frontmatter: dict[str, Any] = {}
+    frontmatter_problem: str | None = None
+    tags: list[str] = []
+    aliases: list[str] = []
     content_length: int
-    content_preview: str
+    content_preview: str = ""
     size: int
     modified: str
     etag: str
+    # The parts that do not fit into maxChars.
+    omitted: list[str] = []
 
 
-class MetadataError(_Result):
-    """A note that could not be read."""
+class NoteError(_Result, kw_only=True):
+    """A note that could not be read or changed."""
 
     file: str
     error: str
 
 
-class MetadataResult(_Result):
+class MetadataResult(Page, kw_only=True):
     """Metadata of notes."""
 
     notes: list[Metadata]
-    count: int
-    errors: list[MetadataError]
-    pagination: Pagination
+    errors: list[NoteError] = []
 
 
-class Moc(_Result):
+class Moc(_Result, kw_only=True):
     """A map of content: a note that lists links."""
 
     path: str
-    title: str
-    uri: str
-    tags: list[str]
-    linked_notes: list[str]
+    title: str = ""
     link_count: int
-    linked_mocs: list[str]
+    # The first notes that it links to; get-links has all.
+    linked_notes: list[str]
 
 
-class Mocs(_Result):
+class Mocs(Page, kw_only=True):
     """Maps of content."""
 
     mocs: list[Moc]
-    count: int
 
 
-class AppliedEdit(_Result):
-    """The effect of one edit."""
-
-    op: str
-    target: str
-    count: int
-
-
-class Edited(_Result):
+class Edited(_Result, kw_only=True):
     """The effect of the edits, or of a dry run."""
 
     path: str
-    uri: str
     etag: str
-    applied: list[AppliedEdit]
+    size: int
     changed: bool
-    dry_run: bool
+    dry_run: bool = False
+    # Number of places that were changed.
+    replacements: int
     diff: str
-    previous_size: int
-    current_size: int
 
 
-class Rewritten(_Result):
+class Rewritten(_Result, kw_only=True):
     """The number of links or tags rewritten in one note."""
 
     path: str
     count: int
 
 
-class Moved(_Result):
-    """The effect of a move, or of a dry run."""
+class Moved(_Result, kw_only=True):
+    """The effect of a move, of renaming a tag, or of a dry run."""
 
     source: str
     target: str
-    uri: str
-    moved: bool
-    dry_run: bool
-    rewritten: list[Rewritten]
-    links_rewritten: int
+    dry_run: bool = False
+    # Number of links or tags rewritten, in how many notes, and the first of these.
+    replacements: int
+    notes: int
+    rewritten: list[Rewritten] = []
     # Notes that could not be rewritten; their links still point to the old path.
-    failed: list[MetadataError]
+    failed: list[NoteError] = []
 
 
-class LinkNode(_Result):
-    """A note in the link graph."""
+class Links(Page, kw_only=True):
+    """Links of a note, links further away, broken links, or notes without links."""
 
-    path: str
-    title: str
-    uri: str
-    distance: int
-
-
-class LinkEdge(_Result):
-    """A link between two notes; `target` is null if the link is broken."""
-
-    source: str
-    target: str | None
-    written: str
-    line: int
-    ambiguous: list[str]
+    outgoing: list[LinkEdge] = []
+    incoming: list[LinkEdge] = []
+    further: list[LinkEdge] = []
+    broken: list[LinkEdge] = []
+    orphans: list[str] = []
 
 
-class Links(_Result):
-    """Notes and the links between them."""
-
-    nodes: list[LinkNode]
-    edges: list[LinkEdge]
-    pagination: Pagination
-
-
-class TagCount(_Result):
-    """A tag and its number of notes; `total` includes notes with nested tags."""
+class TagCount(_Result, kw_only=True):
+    """A tag and its number of notes; `total` includes nested tags, if there are any."""
 
     tag: str
     count: int
-    total: int
+    total: int | None = None
 
 
-class TagList(_Result):
-    """Tags of the vault, and the effect of a rename."""
+class TagList(Page, kw_only=True):
+    """Tags of the vault."""
 
     tags: list[TagCount]
-    count: int
-    renamed: list[Rewritten]
-    failed: list[MetadataError]
-    dry_run: bool
-    pagination: Pagination

@@ -7,14 +7,19 @@ from itertools import islice
 from typing import NamedTuple
 
 from dovetail import ToolError
-from dovetail_vault.markdown import Heading, find_block
+from dovetail_vault.markdown import Heading, find_block, find_block_ids
 from dovetail_vault.note import Note
+from dovetail_vault.titles import did_you_mean, nearest_names
 from dovetail_vault.words import without_surrogates
 
 __all__ = ["Section", "find_section", "find_target_block", "heading_path", "outline_paths"]
 
 _MAX_SHOWN = 30
 _MAX_TEXT = 100
+# Names that are compared with one that does not exist.
+_MAX_COMPARED = 1_000
+# Characters of all headings in an error.
+_MAX_LISTED = 1_000
 
 
 class Section(NamedTuple):
@@ -69,13 +74,19 @@ def find_section(note: Note, heading: str | list[str]) -> Section:
     if not matching:
         first = islice(outline_paths(note), _MAX_SHOWN)
         listed = ", ".join(repr(" > ".join(map(_shorten, path))) for _, path in first)
-        raise ToolError(f"{note.path!r} has no heading {shown!r}; it has: {listed or 'none'}")
+        headings = note.headings[:_MAX_COMPARED]
+        names = (_shorten(without_surrogates(heading.text)) for heading in headings)
+        hint = did_you_mean(nearest_names(wanted[-1], names))
+        raise ToolError(
+            f"{note.path!r} has no heading {shown!r}{hint}; it has: "
+            f"{listed[:_MAX_LISTED] or 'none'}"
+        )
     chosen = set(matching[:_MAX_SHOWN])
     lines = ", ".join(
         f"{' > '.join(map(_shorten, path))!r} (line {found.line})"
         for place, (found, path) in enumerate(outline_paths(note))
         if place in chosen
-    )
+    )[:_MAX_LISTED]
     raise ToolError(
         f"{shown!r} is ambiguous in {note.path!r}: {lines}. Pass a list that includes the parent "
         "headings"
@@ -107,5 +118,7 @@ def find_target_block(note: Note, name: str) -> tuple[int, int]:
     """Return the span of the block with an id. Raises ToolError if there is none."""
     found = find_block(note.masked, note.text, name.lstrip("^"))
     if found is None:
-        raise ToolError(f"{note.path!r} has no block ^{name.lstrip('^')}")
+        ids = islice(find_block_ids(note.masked), _MAX_COMPARED)
+        hint = did_you_mean(nearest_names(name, ids))
+        raise ToolError(f"{note.path!r} has no block ^{name.lstrip('^')[:_MAX_TEXT]}{hint}")
     return found

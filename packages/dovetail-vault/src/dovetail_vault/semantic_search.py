@@ -2,12 +2,12 @@
 
 The query is plain text, without operators. Hybrid mode ranks notes by meaning and by words, and
 fuses the lists by rank (reciprocal rank fusion with the usual constant 60). Without a model, notes
-with any of the words are ranked, and the result says so.
+with any of the words are ranked, and the result says so. Notes that have no vectors yet are ranked
+by words in semantic mode too.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,8 +17,8 @@ from dovetail_vault.index import Index, NoteRow
 from dovetail_vault.lines import LineFinder, LineHit
 from dovetail_vault.postings import weight_of
 from dovetail_vault.rendering import render_notes
-from dovetail_vault.results import Pagination, SearchResult
-from dovetail_vault.search_request import SearchRequest, allowed_notes
+from dovetail_vault.results import SearchResult
+from dovetail_vault.search_request import SearchRequest, allowed_notes, next_offset
 from dovetail_vault.vault import Vault
 from dovetail_vault.vectors import SimilarNote
 from dovetail_vault.words import fold, split_words, without_surrogates
@@ -32,9 +32,11 @@ _FUSION = 60
 _MAX_WORDS = 32
 _MAX_QUERY = 2_000
 _PREFIX_LENGTH = 5
+# Also the reason why a model failed has to fit into a short answer.
+_MAX_REMARK = 120
 _MISSING = (
-    "No embedding model is in use (install one with: pip install 'dovetail-vault[embeddings]', and "
-    "do not pass --embeddings off). These are notes with any of the words, ranked by words"
+    "Ranked by words: no embedding model is installed or in use (pip install "
+    "'dovetail-vault[embeddings]')"
 )
 
 
@@ -54,7 +56,8 @@ class SemanticSearcher:
 
     def search(self, request: SearchRequest) -> SearchResult:
         """Return one page of the most similar notes."""
-        started = time.perf_counter()
+        if not request.query:
+            raise ToolError(f"mode {request.mode!r} requires a query")
         if request.sort != "relevance":
             raise ToolError(
                 f"mode {request.mode!r} ranks by similarity, so sort must be 'relevance', got "
@@ -62,17 +65,16 @@ class SemanticSearcher:
             )
         words = list(dict.fromkeys(split_words(fold(request.query))))[:_MAX_WORDS]
         similar, problem = self._find_similar(request)
-        if similar is None:
-            mode, ranking, remark = "lexical", self._by_words(request, words), problem
-        elif request.mode == "hybrid":
-            mode, remark = "hybrid", self._progress()
-            ranking = _fuse(self._by_words(request, words), similar)
+        missing, remark = self._missing() if similar is not None else (0, problem)
+        if similar is None or missing == self._vault.index.live:
+            mode, ranking = "lexical", self._by_words(request, words)
+        elif request.mode == "hybrid" or missing:
+            mode = "hybrid"
+            only = None if request.mode == "hybrid" else missing
+            ranking = _fuse(self._by_words(request, words, only), similar)
         else:
-            mode, remark = "semantic", self._progress()
-            ranking = _by_similarity(similar)
-        return self._answer(
-            request, ranking, _Explanation(words, mode, similar or [], remark), started
-        )
+            mode, ranking = "semantic", _by_similarity(similar)
+        return self._answer(request, ranking, _Explanation(words, mode, similar or [], remark))
 
     # -- ranking --------------------------------------------------------------------------
 
@@ -84,60 +86,52 @@ class SemanticSearcher:
             text = without_surrogates(request.query[:_MAX_QUERY])
             [vector] = vectors.embedder.embed([text])
         except UsageError as error:
-            return None, f"The embedding model failed, so notes are ranked by words: {error}"
+            return None, f"Ranked by words: the embedding model failed: {error}"
         with self._vault.index.reading():
             allowed = allowed_notes(self._vault.index, request)
             return vectors.find(vector, lambda note: bool(allowed >> note & 1), _DEPTH), None
 
-    def _by_words(self, request: SearchRequest, words: Sequence[str]) -> _Ranking:
+    def _by_words(
+        self, request: SearchRequest, words: Sequence[str], only: int | None = None
+    ) -> _Ranking:
         index = self._vault.index
         if not words:
             return _Ranking([], 0, True)
         with index.reading():
             found, planes = _score_words(index, words)
             found &= allowed_notes(index, request)
+            found &= index.live if only is None else only
             notes = select_best(found, planes, _DEPTH)
         total = found.bit_count()
         return _Ranking(notes, min(total, _DEPTH), total <= _DEPTH)
 
-    def _progress(self) -> str | None:
+    def _missing(self) -> tuple[int, str]:
+        """Return the notes without vectors, and what to say about them."""
         assert self._vault.vectors is not None
-        done, total = self._vault.vectors.coverage()
-        if done >= total:
-            return None
+        missing, total = self._vault.vectors.missing(), self._vault.index.live.bit_count()
+        if not missing:
+            return 0, ""
+        done = total - missing.bit_count()
         problem = self._vault.vector_problem
-        progress = f"{done:,} of {total:,} notes are embedded so far"
-        return f"{progress}; embedding stopped: {problem}" if problem else progress
+        remark = f"{done:,} of {total:,} notes are embedded so far, the others are ranked by words"
+        return missing, f"{remark}; embedding stopped: {problem}" if problem else remark
 
     # -- rendering ------------------------------------------------------------------------
 
     def _answer(
-        self, request: SearchRequest, ranking: _Ranking, explanation: _Explanation, started: float
+        self, request: SearchRequest, ranking: _Ranking, explanation: _Explanation
     ) -> SearchResult:
-        page = ranking.notes[request.offset : request.offset + request.limit]
+        chosen = ranking.notes[request.offset : request.offset + request.limit]
+        page = [number for number, _ in chosen]
         shown = render_notes(self._vault, request, page, explanation.lines)
-        total = ranking.total - shown.missing
-        with self._vault.index.reading():
-            searched = allowed_notes(self._vault.index, request).bit_count()
         return SearchResult(
             files=shown.files,
-            interpreted=explanation.interpreted(request.query),
-            total_matches=None,
-            file_count=total,
-            files_searched=searched,
+            total=ranking.total - shown.missing,
+            next_offset=next_offset(len(ranking.notes), request.offset, len(page)),
+            total_is_exact=ranking.is_exact,
             indexing=not self._vault.is_complete,
-            truncated=shown.truncated,
-            took_ms=round((time.perf_counter() - started) * 1000, 3),
             mode=explanation.mode,
-            remark=explanation.remark,
-            pagination=Pagination(
-                total=total,
-                returned=len(shown.files),
-                limit=request.limit,
-                offset=request.offset,
-                has_more=request.offset + len(page) < len(ranking.notes),
-                total_is_exact=ranking.is_exact,
-            ),
+            remark=(explanation.remark or "")[:_MAX_REMARK],
         )
 
 
@@ -149,7 +143,6 @@ class _Explanation:
     ) -> None:
         self.mode = mode
         self.remark = remark
-        self._words = words
         self._finder = LineFinder([] if mode == "semantic" else list(words))
         self._passages = {one.note: one.line for one in similar}
 
@@ -162,12 +155,6 @@ class _Explanation:
         passage = [hit for hit in by_word if hit.number == begins - 1]
         others = [hit for hit in by_word if hit.number != begins - 1]
         return [*(passage or [LineHit(begins - 1, [])]), *others]
-
-    def interpreted(self, query: str) -> str:
-        """Return the query as it was parsed."""
-        meant = f"meaning of {without_surrogates(query)!r}"
-        any_of = f"any of: {', '.join(self._words)}"
-        return {"semantic": meant, "hybrid": f"{meant}, and {any_of}"}.get(self.mode, any_of)
 
 
 def _score_words(index: Index, words: Sequence[str]) -> tuple[int, Planes]:

@@ -11,10 +11,12 @@ from pathlib import Path
 from dovetail import Options, Server, UsageError
 from dovetail_serverkit.embedding import Embedder, find_embedder
 from dovetail_vault.answers import Vaults
+from dovetail_vault.compact_tools import add_compact_edit, add_compact_tools
 from dovetail_vault.link_tools import add_link_tools
 from dovetail_vault.note_prompts import add_note_prompts
 from dovetail_vault.note_resources import ChangeNotifier, add_note_resources
 from dovetail_vault.read_tools import add_read_tools
+from dovetail_vault.registration import LISTED, NAMES, Registrar
 from dovetail_vault.search_tools import add_search_tools
 from dovetail_vault.tag_tools import add_tag_tools
 from dovetail_vault.vault import Vault
@@ -27,12 +29,17 @@ _FIRST_PASS = 0.5
 _POLL_INTERVAL = 0.25
 _PAGE = 100
 
-_INSTRUCTIONS = (
-    "Notes in Markdown: plain files, as used by Obsidian, Logseq and Foam. Start with "
-    "search-vault or discover-mocs; read long notes by outline and section. write-note creates "
-    "notes and replaces existing ones only with mode=overwrite. Prefer edit-note for changes, and "
-    "pass the etag of the version you read as ifMatch. Rename with move-note, which updates links."
-)
+_INSTRUCTIONS = {
+    "default": (
+        "Notes in Markdown, as used by Obsidian, Logseq and Foam. Start with search-vault or "
+        "discover-mocs; read long notes by outline and section. Prefer edit-note for changes, and "
+        "pass the etag that you read as ifMatch. Rename with move-note, which updates links."
+    ),
+    "compact": (
+        "Notes in Markdown, as used by Obsidian, Logseq and Foam. Read long notes by outline and "
+        "section. Prefer edits to rewriting a note, and pass the etag that you read as ifMatch."
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +52,8 @@ class VaultOptions:
     index_dir: Path | None = None
     # Embedding model: auto (an installed one), off, or a name.
     embeddings: str = "auto"
+    # The tools that are listed: default or compact. All of them can be called.
+    tools: str = "default"
 
 
 def build_server(vaults: Mapping[str, Path], options: VaultOptions | None = None) -> Server:
@@ -61,19 +70,22 @@ def build_server(vaults: Mapping[str, Path], options: VaultOptions | None = None
         version="1.0.0",
         title="Notes",
         description="Search, read, write and link notes in folders of Markdown files.",
-        instructions=_INSTRUCTIONS,
+        instructions=_INSTRUCTIONS[options.tools],
         lifespan=lambda server: _serving(server, opened),
-        options=Options(page_size=_PAGE),
+        options=Options(page_size=_PAGE, list_output_schemas=False),
     )
     catalogue = Vaults(opened)
-    add_search_tools(server, catalogue)
-    add_read_tools(server, catalogue)
-    add_link_tools(server, catalogue)
-    add_tag_tools(server, catalogue, read_only=options.read_only)
+    tools = Registrar(server, LISTED[options.tools], several_vaults=len(opened) > 1)
+    add_search_tools(tools, catalogue)
+    add_read_tools(tools, catalogue)
+    add_link_tools(tools, catalogue)
+    add_tag_tools(tools, catalogue)
+    add_compact_tools(tools)
     if not options.read_only:
-        add_write_tools(server, catalogue)
+        add_write_tools(tools, catalogue)
+        add_compact_edit(tools)
     add_note_resources(server, catalogue)
-    add_note_prompts(server, catalogue)
+    add_note_prompts(server, catalogue, NAMES[options.tools])
     return server
 
 

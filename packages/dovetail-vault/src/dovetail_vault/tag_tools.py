@@ -1,99 +1,52 @@
-"""The tool list-tags: lists tags with counts, and renames a tag in all notes."""
+"""The tool list-tags, and renaming a tag in all notes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from msgspec import Meta
 
-from dovetail import Server, ToolError, ToolResult
-from dovetail_serverkit.tool_descriptions import EDITS, READS, schema_of
-from dovetail_vault.answers import Stopwatch, Vaults, paginate
-from dovetail_vault.results import MetadataError, Rewritten, TagCount, TagList
+from dovetail import Param, ToolError, ToolResult
+from dovetail_serverkit.tool_descriptions import READS
+from dovetail_vault.answers import Reply, Vaults
+from dovetail_vault.limits import DEFAULT_CHARS, MaxChars, Offset
+from dovetail_vault.registration import Registrar
+from dovetail_vault.results import NoteError, Rewritten, TagCount, TagList
+from dovetail_vault.search_request import next_offset
 from dovetail_vault.tag_renaming import check_tag, rename_tag
 from dovetail_vault.vault import OpenedNote, Vault
 from dovetail_vault.words import fold
 
-__all__ = ["add_tag_tools", "count_tags"]
+__all__ = ["add_tag_tools", "count_tags", "rename_everywhere"]
 
 # Levels of a nested tag that are counted.
 _MAX_LEVELS = 20
-_Offset = Annotated[int, Meta(ge=0, le=10_000_000)]
-_Limit = Annotated[int, Meta(ge=1, le=5000)]
-_VaultName = Annotated[str | None, "Name of the vault; default: the first one."]
-_Prefix = Annotated[str | None, "Only tags with this prefix."]
 
 
-@dataclass
-class TagRenaming:
-    """A tag to rename, together with its nested tags.
-
-    Attributes:
-        old: The current tag, with or without #.
-        new: The new name.
-    """
-
-    old: str
-    new: str
-
-
-def add_tag_tools(server: Server, vaults: Vaults, *, read_only: bool) -> None:
-    """Register the tool; if read-only, without the rename option."""
+def add_tag_tools(tools: Registrar, vaults: Vaults) -> None:
+    """Register the tool."""
 
     def list_tags(
-        prefix: _Prefix = None,
-        limit: _Limit = 500,
-        offset: _Offset = 0,
-        vault: _VaultName = None,
+        prefix: str | None = None,
+        limit: Annotated[int, Meta(ge=1, le=5000)] = 500,
+        offset: Offset = 0,
+        maxChars: Annotated[MaxChars, Param(listed=False)] = DEFAULT_CHARS,
+        vault: str | None = None,
     ) -> ToolResult:
         """List all tags with their number of notes."""
-        return _answer(vaults.pick(vault), prefix, limit, offset)
+        reply = Reply(maxChars)
+        tags = count_tags(vaults.pick(vault), prefix)
+        page = tags[offset : offset + limit]
+        return reply.first(
+            len(page),
+            lambda number: TagList(
+                tags=page[:number],
+                total=len(tags),
+                next_offset=next_offset(len(tags), offset, number),
+            ),
+        )
 
-    def list_or_rename_tags(
-        prefix: _Prefix = None,
-        rename: Annotated[TagRenaming | None, "Rename a tag in all notes first."] = None,
-        dryRun: Annotated[bool, "Report the changes without making them."] = False,
-        limit: _Limit = 500,
-        offset: _Offset = 0,
-        vault: _VaultName = None,
-    ) -> ToolResult:
-        """List all tags with their number of notes. Can rename a tag in the whole vault."""
-        return _answer(vaults.pick(vault), prefix, limit, offset, rename, dryRun)
-
-    server.tools.add(
-        list_tags if read_only else list_or_rename_tags,
-        name="list-tags",
-        title="Tags",
-        annotations=READS if read_only else EDITS,
-        output_schema=schema_of(TagList),
-    )
-
-
-def _answer(
-    vault: Vault,
-    prefix: str | None,
-    limit: int,
-    offset: int,
-    rename: TagRenaming | None = None,
-    dry_run: bool = False,
-) -> ToolResult:
-    watch = Stopwatch("list-tags")
-    renamed: list[Rewritten] = []
-    failed: list[MetadataError] = []
-    if rename is not None:
-        renamed, failed = _rename(vault, check_tag(rename.old), check_tag(rename.new), dry_run)
-    tags = count_tags(vault, prefix)
-    page = tags[offset : offset + limit]
-    result = TagList(
-        tags=page,
-        count=len(page),
-        renamed=renamed,
-        failed=failed,
-        dry_run=dry_run,
-        pagination=paginate(len(tags), len(page), limit, offset),
-    )
-    return watch.answer(result, vault)
+    tools.add("list-tags", list_tags, READS, TagList)
 
 
 def count_tags(vault: Vault, prefix: str | None = None) -> list[TagCount]:
@@ -117,13 +70,15 @@ def count_tags(vault: Vault, prefix: str | None = None) -> list[TagCount]:
         if folded in notes:
             own = vault.index.query("SELECT note FROM tags WHERE folded = ?", (folded,))
             total = len(notes[folded] | {note for (note,) in own})
-        counted.append(TagCount(tag=tag, count=count, total=total))
-    return sorted(counted, key=lambda one: (-one.total, fold(one.tag)))
+        counted.append(TagCount(tag=tag, count=count, total=None if total == count else total))
+    return sorted(counted, key=lambda one: (-(one.total or one.count), fold(one.tag)))
 
 
-def _rename(
+def rename_everywhere(
     vault: Vault, old: str, new: str, dry_run: bool
-) -> tuple[list[Rewritten], list[MetadataError]]:
+) -> tuple[list[Rewritten], list[NoteError]]:
+    """Rename a tag and its nested tags; return the changed notes, and those that failed."""
+    old, new = check_tag(old), check_tag(new)
     if fold(new).startswith(f"{fold(old)}/"):
         raise ToolError(f"Cannot rename {old!r} to its own nested tag {new!r}")
     key = fold(old)
@@ -137,7 +92,7 @@ def _rename(
         try:
             count = _rename_in(vault, path, old, new, dry_run)
         except ToolError as error:
-            failed.append(MetadataError(file=path, error=str(error)))
+            failed.append(NoteError(file=path, error=str(error)))
             continue
         if count:
             renamed.append(Rewritten(path=path, count=count))

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from dovetail_vault.bitsets import Planes, from_numbers, iterate, select_best
 from dovetail_vault.index import NoteRow
-from dovetail_vault.lines import LineFinder
+from dovetail_vault.lines import LineFinder, LineHit
 from dovetail_vault.patterns import Pattern, compile_pattern
 from dovetail_vault.query_evaluation import Evaluator, Subject
 from dovetail_vault.query_language import Node, Term, describe, parse_query, positive_terms
 from dovetail_vault.rendering import render_notes
-from dovetail_vault.results import Pagination, SearchResult
+from dovetail_vault.results import SearchResult
 from dovetail_vault.search_request import SearchRequest, allowed_notes
 from dovetail_vault.vault import Vault
 
@@ -34,15 +33,19 @@ class _Plan:
         possible: int,
         planes: Planes,
         matches: Callable[[NoteRow, str], bool],
-        finder: LineFinder,
+        finder: LineFinder | None,
         interpreted: str,
     ) -> None:
         self.sure = sure
         self.possible = possible
         self.planes = planes
         self.matches = matches
-        self.finder = finder
         self.interpreted = interpreted
+        self._finder = finder
+
+    def find(self, row: NoteRow, text: str) -> list[LineHit]:
+        """Return the lines of a note to show; none without a query."""
+        return self._finder.find(text, row.title_line) if self._finder is not None else []
 
 
 class TextSearcher:
@@ -55,7 +58,6 @@ class TextSearcher:
 
     def search(self, request: SearchRequest) -> SearchResult:
         """Return one page of matching notes."""
-        started = time.perf_counter()
         index = self._vault.index
         with index.reading():
             plan = self._plan(request)
@@ -63,39 +65,27 @@ class TextSearcher:
             plan.sure &= allowed
             plan.possible &= allowed
             state = index.live
-            searched = (index.live & allowed).bit_count()
         wanted = request.offset + request.limit
         numbers, total, is_exact = self._choose(request, plan, state, wanted)
-        page = numbers[request.offset : wanted]
-        shown = render_notes(
-            self._vault, request, page, lambda row, text: plan.finder.find(text, row.title_line)
-        )
-        files = shown.files
-        total -= shown.missing
-        is_whole = is_exact and total <= len(files) and request.offset == 0
+        page = [number for number, _ in numbers[request.offset : wanted]]
+        shown = render_notes(self._vault, request, page, plan.find)
+        has_more = request.offset + len(page) < total or not is_exact
         return SearchResult(
-            files=files,
+            files=shown.files,
+            total=total - shown.missing,
+            next_offset=request.offset + len(page) if has_more else None,
+            total_is_exact=is_exact,
             interpreted=plan.interpreted,
-            total_matches=sum(file.match_count for file in files) if is_whole else None,
-            file_count=total,
-            files_searched=searched,
             indexing=not self._vault.is_complete,
-            truncated=shown.truncated,
             mode=request.mode,
-            took_ms=round((time.perf_counter() - started) * 1000, 3),
-            pagination=Pagination(
-                total=total,
-                returned=len(files),
-                limit=request.limit,
-                offset=request.offset,
-                has_more=request.offset + len(page) < total or not is_exact,
-                total_is_exact=is_exact,
-            ),
         )
 
     # -- planning -------------------------------------------------------------------------
 
     def _plan(self, request: SearchRequest) -> _Plan:
+        if not request.query:
+            live = self._vault.index.live
+            return _Plan(live, live, [], lambda _row, _text: True, None, "")
         if request.mode == "regex":
             return self._plan_regex(request)
         node = parse_query(request.query)
@@ -111,7 +101,7 @@ class TextSearcher:
             evaluator.score(node),
             matches,
             LineFinder(_texts(node), case_sensitive=request.case_sensitive),
-            describe(node),
+            "" if describe(node) == request.query.strip() else describe(node),
         )
 
     def _plan_regex(self, request: SearchRequest) -> _Plan:
@@ -127,9 +117,7 @@ class TextSearcher:
         def matches(_row: NoteRow, text: str) -> bool:
             return _any_line(pattern, text)
 
-        return _Plan(
-            0, possible, planes, matches, LineFinder([], pattern=pattern), f"/{request.query}/"
-        )
+        return _Plan(0, possible, planes, matches, LineFinder([], pattern=pattern), "")
 
     def _subject(self, row: NoteRow, text: str) -> Subject:
         tags = self._vault.index.query("SELECT tag FROM tags WHERE note = ?", (row.id,))
@@ -191,7 +179,7 @@ class TextSearcher:
     def _order(
         self, request: SearchRequest, plan: _Plan, found: int, wanted: int
     ) -> list[tuple[int, int]]:
-        if request.sort == "relevance":
+        if request.sort == "relevance" and request.query:
             return select_best(found, plan.planes, wanted)
         order = "mtime_ns DESC, path" if request.sort == "modified" else "path"
         ordered = []

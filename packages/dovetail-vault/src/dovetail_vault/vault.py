@@ -20,7 +20,7 @@ from dovetail import ToolError
 from dovetail_serverkit.embedding import Embedder
 from dovetail_vault.crawler import Crawler
 from dovetail_vault.database import connect, index_folder, open_index
-from dovetail_vault.folders import Root
+from dovetail_vault.folders import MissingFolderError, Root
 from dovetail_vault.index import Index, NoteRow
 from dovetail_vault.index_writer import IndexWriter
 from dovetail_vault.note import Note, leaf_of
@@ -36,7 +36,14 @@ from dovetail_vault.note_files import (
     write_note_file,
 )
 from dovetail_vault.parsed_notes import parse_note
-from dovetail_vault.paths import check_new_names, fold_name, note_uri_path, split_note_path
+from dovetail_vault.paths import (
+    check_new_names,
+    fold_name,
+    note_uri_path,
+    split_folder_path,
+    split_note_path,
+)
+from dovetail_vault.titles import did_you_mean, nearest_names
 from dovetail_vault.vector_worker import VectorWorker
 from dovetail_vault.vectors import VectorIndex
 
@@ -157,6 +164,34 @@ class Vault:
             )
         raise ToolError(f"There is no note {text!r} in the vault{self._suggest(parts[-1])}")
 
+    def folder_bounds(self, text: str | None) -> tuple[str, str]:
+        """Return the bounds of paths below a folder: first inclusive, second exclusive.
+
+        Raises ToolError with similar names if there is no such folder.
+        """
+        parts = split_folder_path(text or "")
+        if not parts:
+            return "", "\U0010ffff"
+        folder = "/".join(parts)
+        try:
+            with self.root.folder(parts):
+                pass
+        except MissingFolderError:
+            known = self.folder_names()
+            names = nearest_names(folder, known) or nearest_names(parts[-1], known)
+            raise ToolError(
+                f"There is no folder {folder!r} in the vault{did_you_mean(names)}"
+            ) from None
+        return f"{folder}/", f"{folder}0"
+
+    def folder_names(self) -> set[str]:
+        """Return all folders with notes."""
+        folders = set()
+        for (path,) in self.index.query("SELECT path FROM notes"):
+            parts = path.split("/")[:-1]
+            folders |= {"/".join(parts[:end]) for end in range(1, len(parts) + 1)}
+        return folders
+
     def find_by_name(self, path: str) -> list[NoteRow]:
         """Return notes whose path ends with this one, ignoring case."""
         key = fold_name(path)
@@ -173,7 +208,15 @@ class Vault:
             "WHERE instr(folded_path, ?) OR instr(folded_title, ?) ORDER BY length(path) LIMIT 3",
             (stem, stem),
         )
-        return f"; did you mean {' or '.join(repr(row.path) for row in rows)}?" if rows else ""
+        if rows:
+            return did_you_mean(row.path for row in rows)
+        paths = dict(self.index.query("SELECT leaf, path FROM notes"))
+        paths |= dict(
+            self.index.query(
+                "SELECT alias, path FROM aliases JOIN notes ON notes.id = aliases.note"
+            )
+        )
+        return did_you_mean(dict.fromkeys(paths[name] for name in nearest_names(stem, paths)))
 
     # -- reading --------------------------------------------------------------------------
 
@@ -242,20 +285,17 @@ class Vault:
                 raise ToolError(f"There is no note {path!r} in the vault")
             parts = tuple(path.split("/"))
             self.check_new_path(parts)
-            variants = self.root.find_name_variants(parts)
-            if variants:
-                raise ToolError(
-                    f"Cannot create {path!r}: {variants[0]!r} already exists and differs only in "
-                    "case or Unicode form; on some systems both would be the same file"
-                )
         elif if_match is not None and if_match != before.file.etag:
             raise ToolError(
                 f"{path!r} was changed since it was read: its etag is {before.file.etag}, ifMatch "
                 f"is {if_match}. Nothing was written; read the note again"
             )
 
-    def check_new_path(self, parts: Sequence[str]) -> None:
-        """Raise ToolError if a name to be created is not allowed on every system."""
+    def check_new_path(self, parts: Sequence[str], replaced: str | None = None) -> None:
+        """Raise ToolError if a name to be created is not allowed on every system.
+
+        `replaced` is the path of a note that is moved, which may differ only in case.
+        """
         has_folder = True
         try:
             with self.root.folder(parts[:-1]):
@@ -263,6 +303,12 @@ class Vault:
         except ToolError:
             has_folder = False
         check_new_names(parts[-1:] if has_folder else parts, "/".join(parts))
+        conflict = self.root.find_conflict(parts)
+        if conflict is not None and conflict != replaced:
+            raise ToolError(
+                f"Cannot create {'/'.join(parts)!r}: {conflict!r} already exists and differs only "
+                "in case or Unicode form; on some systems both would be the same"
+            )
 
     def trash(self, parts: Sequence[str]) -> str:
         """Move a note to the vault's trash; return its new path."""

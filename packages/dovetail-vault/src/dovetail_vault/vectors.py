@@ -78,12 +78,13 @@ class VectorIndex:
         self._nearest: NearestNeighbors | None = None
         self._loaded = 0
 
-    def coverage(self) -> tuple[int, int]:
-        """Return the number of notes with vectors, and of all notes."""
-        [(done,)] = self._index.query(
-            "SELECT count(*) FROM embedded WHERE model = ?", (self.embedder.name,)
+    def missing(self) -> int:
+        """Return the set of notes without vectors."""
+        return self._index.numbers(
+            "WHERE state = 'ok' AND NOT EXISTS"
+            " (SELECT 1 FROM embedded WHERE note = notes.id AND model = ?)",
+            (self.embedder.name,),
         )
-        return min(done, self._index.live.bit_count()), self._index.live.bit_count()
 
     def find(
         self, vector: Vectors, is_allowed: Callable[[int], bool], most: int

@@ -3,58 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from dovetail import Context, Server, ToolError, ToolResult
-from dovetail_serverkit.tool_descriptions import EDITS, schema_of
-from dovetail_vault.answers import Stopwatch, Vaults
+from dovetail import Context, ResourceLink, ToolError, ToolResult
+from dovetail_serverkit.tool_descriptions import EDITS
+from dovetail_vault.answers import Reply, Vaults
 from dovetail_vault.editing import Edit, append_under, apply_edits, diff_of, newline_of
 from dovetail_vault.frontmatter import set_keys
 from dovetail_vault.link_resolution import Resolver
 from dovetail_vault.move_plan import Move, MovePlan
-from dovetail_vault.paths import split_note_path
-from dovetail_vault.results import (
-    AppliedEdit,
-    Broken,
-    Deleted,
-    Edited,
-    MetadataError,
-    Moved,
-    Rewritten,
-    Written,
-)
+from dovetail_vault.paths import check_note_suffix, split_note_path
+from dovetail_vault.registration import Registrar
+from dovetail_vault.results import Deleted, Edited, LinkEdge, Moved, NoteError, Rewritten, Written
+from dovetail_vault.tag_tools import rename_everywhere
 from dovetail_vault.vault import OpenedNote, Vault
 
-__all__ = ["add_write_tools"]
+__all__ = ["Mode", "add_write_tools"]
 
-_VaultName = Annotated[str | None, "Name of the vault; default: the first one."]
-_IfMatch = Annotated[str | None, "Etag of the version you read; fails if the note has changed."]
-_Mode = Literal["create", "overwrite", "append", "prepend"]
-_MAX_LISTED = 50
-
+_IfMatch = Annotated[str | None, "Etag that you read; fails if the note has changed."]
+Mode = Literal["create", "overwrite", "append", "prepend"]
+# Written by hand because `from` is a keyword of Python.
 _MOVE_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "from": {"type": "string", "description": "Path of the note, or its name."},
+        "from": {"type": "string"},
         "to": {"type": "string", "description": "The new path."},
-        "updateLinks": {
-            "type": "boolean",
-            "default": True,
-            "description": "Rewrite links to the note so that they still work.",
-        },
-        "dryRun": {
-            "type": "boolean",
-            "default": False,
-            "description": "Report the changes without making them.",
-        },
-        "vault": {"type": ["string", "null"], "description": "Name of the vault."},
+        "updateLinks": {"type": "boolean", "default": True},
+        "dryRun": {"type": "boolean"},
     },
     "required": ["from", "to"],
-    "additionalProperties": False,
 }
 
 
@@ -69,40 +50,36 @@ class Confirmation:
     confirm: bool = True
 
 
-def add_write_tools(server: Server, vaults: Vaults) -> None:
+def add_write_tools(tools: Registrar, vaults: Vaults) -> None:
     """Register the tools."""
 
-    @server.tool(
-        name="write-note",
-        title="Write a note",
-        annotations=EDITS,
-        output_schema=schema_of(Written),
-    )
     def write_note(
-        path: Annotated[str, "Path of the note; missing folders are created."],
+        path: Annotated[str, "Missing folders are created."],
         content: str,
         mode: Annotated[
-            _Mode, "create fails if the note exists; append and prepend keep its text."
+            Mode, "create fails if the note exists; append and prepend keep its text."
         ] = "create",
         ifMatch: _IfMatch = None,
         heading: Annotated[
             str | list[str] | None, "With append: add to the end of this section."
         ] = None,
         frontmatter: Annotated[dict[str, Any] | None, "Properties to set."] = None,
-        vault: _VaultName = None,
+        vault: str | None = None,
     ) -> ToolResult:
         """Create a note, replace it, or add to its end or start. The write is atomic."""
-        watch = Stopwatch("write-note")
+        reply = Reply()
         chosen = vaults.pick(vault)
         if heading is not None and mode != "append":
-            raise ToolError("`heading` is allowed only with mode 'append'; otherwise use edit-note")
+            raise ToolError("`heading` is allowed only with mode 'append'; otherwise edit the note")
         parts = split_note_path(path)
 
         def change(before: OpenedNote | None) -> str:
-            if mode == "create" and before is not None:
+            if before is None:
+                check_note_suffix(path)
+            elif mode == "create":
                 raise ToolError(
                     f"{before.path!r} already exists ({before.file.size} bytes, etag "
-                    f"{before.file.etag}). Use mode overwrite, append or prepend, or edit-note"
+                    f"{before.file.etag}). Use mode overwrite, append or prepend, or edit it"
                 )
             text = _written(before, content, mode, heading)
             return set_keys(text, frontmatter) if frontmatter else text
@@ -110,38 +87,34 @@ def add_write_tools(server: Server, vaults: Vaults) -> None:
         before, after = chosen.change(parts, change, if_match=ifMatch, must_exist=False)
         result = Written(
             path=after.path,
-            uri=chosen.uri_of(after.path),
-            created=before is None,
             etag=after.file.etag,
-            previous_size=None if before is None else before.file.size,
-            current_size=after.file.size,
+            size=after.file.size,
+            created=before is None,
         )
-        return watch.answer(result, chosen, [(after.path, "")])
+        return reply.data(result, [_link(chosen, after.path)])
 
-    @server.tool(
-        name="edit-note", title="Edit a note", annotations=EDITS, output_schema=schema_of(Edited)
-    )
+    tools.add("write-note", write_note, EDITS, Written)
+
     def edit_note(
         path: Annotated[str, "Path of the note, or its name."],
         edits: Annotated[list[Edit], Meta(min_length=1, max_length=100)],
         ifMatch: _IfMatch = None,
         dryRun: Annotated[bool, "Return the diff without writing."] = False,
-        vault: _VaultName = None,
+        vault: str | None = None,
     ) -> ToolResult:
         """Change parts of a note: sections, blocks, properties, exact text, regular expressions.
 
-        Edits are applied in order; if one fails, none is applied. The rest of the note does not
-        change, byte for byte.
+        Edits are applied in order, all or none. The rest of the note stays as it is, byte for byte.
         """
-        watch = Stopwatch("edit-note")
+        reply = Reply()
         chosen = vaults.pick(vault)
         parts = chosen.resolve(path)
-        applied: list[AppliedEdit] = []
+        replacements = 0
 
         def change(before: OpenedNote | None) -> str:
+            nonlocal replacements
             assert before is not None
-            text, done = apply_edits(before.path, before.text, edits)
-            applied[:] = done
+            text, replacements = apply_edits(before.path, before.text, edits)
             return text
 
         if dryRun:
@@ -153,66 +126,87 @@ def add_write_tools(server: Server, vaults: Vaults) -> None:
             assert found is not None
             before, text = found, after.text
             size, etag = after.file.size, after.file.etag
-        result = Edited(
-            path=before.path,
-            uri=chosen.uri_of(before.path),
-            etag=etag,
-            applied=applied,
-            changed=text != before.text,
-            dry_run=dryRun,
-            diff=diff_of(before.path, before.text, text),
-            previous_size=before.file.size,
-            current_size=size,
+        diff = diff_of(before.path, before.text, text)
+        return reply.first(
+            len(diff),
+            lambda number: Edited(
+                path=before.path,
+                etag=etag,
+                size=size,
+                changed=text != before.text,
+                dry_run=dryRun,
+                replacements=replacements,
+                diff=diff if number == len(diff) else f"{diff[:number]}…",
+            ),
+            least=0,
         )
-        return watch.answer(result, chosen, [(before.path, "")])
 
-    @server.tool(
-        name="move-note",
-        title="Move or rename a note",
-        annotations=EDITS,
-        input_schema=_MOVE_SCHEMA,
-        output_schema=schema_of(Moved),
-    )
+    tools.add("edit-note", edit_note, EDITS, Edited)
+
     def move_note(**given: Any) -> ToolResult:
-        """Move or rename a note and rewrite the links to it.
-
-        Handles wikilinks and Markdown links with aliases, headings, blocks and embeds. Use dryRun
-        first.
-        """
-        watch = Stopwatch("move-note")
-        chosen = vaults.pick(given.get("vault"))
-        result = _move(
-            chosen,
-            chosen.resolve(given["from"]),
-            split_note_path(given["to"]),
-            update_links=given.get("updateLinks", True),
-            dry_run=given.get("dryRun", False),
+        """Move or rename a note and rewrite the links to it; or rename a tag: from #old to #new."""
+        reply = Reply()
+        chosen = vaults.pick(_vault_of_move(given))
+        source, to = given["from"], given["to"]
+        dry_run = given.get("dryRun", False)
+        if source.startswith("#") and to.startswith("#"):
+            rewritten, failed = rename_everywhere(chosen, source, to, dry_run)
+            names = (source, to)
+        else:
+            parts, target = chosen.resolve(source), split_note_path(to)
+            check_note_suffix(to)
+            names = ("/".join(parts), "/".join(target))
+            rewritten, failed = _move(
+                chosen,
+                parts,
+                target,
+                update_links=given.get("updateLinks", True),
+                dry_run=dry_run,
+            )
+        items: list[NoteError | Rewritten] = [*failed, *rewritten]
+        return reply.first(
+            len(items),
+            lambda number: Moved(
+                source=names[0],
+                target=names[1],
+                dry_run=dry_run,
+                replacements=sum(one.count for one in rewritten),
+                notes=len(rewritten),
+                failed=[one for one in items[:number] if isinstance(one, NoteError)],
+                rewritten=[one for one in items[:number] if isinstance(one, Rewritten)],
+            ),
+            least=0,
         )
-        path = result.source if result.dry_run else result.target
-        return watch.answer(result, chosen, [(path, "")])
 
-    server.tools.add(
-        _make_delete_note(vaults),
-        name="delete-note",
-        title="Delete a note",
-        annotations=EDITS,
-        output_schema=schema_of(Deleted),
-    )
+    tools.add("move-note", move_note, EDITS, Moved, input_schema=_MOVE_SCHEMA)
+    tools.add("delete-note", _make_delete_note(vaults), EDITS, Deleted)
+
+
+def _vault_of_move(given: Mapping[str, Any]) -> str | None:
+    """Check what the schema, which may not list the vault, does not; return the vault's name."""
+    unknown = given.keys() - {*_MOVE_SCHEMA["properties"], "vault"}
+    if unknown:
+        raise ToolError(f"There is no parameter {min(unknown)[:100]!r}")
+    vault = given.get("vault")
+    if not isinstance(vault, str | None):
+        raise ToolError(f"vault: expected a string, got {type(vault).__name__}")
+    return vault
+
+
+def _link(vault: Vault, path: str) -> ResourceLink:
+    return ResourceLink(uri=vault.uri_of(path), name=path, mime_type="text/markdown")
 
 
 def _make_delete_note(vaults: Vaults) -> Callable[..., Any]:
     async def delete_note(
         ctx: Context,
         path: Annotated[str, "Path of the note, or its name."],
-        permanent: Annotated[bool, "Delete permanently instead of moving it to .trash."] = False,
+        permanent: Annotated[bool, "Delete it for ever."] = False,
         ifMatch: _IfMatch = None,
-        vault: _VaultName = None,
+        vault: str | None = None,
     ) -> ToolResult:
-        """Move a note to the vault's `.trash`, or delete it permanently. Lists broken links.
-
-        Asks the user for confirmation if the client supports elicitation.
-        """
-        watch = Stopwatch("delete-note")
+        """Move a note to `.trash`, or delete it; the user is asked first. Lists broken links."""
+        reply = Reply()
         chosen = vaults.pick(vault)
         parts = await asyncio.to_thread(chosen.resolve, path)
         opened = await asyncio.to_thread(chosen.open, parts)
@@ -224,34 +218,36 @@ def _make_delete_note(vaults: Vaults) -> Callable[..., Any]:
         broken = await asyncio.to_thread(_links_broken_by, chosen, opened.path)
         # The version that the user confirms; kept if the answer arrives in another request.
         shown = await ctx.once("etag", lambda: opened.file.etag, str)
-        if not await _confirm(ctx, opened, permanent, len(broken)):
-            result = Deleted(
-                path=opened.path, deleted=False, trashed_to=None, broken_links=broken[:_MAX_LISTED]
-            )
-            return watch.answer(result, chosen, [(opened.path, "")])
-        now = await asyncio.to_thread(chosen.open, parts)
-        if now.file.etag != shown:
-            raise ToolError(
-                f"{opened.path!r} was changed while waiting for confirmation; nothing was deleted"
-            )
+        is_confirmed = await _confirm(ctx, opened, permanent, len(broken))
         trashed_to = None
-        if permanent:
-            await asyncio.to_thread(chosen.remove, parts)
-        else:
-            trashed_to = await asyncio.to_thread(chosen.trash, parts)
-        result = Deleted(
-            path=opened.path,
-            deleted=True,
-            trashed_to=trashed_to,
-            broken_links=broken[:_MAX_LISTED],
+        if is_confirmed:
+            now = await asyncio.to_thread(chosen.open, parts)
+            if now.file.etag != shown:
+                raise ToolError(
+                    f"{opened.path!r} was changed while waiting for confirmation; nothing was "
+                    "deleted"
+                )
+            if permanent:
+                await asyncio.to_thread(chosen.remove, parts)
+            else:
+                trashed_to = await asyncio.to_thread(chosen.trash, parts)
+        return reply.first(
+            len(broken),
+            lambda number: Deleted(
+                path=opened.path,
+                deleted=is_confirmed,
+                trashed_to=trashed_to,
+                broken=len(broken),
+                broken_links=broken[:number],
+            ),
+            least=0,
         )
-        return watch.answer(result, chosen)
 
     return delete_note
 
 
 def _written(
-    before: OpenedNote | None, content: str, mode: _Mode, heading: str | list[str] | None
+    before: OpenedNote | None, content: str, mode: Mode, heading: str | list[str] | None
 ) -> str:
     if before is None:
         if heading is not None:
@@ -273,9 +269,9 @@ def _written(
     return f"{text[:start]}{content}{gap}{text[start:]}"
 
 
-def _links_broken_by(vault: Vault, path: str) -> list[Broken]:
+def _links_broken_by(vault: Vault, path: str) -> list[LinkEdge]:
     return [
-        Broken(source=link.source, line=link.line, target=link.target)
+        LinkEdge(source=link.source, line=link.line)
         for link in Resolver(vault.index).links_to(path)
         if link.source != path
     ]
@@ -305,51 +301,29 @@ def _move(
     *,
     update_links: bool,
     dry_run: bool,
-) -> Moved:
+) -> tuple[list[Rewritten], list[NoteError]]:
+    """Move a note; return the notes with rewritten links, and those that failed."""
     move = Move("/".join(source), "/".join(target))
     if move.source == move.target:
         raise ToolError(f"The note already has the path {move.source!r}")
     own_text = vault.open(source).text
-    vault.check_new_path(target)
+    vault.check_new_path(target, move.source)
     plan = MovePlan(vault.index, move, own_text)
     rewritten: list[Rewritten] = []
-    failed: list[MetadataError] = []
+    failed: list[NoteError] = []
     if not dry_run:
-        _require_free(vault, target, move)
         vault.move(source, target)
     if update_links:
         for path in [move.source, *plan.sources]:
             try:
                 count = _rewrite(vault, plan, move, path, dry_run)
             except ToolError as error:
-                failed.append(MetadataError(file=path, error=str(error)))
+                failed.append(NoteError(file=path, error=str(error)))
                 continue
             if count:
                 shown = move.target if path == move.source and not dry_run else path
                 rewritten.append(Rewritten(path=shown, count=count))
-    return Moved(
-        source=move.source,
-        target=move.target,
-        uri=vault.uri_of(move.target),
-        moved=not dry_run,
-        dry_run=dry_run,
-        rewritten=rewritten,
-        links_rewritten=sum(one.count for one in rewritten),
-        failed=failed,
-    )
-
-
-def _require_free(vault: Vault, target: tuple[str, ...], move: Move) -> None:
-    variants = [
-        name
-        for name in vault.root.find_name_variants(target)
-        if "/".join((*target[:-1], name)) != move.source
-    ]
-    if variants:
-        raise ToolError(
-            f"Cannot move to {move.target!r}: {variants[0]!r} already exists and differs only in "
-            "case or Unicode form. Nothing was moved"
-        )
+    return rewritten, failed
 
 
 def _rewrite(vault: Vault, plan: MovePlan, move: Move, path: str, dry_run: bool) -> int:

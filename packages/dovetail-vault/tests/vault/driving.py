@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dovetail.client import Client
+from dovetail.spec.models import TextContent
 from tests.driving import eventually, good
 from tests.patience import CAP
 
@@ -36,9 +37,22 @@ async def wait_until_indexed(client: Client) -> None:
     """Wait until the index contains all notes."""
 
     async def is_indexed() -> bool:
-        return not (await good(client, "list-notes", limit=1))["indexing"]
+        return "indexing" not in await good(client, "list-notes", limit=1)
 
     await eventually(is_indexed)
+
+
+async def read(client: Client, **arguments: Any) -> tuple[str, str]:
+    """Return the text that read-note returns for one note, and the line about the note."""
+    text, remark = await read_several(client, **arguments)
+    return text, remark
+
+
+async def read_several(client: Client, **arguments: Any) -> list[str]:
+    """Return the texts that read-note returns."""
+    result = await client.call("read-note", arguments)
+    assert not result.is_error, result.text
+    return [block.text for block in result.content if isinstance(block, TextContent)]
 
 
 def write(vault: Path, path: str, text: str) -> Path:

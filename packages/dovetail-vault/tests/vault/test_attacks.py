@@ -114,7 +114,7 @@ def test_no_tool_reads_or_writes_outside_of_the_vault(vault: Path) -> None:
                     await refused(client, tool, directory=folder, **extra)
                 await refused(client, "get-note-metadata", batch=True, directory=folder)
                 await refused(client, "search-vault", query="treasure", path=folder)
-            assert (await good(client, "search-vault", query="treasure"))["fileCount"] == 0
+            assert (await good(client, "search-vault", query="treasure"))["total"] == 0
             listed = await good(client, "list-notes")
             assert listed["notes"] == ["Notes/a.md"]
 

@@ -21,7 +21,7 @@ from dovetail.client import Client
 from dovetail.errors import RpcError
 from tests.driving import good, refused
 from tests.patience import CAP
-from tests.vault.driving import command, snapshot, wait_until_indexed, write
+from tests.vault.driving import command, read, snapshot, wait_until_indexed, write
 
 OAK = "# Oak\n\nHard wood #tree\n"
 CHANGES: list[tuple[str, dict[str, Any]]] = [
@@ -84,14 +84,13 @@ def test_on_a_read_only_disk_notes_are_read_and_writes_fail(vault: Path) -> None
         reason = "permission denied"
 
     async def use(client: Client) -> None:
-        assert (await good(client, "search-vault", query="wood"))["fileCount"] == 2
+        assert (await good(client, "search-vault", query="wood"))["total"] == 2
         for tool, arguments in CHANGES:
             said = await refused(client, tool, **arguments)
             assert reason in said, (tool, said)
             assert "Nothing was changed" in said
-        read = await good(client, "read-note", path="Oak")
-        assert read["notes"][0]["content"] == OAK
-        assert (await good(client, "search-vault", query="wood"))["fileCount"] == 2
+        assert (await read(client, path="Oak"))[0] == OAK
+        assert (await good(client, "search-vault", query="wood"))["total"] == 2
 
     try:
         serve(words, use)
@@ -113,9 +112,9 @@ def test_an_unwritable_index_directory_is_replaced_by_a_temporary_one(vault: Pat
         index.write_text("in the way")
 
     async def use(client: Client) -> None:
-        assert (await good(client, "search-vault", query="wood"))["fileCount"] == 2
+        assert (await good(client, "search-vault", query="wood"))["total"] == 2
         await good(client, "write-note", path="New", content="wood as well")
-        assert (await good(client, "search-vault", query="wood"))["fileCount"] == 3
+        assert (await good(client, "search-vault", query="wood"))["total"] == 3
 
     serve(words, use)
 
@@ -133,19 +132,19 @@ def test_on_a_full_disk_a_write_fails_and_keeps_the_note(vault: Path) -> None:
         for path, mode in (("Oak.md", "overwrite"), ("Oak.md", "append"), ("New.md", "create")):
             said = await refused(client, "write-note", path=path, content=large, mode=mode)
             assert "the disk is full. Nothing was changed" in said
-            assert (await good(client, "read-note", path="Oak"))["notes"][0]["content"] == OAK
+            assert (await read(client, path="Oak"))[0] == OAK
         await refused(client, "read-note", path="New.md")
         # The failed write left nothing behind: this would not fit otherwise.
         half = "line of text\n" * 20_000
         await good(client, "write-note", path="Half.md", content=half)
-        assert (await good(client, "search-vault", query='"line of text"'))["fileCount"] == 1
+        assert (await good(client, "search-vault", query='"line of text"'))["total"] == 1
         # There is no space for a second version; the first one stays.
         said = await refused(
             client, "write-note", path="Half.md", content=half + "x", mode="append"
         )
         assert "the disk is full" in said
-        again = await good(client, "read-note", path="Half.md", maxChars=1_000_000)
-        assert again["notes"][0]["content"] == half
+        again, _ = await read(client, path="Half.md", maxChars=1_000_000)
+        assert again == half
 
     serve(after(script, command(vault)), use)
 
@@ -156,7 +155,7 @@ def test_a_note_of_200_mb_is_listed_and_never_read(vault: Path) -> None:
 
     async def use(client: Client) -> None:
         assert "Huge.md" in (await good(client, "list-notes"))["notes"]
-        assert (await good(client, "search-vault", query="wood"))["fileCount"] == 2
+        assert (await good(client, "search-vault", query="wood"))["total"] == 2
         said = await refused(client, "read-note", path="Huge")
         assert "200000000 bytes" in said and "10485760" in said
         for tool, arguments in (

@@ -13,7 +13,7 @@ import pytest
 
 from dovetail.client import Client
 from tests.driving import good, refused
-from tests.vault.driving import over_stdio, write
+from tests.vault.driving import over_stdio, read, write
 from tests.vault.hostile import BOMBS, SLOW, hostile_documents
 from tests.vault.test_nothing_lost import process_of
 
@@ -28,8 +28,8 @@ def most_memory_mb(vault: Path) -> int:
 
 
 async def problem_of(client: Client, path: str) -> str:
-    read = await good(client, "read-note", path=path, view="frontmatter")
-    return str(read["notes"][0]["frontmatterProblem"])
+    [note] = (await good(client, "get-note-metadata", path=path))["notes"]
+    return str(note["frontmatterProblem"])
 
 
 def test_frontmatter_beyond_the_limits_is_reported_when_written_and_at_start(
@@ -46,7 +46,7 @@ def test_frontmatter_beyond_the_limits_is_reported_when_written_and_at_start(
         for file in (tmp_path / "vault-index").glob("index.sqlite*"):
             file.unlink()
         async with over_stdio(vault) as client:
-            assert (await good(client, "list-notes"))["count"] == len(BOMBS)
+            assert (await good(client, "list-notes"))["total"] == len(BOMBS)
             for name, (_, problem) in BOMBS.items():
                 assert problem in await problem_of(client, name), name
 
@@ -63,7 +63,7 @@ def test_notes_that_would_be_slow_to_parse_are_written_and_read(tmp_path: Path) 
                 await good(client, "write-note", path=f"{number}.md", content=text)
                 edit = {"op": "set", "target": {"frontmatter": "k"}, "content": 1}
                 await good(client, "edit-note", path=f"{number}.md", edits=[edit])
-                await good(client, "read-note", path=f"{number}.md", view="full")
+                await read(client, path=f"{number}.md", view="full")
 
     asyncio.run(run())
 
@@ -95,10 +95,8 @@ def test_property_values_beyond_the_limits_are_refused(tmp_path: Path) -> None:
                 assert problem in text
             many = {f"key{number}": number for number in range(5_000)}
             await good(client, "write-note", path="b.md", content="x", frontmatter=many)
-            read = await good(
-                client, "read-note", path="b.md", view="frontmatter", maxChars=1_000_000
-            )
-            assert read["notes"][0]["frontmatter"] == many
+            found = await good(client, "get-note-metadata", path="b.md", maxChars=1_000_000)
+            assert found["notes"][0]["frontmatter"] == many
 
     asyncio.run(run())
 

@@ -66,7 +66,6 @@ def ask_vault(vault: Vault, text: str, case_sensitive: bool) -> set[str]:
             SearchRequest(
                 query=quoted,
                 case_sensitive=case_sensitive,
-                include_context=False,
                 limit=500,
                 offset=len(found),
                 max_chars=1000,
@@ -75,8 +74,8 @@ def ask_vault(vault: Vault, text: str, case_sensitive: bool) -> set[str]:
         names = {file.path for file in page.files}
         assert not names & found, "a page repeats what an earlier one had"
         found |= names
-        if not page.pagination.has_more:
-            assert page.pagination.total == len(found)
+        if page.next_offset is None:
+            assert page.total == len(found)
             return found
 
 

@@ -46,11 +46,12 @@ async def by_meaning(client: Client, query: str, mode: str = "semantic", **more:
     found: dict[str, Any] = {}
 
     async def is_indexed() -> bool:
+        found.clear()
         found.update(await good(client, "search-vault", query=query, mode=mode, **more))
-        return not found["indexing"]
+        return "indexing" not in found
 
     async def is_complete() -> bool:
-        return await is_indexed() and found["remark"] is None
+        return await is_indexed() and "remark" not in found
 
     await eventually(is_indexed)
     await eventually(is_complete)
@@ -66,10 +67,8 @@ def test_a_note_is_found_by_meaning_without_shared_words(vault: Path) -> None:
             first = found["files"][0]
             # The most similar passage, not the note's first line.
             assert first["matches"][0]["line"] == 3
-            assert first["score"] > 200
-            assert "meaning of 'how do I mend" in found["interpreted"]
             text = await good(client, "search-vault", query="bicycle tyre")
-            assert (text["mode"], text["files"]) == ("text", [])
+            assert "mode" not in text and text["files"] == []
             baked = await by_meaning(client, "recipe for bread", path="Kitchen")
             assert paths(baked) == ["Kitchen/Sourdough.md"]
             assert paths(await by_meaning(client, "recipe for bread", path="Office")) == []
@@ -86,8 +85,7 @@ def test_hybrid_finds_what_either_finds(vault: Path) -> None:
             assert found["files"][0]["matches"][0]["line"] == 3
             found = await by_meaning(client, "declaring income to the government", "hybrid")
             assert paths(found)[0] == "Office/Taxes.md"
-            page = found["pagination"]
-            assert page["total"] == len(paths(found)) and page["hasMore"] is False
+            assert found["total"] == len(paths(found)) and "nextOffset" not in found
             second = await by_meaning(
                 client, "declaring income to the government", "hybrid", limit=1, offset=1
             )
@@ -149,7 +147,6 @@ def test_without_a_model_the_mode_is_lexical(vault: Path) -> None:
                 assert found["mode"] == "lexical"
                 assert "dovetail-vault[embeddings]" in found["remark"]
                 assert paths(found)[0] == "Office/Taxes.md"
-                assert found["interpreted"] == "any of: the, receipts, please"
 
     asyncio.run(script())
 

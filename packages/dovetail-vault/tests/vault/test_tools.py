@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import resource
 import stat
 import unicodedata
@@ -17,7 +18,7 @@ import pytest
 from dovetail.client import Client
 from tests.driving import eventually, good, refused
 from tests.patience import CAP
-from tests.vault.driving import over_stdio, write
+from tests.vault.driving import over_stdio, read, read_several, write
 
 Script = Callable[[Client], Awaitable[None]]
 
@@ -74,7 +75,7 @@ def test_queries_combine_terms_and_fields(vault: Path) -> None:
         for query, expected in cases.items():
             found = await good(client, "search-vault", query=query, sort="path")
             assert paths(found) == expected, query
-            assert found["pagination"]["total"] == found["fileCount"] == len(expected)
+            assert found["total"] == len(expected) and "nextOffset" not in found
         assert (await good(client, "search-vault", query="a b"))["interpreted"] == "(a AND b)"
 
     run(vault, script)
@@ -96,15 +97,9 @@ def test_search_returns_lines_with_context_within_limits(vault: Path) -> None:
         found = await good(
             client, "search-vault", query="wood", contextLines=1, sort="path", limit=1
         )
-        [file] = found["files"]
-        [match] = file["matches"]
-        assert match["line"] == 10
-        assert match["context"]["highlighted"] == "Hard **wood**."
-        assert [line["number"] for line in match["context"]["lines"]] == [9, 10, 11]
-        page = found["pagination"]
-        assert (page["total"], page["returned"], page["hasMore"]) == (2, 1, True)
-        assert page["totalIsExact"] is True
-        assert found["totalMatches"] is None
+        [match] = found["files"][0]["matches"]
+        assert match == {"line": 10, "text": "Hard wood.", "before": [""], "after": [""]}
+        assert (found["total"], found["nextOffset"]) == (2, 1)
         second = await good(client, "search-vault", query="wood", sort="path", limit=1, offset=1)
         assert paths(second) == ["Trees/Pine.md"]
 
@@ -142,30 +137,27 @@ def test_filters_narrow_a_search(vault: Path) -> None:
 
 def test_notes_are_read_whole_and_in_parts(vault: Path) -> None:
     async def script(client: Client) -> None:
-        async def read(**arguments: Any) -> dict[str, Any]:
-            [note] = (await good(client, "read-note", **arguments))["notes"]
-            return dict(note)
-
-        whole = await read(path="oak")
-        assert whole["content"] == (vault / "Trees/Oak.md").read_text()
-        assert (await read(path="Oak", heading="Leaves"))["content"].endswith("Brown.\n\n")
-        assert (await read(path="Oak", heading=["Leaves", "Autumn"]))["content"] == (
-            "### Autumn\n\nBrown.\n\n"
-        )
-        assert (await read(path="Oak", block="^leaf"))["content"] == "Lobed. ^leaf"
-        outline = (await read(path="Oak", view="outline"))["outline"]
-        assert [(one["level"], one["text"]) for one in outline] == [
-            (1, "Oak"), (2, "Leaves"), (3, "Autumn"), (2, "Uses")
-        ]  # fmt: skip
-        properties = (await read(path="Oak", view="frontmatter"))["frontmatter"]
-        assert properties == {"tags": ["tree", "tree/deciduous"], "height": 30, "quoted": "yes"}
-        window = await read(path="Oak", startLine=8, lineCount=2)
-        assert (window["content"], window["nextStartLine"]) == ("# Oak\n", 10)
-        short = await read(path="Oak", maxChars=20)
-        assert short["truncated"] and len(short["content"]) <= 20
-        both = (await good(client, "read-note", paths=["Oak", "Nowhere"]))["notes"]
-        assert both[0]["error"] is None and "no note 'Nowhere'" in both[1]["error"]
-        assert "'Oak > Leaves'" in await refused(client, "read-note", path="Oak", heading="Bark")
+        text = (vault / "Trees/Oak.md").read_text()
+        whole, remark = await read(client, path="oak")
+        assert whole == text and re.fullmatch(r"Trees/Oak\.md; etag [0-9a-f]{24}", remark)
+        leaves, remark = await read(client, path="Oak", heading="Leaves")
+        assert leaves.endswith("Brown.\n\n") and "lines 12-19 of 23" in remark
+        autumn, _ = await read(client, path="Oak", heading=["Leaves", "Autumn"])
+        assert autumn == "### Autumn\n\nBrown.\n\n"
+        assert (await read(client, path="Oak", block="^leaf"))[0] == "Lobed. ^leaf"
+        outline, _ = await read(client, path="Oak", view="outline")
+        assert outline == "8: # Oak\n12: ## Leaves\n16: ### Autumn\n20: ## Uses"
+        properties, _ = await read(client, path="Oak", view="frontmatter")
+        assert f"---\n{properties}\n---\n# Oak" in text
+        window, remark = await read(client, path="Oak", startLine=8, lineCount=2)
+        assert window == "# Oak\n" and "continue with startLine=10" in remark
+        full, _ = await read(client, path="Home", view="full")
+        assert full.startswith((vault / "Home.md").read_text())
+        assert full.endswith("outline:\n4: # Home\n\ntags:\nmoc\n\nlinks:\nOak\nTrees/Pine")
+        texts = await read_several(client, paths=["Oak", "Nowhere", "Home"])
+        first, _, missing, last, _ = texts
+        assert first.startswith("=== Trees/Oak.md; etag ") and last.startswith("=== Home.md")
+        assert missing.startswith("=== Nowhere: There is no note 'Nowhere'")
 
     run(vault, script)
 
@@ -176,8 +168,7 @@ def test_a_name_that_two_notes_have_is_reported_with_both(vault: Path) -> None:
     async def script(client: Client) -> None:
         text = await refused(client, "read-note", path="Oak")
         assert "'Boats/Oak.md', 'Trees/Oak.md'" in text
-        [note] = (await good(client, "read-note", path="Boats/oak"))["notes"]
-        assert note["path"] == "Boats/Oak.md"
+        assert (await read(client, path="Boats/oak"))[1].startswith("Boats/Oak.md;")
 
     run(vault, script)
 
@@ -197,9 +188,10 @@ def test_creating_never_replaces_and_an_etag_guards_a_write(vault: Path) -> None
         assert "was changed" in await refused(
             client, "write-note", path="Trees/Oak.md", content="x", mode="overwrite", ifMatch="old"
         )
-        [note] = (await good(client, "read-note", path="Trees/Oak.md"))["notes"]
-        arguments = {"path": "Trees/Oak.md", "mode": "overwrite", "ifMatch": note["etag"]}
-        assert not (await good(client, "write-note", content="# O\n", **arguments))["created"]
+        _, remark = await read(client, path="Trees/Oak.md")
+        etag = remark.partition("etag ")[2]
+        arguments = {"path": "Trees/Oak.md", "mode": "overwrite", "ifMatch": etag}
+        assert "created" not in await good(client, "write-note", content="# O\n", **arguments)
         await refused(client, "write-note", content="# P\n", **arguments)
         assert oak.read_text() == "# O\n"
 
@@ -298,9 +290,9 @@ def test_moving_a_note_keeps_links_of_every_kind(vault: Path) -> None:
     async def script(client: Client) -> None:
         target = "Big Trees/Old oak.md"
         plan = await good(client, "move-note", **{"from": "Oak", "to": target, "dryRun": True})
-        assert plan["linksRewritten"] == 8 and (vault / "Trees/Oak.md").exists()
+        assert plan["replacements"] == 8 and (vault / "Trees/Oak.md").exists()
         done = await good(client, "move-note", **{"from": "Oak", "to": target})
-        assert done["linksRewritten"] == 8 and not done["failed"]
+        assert done["replacements"] == 8 and "failed" not in done
         assert (vault / "Links.md").read_text() == (
             "[[Old oak]] [[Old oak|alias]] [[Big Trees/Old oak#Leaves]] ![[Old oak#^leaf]] "
             "[m](Big%20Trees/Old%20oak.md) [s](<Big Trees/Old oak.md>) `[[Oak]]`\n"
@@ -308,7 +300,7 @@ def test_moving_a_note_keeps_links_of_every_kind(vault: Path) -> None:
         assert (vault / "Trees/Near.md").read_text() == (
             "[n](../Big%20Trees/Old%20oak.md#uses) [[Pine]]\n"
         )
-        assert (await good(client, "get-links", kind="broken"))["edges"] == []
+        assert (await good(client, "get-links", kind="broken"))["total"] == 0
         assert "already exists" in await refused(
             client, "move-note", **{"from": "Pine", "to": target}
         )
@@ -347,7 +339,7 @@ def test_deleting_moves_to_the_trash_after_confirmation(vault: Path) -> None:
 
     async def unasked(client: Client) -> None:
         gone = await good(client, "delete-note", path="Pine", permanent=True)
-        assert gone["trashedTo"] is None and not (vault / "Trees/Pine.md").exists()
+        assert "trashedTo" not in gone and not (vault / "Trees/Pine.md").exists()
 
     for mode in ("2025-11-25", "2026-07-28"):
         run(vault, decline, mode=mode, elicit=answer(None))
@@ -365,15 +357,15 @@ def test_tags_are_counted_and_renamed_everywhere(vault: Path) -> None:
         tags = {one["tag"]: one for one in (await good(client, "list-tags"))["tags"]}
         assert tags["evergreen"]["count"] == 1 and "code" not in tags
         top = next(one for tag, one in tags.items() if tag.lower() == "tree")
-        assert (top["count"], top["total"]) == (2, 2)
-        rename = {"old": "tree", "new": "plant/tree"}
-        await refused(client, "list-tags", rename={"old": "tree", "new": "tree/x"})
-        dry = await good(client, "list-tags", rename=rename, dryRun=True)
-        assert {one["path"]: one["count"] for one in dry["renamed"]} == {
+        assert top == {"tag": top["tag"], "count": 2}
+        rename = {"from": "#tree", "to": "#plant/tree"}
+        await refused(client, "move-note", **{"from": "#tree", "to": "#tree/x"})
+        dry = await good(client, "move-note", **rename, dryRun=True)
+        assert {one["path"]: one["count"] for one in dry["rewritten"]} == {
             "T.md": 2,
             "Trees/Oak.md": 2,
         }
-        await good(client, "list-tags", rename=rename)
+        await good(client, "move-note", **rename)
         assert (vault / "T.md").read_text() == (
             "---\ntags: [plant/tree, other]\n---\n#plant/tree/tall and #treehouse `#tree`\n"
         )
@@ -391,17 +383,16 @@ def test_links_in_both_directions_and_broken_links(vault: Path) -> None:
 
     async def script(client: Client) -> None:
         inward = await good(client, "get-links", path="Oak", direction="in")
-        assert [edge["source"] for edge in inward["edges"]] == ["Home.md"]
+        assert inward == {"total": 1, "incoming": [{"source": "Home.md", "line": 6}]}
         near = await good(client, "get-links", path="Oak", depth=2)
-        assert {node["path"]: node["distance"] for node in near["nodes"]} == {
-            "Trees/Oak.md": 0, "Home.md": 1, "Trees/Pine.md": 2
-        }  # fmt: skip
+        assert near["further"] == [{"source": "Home.md", "target": "Trees/Pine.md", "line": 6}]
         broken = await good(client, "get-links", kind="broken")
-        assert [(e["source"], e["written"]) for e in broken["edges"]] == [("Lost.md", "nowhere")]
+        assert broken["broken"] == [{"source": "Lost.md", "line": 1, "written": "Nowhere"}]
         orphans = await good(client, "get-links", kind="orphans")
-        assert [n["path"] for n in orphans["nodes"]] == ["Daily/2025-01-01.md", "Lost.md"]
+        assert orphans["orphans"] == ["Daily/2025-01-01.md", "Lost.md"]
         mocs = await good(client, "discover-mocs")
-        assert mocs["mocs"][0]["linkedNotes"] == ["Trees/Oak.md", "Trees/Pine.md"]
+        linked = ["Trees/Oak.md", "Trees/Pine.md"]
+        assert mocs["mocs"] == [{"path": "Home.md", "linkCount": 2, "linkedNotes": linked}]
 
     run(vault, script)
 
@@ -421,17 +412,16 @@ def test_unusual_files_are_reported_and_not_changed(vault: Path) -> None:
     async def script(client: Client) -> None:
         assert "binary" in await refused(client, "read-note", path="Binary.md")
         assert "bytes" in await refused(client, "read-note", path="Huge.md")
-        [note] = (await good(client, "read-note", path="Invalid.md"))["notes"]
-        assert note["encoding"] == "invalid-utf-8" and "Br\ufffdken" in note["content"]
+        text, remark = await read(client, path="Invalid.md")
+        assert "encoding invalid-utf-8" in remark and "Br\ufffdken" in text
         edit = {"op": "replace", "target": {"text": "word"}, "content": "WORD"}
         await good(client, "edit-note", path="Invalid.md", edits=[edit])
         assert (vault / "Invalid.md").read_bytes() == broken.replace(b"word", b"WORD")
-        [yaml] = (await good(client, "read-note", path="Yaml", view="full"))["notes"]
-        assert "line 3" in yaml["frontmatterProblem"] and "Still read" in yaml["content"]
+        text, remark = await read(client, path="Yaml", view="full")
+        assert "line 3" in remark and "Still read" in text
         change = {"op": "set", "target": {"frontmatter": "a"}, "content": 1}
         assert "YAML" in await refused(client, "edit-note", path="Yaml", edits=[change])
-        [cafe] = (await good(client, "read-note", path="Café.md"))["notes"]
-        assert cafe["content"] == "decomposed\n"
+        assert (await read(client, path="Café.md"))[0] == "decomposed\n"
         for twin in ("Café.md", "HOME.md"):
             assert "differs only" in await refused(client, "write-note", path=twin, content="x")
         append = {"path": "Crlf.md", "content": "two\nthree", "mode": "append", "heading": "A"}
@@ -439,7 +429,7 @@ def test_unusual_files_are_reported_and_not_changed(vault: Path) -> None:
         assert (vault / "Crlf.md").read_bytes().endswith(b"one\r\ntwo\r\nthree\r\n")
         listed = await good(client, "list-notes")
         assert "Huge.md" in listed["notes"] and len(listed["notes"]) == 10
-        assert (await good(client, "search-vault", query="decomposed"))["fileCount"] == 1
+        assert (await good(client, "search-vault", query="decomposed"))["total"] == 1
 
     run(vault, script)
 
@@ -471,7 +461,6 @@ def test_read_only_has_no_tools_that_change_notes(vault: Path) -> None:
         assert not names & {"write-note", "edit-note", "move-note", "delete-note"}
         for tool in tools:
             assert tool.annotations is not None and tool.annotations.read_only_hint is True
-        await refused(client, "list-tags", rename={"old": "tree", "new": "x"})
 
     run(vault, script, "--read-only")
 
@@ -505,18 +494,20 @@ def test_resources_completion_and_subscriptions(vault: Path) -> None:
     assert len(changes) == 2
 
 
-def test_results_match_their_schema_and_have_links(vault: Path) -> None:
+def test_results_are_sent_as_data_and_as_text_and_a_new_note_as_a_link(vault: Path) -> None:
     async def script(client: Client) -> None:
         raw = await client.request(
             "tools/call", {"name": "search-vault", "arguments": {"query": "wood"}}
         )
-        kinds = [block["type"] for block in raw["content"]]
-        assert kinds == ["text", "resource_link", "resource_link"]
-        assert json.loads(raw["content"][0]["text"]) == raw["structuredContent"]
-        assert raw["_meta"]["executionTime"] >= 0 and raw["_meta"]["tool"] == "search-vault"
+        [block] = raw["content"]
+        assert json.loads(block["text"]) == raw["structuredContent"]
+        assert raw["_meta"]["executionTime"] >= 0 and raw["_meta"]["timestamp"]
+        raw = await client.request(
+            "tools/call", {"name": "write-note", "arguments": {"path": "New", "content": "x"}}
+        )
+        assert raw["content"][1]["uri"] == "obsidian-note:///New.md"
         for tool in await client.list_tools():
-            assert tool.output_schema is not None and tool.output_schema["type"] == "object"
-            assert tool.annotations is not None and tool.title
+            assert tool.output_schema is None and tool.annotations is not None
 
     run(vault, script)
 

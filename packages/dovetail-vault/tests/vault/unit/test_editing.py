@@ -66,7 +66,7 @@ def test_a_diff_has_three_lines_of_context() -> None:
     before = "\n".join(map(str, range(50)))
     shown = diff_of("n.md", before, before.replace("25", "x"))
     assert shown.splitlines()[2:] == [
-        "@@ -1,7 +1,7 @@",
+        "@@ -23,7 +23,7 @@",
         " 22",
         " 23",
         " 24",

@@ -13,6 +13,8 @@ import pytest
 from dovetail_serverkit.embedding import Vectors
 from dovetail_vault.database import connect, transaction
 from dovetail_vault.passages import Passage
+from dovetail_vault.search_request import SearchRequest
+from dovetail_vault.semantic_search import SemanticSearcher
 from dovetail_vault.vault import Vault
 from dovetail_vault.vectors import VectorIndex, find_unembedded, save_vectors
 from tests.patience import CAP
@@ -80,7 +82,7 @@ def test_a_note_is_ranked_by_its_most_similar_passage(
     only = index.find(vector, lambda note: note == notes["one.md"], 10)
     assert [one.line for one in only] == [5]
     assert len(index.find(vector, lambda _: True, 1)) == 1
-    assert index.coverage() == (3, 3)
+    assert index.missing() == 0
 
 
 def test_removed_notes_are_not_found_and_new_ones_are(
@@ -113,7 +115,29 @@ def test_vectors_of_two_models_are_separate(vault: Vault, database: sqlite3.Conn
     assert len(find_unembedded(database, new.name, 10)) == 3
     assert len(find_unembedded(database, new.name, 2)) == 2
     assert VectorIndex(vault.index, new).find(new.embed(["a"])[0], lambda _: True, 10) == []
-    assert VectorIndex(vault.index, new).coverage() == (0, 3)
+    assert VectorIndex(vault.index, new).missing().bit_count() == 3
+
+
+def test_notes_without_vectors_are_ranked_by_words(
+    vault: Vault, database: sqlite3.Connection
+) -> None:
+    model = Letters()
+    vault.vectors = VectorIndex(vault.index, model)
+    searcher = SemanticSearcher(vault)
+    for path in ("one.md", "two.md"):
+        vault.change((path,), lambda _: "# alpha")
+    notes = numbers(database)
+    request = SearchRequest(query="alpha", mode="semantic")
+    found = searcher.search(request)
+    assert found.mode == "lexical" and found.remark.startswith("0 of 3 notes are embedded")
+    keep(database, model, notes["one.md"], (1, "aa"))
+    found = searcher.search(request)
+    assert found.mode == "hybrid" and found.remark.startswith("1 of 3 notes are embedded")
+    assert {file.path for file in found.files} == {"one.md", "two.md"}
+    for path in ("two.md", "three.md"):
+        keep(database, model, notes[path], (1, "a" if path == "two.md" else "b"))
+    found = searcher.search(request)
+    assert (found.mode, found.remark) == ("semantic", "")
 
 
 def test_the_worker_embeds_all_notes_and_later_changes(tmp_path: Path) -> None:
@@ -128,7 +152,7 @@ def test_the_worker_embeds_all_notes_and_later_changes(tmp_path: Path) -> None:
         assert vault.wait_until_complete(CAP)
         assert vault.vectors is not None
         for count in (2, 3):
-            while vault.vectors.coverage() != (count, count):
+            while vault.vectors.missing() or vault.index.live.bit_count() != count:
                 assert vault.vector_problem is None
             vault.change(("b.md",), lambda _: "# bbb\n", must_exist=False)
         found = vault.vectors.find(model.embed(["b"])[0], lambda _: True, 10)
