@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from dovetail import ToolError
 from dovetail_vault.frontmatter import split_frontmatter
 from dovetail_vault.limits import DEFAULT_CHARS, cut, json_size
 from dovetail_vault.results import Metadata
@@ -134,6 +135,9 @@ def _content(opened: OpenedNote, request: ReadRequest, room: int) -> _Part:
     lines = without_surrogates(text[start:end]).split("\n")
     skipped = max(0, (request.start_line or 1) - first)
     wanted = lines[skipped:]
+    if not wanted:
+        last = first + len(lines) - 1
+        raise ToolError(f"startLine is {request.start_line}, but {opened.path!r} ends at {last}")
     if request.line_count is not None:
         wanted = wanted[: request.line_count]
     content = "\n".join(wanted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,24 @@ def test_answers_are_compact_and_a_note_is_plain_markdown(vault: Path) -> None:
         assert len(paths) == len(set(paths)) == page["total"] == 300
         listed = await data(session, "list-notes", directory="Trees")
         assert listed == {"total": 2, "notes": ["Trees/Oak.md", "Trees/Pine.md"]}
+
+    use(vault, script)
+
+
+def test_a_long_note_is_read_in_parts_that_make_up_the_whole(vault: Path) -> None:
+    lines = [f'{number} "quoted" \\ 😀 {"é" * (number % 300)}' for number in range(400)]
+    write(vault, "Long.md", "\n".join(lines))
+
+    async def script(session: ClientSession) -> None:
+        read: list[str] = []
+        start: int | None = 1
+        while start is not None:
+            text, remark = await texts(session, path="Long", startLine=start, maxChars=5_000)
+            read.append(text)
+            following = re.search(r"continue with startLine=(\d+)", remark)
+            start = None if following is None else int(following[1])
+        assert "\n".join(read) == "\n".join(lines) and len(read) > 10
+        assert "ends at 400" in await error(session, "read-note", path="Long", startLine=401)
 
     use(vault, script)
 
