@@ -35,10 +35,10 @@ async def use_vault(made: Any, client: Client) -> None:
 async def use_graph(made: Any, client: Client) -> None:
     seen = made.NewObservation(content="tall")
     oak = made.NewEntity(name="Oak", entityType="tree", observations=["old", seen])
-    outcome = await made.create_entities(client, made.CreateEntitiesArguments(entities=[oak]))
-    assert isinstance(outcome, made.BatchResult)
-    stats: Any = await made.graph_stats(client)
-    assert (stats.entities, stats.entityTypes) == (1, {"tree": 1})
+    await made.create_entities(client, made.CreateEntitiesArguments(entities=[oak]))
+    # The list of this server has no output schemas.
+    stats = (await made.graph_stats(client)).data
+    assert (stats["entities"], stats["entityTypes"]) == (1, {"tree": 1})
 
 
 async def use_browser(made: Any, client: Client) -> None:
@@ -47,9 +47,9 @@ async def use_browser(made: Any, client: Client) -> None:
 
 
 async def use_design(made: Any, client: Client) -> None:
-    created = await made.create_design(client, made.CreateDesignArguments(name="Card"))
-    listed = await made.list_designs(client)
-    assert [design.id for design in listed.designs] == [created.designId]
+    created = (await made.create_design(client, made.CreateDesignArguments(name="Card"))).data
+    listed = (await made.list_designs(client)).data
+    assert [design["id"] for design in listed["designs"]] == [created["designId"]]
 
 
 async def use_awkward(made: Any, client: Client) -> None:

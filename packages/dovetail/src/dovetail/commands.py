@@ -10,6 +10,7 @@ from dovetail.cli.groups import run_group
 from dovetail.cli.headers import read_headers
 from dovetail.cli.options import REACH_OPTIONS, OptionMaker, with_options
 from dovetail.cli.output import make_console, print_json, print_pairs
+from dovetail.cli.stored_login import read_login_headers
 
 __all__ = [
     "COULD_NOT_START",
@@ -23,6 +24,7 @@ __all__ = [
     "print_json",
     "print_pairs",
     "read_headers",
+    "read_login_headers",
     "run_group",
     "with_options",
 ]

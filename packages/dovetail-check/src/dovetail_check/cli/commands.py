@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from msgspec import structs
 
 from dovetail.commands import (
     REACH_OPTIONS,
@@ -28,6 +29,7 @@ from dovetail.commands import (
     or_fail,
     print_json,
     read_headers,
+    read_login_headers,
     with_options,
 )
 from dovetail.errors import UsageError
@@ -180,7 +182,7 @@ class TargetOptions:
             raise UsageError("--server selects an entry of --config FILE; pass --config as well")
         if headers and not any(target.url for target in targets):
             raise UsageError("--header and --token-env require a URL as target")
-        return targets
+        return [_with_login(target) for target in targets]
 
     def check_options(self) -> CheckOptions:
         """Return the options of the check; raises UsageError."""
@@ -207,12 +209,22 @@ class TargetOptions:
         except UsageError as error:
             raise Failure(str(error), WRONG_USAGE) from None
         except NeedsAuthError as error:
-            text = f"{error}; pass --token-env NAME or --header 'Authorization: ...'"
+            text = (
+                f"{error}; log in with `dovetail login URL`, or pass --token-env NAME or "
+                "--header 'Authorization: ...'"
+            )
             raise Failure(text, NEEDS_AUTH) from None
         except UnreachableError as error:
             raise Failure(str(error), UNREACHABLE) from None
         except Exception as error:
             raise Failure(_describe_internal_error(error), INTERNAL_ERROR) from error
+
+
+def _with_login(target: CheckTarget) -> CheckTarget:
+    """Add the login of `dovetail login`, unless the user gives other credentials."""
+    if not target.url or any(name.lower() == "authorization" for name in target.headers):
+        return target
+    return structs.replace(target, headers={**target.headers, **read_login_headers(target.url)})
 
 
 def _describe_internal_error(error: Exception) -> str:

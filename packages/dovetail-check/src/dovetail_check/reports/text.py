@@ -220,7 +220,8 @@ def _print_coverage(console: Console, report: Report) -> None:
 
 def _print_end(console: Console, report: Report, fail_on: FailOn) -> None:
     if report.needs_auth:
-        text = f"{clean(report.needs_auth)}; only unauthenticated access was tested (--token-env)."
+        how = "dovetail login, or --token-env"
+        text = f"{clean(report.needs_auth)}; only unauthenticated access was tested ({how})."
         console.print(Text(text, style="bold"))
     found = report.findings(fail_on)
     bad = bool(found or report.faults or report.needs_auth)

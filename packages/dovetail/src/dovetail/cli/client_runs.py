@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TypeVar
 from dovetail.cli.conversation import Conversation
 from dovetail.cli.failures import COULD_NOT_START, FAILED_CALL, WRONG_USAGE, Failure, or_fail
 from dovetail.cli.questions import Questions
+from dovetail.cli.stored_login import make_auth
 from dovetail.cli.targets import TargetOptions
 from dovetail.cli.terminal_input import can_ask, read_line
 from dovetail.client import Client
 from dovetail.client.channel import AccessDeniedError
-from dovetail.client.http_endpoint import parse_url
 from dovetail.client.local_caller import LocalCaller
 from dovetail.client.targets import Target, is_url
 from dovetail.errors import DovetailError, MissingCapabilityError, UsageError
@@ -80,16 +80,7 @@ def _find_auth(target: Target, headers: Mapping[str, str]) -> Auth | None:
         return None
     if any(name.lower() == "authorization" for name in headers):
         return None
-    from dovetail.client.auth import OAuth  # noqa: PLC0415 - only URLs need it
-
-    # Only `dovetail login` opens a browser: any other command may run in a script.
-    auth = OAuth(interactive=False)
-    try:
-        auth.authorize(parse_url(target))
-    except UsageError:
-        # Tokens are not sent over plain HTTP; the server may work without one.
-        return None
-    return auth
+    return make_auth(target)
 
 
 async def close_server(target: Target) -> None:
