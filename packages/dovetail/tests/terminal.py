@@ -36,6 +36,7 @@ class Terminal:
         )
         os.close(slave)
         self.output = ""
+        self._received = b""
         self._read = 0
 
     def expect(self, text: str) -> str:
@@ -78,7 +79,9 @@ class Terminal:
             data = os.read(self._master, 65_536)
         except OSError:
             return False  # Linux reports EIO when the last process has closed the terminal
-        self.output += data.decode(errors="replace").replace("\r\n", "\n")
+        # Decoded as a whole: a read may end in the middle of a character or of a line end.
+        self._received += data
+        self.output = self._received.decode(errors="replace").replace("\r\n", "\n")
         return bool(data)
 
 
