@@ -39,7 +39,7 @@ _LEG_SECONDS = 180
 _CLIENT_SECONDS = 600
 _CLIENT_TIMEOUT_MS = 120_000
 # A scenario alone mostly waits for its processes to start.
-_ALONE_AT_ONCE = 2
+_ALONE_AT_ONCE = 6
 PARTS = ("server", "client", "authority")
 _START_SECONDS = 20
 _CURRENT, _PREVIOUS = "@modelcontextprotocol/conformance", "conformance-previous"
