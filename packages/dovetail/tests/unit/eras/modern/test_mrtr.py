@@ -17,7 +17,7 @@ from msgspec import UNSET, Raw
 from dovetail.core.call import Ask, Call, Peer
 from dovetail.core.dispatch import InputRequired
 from dovetail.core.principal import to_principal
-from dovetail.core.rounds import RoundStore
+from dovetail.core.rounds import MemoryRounds, RoundStore
 from dovetail.eras.modern.era import ModernEra
 from dovetail.eras.modern.mrtr import InputRounds
 from dovetail.eras.modern.sealing import Sealer
@@ -386,6 +386,20 @@ def test_a_round_is_used_once() -> None:
     assert server.run(handler, answered) == [YES]
     with pytest.raises(InvalidParamsError, match="requestState was used before"):
         server.run(handler, answered)
+
+
+def test_processes_can_share_which_rounds_were_used() -> None:
+    shared = MemoryRounds()
+    first, second, own = Server(), Server(), Server(used=MemoryRounds())
+    for server in (first, second, own):
+        server.rounds.set_default_store(shared)
+    handler = asks_for("k")
+    answered = retry(first.run(handler, ARGUMENTS), {"k": YES})
+    assert first.run(handler, answered) == [YES]
+    with pytest.raises(InvalidParamsError, match="requestState was used before"):
+        second.run(handler, answered)
+    # A store that was given is kept.
+    assert own.run(handler, answered) == [YES]
 
 
 class SlowRounds:
