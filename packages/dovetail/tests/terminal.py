@@ -32,7 +32,14 @@ class Terminal:
             stdout=slave,
             stderr=slave,
             start_new_session=True,
-            env={**os.environ, "TERM": "xterm", "BROWSER": "true", **env},
+            # A width in the environment wins over that of the terminal.
+            env={
+                **os.environ,
+                "TERM": "xterm",
+                "COLUMNS": str(columns),
+                "BROWSER": "true",
+                **env,
+            },
         )
         os.close(slave)
         self.output = ""
