@@ -103,6 +103,26 @@ def test_an_expired_token_is_renewed(mode: str, place: Place) -> None:
     asyncio.run(use())
 
 
+def test_no_token_is_in_the_log_or_the_audit(place: Place) -> None:
+    store = MemoryStore()
+
+    async def use() -> list[str]:
+        auth = OAuth(grant=AuthorizationCode(Anna()), store=store)
+        await login(place.url, auth)
+        found = [_read(store).tokens]
+        async with _open(place, auth) as client:
+            await client.call("write_note", {"title": "a", "text": "b"})
+        found.append(_read(store).tokens)
+        return [
+            secret for each in found for secret in (each.access_token, each.refresh_token) if secret
+        ]
+
+    secrets = asyncio.run(use())
+    written = place.log.read_text() + place.audit.read_text()
+    assert "write_note" in written and len(set(secrets)) == 4
+    assert not [secret for secret in secrets if secret in written]
+
+
 def _read(store: MemoryStore) -> LoginRecord:
     [key] = [key for key in store.list_keys() if key.startswith("login ")]
     found = decode_record(LoginRecord, store.load(key))
