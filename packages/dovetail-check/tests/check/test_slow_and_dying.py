@@ -90,6 +90,7 @@ class Front:
         self._left = connections
         self._open: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
+        self._is_stopped = False
 
     async def start(self) -> str:
         self._server = await asyncio.start_server(self._connect, "127.0.0.1", 0)
@@ -97,9 +98,13 @@ class Front:
 
     async def stop(self) -> None:
         assert self._server is not None
+        self._is_stopped = True
         self._server.close()
-        for writer in self._open:
-            writer.transport.abort()
+        # Some may just be accepted.
+        for _ in range(5):
+            for writer in self._open:
+                writer.transport.abort()
+            await asyncio.sleep(0)
 
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open.add(writer)
@@ -109,6 +114,10 @@ class Front:
             return
         behind = await asyncio.open_connection(self._behind.hostname, self._behind.port)
         self._open.add(behind[1])
+        if self._is_stopped:
+            writer.transport.abort()
+            behind[1].transport.abort()
+            return
         await asyncio.gather(_pump(reader, behind[1]), _pump(behind[0], writer))
 
 
