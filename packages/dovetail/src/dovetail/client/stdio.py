@@ -112,6 +112,8 @@ class StdioChannel(Channel):
         for reader in self._readers:
             reader.cancel()
         await asyncio.gather(*self._readers, return_exceptions=True)
+        # Still open if the machine is slow, or a process outside of the group holds the pipes.
+        process._transport.close()  # type: ignore[attr-defined]
 
     async def _has_ended(self, process: asyncio.subprocess.Process) -> bool:
         """Whether the process, and every process that inherited its pipes, has ended."""
