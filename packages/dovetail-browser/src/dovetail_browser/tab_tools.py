@@ -25,8 +25,9 @@ from dovetail_browser.page_reader import title_of
 from dovetail_browser.result_types import LogEntry, PageLogged, TabList, TabView, Waited
 from dovetail_browser.sessions import BrowserSession
 from dovetail_browser.tool_registrar import CLOSES, READS, ToolRegistrar
-from dovetail_browser.tool_results import json_size, make_result
+from dovetail_browser.tool_results import make_result
 from dovetail_browser.wait_conditions import WaitCondition, wait_until
+from dovetail_serverkit.answer_size import json_size
 
 __all__ = ["add_tab_tools", "list_tabs", "show_line"]
 

@@ -16,9 +16,9 @@ from dovetail_browser.inputs import MAX_CHARS, FieldValue
 from dovetail_browser.page_errors import CallError, driver_errors, explain, message_of, tool_error
 from dovetail_browser.result_types import FailedCall
 from dovetail_browser.secret_values import Secrets
-from dovetail_browser.tool_results import json_size
 from dovetail_browser.tool_sets import ToolListing
 from dovetail_browser.truncation import truncate
+from dovetail_serverkit.answer_size import json_size
 from dovetail_serverkit.tool_descriptions import schema_of
 
 __all__ = ["ACTS", "CLOSES", "READS", "SAVES", "ToolRegistrar"]

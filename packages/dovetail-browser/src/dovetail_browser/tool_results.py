@@ -19,10 +19,10 @@ from dovetail_browser.html_vocabulary import words
 from dovetail_browser.inputs import MAX_CHARS
 from dovetail_browser.secret_values import Secrets
 from dovetail_browser.truncation import TextPart, truncate
+from dovetail_serverkit.answer_size import json_size
 
 __all__ = [
     "PageText",
-    "json_size",
     "make_blocks",
     "make_page_result",
     "make_result",
@@ -62,11 +62,6 @@ class PageText(msgspec.Struct):
     def field(self) -> str:
         """The member of the structured content for this text."""
         return "html" if self.format == "html" else "content"
-
-
-def json_size(value: Any) -> int:
-    """Length of a value as JSON."""
-    return len(msgspec.json.encode(value).decode())
 
 
 def make_result(result: msgspec.Struct, secrets: Secrets, max_chars: int = MAX_CHARS) -> ToolResult:

@@ -13,7 +13,6 @@ from msgspec import Meta
 
 from dovetail import Context, Param, ToolResult
 from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
-from dovetail_design.bounding import Budget
 from dovetail_design.design_warnings import describe_state
 from dovetail_design.generating.choosing import rank_templates
 from dovetail_design.generating.recolouring import HUES, MANNERS, read_style
@@ -28,6 +27,7 @@ from dovetail_design.results import (
 )
 from dovetail_design.studio import Caller, Studio, caller_of, is_owner
 from dovetail_design.template_tools import show_templates
+from dovetail_serverkit.answer_size import AnswerBudget
 from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["add_ai_tools"]
@@ -137,7 +137,7 @@ def _find(
 ) -> Suggested:
     wanted = (size[0], size[1]) if size[0] and size[1] else None
     ranked = rank_templates(f"{task} {style}", show_templates(studio, caller), wanted)
-    chosen = fit_budget([_choice(one) for one in ranked[:_MOST_TEMPLATES]], Budget(MAX_CHARS))
+    chosen = fit_budget([_choice(one) for one in ranked[:_MOST_TEMPLATES]], AnswerBudget(MAX_CHARS))
     _, unknown = read_style(style)
     cannot = list(_LIMITS)
     if unknown:

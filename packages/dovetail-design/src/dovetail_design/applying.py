@@ -10,7 +10,6 @@ from typing import Any
 from dovetail import Context, ToolError
 from dovetail_design import render_jobs
 from dovetail_design.answers import MAX_CHARS
-from dovetail_design.bounding import Budget
 from dovetail_design.canvases import Canvas, new_id
 from dovetail_design.design_tools import new_design
 from dovetail_design.design_warnings import find_warnings
@@ -24,6 +23,7 @@ from dovetail_design.results import AppliedTemplate, WarningView
 from dovetail_design.storage import DesignRecord, State, Writer
 from dovetail_design.studio import Caller, Studio
 from dovetail_design.templates import Source, instantiate
+from dovetail_serverkit.answer_size import AnswerBudget
 
 __all__ = ["Adaption", "Application"]
 
@@ -165,7 +165,7 @@ class Application:
                 files = []
                 if self.format is not None:
                     files = batch.finish(writer, self.caller, records, SUFFIXES[self.format])
-        budget = Budget(MAX_CHARS)
+        budget = AnswerBudget(MAX_CHARS)
         kept = records if self.keep_designs else []
         designs = fit_budget([show_design(one) for one in kept], budget)
         listed = fit_budget(files, budget)

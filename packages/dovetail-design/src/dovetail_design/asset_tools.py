@@ -8,7 +8,6 @@ from msgspec import Meta
 
 from dovetail import Context, ResourceLink, ResourceNotFoundError, ToolError, ToolResult
 from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
-from dovetail_design.bounding import Budget
 from dovetail_design.canvases import new_id
 from dovetail_design.inputs import ApiKey, Limit, Page
 from dovetail_design.inspecting import inspect_asset
@@ -18,6 +17,7 @@ from dovetail_design.results import AssetPage, AssetView
 from dovetail_design.sources import ASSET_URI, asset_uri
 from dovetail_design.storage import AssetQuery, AssetRecord
 from dovetail_design.studio import Caller, Studio, caller_of, show_moment
+from dovetail_serverkit.answer_size import AnswerBudget
 from dovetail_serverkit.tool_descriptions import CHANGES, READS
 
 __all__ = ["add_asset_tools", "show_asset"]
@@ -47,7 +47,7 @@ def add_asset_tools(tools: Registrar, studio: Studio) -> None:
         )
         with studio.store.reading() as reader:
             found = reader.assets(query)
-        shown = fit_budget([show_asset(one) for one in found.items], Budget(MAX_CHARS))
+        shown = fit_budget([show_asset(one) for one in found.items], AnswerBudget(MAX_CHARS))
         end = query.skip + len(shown)
         return answer(
             AssetPage(

@@ -7,32 +7,13 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["Budget", "bound", "size_of"]
+from dovetail_serverkit.answer_size import answer_size
+
+__all__ = ["bound"]
 
 # The most characters of a text, then the most items of a list or object; tried in turn.
 _LONGEST = (2_000, 500, 200, 100, 50)
 _MOST = (200, 50, 20, 10, 5)
-
-
-def size_of(value: Any) -> int:
-    """Return the characters of a result with this value, as structured content and as text."""
-    text = msgspec.json.encode(value).decode()
-    return len(text) + len(msgspec.json.encode(text).decode())
-
-
-class Budget:
-    """Counts the characters of a list in a result; a tenth is left for the fields around it."""
-
-    def __init__(self, characters: int) -> None:
-        self._left = characters - characters // 10
-
-    def take(self, value: Any) -> bool:
-        """Return whether the value still fits; if it does, subtract its size from the budget."""
-        size = size_of(value)
-        if size > self._left:
-            return False
-        self._left -= size
-        return True
 
 
 def bound(result: msgspec.Struct, most: int) -> Any:
@@ -40,12 +21,12 @@ def bound(result: msgspec.Struct, most: int) -> Any:
 
     `shortened` in it says so.
     """
-    if size_of(result) <= most:
+    if answer_size(result) <= most:
         return result
     plain = msgspec.to_builtins(result)
     for limits in _limits():
         cut = {**_cut(plain, *limits), "shortened": True}
-        if size_of(cut) <= most:
+        if answer_size(cut) <= most:
             return cut
     raise AssertionError(f"{type(result).__name__} does not fit {most} characters")
 

@@ -10,7 +10,6 @@ import msgspec
 from dovetail import Context, ResourceNotFoundError, Server, ToolError
 from dovetail_design.answers import MAX_CHARS
 from dovetail_design.asset_tools import show_asset
-from dovetail_design.bounding import Budget
 from dovetail_design.element_schema import element_definitions
 from dovetail_design.exporting import draw_preview
 from dovetail_design.filling import find_fields
@@ -22,6 +21,7 @@ from dovetail_design.result_views import design_uri, fit_budget, show_design
 from dovetail_design.storage import AssetQuery, DesignQuery, DesignRecord, State
 from dovetail_design.studio import Caller, Studio, caller_of
 from dovetail_design.template_tools import show_templates
+from dovetail_serverkit.answer_size import AnswerBudget
 
 __all__ = ["add_design_resources", "complete_design", "follow"]
 
@@ -53,7 +53,7 @@ def _add_lists(server: Server, studio: Studio) -> None:
         query = DesignQuery(viewer=caller_of(ctx).viewer, limit=_MOST_LISTED)
         with studio.store.reading() as reader:
             found = reader.designs(query)
-        shown = fit_budget([show_design(one) for one in found.items], Budget(MAX_CHARS))
+        shown = fit_budget([show_design(one) for one in found.items], AnswerBudget(MAX_CHARS))
         return {"designs": msgspec.to_builtins(shown), "total": found.total}
 
     @server.resource(
@@ -62,7 +62,7 @@ def _add_lists(server: Server, studio: Studio) -> None:
     def templates(ctx: Context) -> Any:
         """Templates with their fields."""
         found = show_templates(studio, caller_of(ctx))
-        shown = fit_budget(found, Budget(MAX_CHARS))
+        shown = fit_budget(found, AnswerBudget(MAX_CHARS))
         return {"templates": msgspec.to_builtins(shown), "total": len(found)}
 
     @server.resource(
@@ -73,7 +73,7 @@ def _add_lists(server: Server, studio: Studio) -> None:
         query = AssetQuery(viewer=caller_of(ctx).viewer, limit=_MOST_LISTED)
         with studio.store.reading() as reader:
             found = reader.assets(query)
-        shown = fit_budget([show_asset(one) for one in found.items], Budget(MAX_CHARS))
+        shown = fit_budget([show_asset(one) for one in found.items], AnswerBudget(MAX_CHARS))
         return {"assets": msgspec.to_builtins(shown), "total": found.total}
 
 

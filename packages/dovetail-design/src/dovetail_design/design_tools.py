@@ -9,7 +9,6 @@ from msgspec import Meta
 
 from dovetail import Context, ToolError, ToolResult
 from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
-from dovetail_design.bounding import Budget
 from dovetail_design.canvases import Canvas, new_id, refuse_too_many, shorten, to_design
 from dovetail_design.filling import find_fields
 from dovetail_design.inputs import (
@@ -32,6 +31,7 @@ from dovetail_design.results import Changed, DesignDetail, DesignPage
 from dovetail_design.sources import copy_assets
 from dovetail_design.storage import DesignQuery, DesignRecord, State
 from dovetail_design.studio import Change, Studio, caller_of
+from dovetail_serverkit.answer_size import AnswerBudget
 from dovetail_serverkit.tool_descriptions import CHANGES, DESTROYS, READS, SETS
 
 __all__ = ["add_design_tools", "new_design"]
@@ -71,7 +71,7 @@ def add_design_tools(tools: Registrar, studio: Studio) -> None:
         )
         with studio.store.reading() as reader:
             found = reader.designs(query)
-        shown = fit_budget([show_design(one) for one in found.items], Budget(MAX_CHARS))
+        shown = fit_budget([show_design(one) for one in found.items], AnswerBudget(MAX_CHARS))
         end = query.skip + len(shown)
         return answer(
             DesignPage(
@@ -318,7 +318,9 @@ def _detail(record: DesignRecord, state: State, offset: int, ids: list[str] | No
         canvas = Canvas(state)
         elements = [canvas.get(id) for id in ids]
         longest = _LONGEST_ALONE
-    shown = fit_budget([shorten(one, longest) for one in elements[offset:]], Budget(MAX_CHARS))
+    shown = fit_budget(
+        [shorten(one, longest) for one in elements[offset:]], AnswerBudget(MAX_CHARS)
+    )
     end = offset + len(shown)
     return DesignDetail(
         design=show_design(record),

@@ -11,7 +11,6 @@ from dovetail import Context, ToolError, ToolResult
 from dovetail_design.answers import Registrar, answer, tool
 from dovetail_design.arrangements import Arrangement, Mode
 from dovetail_design.arranging import Alignment, Axis
-from dovetail_design.bounding import Budget
 from dovetail_design.canvases import Canvas, box_of
 from dovetail_design.connecting import follow_connectors
 from dovetail_design.inputs import ApiKey, DesignId, DryRun, IfVersion
@@ -26,6 +25,7 @@ from dovetail_design.operations import (
 from dovetail_design.result_views import changed, fit_budget
 from dovetail_design.results import Arranged, Changed, NewBox
 from dovetail_design.studio import Studio, caller_of
+from dovetail_serverkit.answer_size import AnswerBudget
 from dovetail_serverkit.tool_descriptions import EDITS, SETS
 
 __all__ = ["add_edit_tools"]
@@ -184,7 +184,7 @@ def add_edit_tools(tools: Registrar, studio: Studio) -> None:
             )
             for id in placed
         ]
-        shown = fit_budget(views, Budget(10_000))
+        shown = fit_budget(views, AnswerBudget(10_000))
         return answer(
             Arranged(
                 **{name: getattr(told, name) for name in told.__struct_fields__},

@@ -10,7 +10,6 @@ from msgspec import Meta
 
 from dovetail import Context, ToolError, ToolResult
 from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
-from dovetail_design.bounding import Budget
 from dovetail_design.comparing import compare, summarise
 from dovetail_design.inputs import ApiKey, DesignId, IfVersion
 from dovetail_design.result_views import fit_budget, warnings_of
@@ -25,6 +24,7 @@ from dovetail_design.studio import (
     renumbered,
     show_moment,
 )
+from dovetail_serverkit.answer_size import AnswerBudget
 from dovetail_serverkit.tool_descriptions import CHANGES
 
 __all__ = ["add_history_tools"]
@@ -96,7 +96,7 @@ def _list(asked: _Asked) -> HistoryAnswer:
         record = asked.studio.find(reader, asked.caller, asked.id, in_trash=True)
         found = reader.versions(asked.id, asked.before, asked.limit + 1)
     shown = fit_budget(
-        [_view(one, asked.caller) for one in found[: asked.limit]], Budget(MAX_CHARS)
+        [_view(one, asked.caller) for one in found[: asked.limit]], AnswerBudget(MAX_CHARS)
     )
     has_more = len(found) > len(shown)
     return HistoryAnswer(
@@ -118,7 +118,7 @@ def _diff(asked: _Asked) -> HistoryAnswer:
         old = _state_at(reader, record, since)
         new = _state_at(reader, record, until)
     differences = compare(old, new)
-    shown = fit_budget(differences, Budget(MAX_CHARS))
+    shown = fit_budget(differences, AnswerBudget(MAX_CHARS))
     told = summarise(differences) or "nothing"
     return HistoryAnswer(
         design_id=asked.id,

@@ -9,7 +9,6 @@ from msgspec import Meta
 
 from dovetail import ToolResult
 from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
-from dovetail_design.bounding import Budget
 from dovetail_design.inputs import ApiKey, Page, Query
 from dovetail_design.library.font_catalogue import font_advice
 from dovetail_design.library.font_catalogue import list_fonts as fonts_of
@@ -21,6 +20,7 @@ from dovetail_design.library.shapes import list_shapes as shapes_of
 from dovetail_design.result_views import fit_budget, fit_page
 from dovetail_design.results import FontCatalogue, Found, ShapePage
 from dovetail_design.studio import Studio
+from dovetail_serverkit.answer_size import AnswerBudget
 from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["add_library_tools", "show_fonts"]
@@ -71,7 +71,7 @@ def add_library_tools(tools: Registrar, studio: Studio) -> None:
 def show_fonts(studio: Studio, category: str | None = None) -> FontCatalogue:
     """Return the available families, and advice."""
     found = fonts_of(category, studio.book)
-    shown = fit_budget(found, Budget(MAX_CHARS))
+    shown = fit_budget(found, AnswerBudget(MAX_CHARS))
     return FontCatalogue(fonts=shown, total=len(found), source="embedded", **font_advice())
 
 
@@ -158,7 +158,7 @@ def _add_searches(tools: Registrar) -> None:
         found = shapes_of(category)
         if search:
             found = [one for one in search_shapes(search) if one in found]
-        shown = fit_budget([_show_shape(one) for one in found[offset:]], Budget(MAX_CHARS))
+        shown = fit_budget([_show_shape(one) for one in found[offset:]], AnswerBudget(MAX_CHARS))
         end = offset + len(shown)
         return answer(
             ShapePage(

@@ -9,7 +9,6 @@ from msgspec import Meta
 
 from dovetail import Context, Image, ToolError, ToolResult
 from dovetail_design.answers import MAX_CHARS, Registrar, answer, tool
-from dovetail_design.bounding import Budget
 from dovetail_design.design_warnings import Region, describe_state
 from dovetail_design.element_schema import describe_type
 from dovetail_design.exporting import Look, draw_small
@@ -18,6 +17,7 @@ from dovetail_design.operations import ElementIds
 from dovetail_design.result_views import fit_budget
 from dovetail_design.results import Described, Previewed
 from dovetail_design.studio import Studio, caller_of
+from dovetail_serverkit.answer_size import AnswerBudget
 from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["add_preview_tools"]
@@ -95,7 +95,7 @@ def add_preview_tools(tools: Registrar, studio: Studio) -> None:
         record, state = studio.load(caller_of(ctx), designId)
         part = None if region is None else Region(region.x, region.y, region.width, region.height)
         text, found = describe_state(studio, state, detail, part, MAX_CHARS // 5, record.owner)
-        shown = fit_budget(found[:limit], Budget(MAX_CHARS // 2))
+        shown = fit_budget(found[:limit], AnswerBudget(MAX_CHARS // 2))
         return answer(
             Described(
                 design_id=designId,

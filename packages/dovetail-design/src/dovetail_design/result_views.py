@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_design.bounding import Budget
 from dovetail_design.design_warnings import find_warnings
 from dovetail_design.results import Changed, DesignView, WarningView
 from dovetail_design.storage import DesignRecord
 from dovetail_design.studio import Change, Studio, show_moment
+from dovetail_serverkit.answer_size import AnswerBudget
 
 __all__ = [
     "MOST_WARNINGS",
@@ -48,17 +48,12 @@ def show_design(record: DesignRecord) -> DesignView:
     )
 
 
-def fit_budget(items: Sequence[Any], budget: Budget) -> list[Any]:
+def fit_budget(items: Sequence[Any], budget: AnswerBudget) -> list[Any]:
     """Return the first items that fit into the budget, and one in any case.
 
     Otherwise the next page would begin with the same item.
     """
-    kept: list[Any] = []
-    for item in items:
-        if not budget.take(item) and kept:
-            break
-        kept.append(item)
-    return kept
+    return budget.fitting(items, least=1)
 
 
 def fit_page(items: Sequence[Any], page: int, limit: int, most: int) -> tuple[list[Any], bool]:
@@ -69,7 +64,7 @@ def fit_page(items: Sequence[Any], page: int, limit: int, most: int) -> tuple[li
     start, shown = 0, list[Any]()
     for _ in range(page):
         start += len(shown)
-        shown = fit_budget(items[start : start + limit], Budget(most))
+        shown = fit_budget(items[start : start + limit], AnswerBudget(most))
         if not shown:
             break
     return shown, start + len(shown) < len(items)

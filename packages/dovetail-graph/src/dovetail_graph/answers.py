@@ -7,8 +7,9 @@ from collections.abc import Iterable
 import msgspec
 
 from dovetail import ToolError, ToolResult
-from dovetail_graph.answer_limit import MAX_CHARS, AnswerBudget, size_of
+from dovetail_graph.inputs import MAX_CHARS
 from dovetail_graph.results import BatchResult, Outcome
+from dovetail_serverkit.answer_size import AnswerBudget, answer_size
 
 __all__ = [
     "answer",
@@ -26,7 +27,7 @@ def answer(result: msgspec.Struct, max_chars: int = MAX_CHARS) -> ToolResult:
 
     Raises ToolError if both together are longer than allowed.
     """
-    size = size_of(result) + _ENVELOPE
+    size = answer_size(result) + _ENVELOPE
     if size > max_chars:
         raise ToolError(
             f"The answer has {size} characters, more than the {max_chars} allowed; ask for less, "

@@ -9,8 +9,8 @@ from urllib.parse import quote
 import msgspec
 
 from dovetail import ResourceNotFoundError, Server
-from dovetail_graph.answer_limit import MAX_CHARS, AnswerBudget
 from dovetail_graph.import_export import Snapshot, draw_mermaid
+from dovetail_graph.inputs import MAX_CHARS
 from dovetail_graph.maintenance_tools import collect_stats
 from dovetail_graph.memory import Memory, explain_missing
 from dovetail_graph.rendering import Detail, render, render_relations
@@ -18,6 +18,7 @@ from dovetail_graph.storage import ChangeFilter
 from dovetail_graph.text_normalization import normalize
 from dovetail_graph.timestamps import ANY_TIME, EARLIEST, FOREVER, View, format_timestamp
 from dovetail_graph.traversal import Walk, traverse
+from dovetail_serverkit.answer_size import AnswerBudget
 
 __all__ = ["add_graph_resources", "complete_name", "notify_changes"]
 

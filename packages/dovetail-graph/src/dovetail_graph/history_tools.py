@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from dovetail import ToolError, ToolResult
-from dovetail_graph.answer_limit import MAX_CHARS, AnswerBudget
 from dovetail_graph.answers import answer
-from dovetail_graph.inputs import UNLISTED, bounded
+from dovetail_graph.inputs import MAX_CHARS, UNLISTED, bounded
 from dovetail_graph.memory import Memory, explain_missing
 from dovetail_graph.read_tools import RELATION_SCHEMA
 from dovetail_graph.records import EntityRecord, ObservationRecord, RelationKey, join_periods
@@ -27,6 +26,7 @@ from dovetail_graph.results import (
 from dovetail_graph.text_normalization import normalize
 from dovetail_graph.timestamps import FOREVER, format_timestamp
 from dovetail_graph.toolbox import Toolbox
+from dovetail_serverkit.answer_size import AnswerBudget
 from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["add_history_tools"]

@@ -15,9 +15,8 @@ from msgspec import Meta
 
 from dovetail import ToolError
 from dovetail_graph import mutations
-from dovetail_graph.answer_limit import MAX_CHARS, AnswerBudget
 from dovetail_graph.import_export import read_lines
-from dovetail_graph.inputs import NewEntity, NewObservation, NewRelation
+from dovetail_graph.inputs import MAX_CHARS, NewEntity, NewObservation, NewRelation
 from dovetail_graph.records import (
     Change,
     EntityRecord,
@@ -33,6 +32,7 @@ from dovetail_graph.text_limits import check_texts
 from dovetail_graph.text_normalization import normalize
 from dovetail_graph.timestamps import EARLIEST, FOREVER, Span, parse_timestamp
 from dovetail_graph.vocabulary import Vocabulary
+from dovetail_serverkit.answer_size import AnswerBudget
 
 __all__ = ["import_graph"]
 

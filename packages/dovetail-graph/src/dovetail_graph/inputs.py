@@ -14,6 +14,7 @@ from msgspec import Meta
 from dovetail import Param
 
 __all__ = [
+    "MAX_CHARS",
     "UNLISTED",
     "AsOf",
     "Confidence",
@@ -29,6 +30,8 @@ __all__ = [
 ]
 
 UNLISTED = Param(listed=False)
+# Default limit of an answer, in characters.
+MAX_CHARS = 24_000
 
 Confidence = Annotated[float, Meta(ge=0, le=1)]
 Time = str | float

@@ -10,13 +10,12 @@ from typing import Any, Literal
 
 from dovetail import ResourceLink, ResourceNotFoundError, ToolError, ToolResult
 from dovetail_graph import mutations
-from dovetail_graph.answer_limit import MAX_CHARS, AnswerBudget
 from dovetail_graph.answers import answer
 from dovetail_graph.export_folder import ExportFolder
 from dovetail_graph.full_export import take_full, write_full
 from dovetail_graph.import_export import WRITERS, take_snapshot
 from dovetail_graph.importing import import_graph
-from dovetail_graph.inputs import bounded
+from dovetail_graph.inputs import MAX_CHARS, bounded
 from dovetail_graph.memory import Memory
 from dovetail_graph.merging import merge_entities
 from dovetail_graph.ngrams import HashedNgrams
@@ -26,6 +25,7 @@ from dovetail_graph.storage import ChangeFilter, Page, Reader
 from dovetail_graph.text_normalization import fold
 from dovetail_graph.timestamps import EARLIEST, FOREVER, View, format_timestamp
 from dovetail_graph.toolbox import Toolbox
+from dovetail_serverkit.answer_size import AnswerBudget
 from dovetail_serverkit.tool_descriptions import CHANGES, DESTROYS, READS
 
 __all__ = ["add_maintenance_tools", "collect_stats"]

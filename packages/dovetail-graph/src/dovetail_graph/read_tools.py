@@ -8,9 +8,8 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from dovetail import ToolError, ToolResult
-from dovetail_graph.answer_limit import MAX_CHARS, AnswerBudget
 from dovetail_graph.answers import answer
-from dovetail_graph.inputs import UNLISTED, AsOf, Field, bounded
+from dovetail_graph.inputs import MAX_CHARS, UNLISTED, AsOf, Field, bounded
 from dovetail_graph.memory import Memory, require_entity, similar_names, view_at
 from dovetail_graph.records import EntityRecord, RelationKey
 from dovetail_graph.rendering import (
@@ -35,6 +34,7 @@ from dovetail_graph.text_normalization import normalize
 from dovetail_graph.timestamps import ANY_TIME, FOREVER, View, format_timestamp
 from dovetail_graph.toolbox import Toolbox
 from dovetail_graph.traversal import Walk, shortest_path, traverse
+from dovetail_serverkit.answer_size import AnswerBudget
 from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = [

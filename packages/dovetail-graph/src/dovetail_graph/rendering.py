@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from dovetail import ToolError
-from dovetail_graph.answer_limit import AnswerBudget
 from dovetail_graph.decay import Decay
 from dovetail_graph.records import Change, EntityRecord, ObservationRecord, Record, RelationRecord
 from dovetail_graph.results import ChangeView, EntityView, ObservationView, RelationView, Status
 from dovetail_graph.storage import Reader
 from dovetail_graph.text_normalization import fold
 from dovetail_graph.timestamps import View, format_timestamp
+from dovetail_serverkit.answer_size import AnswerBudget
 
 __all__ = [
     "Detail",

@@ -6,9 +6,8 @@ import math
 from typing import Annotated, Literal
 
 from dovetail import ToolError, ToolResult
-from dovetail_graph.answer_limit import MAX_CHARS, AnswerBudget
 from dovetail_graph.answers import answer
-from dovetail_graph.inputs import UNLISTED, AsOf, Confidence, bounded
+from dovetail_graph.inputs import MAX_CHARS, UNLISTED, AsOf, Confidence, bounded
 from dovetail_graph.memory import Memory, require_entity, view_at
 from dovetail_graph.ngrams import HashedNgrams
 from dovetail_graph.passages import passages_of
@@ -32,6 +31,7 @@ from dovetail_graph.semantic_search import (
 from dovetail_graph.text_normalization import normalize
 from dovetail_graph.timestamps import ANY_TIME
 from dovetail_graph.toolbox import Toolbox
+from dovetail_serverkit.answer_size import AnswerBudget
 from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["add_search_tools"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dovetail_graph.answer_limit import MAX_CHARS, AnswerBudget
+from dovetail_graph.inputs import MAX_CHARS
 from dovetail_graph.lexical_search import (
     find_matches,
     find_similar_spelling,
@@ -21,6 +21,7 @@ from dovetail_graph.storage import Match, Reader
 from dovetail_graph.text_normalization import fold, significant_words, words_of
 from dovetail_graph.timestamps import ANY_TIME, View
 from dovetail_graph.vector_search import SimilarEntity
+from dovetail_serverkit.answer_size import AnswerBudget
 
 __all__ = [
     "MAX_FOUND",

@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from dovetail import ToolError, ToolResult
-from dovetail_graph.answer_limit import MAX_CHARS, AnswerBudget
 from dovetail_graph.answers import answer
-from dovetail_graph.inputs import UNLISTED, Field, Time, bounded
+from dovetail_graph.inputs import MAX_CHARS, UNLISTED, Field, Time, bounded
 from dovetail_graph.memory import Memory
 from dovetail_graph.read_tools import (
     PageRequest,
@@ -26,6 +25,7 @@ from dovetail_graph.results import ChangeList, GraphPage
 from dovetail_graph.storage import ChangeFilter
 from dovetail_graph.timestamps import EARLIEST, FOREVER, View, parse_timestamp
 from dovetail_graph.toolbox import Toolbox
+from dovetail_serverkit.answer_size import AnswerBudget
 from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["add_time_tools"]

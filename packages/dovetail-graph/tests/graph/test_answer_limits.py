@@ -10,8 +10,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from dovetail_graph.answer_limit import MAX_CHARS
 from dovetail_graph.examples import EXAMPLES
+from dovetail_graph.inputs import MAX_CHARS
 from tests.graph.driving import command, entity, relation
 from tests.graph.official import Official, official, size_of
 

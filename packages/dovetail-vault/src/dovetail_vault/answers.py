@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from dovetail import ResourceLink, Text, ToolError, ToolResult
-from dovetail_vault.limits import DEFAULT_CHARS, json_size, largest
+from dovetail_serverkit.answer_size import answer_size
+from dovetail_vault.limits import DEFAULT_CHARS, largest
 from dovetail_vault.results import SearchResult
 from dovetail_vault.search_request import SearchRequest
 from dovetail_vault.semantic_search import MODES, SemanticSearcher
@@ -82,8 +83,7 @@ class Reply:
         return ToolResult([Text(block) for block in blocks], meta=self._meta())
 
     def _fits(self, result: msgspec.Struct) -> bool:
-        data = msgspec.json.encode(result).decode()
-        return len(data) + json_size(data) <= self.room
+        return answer_size(result) <= self.room
 
     def _meta(self) -> dict[str, Any]:
         return {

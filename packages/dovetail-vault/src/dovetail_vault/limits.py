@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
-import msgspec
 from msgspec import Meta
 
 from dovetail import ToolError
+from dovetail_serverkit.answer_size import json_size
 
 __all__ = [
     "DEFAULT_CHARS",
@@ -18,7 +18,6 @@ __all__ = [
     "Offset",
     "cut",
     "cut_errors",
-    "json_size",
     "largest",
 ]
 
@@ -32,11 +31,6 @@ MaxChars = Annotated[int, Meta(ge=1_000, le=5_000_000)]
 Offset = Annotated[int, Meta(ge=0)]
 # Field names of the result of a failed call.
 _AROUND_ERROR = 300
-
-
-def json_size(value: object) -> int:
-    """Return the number of characters of a value as JSON."""
-    return len(msgspec.json.encode(value).decode())
 
 
 def largest(most: int, fits: Callable[[int], bool]) -> int:

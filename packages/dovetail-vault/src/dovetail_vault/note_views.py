@@ -9,8 +9,9 @@ from typing import Any, Literal, NamedTuple
 from msgspec.structs import replace
 
 from dovetail import ToolError
+from dovetail_serverkit.answer_size import json_size
 from dovetail_vault.frontmatter import split_frontmatter
-from dovetail_vault.limits import DEFAULT_CHARS, cut, json_size
+from dovetail_vault.limits import DEFAULT_CHARS, cut
 from dovetail_vault.results import Metadata
 from dovetail_vault.sections import find_section, find_target_block, outline_paths
 from dovetail_vault.vault import OpenedNote

@@ -8,9 +8,10 @@ from typing import Annotated
 from msgspec import Meta
 
 from dovetail import Param, ToolError, ToolResult
+from dovetail_serverkit.answer_size import json_size
 from dovetail_serverkit.tool_descriptions import READS
 from dovetail_vault.answers import Reply, Vaults
-from dovetail_vault.limits import DEFAULT_CHARS, MaxChars, Offset, cut, json_size
+from dovetail_vault.limits import DEFAULT_CHARS, MaxChars, Offset, cut
 from dovetail_vault.note_views import (
     NoteText,
     ReadRequest,

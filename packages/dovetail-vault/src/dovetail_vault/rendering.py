@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from dovetail_serverkit.answer_size import json_size
 from dovetail_vault.index import NoteRow
-from dovetail_vault.limits import json_size
 from dovetail_vault.lines import LineHit, render_matches
 from dovetail_vault.results import FileMatches
 from dovetail_vault.search_request import SearchRequest

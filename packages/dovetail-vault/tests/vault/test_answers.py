@@ -238,7 +238,7 @@ def test_semantic_search_uses_words_while_notes_are_not_embedded(vault: Path) ->
     index = vault.parent / "vault-index"
     index.mkdir()
     with open(index / "vectors.lock", "w", encoding="utf-8") as lock:
-        # Whoever holds the lock embeds the notes, so this server waits.
+        # The holder of the lock embeds the notes, so this server waits.
         fcntl.flock(lock, fcntl.LOCK_EX)
 
         async def script(session: ClientSession) -> None:

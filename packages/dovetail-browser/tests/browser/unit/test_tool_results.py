@@ -77,7 +77,7 @@ def test_a_page_result_never_exceeds_max_chars(
         result, PageText(text, "text", note), Secrets(), offset=offset, max_chars=max_chars
     )
     assert size_of(made) <= max_chars
-    # Whoever follows nextOffset gets on.
+    # Following nextOffset makes progress.
     assert made.structured.get("nextOffset", offset + 1) > offset
     assert made.structured["session"] == HANDLE and made.structured["tabId"] == "t1"
 

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from dovetail_design.bounding import Budget
 from dovetail_design.examples import EXAMPLES
 from dovetail_design.result_views import fit_budget
+from dovetail_serverkit.answer_size import AnswerBudget
 
 
 def test_a_budget_is_spent_and_not_overdrawn() -> None:
-    budget = Budget(1_000)
+    budget = AnswerBudget(1_000)
     items = [{"word": "x" * 80}] * 50
     shown = fit_budget(items, budget)
     assert 0 < len(shown) < 50 and len(str(shown)) < 1_100

@@ -6,7 +6,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail_design.bounding import bound, size_of
+from dovetail_design.bounding import bound
+from dovetail_serverkit.answer_size import answer_size
 
 
 class Result(msgspec.Struct):
@@ -23,5 +24,5 @@ def test_what_fits_stays() -> None:
 def test_everything_is_cut_to_the_bound_and_says_so(name: str, items: list[str]) -> None:
     result = Result(name, items)
     shown = bound(result, 2_000)
-    assert size_of(shown) <= 2_000
+    assert answer_size(shown) <= 2_000
     assert shown is result or shown["shortened"]

@@ -6,7 +6,8 @@ from operator import ge
 import pytest
 
 from dovetail import ToolError
-from dovetail_vault.limits import cut, cut_errors, json_size, largest
+from dovetail_serverkit.answer_size import json_size
+from dovetail_vault.limits import cut, cut_errors, largest
 
 
 def test_largest_is_the_last_number_that_fits() -> None:

@@ -13,7 +13,7 @@ from dovetail.client.auth.failures import AuthorizationError
 
 __all__ = ["hold_file"]
 
-# A refresh takes at most its own timeout; whoever waits longer than several of them is stuck.
+# A refresh ends by its own timeout; a lock held for several of them is stuck.
 _WAIT_SECONDS = 120.0
 _FIRST_PAUSE = 0.005
 _LONGEST_PAUSE = 0.1

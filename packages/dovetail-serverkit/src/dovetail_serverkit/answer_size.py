@@ -1,4 +1,4 @@
-"""The size of an answer: its structured content, and the same JSON again as text."""
+"""The size of a tool's answer in characters, and a budget for the lists in it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ from typing import TypeVar
 
 import msgspec
 
-__all__ = ["MAX_CHARS", "AnswerBudget", "size_of"]
+__all__ = ["AnswerBudget", "answer_size", "json_size"]
 
-# Default limit of an answer, in characters.
-MAX_CHARS = 24_000
 # For the fields around lists; a cursor is the longest of them.
 _MAX_RESERVE = 3_000
 _Item = TypeVar("_Item")
 
 
-def size_of(value: object) -> int:
-    """Return the characters that a value takes in an answer."""
+def json_size(value: object) -> int:
+    """Return the number of characters of a value as JSON."""
+    return len(msgspec.json.encode(value).decode())
+
+
+def answer_size(value: object) -> int:
+    """Return the characters of a value as structured content, and as the same JSON in a text."""
     text = msgspec.json.encode(value).decode()
     # As text it is a JSON string, in which quotes are escaped.
-    return len(text) + len(msgspec.json.encode(text).decode())
+    return len(text) + json_size(text)
 
 
 class AnswerBudget:
@@ -32,17 +35,17 @@ class AnswerBudget:
 
     def take(self, value: object) -> bool:
         """Return whether the value still fits; if it does, subtract its size from the budget."""
-        size = size_of(value) + self._overhead
+        size = answer_size(value) + self._overhead
         if size > self._left:
             return False
         self._left -= size
         return True
 
-    def fitting(self, items: Iterable[_Item]) -> list[_Item]:
-        """Return the first items, as many as fit."""
-        shown = []
+    def fitting(self, items: Iterable[_Item], least: int = 0) -> list[_Item]:
+        """Return the first items, as many as fit and at least `least`."""
+        shown: list[_Item] = []
         for item in items:
-            if not self.take(item):
+            if not self.take(item) and len(shown) >= least:
                 break
             shown.append(item)
         return shown
