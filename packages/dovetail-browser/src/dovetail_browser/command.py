@@ -15,7 +15,7 @@ from dovetail_browser.secret_values import Secrets, read_secrets_file
 from dovetail_browser.server import BrowserOptions, build_server
 from dovetail_browser.sessions import SessionLimits
 from dovetail_browser.settling import SETTLE_SECONDS
-from dovetail_browser.tool_sets import TOOL_SETS, ToolSetName
+from dovetail_serverkit.tool_sets import TOOLS_OPTION, ToolSet
 
 __all__ = ["ARGUMENTS", "OPTIONS", "SUMMARY", "build"]
 
@@ -49,13 +49,7 @@ OPTIONS: Sequence[click.Parameter] = (
         metavar="FILE",
         help="File of NAME=value lines: secrets that tools type by name.",
     ),
-    click.Option(
-        ["--tools"],
-        type=click.Choice(list(TOOL_SETS)),
-        default="default",
-        show_default=True,
-        help="Tools to list: all, or a smaller set that costs a model less. All can be called.",
-    ),
+    TOOLS_OPTION,
     click.Option(["--enable-scripts"], is_flag=True, help="Enable the evaluate_script tool."),
     click.Option(
         ["--settle"],
@@ -95,7 +89,7 @@ def build(  # noqa: PLR0913 - the options of the command line, all by name
     folder: Path | None = None,
     secrets_file: Path | None = None,
     enable_scripts: bool = False,
-    tools: ToolSetName = "default",
+    tools: ToolSet = "default",
     settle: float = SETTLE_SECONDS,
     idle: float = 15.0,
     max_sessions: int = 16,

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from dovetail_browser.html_vocabulary import words
+from dovetail_serverkit.tool_sets import ToolSet
 
-__all__ = ["TOOL_SETS", "ToolListing", "ToolSetName"]
-
-ToolSetName = Literal["default", "compact"]
+__all__ = ["TOOL_SETS", "ToolListing"]
 
 _LOG = words("kind level filter id limit maxChars tab session")
 _WAIT = words("text textGone selector pageUrl networkIdle ms timeout tab session")
@@ -69,7 +67,7 @@ _COMPACT: dict[str, frozenset[str]] = {
     "manage_tabs": _TABS,
     "evaluate_script": words("expression maxChars tab session"),
 }
-TOOL_SETS: Mapping[ToolSetName, Mapping[str, frozenset[str]]] = {
+TOOL_SETS: Mapping[ToolSet, Mapping[str, frozenset[str]]] = {
     "default": _DEFAULT,
     "compact": _COMPACT,
 }
@@ -79,7 +77,7 @@ TOOL_SETS: Mapping[ToolSetName, Mapping[str, frozenset[str]]] = {
 class ToolListing:
     """The set that a server lists, without what its options make useless."""
 
-    name: ToolSetName = "default"
+    name: ToolSet = "default"
     # Parameters that cannot matter with the options of this server.
     useless: frozenset[str] = field(default_factory=frozenset)
 

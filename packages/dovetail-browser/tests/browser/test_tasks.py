@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from dovetail_browser.tool_sets import TOOL_SETS, ToolSetName
+from dovetail_browser.tool_sets import TOOL_SETS
+from dovetail_serverkit.tool_sets import ToolSet
 from tests.browser.official import OfficialClient, text_of
 
 Call = tuple[str, dict[str, Any]]
@@ -42,7 +43,7 @@ LOG_OUT = "document.cookie = 'user=; Path=/; Max-Age=0'"
 LATE = "/late?now&from=/slow?ms=1500"
 
 # Task -> calls in each set, and a text of the results.
-TASKS: dict[str, tuple[dict[ToolSetName, list[Call]], str]] = {
+TASKS: dict[str, tuple[dict[ToolSet, list[Call]], str]] = {
     "log in, filter a table, fetch a CSV": (
         {
             "default": [
@@ -155,7 +156,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OfficialClient]
 @pytest.mark.parametrize("tools", TOOL_SETS)
 @pytest.mark.parametrize("task", TASKS)
 def test_a_task_needs_no_more_calls_and_characters_than_before(
-    client: OfficialClient, task: str, tools: ToolSetName
+    client: OfficialClient, task: str, tools: ToolSet
 ) -> None:
     steps, expected = TASKS[task]
     client.run(client.session.call_tool("evaluate_script", {"expression": LOG_OUT}))

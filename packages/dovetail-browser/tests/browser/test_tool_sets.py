@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import asyncio
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,10 @@ from dovetail.client import Client
 from dovetail.spec.models import Tool
 from dovetail_browser.command import build
 from dovetail_browser.hints import parameters_in, tools_in
-from dovetail_browser.tool_sets import TOOL_SETS, ToolSetName
+from dovetail_browser.tool_sets import TOOL_SETS
+from dovetail_serverkit.tool_sets import ToolSet
 from tests.browser.driving import command
-from tests.driving import serving_http
-from tests.patience import CAP
+from tests.driving import run_check, serving_http
 
 # The tools of the seed, with their parameters.
 SEED = {
@@ -62,7 +61,7 @@ def tokens_of(tools: list[Tool], instructions: str) -> float:
 
 @pytest.mark.parametrize("name", TOOL_SETS)
 @pytest.mark.parametrize("over_http", [False, True])
-def test_a_list_stays_short(name: ToolSetName, over_http: bool) -> None:
+def test_a_list_stays_short(name: ToolSet, over_http: bool) -> None:
     tools, instructions = list_tools(tools=name, over_http=over_http)
     assert [one.name for one in tools if one.name not in TOOL_SETS[name]] == []
     assert tokens_of(tools, instructions) <= MOST_TOKENS[name] * (1.1 if over_http else 1)
@@ -107,7 +106,7 @@ def test_output_fields_are_described() -> None:
 
 
 @pytest.mark.parametrize("tools", TOOL_SETS)
-def test_every_name_and_parameter_is_callable_in_every_set(tools: ToolSetName) -> None:
+def test_every_name_and_parameter_is_callable_in_every_set(tools: ToolSet) -> None:
     """Without a browser: the calls fail because no tab is open, not because of their names."""
     needed: dict[str, dict[str, Any]] = {
         "fill_form": {"fields": [{"label": "x"}]},
@@ -139,19 +138,6 @@ def test_every_name_and_parameter_is_callable_in_every_set(tools: ToolSetName) -
     asyncio.run(run())
 
 
-async def check(*target: str) -> str:
-    """Return what `dovetail check` says about a server."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "dovetail", "check", "--fail-on", "should", *target),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    async with asyncio.timeout(CAP):
-        said, _ = await process.communicate()
-    return said.decode()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_the_checker_finds_nothing_in_the_compact_set(transport: str) -> None:
@@ -160,9 +146,9 @@ def test_the_checker_finds_nothing_in_the_compact_set(transport: str) -> None:
 
     async def run() -> str:
         if transport == "stdio":
-            return await check("--", *serve)
+            return await run_check("--", *serve)
         async with serving_http([*serve, "--http", "0"]) as [url]:
-            return await check(url)
+            return await run_check(url)
 
     said = asyncio.run(run())
     assert "0 failed, 0 warnings" in said, said

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -11,13 +11,13 @@ from dovetail import ResourceLink, Server, ToolAnnotations, ToolResult
 from dovetail_design.bounding import bound
 from dovetail_design.examples import EXAMPLES, SHOWN
 from dovetail_serverkit.tool_descriptions import schema_of
+from dovetail_serverkit.tool_sets import ToolSet
 
 __all__ = [
     "COMPACT",
     "MAX_CHARS",
     "UNLISTED",
     "Registrar",
-    "ToolSet",
     "answer",
     "tool",
 ]
@@ -27,7 +27,6 @@ MAX_CHARS = 20_000
 # The fields of a result around its content.
 _FRAME, _LINK = 500, 200
 
-ToolSet = Literal["default", "compact"]
 # The tools that the compact set lists; all others can be called as well.
 COMPACT = frozenset(
     {

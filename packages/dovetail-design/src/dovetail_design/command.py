@@ -8,13 +8,13 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
 from dovetail import Server, UsageError
-from dovetail_design.answers import ToolSet
 from dovetail_design.server import DesignOptions, build_server
+from dovetail_serverkit.tool_sets import TOOLS_OPTION, ToolSet
 
 __all__ = ["ARGUMENTS", "OPTIONS", "SUMMARY", "build", "default_folder"]
 
@@ -41,13 +41,7 @@ OPTIONS: Sequence[click.Parameter] = (
         metavar="DIR",
         help="Directory with more fonts, in addition to the bundled ones.",
     ),
-    click.Option(
-        ["--tools"],
-        type=click.Choice(get_args(ToolSet)),
-        default="default",
-        show_default=True,
-        help="List all tools, or eleven that do the same.",
-    ),
+    TOOLS_OPTION,
 )
 
 

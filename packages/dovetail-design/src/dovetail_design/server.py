@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dovetail import Options, Server
 from dovetail_design.ai_tools import add_ai_tools
-from dovetail_design.answers import Registrar, ToolSet
+from dovetail_design.answers import Registrar
 from dovetail_design.asset_tools import add_asset_tools
 from dovetail_design.blobs import BlobFolder
 from dovetail_design.canvas_tools import add_canvas_tools
@@ -28,6 +28,7 @@ from dovetail_design.preview_tools import add_preview_tools
 from dovetail_design.sqlite_store import SqliteStore
 from dovetail_design.studio import Studio
 from dovetail_design.template_tools import add_template_tools
+from dovetail_serverkit.tool_sets import ToolSet
 
 __all__ = ["DesignOptions", "build_server"]
 

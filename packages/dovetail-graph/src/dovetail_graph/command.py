@@ -6,14 +6,14 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
 from dovetail import Server, UsageError
 from dovetail_graph.server import GraphOptions, build_server
-from dovetail_graph.toolbox import ToolSet
 from dovetail_graph.vocabulary import read_vocabulary
+from dovetail_serverkit.tool_sets import TOOLS_OPTION, ToolSet
 
 __all__ = ["ARGUMENTS", "OPTIONS", "SUMMARY", "build", "check_namespace", "default_file"]
 
@@ -46,13 +46,7 @@ OPTIONS: Sequence[click.Parameter] = (
         metavar="free|software|FILE",
         help="Allowed types and half-lives: a preset or a JSON file.",
     ),
-    click.Option(
-        ["--tools"],
-        type=click.Choice(get_args(ToolSet)),
-        default="default",
-        show_default=True,
-        help="Which tools to list: compact is a short list of merged tools. All can be called.",
-    ),
+    TOOLS_OPTION,
     click.Option(["--debug-tools"], is_flag=True, help="Add three tools that inspect embeddings."),
     click.Option(
         ["--purge-unasked"],

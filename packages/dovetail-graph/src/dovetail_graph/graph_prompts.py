@@ -11,8 +11,8 @@ from dovetail import Server
 from dovetail_graph.graph_resources import complete_name
 from dovetail_graph.memory import Memory
 from dovetail_graph.timestamps import View
-from dovetail_graph.toolbox import ToolSet
 from dovetail_graph.vocabulary import PRESETS
+from dovetail_serverkit.tool_sets import ToolSet
 
 __all__ = ["add_graph_prompts"]
 

@@ -22,11 +22,12 @@ from dovetail_graph.read_tools import add_read_tools
 from dovetail_graph.search_tools import add_search_tools
 from dovetail_graph.sqlite_store import SqliteStore
 from dovetail_graph.time_tools import add_time_tools
-from dovetail_graph.toolbox import Toolbox, ToolSet
+from dovetail_graph.toolbox import Toolbox
 from dovetail_graph.vector_search import VectorSearch
 from dovetail_graph.vocabulary import Vocabulary
 from dovetail_graph.write_tools import add_write_tools
 from dovetail_serverkit.embedding import find_embedder
+from dovetail_serverkit.tool_sets import ToolSet
 
 __all__ = ["NGRAMS", "GraphOptions", "build_server"]
 

@@ -7,17 +7,16 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 
 from dovetail import Param, Server, ToolAnnotations
 from dovetail_graph.examples import EXAMPLES, SHOWN_EXAMPLES
 from dovetail_serverkit.tool_descriptions import schema_of
+from dovetail_serverkit.tool_sets import ToolSet
 
-__all__ = ["COMPACT", "MERGED", "ToolSet", "Toolbox"]
-
-ToolSet = Literal["default", "compact"]
+__all__ = ["COMPACT", "MERGED", "Toolbox"]
 
 # What --tools compact lists. The others can be called all the same.
 MERGED = frozenset({"memory_search", "memory_read", "memory_edit"})

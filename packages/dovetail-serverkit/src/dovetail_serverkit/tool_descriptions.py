@@ -1,4 +1,4 @@
-"""Build the metadata of a tool: annotations, output schema, and a description with an example."""
+"""The metadata of a tool: annotations and output schema."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from dovetail import ToolAnnotations
 
-__all__ = ["CHANGES", "DESTROYS", "EDITS", "READS", "SETS", "describe", "schema_of"]
+__all__ = ["CHANGES", "DESTROYS", "EDITS", "READS", "SETS", "schema_of"]
 
 
 def _writes(*, is_destructive: bool, is_idempotent: bool) -> ToolAnnotations:
@@ -36,22 +36,3 @@ def schema_of(result: type[msgspec.Struct]) -> dict[str, Any]:
     definitions = schema["$defs"]
     root = definitions.pop(result.__name__)
     return {**root, "$defs": definitions} if definitions else root
-
-
-def describe(
-    name: str,
-    text: str,
-    hints: ToolAnnotations,
-    result: type[msgspec.Struct] | None,
-    example: object,
-) -> dict[str, Any]:
-    """Return the arguments to register a tool with; the example call is part of the description."""
-    described: dict[str, Any] = {
-        "name": name,
-        "title": name.replace("_", " ").capitalize(),
-        "description": f"{text}\n\nExample: {msgspec.json.encode(example).decode()}",
-        "annotations": hints,
-    }
-    if result is not None:
-        described["output_schema"] = schema_of(result)
-    return described

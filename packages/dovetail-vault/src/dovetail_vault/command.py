@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from dovetail import Server, UsageError
-from dovetail_vault.registration import LISTED
+from dovetail_serverkit.tool_sets import TOOLS_OPTION
 from dovetail_vault.server import VaultOptions, build_server
 
 __all__ = ["ARGUMENTS", "OPTIONS", "SUMMARY", "build"]
@@ -30,13 +30,7 @@ OPTIONS: Sequence[click.Parameter] = (
     ),
     click.Option(["--name", "name"], default="vault", show_default=True, help="Server name."),
     click.Option(["--read-only"], is_flag=True, help="Do not add tools that change notes."),
-    click.Option(
-        ["--tools"],
-        type=click.Choice(sorted(LISTED)),
-        default="default",
-        show_default=True,
-        help="List all tools, or three that do the same.",
-    ),
+    TOOLS_OPTION,
     click.Option(
         ["--index-dir"],
         type=click.Path(file_okay=False, path_type=Path),
