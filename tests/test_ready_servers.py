@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from dovetail.errors import DovetailError
 from dovetail.guard.key_file import KeyFile
 from tests.browser.driving import command as serve_browser
 from tests.design.driving import command as serve_design
-from tests.driving import serving_http
+from tests.driving import run_check, serving_http
 from tests.graph.driving import command as serve_graph
 from tests.patience import CAP
 from tests.vault.driving import command as serve_vault
@@ -37,18 +36,6 @@ SERVERS: dict[str, Callable[[Path], list[str]]] = {
     "browser": lambda _: serve_browser("--enable-scripts"),
     "design": serve_design,
 }
-
-
-async def check(*target: str) -> tuple[int | None, str]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "dovetail", "check", "--fail-on", "should", *target),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    async with asyncio.timeout(CAP):
-        said, _ = await process.communicate()
-    return process.returncode, said.decode()
 
 
 def test_every_ready_server_is_checked() -> None:
@@ -96,16 +83,16 @@ def test_a_server_asks_for_a_key_and_lists_only_what_reads(tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SERVERS)
 def test_the_checker_finds_nothing_on_stdio(name: str, tmp_path: Path) -> None:
-    code, said = asyncio.run(check("--", *SERVERS[name](tmp_path)))
-    assert code == 0 and "0 failed, 0 warnings" in said, said
+    report = asyncio.run(run_check("--", *SERVERS[name](tmp_path)))
+    assert "0 failed, 0 warnings" in report, report
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SERVERS)
 def test_the_checker_finds_nothing_over_http(name: str, tmp_path: Path) -> None:
-    async def run() -> tuple[int | None, str]:
+    async def run() -> str:
         async with serving_http([*SERVERS[name](tmp_path), "--http", "0"]) as [url]:
-            return await check(url)
+            return await run_check(url)
 
-    code, said = asyncio.run(run())
-    assert code == 0 and "0 failed, 0 warnings" in said, said
+    report = asyncio.run(run())
+    assert "0 failed, 0 warnings" in report, report

@@ -96,6 +96,19 @@ def use_over_http(words: list[str], use: Callable[[ClientSession], Awaitable[Non
     asyncio.run(run())
 
 
+async def run_check(*target: str) -> str:
+    """Check a server as `dovetail check --fail-on should` does; return the report."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "dovetail", "check", "--fail-on", "should", *target),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    async with asyncio.timeout(CAP):
+        report, _ = await process.communicate()
+    return report.decode()
+
+
 def refused_command(folder: Path, *words: str) -> str:
     """What `dovetail serve` says of a command line that it must refuse."""
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dovetail_graph.examples import EXAMPLES
-from tests.driving import serving_http
+from tests.driving import run_check, serving_http
 from tests.graph.driving import command, entity, relation
 from tests.graph.official import official
-from tests.patience import CAP
 
 # Tools and parameters of the seed.
 SEED = {
@@ -55,24 +53,11 @@ def test_the_checker_finds_nothing_in_the_compact_set(tmp_path: Path, over: str)
 
     async def run() -> str:
         if over == "stdio":
-            return await check("--", *words)
+            return await run_check("--", *words)
         async with serving_http([*words, "--http", "0"]) as [url]:
-            return await check(url)
+            return await run_check(url)
 
     assert "0 failed, 0 warnings" in asyncio.run(run())
-
-
-async def check(*target: str) -> str:
-    """Return what `dovetail check` says of a server."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "dovetail", "check", "--fail-on", "should", *target),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    async with asyncio.timeout(CAP):
-        said, _ = await process.communicate()
-    return said.decode()
 
 
 @pytest.mark.parametrize(("tools", "most"), [("default", 4_000), ("compact", 2_000)])

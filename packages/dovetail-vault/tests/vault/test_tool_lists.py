@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,7 @@ from mcp import ClientSession, MCPError
 from mcp.types import Tool
 
 from dovetail_vault.registration import LISTED, NAMES
-from tests.driving import serving_http, use_over_stdio
-from tests.patience import CAP
+from tests.driving import run_check, serving_http, use_over_stdio
 from tests.vault.driving import command, write
 
 # Characters / 4 of names, descriptions, input schemas and instructions.
@@ -101,17 +99,10 @@ def test_read_only_lists_no_tool_that_changes_notes(tmp_path: Path) -> None:
 def test_the_compact_list_passes_the_check(tmp_path: Path) -> None:
     write(tmp_path / "vault", "Oak.md", "# Oak\n\n[[Pine]]\n")
 
-    async def run() -> None:
+    async def run() -> str:
         words = command(tmp_path / "vault", "--tools", "compact", "--http", "0")
         async with serving_http(words) as [url]:
-            check = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "dovetail", "check", "--fail-on", "should", url),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-            )
-            async with asyncio.timeout(CAP):
-                said, _ = await check.communicate()
-            assert check.returncode == 0 and "0 failed, 0 warnings" in said.decode(), said
+            return await run_check(url)
 
-    asyncio.run(run())
+    report = asyncio.run(run())
+    assert "0 failed, 0 warnings" in report, report
