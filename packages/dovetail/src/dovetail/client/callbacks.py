@@ -16,7 +16,6 @@ import msgspec
 from msgspec import Struct
 
 from dovetail.client.background import resolve
-from dovetail.client.content import SampledBlock, WireSampledBlock, read_sampled_block
 from dovetail.errors import MethodNotFoundError, PeerError
 from dovetail.spec.models import (
     Meta,
@@ -24,6 +23,7 @@ from dovetail.spec.models import (
     Root,
     TextContent,
 )
+from dovetail.spec.results import SampledBlock, WireSampledBlock, read_sampled_block
 from dovetail.spec.revisions import Revision
 
 __all__ = [

@@ -14,15 +14,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dovetail.client.callbacks import ClientCallbacks, ElicitCallback, RootsSource, SampleCallback
-from dovetail.client.content import WirePromptResult, read_block
 from dovetail.client.era import ChangeCallback, ClientEra, LogCallback, Settings
 from dovetail.client.negotiation import negotiate, parse_mode
 from dovetail.client.results import (
     CallResult,
-    ListPromptsResult,
-    ListResourcesResult,
-    ListTemplatesResult,
-    ListToolsResult,
     Page,
     ReadResult,
     decode_result,
@@ -56,6 +51,14 @@ from dovetail.spec.models import (
     Resource,
     ResourceTemplate,
     Tool,
+)
+from dovetail.spec.results import (
+    ListPromptsResult,
+    ListResourcesResult,
+    ListTemplatesResult,
+    ListToolsResult,
+    WirePromptResult,
+    read_block,
 )
 
 if TYPE_CHECKING:

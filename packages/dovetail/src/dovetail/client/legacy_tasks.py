@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw, Struct
 
-from dovetail.client.results import ListToolsResult, decode_result
+from dovetail.client.results import decode_result
 from dovetail.client.tasks import TaskCalls, TaskState
+from dovetail.spec.results import ListToolsResult
 
 if TYPE_CHECKING:
     from dovetail.client.legacy import LegacyClientEra

@@ -18,7 +18,7 @@ from msgspec import Raw, Struct
 
 from dovetail.client.era import ClientEra, Settings, check_log_level
 from dovetail.client.modern_tasks import ModernTaskCalls
-from dovetail.client.results import ListToolsResult, ServerFacts, decode_result
+from dovetail.client.results import ServerFacts, decode_result
 from dovetail.client.rpc import PendingRequest, ProgressCallback, RpcConnection
 from dovetail.client.subscriptions import Change, Interest, Subscription, change_from
 from dovetail.client.tasks import InputRequest
@@ -27,6 +27,7 @@ from dovetail.errors import HeaderMismatchError, PeerError, RpcError, TransportE
 from dovetail.spec import keys
 from dovetail.spec.methods import methods_at
 from dovetail.spec.models import CancelledParams, DiscoverResult, Implementation, SubscriptionFilter
+from dovetail.spec.results import ListToolsResult
 from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification, Request

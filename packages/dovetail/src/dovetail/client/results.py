@@ -7,31 +7,23 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import msgspec
-from msgspec import UNSET, Raw, Struct
+from msgspec import UNSET, Raw
 
-from dovetail.client.content import WireCallResult, WireReadResult, read_blocks
 from dovetail.errors import PeerError, ToolError
 from dovetail.spec.models import (
     BlobContents,
     ContentBlock,
     Implementation,
     Meta,
-    Prompt,
-    Resource,
     ResourceContents,
-    ResourceTemplate,
     TextContent,
     TextContents,
-    Tool,
 )
+from dovetail.spec.results import WireCallResult, WireReadResult, read_blocks
 from dovetail.wire import codec
 
 __all__ = [
     "CallResult",
-    "ListPromptsResult",
-    "ListResourcesResult",
-    "ListTemplatesResult",
-    "ListToolsResult",
     "Page",
     "ReadResult",
     "ServerFacts",
@@ -159,31 +151,3 @@ class Page(Generic[T]):
 
     items: Sequence[T]
     next_cursor: str | None = None
-
-
-class _ListResult(Struct, rename="camel", kw_only=True):
-    next_cursor: str | None = None
-
-
-class ListToolsResult(_ListResult, kw_only=True):
-    """The result of tools/list."""
-
-    tools: list[Tool]
-
-
-class ListPromptsResult(_ListResult, kw_only=True):
-    """The result of prompts/list."""
-
-    prompts: list[Prompt]
-
-
-class ListResourcesResult(_ListResult, kw_only=True):
-    """The result of resources/list."""
-
-    resources: list[Resource]
-
-
-class ListTemplatesResult(_ListResult, kw_only=True):
-    """The result of resources/templates/list."""
-
-    resource_templates: list[ResourceTemplate]

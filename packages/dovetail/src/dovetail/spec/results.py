@@ -1,4 +1,4 @@
-"""Decoding of content that the structs of `spec.models` cannot decode.
+"""Decoding of results: pages of lists, and content that the structs of `spec.models` cannot decode.
 
 Text and binary resource contents differ by which field they have, not by a tag, and msgspec needs
 a tag to decode a union. So both are decoded as one struct and then converted to the two models.
@@ -20,16 +20,24 @@ from dovetail.spec.models import (
     EmbeddedResource,
     ImageContent,
     Meta,
+    Prompt,
+    Resource,
     ResourceContents,
     ResourceLink,
+    ResourceTemplate,
     Role,
     TextContent,
     TextContents,
+    Tool,
     ToolResultContent,
     ToolUseContent,
 )
 
 __all__ = [
+    "ListPromptsResult",
+    "ListResourcesResult",
+    "ListTemplatesResult",
+    "ListToolsResult",
     "SampledBlock",
     "WireBlock",
     "WireCallResult",
@@ -148,3 +156,31 @@ def read_sampled_block(block: WireSampledBlock) -> SampledBlock:
 def read_blocks(blocks: Iterable[WireBlock]) -> list[ContentBlock]:
     """Convert content blocks to their models."""
     return [read_block(block) for block in blocks]
+
+
+class _ListResult(Struct, rename="camel", kw_only=True):
+    next_cursor: str | None = None
+
+
+class ListToolsResult(_ListResult, kw_only=True):
+    """The result of tools/list."""
+
+    tools: list[Tool]
+
+
+class ListPromptsResult(_ListResult, kw_only=True):
+    """The result of prompts/list."""
+
+    prompts: list[Prompt]
+
+
+class ListResourcesResult(_ListResult, kw_only=True):
+    """The result of resources/list."""
+
+    resources: list[Resource]
+
+
+class ListTemplatesResult(_ListResult, kw_only=True):
+    """The result of resources/templates/list."""
+
+    resource_templates: list[ResourceTemplate]
