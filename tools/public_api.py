@@ -31,6 +31,7 @@ PUBLIC_MODULES = (
     "dovetail.errors",
     "dovetail.generated",
     "dovetail.guard",
+    "dovetail.middleware",
     "dovetail.testing",
     "dovetail.transports",
 )

@@ -45,6 +45,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "transports": _SERVER,
     "client": _SERVER,
     "guard": _SERVER,
+    "middleware": _SERVER,
     # What modules of `dovetail generate client` import.
     "generated": ("errors", "client"),
     "testing": (*_SERVER, *_OUTER),

@@ -17,6 +17,7 @@ from dovetail.features.context import Context
 from dovetail.features.context import track_calls as _track_calls
 from dovetail.features.elicitation import Choices, Elicited
 from dovetail.features.header_params import Header
+from dovetail.features.middleware import Middleware
 from dovetail.features.prompts import PromptOptions
 from dovetail.features.resource_lists import ResourceListOptions, ResourcePage
 from dovetail.features.resources import ResourceOptions
@@ -51,6 +52,7 @@ __all__ = [
     "Icon",
     "Image",
     "Message",
+    "Middleware",
     "ModelPreferences",
     "Options",
     "Param",

@@ -7,7 +7,8 @@ from the registered handlers.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+import importlib
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
@@ -15,12 +16,14 @@ from dovetail.core.call import Call
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.core.dispatch import Dispatcher
 from dovetail.core.identity import Identity
+from dovetail.core.middleware import AnyMiddleware, wrap_handlers
 from dovetail.core.options import Options
 from dovetail.core.principal import Principal, to_principal
 from dovetail.eras.select import Eras
 from dovetail.errors import UsageError
 from dovetail.features.completion import Completions
 from dovetail.features.handlers import author_error, locate
+from dovetail.features.middleware import REQUESTS
 from dovetail.features.prompts import PromptOptions, Prompts
 from dovetail.features.resource_lists import ResourceListOptions
 from dovetail.features.resources import ResourceOptions, Resources
@@ -77,7 +80,14 @@ class Server:
         lifespan: LifespanFactory | None = None,
         extensions: Mapping[str, Any] | None = None,
         options: Options | None = None,
+        guard: AuthBackend | None = None,
+        middleware: Sequence[AnyMiddleware] = (),
     ) -> None:
+        """Create a server.
+
+        `guard` applies however the server is served, unless a transport gets another one.
+        `middleware` runs around every request, the first one outermost.
+        """
         if not name:
             raise UsageError("a server needs a name")
         if options is not None and not isinstance(options, Options):
@@ -85,6 +95,8 @@ class Server:
         self.name = name
         self.version = version
         self.options = options or Options()
+        self.guard = guard
+        self.middleware: tuple[AnyMiddleware, ...] = ()
         self._bus: MemoryBus[ChangeEvent] = MemoryBus()
         self.tools = Tools(self.options, self._changed(ChangeKind.TOOLS), self._offer_tasks)
         self.prompts = Prompts(self.options, self._changed(ChangeKind.PROMPTS))
@@ -111,17 +123,20 @@ class Server:
             lambda: open_task_store(self.options.task_store, name), self.tools.is_resumable
         )
         self._offers_tasks = False
+        self._plain_handlers = {
+            **self.tools.methods(),
+            **self.prompts.methods(),
+            **self.resources.methods(),
+            **self._completions.methods(),
+            **task_methods(),
+            **eras.methods,
+        }
+        self._handlers = dict(self._plain_handlers)
+        self.add_middleware(*middleware)
         self.engine = Engine(
             eras=eras,
             dispatcher=Dispatcher(
-                {
-                    **self.tools.methods(),
-                    **self.prompts.methods(),
-                    **self.resources.methods(),
-                    **self._completions.methods(),
-                    **task_methods(),
-                    **eras.methods,
-                },
+                self._handlers,
                 self.capabilities,
                 expose_tracebacks=self.options.expose_tracebacks,
                 max_result_bytes=self.options.max_result_bytes,
@@ -227,7 +242,35 @@ class Server:
 
         return register
 
+    @author_error
+    def add_middleware(self, *middleware: AnyMiddleware) -> None:
+        """Run each middleware around requests, inside those that were added before."""
+        for each in middleware:
+            if isinstance(each, type) or not callable(each):
+                raise UsageError(
+                    "a middleware is an async function or an object with an async __call__, got "
+                    f"{each!r}"
+                )
+        self.middleware += middleware
+        wrap_handlers(self._handlers, self._plain_handlers, REQUESTS, self.middleware)
+
     # -- serving --------------------------------------------------------------------------
+
+    def run(
+        self,
+        *,
+        http: int | str | None = None,
+        path: str = "/mcp",
+        **options: Unpack[HttpAppOptions],
+    ) -> None:
+        """Serve until the client leaves or a signal arrives: over stdio, or over HTTP.
+
+        `http` is a port or "HOST:PORT". Call it at the end of your file, below
+        `if __name__ == "__main__":`. Raises SystemExit.
+        """
+        # By name: the command line imports the server, and only this call needs it.
+        running = importlib.import_module("dovetail.cli.running")
+        raise SystemExit(running.run(self, http, path, options))
 
     async def handle(
         self,
@@ -252,7 +295,8 @@ class Server:
         revision = find_revision(date)
         if revision is None or revision not in LEGACY:
             raise UsageError(f"revision must be one with a handshake, got {date!r}")
-        endpoint = self._stateless[date] = StatelessEndpoint(self.engine, revision)
+        engine = self.engine if self.guard is None else self.guard.protect(self.engine, "handle")
+        endpoint = self._stateless[date] = StatelessEndpoint(engine, revision)
         return endpoint
 
     def connect(
@@ -270,6 +314,7 @@ class Server:
         Pass each message to `receive(message)` of the result and end it with `await close()`. If
         `send` buffers messages, `send_now` gets those that should be written at once.
         """
+        guard = guard or self.guard
         engine = self.engine if guard is None else guard.protect(self.engine, "stdio")
         caller = to_principal(principal)
         return Connection(
@@ -291,7 +336,7 @@ class Server:
         from dovetail.transports.streamable_http import app  # noqa: PLC0415 - see test_layers
 
         http = app.HttpOptions(path=path, **options)
-        return app.HttpApp(self.engine, http, self.tools.header_params, guard)
+        return app.HttpApp(self.engine, http, self.tools.header_params, guard or self.guard)
 
     async def start(self) -> None:
         """Enter the lifespan now instead of at the first request."""

@@ -73,24 +73,43 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 def run_http(file: str, run: HttpSettings) -> int:
-    """Serve until a signal arrives.
+    """Serve the server of a file until a signal arrives.
 
     Returns the exit code: 2 for a file without a server, 4 for a server that cannot start.
     """
-    try:
+
+    def serve() -> int:
         if run.worker is not None:
             _serve_as_worker(file, run, *run.worker)
         elif run.workers > 1 or run.reload:
             return _supervise(file, run)
         else:
-            _serve_alone(file, run)
+            server = load_server(file)
+            _serve_alone(server, run, _app_of(server, run))
+        return 0
+
+    return _exit_code(serve)
+
+
+def run_server_http(server: Server, run: HttpSettings, app: HttpApp) -> int:
+    """Serve an application of a server until a signal arrives; returns the exit code."""
+
+    def serve() -> int:
+        _serve_alone(server, run, app)
+        return 0
+
+    return _exit_code(serve)
+
+
+def _exit_code(serve: Callable[[], int]) -> int:
+    try:
+        return serve()
     except UsageError as error:
         return _report(error, 2)
     except TransportError as error:
         return _report(error, 4)
     except KeyboardInterrupt:
         return 130
-    return 0
 
 
 def _report(error: Exception, code: int) -> int:
@@ -98,11 +117,10 @@ def _report(error: Exception, code: int) -> int:
     return code
 
 
-def _serve_alone(file: str, run: HttpSettings) -> None:
-    server = load_server(file)
+def _serve_alone(server: Server, run: HttpSettings, app: HttpApp) -> None:
     listener = bind(run.host, run.port)
     port = listener.getsockname()[1]
-    _serve(server, run, listener, lambda: announce(server.name, port, run))
+    serve_until_signal(app, [server], listener, run, lambda _: announce(server.name, port, run))
 
 
 def _serve_as_worker(file: str, run: HttpSettings, socket_number: int, report: int) -> None:
@@ -119,20 +137,18 @@ def _serve_as_worker(file: str, run: HttpSettings, socket_number: int, report: i
         # The supervisor never writes to stdin; EOF means that it has ended.
         asyncio.get_running_loop().add_reader(0, os.kill, os.getpid(), signal.SIGTERM)
 
-    _serve(server, run, socket.socket(fileno=socket_number), report_start)
+    listener = socket.socket(fileno=socket_number)
+    serve_until_signal(_app_of(server, run), [server], listener, run, lambda _: report_start())
 
 
-def _serve(
-    server: Server, run: HttpSettings, listener: socket.socket, ready: Callable[[], None]
-) -> None:
-    app = server.http_app(
+def _app_of(server: Server, run: HttpSettings) -> HttpApp:
+    return server.http_app(
         run.path,
         guard=run.guard.build(),
         allowed_hosts=run.allow_hosts or None,
         allowed_origins=run.allow_origins,
         stateless=run.stateless,
     )
-    serve_until_signal(app, [server], listener, run, lambda _: ready())
 
 
 def serve_until_signal(

@@ -275,6 +275,8 @@ class Call:
     reporter: Any = None
     _meta: dict[str, Any] | None = None
     _record: Record | None = None
+    _received: Params | None = None
+    _state: dict[str, Any] | None = None
 
     def __init__(
         self,
@@ -296,6 +298,27 @@ class Call:
         if self._record is None:
             self._record = Record()
         return self._record
+
+    @property
+    def received(self) -> Params:
+        """The params that the client sent; middleware may have replaced `params`."""
+        return self.params if self._received is None else self._received
+
+    def replace_params(self, params: Params) -> None:
+        """Run the handler with other params than the client sent."""
+        if self._received is None:
+            self._received = self.params
+        elif self._record is not None:
+            # Another run of the handler, which may ask the same questions.
+            self._record.begin_again()
+        self.params = params
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Values that middleware and handler share for the time of the request."""
+        if self._state is None:
+            self._state = {}
+        return self._state
 
     @property
     def meta(self) -> dict[str, Any]:

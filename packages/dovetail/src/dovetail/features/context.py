@@ -82,6 +82,11 @@ class Context(CallFacts, Generic[LifespanT]):
         return state
 
     @property
+    def state(self) -> dict[str, Any]:
+        """Values for the time of this request, shared with the middleware."""
+        return self._call.state
+
+    @property
     def cancelled(self) -> bool:
         """Whether the request was cancelled; check it in `def` handlers that run long."""
         return self._call.cancelled

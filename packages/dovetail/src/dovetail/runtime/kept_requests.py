@@ -34,7 +34,7 @@ def keep_request(call: Call) -> bytes:
     return codec.encode(
         _KeptRequest(
             call.method,
-            Raw(codec.encode(call.params)),
+            Raw(codec.encode(call.received)),
             peer.capabilities,
             peer.info,
             peer.log_rank,

@@ -205,7 +205,7 @@ class TaskKeeper:
             expires=now + ttl,
             request=b"",
         )
-        own = TaskCall(call.method, call.params, call.era, call.peer)
+        own = TaskCall(call.method, call.received, call.era, call.peer)
         run = self._prepare(own, row)
         own.link = call.link.after_response()
         own.origin, own.principal = call.origin, call.principal

@@ -64,10 +64,12 @@ async def serve_stdio(
 ) -> None:
     """Serve the client on stdin and stdout until it disconnects or a signal arrives.
 
-    Without a `guard`, the client is the user who started the process and may use everything.
+    `guard` replaces that of the server. Without one, the client is the user who started the
+    process and may use everything.
     `on_stop` is called when the shutdown begins.
     """
     # auth.stdio-none (2025-11-25 basic/authorization): credentials come from the environment
+    guard = guard or server.guard
     principal = _OWNER if guard is None else guard.local(os.environ)
     with _private_streams() as (incoming, outgoing):
         stop = asyncio.Event()

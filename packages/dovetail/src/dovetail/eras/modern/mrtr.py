@@ -205,7 +205,7 @@ def read_responses(raw: Raw) -> dict[str, Raw]:
 
 def _binding(call: Call) -> bytes:
     """The digest that binds a state to the principal, method, subject and arguments."""
-    params = call.params
+    params = call.received
     arguments: Any = UNSET
     if isinstance(params, CallToolParams):
         subject = params.name

@@ -1,0 +1,144 @@
+"""Middleware: functions around requests, which may change arguments, results, lists and errors.
+
+A middleware gets the request and a function that runs the rest of the chain. Chains are built
+when a middleware is added, so servers without middleware do not pay for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping, Sequence
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+
+from dovetail.core.call import Call
+from dovetail.core.call_facts import CallFacts
+from dovetail.core.dispatch import InputRequired, MethodHandler, Outcome
+from dovetail.errors import UsageError
+from dovetail.spec.models import Params
+
+__all__ = ["AnyMiddleware", "CallNext", "Request", "wrap_handlers"]
+
+R = TypeVar("R")
+
+
+class Request(CallFacts, Generic[R]):
+    """A request on its way to its handler; R is the type of the result."""
+
+    __slots__ = ()
+
+    # The method on the wire, and the method of `Middleware` that handles it.
+    method: ClassVar[str]
+    hook: ClassVar[str]
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Values for the time of this request; handlers find them in `ctx.state`."""
+        return self._call.state
+
+    def _to_params(self) -> Params:
+        """Return the params of the request, with the changes of the middleware."""
+        raise NotImplementedError
+
+    def _read(self, outcome: Any) -> R | None:
+        """Return what the handler returned as a result; None if it is not one, such as a task."""
+        raise NotImplementedError
+
+    def _write(self, result: R) -> Outcome:
+        """Return a result in the form that the client's revision has; raises UsageError."""
+        raise NotImplementedError
+
+
+CallNext: TypeAlias = Callable[[Request[R]], Awaitable[R]]
+
+
+class AnyMiddleware(Protocol):
+    """An async function or an object with an async `__call__`."""
+
+    def __call__(self, request: Any, call_next: CallNext[Any], /) -> Awaitable[Any]:
+        """Return the result, usually that of `await call_next(request)`."""
+
+
+class _NotAResult(BaseException):
+    """Carries an outcome that is not a result past the middleware: a question, or a new task.
+
+    Not an Exception, so that `except Exception` in a middleware does not take it for a failure.
+    """
+
+    def __init__(self, outcome: Outcome | InputRequired) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+def wrap_handlers(
+    handlers: MutableMapping[str, MethodHandler],
+    plain: Mapping[str, MethodHandler],
+    kinds: Sequence[type[Request[Any]]],
+    middleware: Sequence[AnyMiddleware],
+) -> None:
+    """Put the middleware around the handlers of these kinds of requests; the first is outermost."""
+    for kind in kinds:
+        chain = tuple(each for each in middleware if _handles(each, kind))
+        handler = plain[kind.method]
+        handlers[kind.method] = _wrap(handler, kind, chain) if chain else handler
+
+
+def _handles(middleware: AnyMiddleware, kind: type[Request[Any]]) -> bool:
+    """Whether a middleware may do anything for requests of this kind."""
+    covers: Callable[[str], bool] | None = getattr(middleware, "covers", None)
+    return covers is None or covers(kind.hook)
+
+
+def _wrap(
+    handler: MethodHandler, kind: type[Request[Any]], chain: tuple[AnyMiddleware, ...]
+) -> MethodHandler:
+    def run(call: Call) -> Coroutine[Any, Any, Outcome]:
+        return _run(call, handler, kind, chain)
+
+    return MethodHandler(run, handler.fault, needs_task=True)
+
+
+async def _run(
+    call: Call, handler: MethodHandler, kind: type[Request[Any]], chain: tuple[AnyMiddleware, ...]
+) -> Outcome:
+    request = kind(call)
+    try:
+        result = await _step(call, handler, chain, 0)(request)
+    except _NotAResult as interim:
+        if isinstance(interim.outcome, InputRequired):
+            raise interim.outcome from None
+        return interim.outcome
+    return request._write(result)
+
+
+def _step(
+    call: Call, handler: MethodHandler, chain: tuple[AnyMiddleware, ...], position: int
+) -> CallNext[Any]:
+    """Return the function that runs the chain from this position on."""
+
+    async def run_handler(request: Request[Any]) -> Any:
+        call.replace_params(request._to_params())
+        try:
+            outcome = handler.run(call)
+            if isinstance(outcome, Coroutine):
+                outcome = await outcome
+        except InputRequired as question:
+            raise _NotAResult(question) from None
+        result = request._read(outcome)
+        if result is None:
+            raise _NotAResult(outcome)
+        return result
+
+    if position == len(chain):
+        return run_handler
+    middleware = chain[position]
+
+    async def run_middleware(request: Request[Any]) -> Any:
+        result = await middleware(request, _step(call, handler, chain, position + 1))
+        if result is None:
+            name = getattr(middleware, "__name__", type(middleware).__name__)
+            raise UsageError(
+                f"middleware {name!r} returned None for {call.method}; return the result of "
+                "`await call_next(request)`"
+            )
+        return result
+
+    return run_middleware
