@@ -10,6 +10,7 @@ async def forecast(city: str, days: int = 3) -> str: ...
 
 import typing as _typing
 
+from dovetail.core.dependencies import Depends
 from dovetail.core.options import Options
 from dovetail.errors import ResourceNotFoundError, ToolError, UsageError
 from dovetail.features.content import Audio, EmbeddedResource, Image, Message, Text
@@ -45,6 +46,7 @@ __all__ = [
     "Choices",
     "Client",
     "Context",
+    "Depends",
     "Elicited",
     "EmbeddedResource",
     "Header",

@@ -97,6 +97,8 @@ class Server:
         self.options = options or Options()
         self.guard = guard
         self.middleware: tuple[AnyMiddleware, ...] = ()
+        # For tests: provider -> the one to use instead.
+        self.dependency_overrides: dict[Callable[..., Any], Callable[..., Any]] = {}
         self._bus: MemoryBus[ChangeEvent] = MemoryBus()
         self.tools = Tools(self.options, self._changed(ChangeKind.TOOLS), self._offer_tasks)
         self.prompts = Prompts(self.options, self._changed(ChangeKind.PROMPTS))

@@ -6,7 +6,7 @@ A call knows no event loop. Its `Link` reaches the client, its `Runner` runs the
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
@@ -89,9 +89,16 @@ class Runner(Protocol):
         function runs.
         """
 
+    async def in_thread(self, call: Call, function: Callable[[], T]) -> T:
+        """Run a function in a worker thread, for a handler that runs already."""
+
 
 class Host(Protocol):
     """The part of the server that handlers can use."""
+
+    @property
+    def dependency_overrides(self) -> Mapping[Callable[..., Any], Callable[..., Any]]:
+        """Providers that replace others, for tests."""
 
     def resource_updated(self, uri: str) -> None:
         """Notify the subscribers of this resource."""

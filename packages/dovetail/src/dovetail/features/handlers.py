@@ -10,11 +10,12 @@ import functools
 import inspect
 import re
 import types
-from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import is_dataclass
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from dataclasses import is_dataclass, replace
 from typing import Annotated, Any, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from dovetail.core.call import Call
+from dovetail.core.dependencies import Dependency, Resolution
 from dovetail.core.handler import Handler, Style
 from dovetail.core.schema import (
     Description,
@@ -64,6 +65,8 @@ class HandlerSpec(NamedTuple):
     hints: dict[str, Any]
     # Parameters that are not arguments of the client.
     skipped: tuple[str, ...]
+    # Parameters that get their values from providers.
+    dependencies: Mapping[str, Dependency]
 
     @property
     def returns(self) -> Any:
@@ -73,6 +76,8 @@ class HandlerSpec(NamedTuple):
     @property
     def uses_context(self) -> bool:
         """Whether it takes a Context, or its module gets one with `current_context`."""
+        if any(_uses_context(each) for each in self.dependencies.values()):
+            return True
         function = plain_function(self.function)
         code = getattr(function, "__code__", None)
         return (
@@ -107,6 +112,58 @@ class HandlerSpec(NamedTuple):
         return UsageError(f"{self.where}: {error}")
 
 
+class _DependentSpec(HandlerSpec):
+    """A function with dependencies: its handler opens them, runs the function, closes them."""
+
+    def arguments(self, call: Call, values: dict[str, Any]) -> dict[str, Any]:
+        """Return the keyword arguments of the handler."""
+        return {"call": call, "values": super().arguments(call, values)}
+
+
+def _uses_context(dependency: Dependency) -> bool:
+    return inspect_provider(dependency.provider, dependency.blocking).uses_context
+
+
+def _with_dependencies(spec: HandlerSpec) -> HandlerSpec:
+    inner = spec.handler
+
+    def find(call: Call, dependency: Dependency) -> HandlerSpec:
+        replaced = call.services.host.dependency_overrides.get(dependency.provider)
+        return inspect_provider(replaced or dependency.provider, dependency.blocking)
+
+    async def run(call: Call, values: dict[str, Any]) -> Any:
+        async with Resolution(call, functools.partial(find, call)) as resolution:
+            values.update(await resolution.fill(spec.dependencies))
+            return await resolution.run(inner, values)
+
+    handler = replace(inner, function=run, style=Style.ASYNC)
+    return _DependentSpec(*spec._replace(handler=handler))
+
+
+@functools.lru_cache(maxsize=1024)
+def inspect_provider(provider: Callable[..., Any], blocking: bool | None) -> HandlerSpec:
+    """Inspect the provider of a dependency; raises UsageError."""
+    spec = _inspect(provider, "dependency", blocking=blocking)
+    for each in spec.parameters:
+        if each.default is each.empty:
+            raise UsageError(
+                f"{spec.where}: nothing fills the parameter {each.name!r}; give it a default, "
+                "Depends(...) or make it a Context"
+            )
+    return spec
+
+
+def _check_providers(spec: HandlerSpec, path: tuple[HandlerSpec, ...] = ()) -> None:
+    """Inspect the providers of a function, and theirs; raises UsageError for a cycle."""
+    path = (*path, spec)
+    for dependency in spec.dependencies.values():
+        provider = inspect_provider(dependency.provider, dependency.blocking)
+        if any(each.function is provider.function for each in path):
+            names = " -> ".join(each.name for each in (*path, provider))
+            raise UsageError(f"{provider.where} depends on itself: {names}")
+        _check_providers(provider, path)
+
+
 def author_error(register: Callable[P, T]) -> Callable[P, T]:
     """Decorate a function of the API so that the traceback of a UsageError ends in its caller."""
 
@@ -132,10 +189,28 @@ def inspect_handler(
     idle_timeout: float | None = None,
 ) -> HandlerSpec:
     """Find out how to run `function` and which parameters it has; raises UsageError."""
+    spec = _inspect(
+        function, kind, name=name, blocking=blocking, timeout=timeout, idle_timeout=idle_timeout
+    )
+    if not spec.dependencies:
+        return spec
+    _check_providers(spec)
+    return _with_dependencies(spec)
+
+
+def _inspect(
+    function: Callable[..., Any],
+    kind: str,
+    *,
+    name: str | None = None,
+    blocking: bool | None = None,
+    timeout: float | None = None,
+    idle_timeout: float | None = None,
+) -> HandlerSpec:
     if not callable(function):
         raise UsageError(f"a {kind} is a function, got {type(function).__name__}")
     own_name = name or str(getattr(without_partial(function), "__name__", ""))
-    if not own_name or own_name == "<lambda>":
+    if (not own_name or own_name == "<lambda>") and kind != "dependency":
         remedy = (
             "whose function has no name needs name=" if kind in _ADD else "must be defined with def"
         )
@@ -146,12 +221,16 @@ def inspect_handler(
     hints = read_hints(function, where)
     bound = bound_keywords(function)
     context = _find_context(hints, bound, where)
-    skipped = (*(() if context is None else (context,)), *sorted(bound))
-    parameters = tuple(
-        each for each in inspect.signature(function).parameters.values() if each.name not in skipped
-    )
+    signature = inspect.signature(function).parameters.values()
+    dependencies = {
+        each.name: found
+        for each in signature
+        if (found := _find_dependency(each, hints.get(each.name))) is not None
+    }
+    skipped = (*(() if context is None else (context,)), *dependencies, *sorted(bound))
+    parameters = tuple(each for each in signature if each.name not in skipped)
     _refuse_unbound(parameters, kind, own_name, where)
-    style = _style(function, blocking, where)
+    style = _style(function, blocking, where, may_yield=kind == "dependency")
     return HandlerSpec(
         function=function,
         handler=Handler(_by_keyword(function), style, label, timeout, idle_timeout, where),
@@ -163,6 +242,7 @@ def inspect_handler(
         description=parse_docstring(docstring_of(function)),
         hints=hints,
         skipped=skipped,
+        dependencies=dependencies,
     )
 
 
@@ -210,9 +290,14 @@ def _by_keyword(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _style(function: Callable[..., Any], blocking: bool | None, where: str) -> Style:
+def _style(
+    function: Callable[..., Any], blocking: bool | None, where: str, *, may_yield: bool
+) -> Style:
     target = without_partial(function)
-    if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
+    if may_yield and inspect.isasyncgenfunction(target):
+        return Style.ASYNC
+    is_generator = inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target)
+    if is_generator and not may_yield:
         raise UsageError(
             f"{where} is a generator; return the whole result, and report progress with "
             "ctx.progress()"
@@ -239,6 +324,14 @@ def _find_context(hints: dict[str, Any], bound: frozenset[str], where: str) -> s
             f"{where}: {' and '.join(map(repr, found))} are both a Context; keep one of them"
         )
     return found[0] if found else None
+
+
+def _find_dependency(parameter: inspect.Parameter, hint: Any) -> Dependency | None:
+    """Return the dependency of a parameter: its default, or in its `Annotated`."""
+    if isinstance(parameter.default, Dependency):
+        return parameter.default
+    marked = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    return next((each for each in marked if isinstance(each, Dependency)), None)
 
 
 def _is_context(hint: Any) -> bool:

@@ -76,7 +76,10 @@ class HandlerRunner:
                 raise asyncio.CancelledError  # cancelled before it started
             running: Awaitable[Any]
             if handler.style is _THREAD:
-                suspended, running = True, self._in_thread(call, handler, arguments)
+                suspended, running = (
+                    True,
+                    self.in_thread(call, partial(handler.function, **arguments)),
+                )
             else:
                 value = handler.function(**arguments)
                 if handler.style is _ASYNC:
@@ -142,7 +145,9 @@ class HandlerRunner:
         nested_run.set((call, handler))
         try:
             if handler.style is _THREAD:
-                return shape(call, await self._in_thread(call, handler, arguments))
+                return shape(
+                    call, await self.in_thread(call, partial(handler.function, **arguments))
+                )
             value = handler.function(**arguments)
             return shape(call, await value if handler.style is _ASYNC else value)
         except SystemExit as error:
@@ -150,14 +155,15 @@ class HandlerRunner:
         finally:
             nested_run.set(outer)
 
-    async def _in_thread(self, call: Call, handler: Handler, arguments: dict[str, Any]) -> Any:
+    async def in_thread(self, call: Call, function: Callable[[], T]) -> T:
+        """Run a function in a worker thread."""
         # Callers take turns here too: the queue of the pool itself stays short.
         if self._threads.free < 1:
             await self._threads.wait(call.principal)
         else:
             self._threads.free -= 1
         try:
-            return await self._workers.run(partial(handler.function, **arguments))
+            return await self._workers.run(function)
         except asyncio.CancelledError:
             # A thread cannot be stopped, but the function can check ctx.cancelled.
             call.cancelled = call.cancelled or _is_cancelling()
@@ -213,7 +219,7 @@ class TaskRunner(HandlerRunner):
         call.handler = handler
         try:
             if handler.style is _THREAD:
-                value = await self._in_thread(call, handler, arguments)
+                value = await self.in_thread(call, partial(handler.function, **arguments))
             elif handler.style is _ASYNC:
                 value = await handler.function(**arguments)
             else:
