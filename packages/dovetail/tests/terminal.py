@@ -32,6 +32,8 @@ class Terminal:
             stdout=slave,
             stderr=slave,
             start_new_session=True,
+            # Shells start background commands with SIGINT ignored, which children inherit.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             # A width in the environment wins over that of the terminal.
             env={
                 **os.environ,

@@ -112,7 +112,11 @@ class Front:
         if self._left < 0:
             await self.stop()
             return
-        behind = await asyncio.open_connection(self._behind.hostname, self._behind.port)
+        try:
+            behind = await asyncio.open_connection(self._behind.hostname, self._behind.port)
+        except OSError:
+            writer.transport.abort()
+            return
         self._open.add(behind[1])
         if self._is_stopped:
             writer.transport.abort()

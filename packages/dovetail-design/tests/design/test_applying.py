@@ -196,8 +196,13 @@ def test_without_data_a_template_shows_its_examples(tmp_path: Path) -> None:
         slot = next(iter(template["slots"]))
         given = {"templateId": template["id"], "data": {slot: "Other words"}}
         done = await good(client, "apply_template", useSamples=True, **given)
-        found = await good(client, "get_design", designId=done["designId"])
-        assert "Other words" in json.dumps(found["elements"])
+        elements: list[dict[str, Any]] = []
+        offset: int | None = 0
+        while offset is not None:
+            found = await good(client, "get_design", designId=done["designId"], offset=offset)
+            elements += found["elements"]
+            offset = found.get("nextOffset")
+        assert "Other words" in json.dumps(elements)
 
     tell(tmp_path, story)
 

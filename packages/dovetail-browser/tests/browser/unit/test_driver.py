@@ -18,7 +18,7 @@ from dovetail import ToolError, UsageError
 from dovetail_browser.chromium_path import find_chromium
 from dovetail_browser.driver import Driver, DriverOptions
 from tests.browser.listening import listening
-from tests.patience import CAP
+from tests.patience import CAP, wait_until
 
 
 def run(scenario: Callable[[], Awaitable[None]]) -> None:
@@ -93,7 +93,8 @@ def test_the_browser_starts_on_first_use_and_leaves_nothing_behind() -> None:
             [(pid, folder)] = browser_processes().items()
             assert folder.is_dir()
         assert not driver.is_running and not folder.exists()
-        assert not Path(f"/proc/{pid}").exists()
+        # The kernel removes the process a moment after it has ended.
+        wait_until(lambda: not Path(f"/proc/{pid}").exists())
         await driver.close()
         with pytest.raises(ToolError, match="shutting down"):
             await driver.browser()
