@@ -46,6 +46,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "client": _SERVER,
     "guard": _SERVER,
     "middleware": _SERVER,
+    # Servers made of other servers. The client reaches the server behind a proxy.
+    "compose": (*_SERVER, "client"),
     # What modules of `dovetail generate client` import.
     "generated": ("errors", "client"),
     "testing": (*_SERVER, *_OUTER),
@@ -54,7 +56,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "commands": ("cli",),
     "__main__": ("cli",),
     # The package itself: the public names and nothing else.
-    "dovetail": (*_SERVER, *_OUTER),
+    "dovetail": (*_SERVER, *_OUTER, "cli"),
 }
 
 # Package -> the modules of other packages that it may import from. "dovetail" is the package's
@@ -80,6 +82,10 @@ DELEGATES: dict[tuple[str, str], str] = {
     ("dovetail.server", "dovetail.transports.streamable_http.app"): (
         "`server.http_app()`; the HTTP app imports the engine, not the server, so there is no cycle"
     ),
+    ("dovetail.server", "dovetail.compose.mount.mounts"): (
+        "`server.mount()`; mounts know a protocol for servers, not the class"
+    ),
+    ("dovetail.server", "dovetail.compose.mount.mounted"): "the same, for type checkers",
 }
 
 

@@ -80,6 +80,18 @@ __all__ = [
 ]
 
 
+def _run_server(
+    server: Server, http: int | str | None, path: str, options: HttpAppOptions
+) -> int:
+    # Only servers that run themselves need the command line.
+    from dovetail.cli.running import run  # noqa: PLC0415 - see above
+
+    return run(server, http, path, options)
+
+
+Server.runner = staticmethod(_run_server)
+
+
 def __getattr__(name: str) -> _typing.Any:
     # Servers do not need the client, and importing it takes a fifth of their startup time.
     if name == "Client":

@@ -7,22 +7,33 @@ from the registered handlers.
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
+import functools
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar, Unpack, overload
 
 from dovetail.core.call import Call
 from dovetail.core.changes import ChangeEvent, ChangeKind
-from dovetail.core.dispatch import Dispatcher
+from dovetail.core.dispatch import Dispatcher, MethodHandler
 from dovetail.core.identity import Identity
 from dovetail.core.middleware import AnyMiddleware, wrap_handlers
 from dovetail.core.options import Options
 from dovetail.core.principal import Principal, to_principal
+from dovetail.core.registry import Registry
 from dovetail.eras.select import Eras
 from dovetail.errors import UsageError
 from dovetail.features.completion import Completions
 from dovetail.features.handlers import author_error, locate
+from dovetail.features.header_params import HeaderParams
 from dovetail.features.middleware import REQUESTS
 from dovetail.features.prompts import PromptOptions, Prompts
 from dovetail.features.resource_lists import ResourceListOptions
@@ -42,12 +53,15 @@ from dovetail.spec.revisions import LATEST_LEGACY, LEGACY, find_revision
 from dovetail.stores.bus import MemoryBus
 
 if TYPE_CHECKING:
+    from dovetail.compose.mount.mounted import Mount
+    from dovetail.compose.mount.mounts import Mounts
     from dovetail.transports.streamable_http.app import HttpApp
 
 __all__ = ["HttpAppOptions", "Server"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _LATEST = LATEST_LEGACY.date
+_KINDS = ("tool", "prompt", "resource", "resource template")
 LifespanFactory = Callable[["Server"], AbstractAsyncContextManager[Any]]
 
 
@@ -66,6 +80,9 @@ class HttpAppOptions(TypedDict, total=False):
 
 class Server:
     """An MCP server: register tools, resources and prompts, then run it or embed it."""
+
+    # What `run` calls; the package sets it, because the command line imports this module.
+    runner: ClassVar[Callable[[Server, int | str | None, str, HttpAppOptions], int]]
 
     def __init__(  # noqa: PLR0913 - the fields of serverInfo, all optional and by name
         self,
@@ -119,21 +136,16 @@ class Server:
             dict(extensions or {}),
         )
         self.identity = identity
-        eras = Eras(identity, self.options, self.resources.exists, self.resources.is_hidden)
+        eras = Eras(identity, self.options, self.resource_exists, self.resource_is_hidden)
         self._lifespan = Lifespan(None if lifespan is None else lambda: _enter(lifespan, self))
         self._tasks = TaskKeeper(
-            lambda: open_task_store(self.options.task_store, name), self.tools.is_resumable
+            lambda: open_task_store(self.options.task_store, name), self.is_resumable
         )
         self._offers_tasks = False
-        self._plain_handlers = {
-            **self.tools.methods(),
-            **self.prompts.methods(),
-            **self.resources.methods(),
-            **self._completions.methods(),
-            **task_methods(),
-            **eras.methods,
-        }
+        self._methods_without_mounts = self._methods(eras)
+        self._plain_handlers = dict(self._methods_without_mounts)
         self._handlers = dict(self._plain_handlers)
+        self._mounts: Mounts | None = None
         self.add_middleware(*middleware)
         self.engine = Engine(
             eras=eras,
@@ -153,6 +165,17 @@ class Server:
         self._tasks.attach(self.engine)
         # By the revision that legacy requests are served at.
         self._stateless: dict[str, StatelessEndpoint] = {}
+
+    def _methods(self, eras: Eras) -> dict[str, MethodHandler]:
+        """Return the handlers of all methods; a subclass may serve them in another way."""
+        return {
+            **self.tools.methods(),
+            **self.prompts.methods(),
+            **self.resources.methods(),
+            **self._completions.methods(),
+            **task_methods(),
+            **eras.methods,
+        }
 
     # -- registering ----------------------------------------------------------------------
 
@@ -254,7 +277,151 @@ class Server:
                     f"{each!r}"
                 )
         self.middleware += middleware
+        self._wrap_handlers()
+
+    # -- mounting -------------------------------------------------------------------------
+
+    @author_error
+    def mount(self, server: Server, prefix: str = "") -> None:
+        """Serve the tools, prompts and resources of another server as well.
+
+        With the prefix "shop" its tool `add` is `shop_add` here, its resource `notes://today` is
+        `notes://shop/today`. Whatever it registers later appears too. Its middleware, guard and
+        lifespan stay in force. Raises DuplicateError if both servers have an entry of one name.
+        """
+        from dovetail.compose.mount.mounts import Mounts  # noqa: PLC0415 - see test_layers
+
+        if not isinstance(server, Server):
+            raise UsageError(f"only a Server can be mounted, got {type(server).__name__}")
+        if self._mounts is None:
+            self._mounts = Mounts(self, self._publish)
+        self._mounts.add(server, prefix)
+        self._lifespan.add(server.running)
+        self._wrap_handlers()
+
+    def unmount(self, prefix: str) -> None:
+        """Stop serving the server that was mounted with this prefix."""
+        if self._mounts is None:
+            raise UsageError("no server is mounted")
+        self._mounts.remove(prefix)
+
+    def _wrap_handlers(self) -> None:
+        if self._mounts is not None:
+            self._plain_handlers = self._mounts.wrap(self._methods_without_mounts)
+        self._handlers.update(self._plain_handlers)
         wrap_handlers(self._handlers, self._plain_handlers, REQUESTS, self.middleware)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Enter the lifespan for the time of a `with` block."""
+        await self.start()
+        try:
+            yield
+        finally:
+            await self.close()
+
+    # -- what mounts use ------------------------------------------------------------------
+
+    @property
+    def mounts(self) -> Iterable[Mount]:
+        """The mounted servers."""
+        return self._mounts or ()
+
+    @property
+    def handlers(self) -> Mapping[str, MethodHandler]:
+        """The handlers of the methods, with middleware and mounts."""
+        return self._handlers
+
+    @property
+    def has_fixed_names(self) -> bool:
+        """Whether all names are registered here."""
+        return all(mount.server.has_fixed_names for mount in self.mounts)
+
+    def serves_itself(self, kind: str, name: str) -> bool:
+        """Whether a tool, prompt, resource or resource template of this name is registered."""
+        return self.resources.matches(name) if kind == "resource" else name in self._registry(kind)
+
+    def serves(self, kind: str, name: str) -> bool:
+        """Whether this server or a mounted one has a tool, prompt, resource or template."""
+        if self.serves_itself(kind, name):
+            return True
+        found = None if self._mounts is None else self._mounts.find(kind, name)
+        return found is not None and found[0].server.serves(kind, found[1])
+
+    def names(self, kind: str) -> list[str]:
+        """Return the names that are registered here and in mounted servers."""
+        mounted = [] if self._mounts is None else self._mounts.names(kind)
+        return [*self._registry(kind).names, *mounted]
+
+    def check_names(self, check: Callable[[str, str], None]) -> Callable[[], None]:
+        """Call `check` with kind and name of each new entry, until the result is called."""
+        added = [(self._registry(kind).checks, functools.partial(check, kind)) for kind in _KINDS]
+        for checks, each in added:
+            checks.append(each)
+
+        def remove() -> None:
+            for checks, each in added:
+                checks.remove(each)
+
+        return remove
+
+    def _registry(self, kind: str) -> Registry[Any]:
+        found: dict[str, Registry[Any]] = {
+            "tool": self.tools.registry,
+            "prompt": self.prompts.registry,
+            "resource": self.resources.registry,
+            "resource template": self.resources.templates_registry,
+        }
+        return found[kind]
+
+    def header_params(self, name: str, call: Call) -> HeaderParams:
+        """Return the parameters of a tool that HTTP repeats in headers."""
+        found = self._find_mounted("tool", name)
+        if found is not None:
+            return found[0].server.header_params(found[1], call)
+        return self.tools.header_params(name, call)
+
+    def is_resumable(self, name: str) -> bool:
+        """Whether an interrupted task of this tool may run again."""
+        found = self._find_mounted("tool", name)
+        if found is not None:
+            return found[0].server.is_resumable(found[1])
+        return self.tools.is_resumable(name)
+
+    def resource_exists(self, call: Call, uri: str) -> bool:
+        """Whether the caller can read this URI."""
+        found = self._find_mounted("resource", uri)
+        if found is not None:
+            return found[0].server.resource_exists(call, found[1])
+        return self.resources.exists(call, uri)
+
+    def resource_is_hidden(self, call: Call, uri: str) -> bool:
+        """Whether the resource exists but the caller lacks the scopes for it."""
+        found = self._find_mounted("resource", uri)
+        if found is not None:
+            return found[0].server.resource_is_hidden(call, found[1])
+        return self.resources.is_hidden(call, uri)
+
+    async def watch(self, call: Call, uri: str, *, stream: bool = False) -> None:
+        """Get ready to announce changes of a resource; changes here are announced anyway."""
+        found = self._find_mounted("resource", uri)
+        if found is not None:
+            await found[0].server.watch(call, found[1], stream=stream)
+
+    async def unwatch(self, call: Call, uri: str | None = None, *, stream: bool = False) -> None:
+        """Announce no more changes for this caller."""
+        if uri is None:
+            for mount in self.mounts:
+                await mount.server.unwatch(call, stream=stream)
+            return
+        found = self._find_mounted("resource", uri)
+        if found is not None:
+            await found[0].server.unwatch(call, found[1], stream=stream)
+
+    def _find_mounted(self, kind: str, name: str) -> tuple[Mount, str] | None:
+        if self._mounts is None or self.serves_itself(kind, name):
+            return None
+        return self._mounts.find(kind, name)
 
     # -- serving --------------------------------------------------------------------------
 
@@ -270,9 +437,7 @@ class Server:
         `http` is a port or "HOST:PORT". Call it at the end of your file, below
         `if __name__ == "__main__":`. Raises SystemExit.
         """
-        # By name: the command line imports the server, and only this call needs it.
-        running = importlib.import_module("dovetail.cli.running")
-        raise SystemExit(running.run(self, http, path, options))
+        raise SystemExit(type(self).runner(self, http, path, options))
 
     async def handle(
         self,
@@ -338,7 +503,7 @@ class Server:
         from dovetail.transports.streamable_http import app  # noqa: PLC0415 - see test_layers
 
         http = app.HttpOptions(path=path, **options)
-        return app.HttpApp(self.engine, http, self.tools.header_params, guard or self.guard)
+        return app.HttpApp(self.engine, http, self.header_params, guard or self.guard)
 
     async def start(self) -> None:
         """Enter the lifespan now instead of at the first request."""
@@ -367,11 +532,11 @@ class Server:
         return shaped.result.contents
 
     def _changed(self, what: ChangeKind) -> Callable[[], None]:
-        def changed() -> None:
-            self._capabilities = None
-            self._bus.publish(ChangeEvent(what))
+        return lambda: self._publish(ChangeEvent(what))
 
-        return changed
+    def _publish(self, change: ChangeEvent) -> None:
+        self._capabilities = None
+        self._bus.publish(change)
 
     def _offer_tasks(self) -> None:
         """Open the task store with the lifespan, once there is a tool that runs as a task."""
@@ -397,6 +562,8 @@ class Server:
                 found["tasks"] = {"cancel": {}, "requests": {"tools": {"call": {}}}}
             if self._can_log():
                 found["logging"] = {}
+            for mount in self.mounts:
+                found = {**mount.server.capabilities(), **found}
             self._capabilities = found
         return self._capabilities
 

@@ -17,6 +17,7 @@ from msgspec import UNSET, Raw, Struct
 
 from dovetail.core.era import Era
 from dovetail.core.link import Link
+from dovetail.core.options import Options
 from dovetail.core.permission import Permission
 from dovetail.core.principal import Principal
 from dovetail.core.tasks import KeptTasks, RunningTask
@@ -238,6 +239,10 @@ class Services(Protocol):
         """The tasks of the server."""
 
     @property
+    def options(self) -> Options:
+        """The options of the server."""
+
+    @property
     def permission(self) -> Permission | None:
         """The guard's permission for all callers; None without a guard."""
 
@@ -312,12 +317,9 @@ class Call:
         return self.params if self._received is None else self._received
 
     def replace_params(self, params: Params) -> None:
-        """Run the handler with other params than the client sent."""
+        """Use other params than the client sent."""
         if self._received is None:
             self._received = self.params
-        elif self._record is not None:
-            # Another run of the handler, which may ask the same questions.
-            self._record.begin_again()
         self.params = params
 
     @property

@@ -121,6 +121,12 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001 - the boundary
             return self._fault(call, handler, error)
 
+    def delegate(
+        self, call: Call, handler: MethodHandler
+    ) -> Outcome | Coroutine[Any, Any, Outcome]:
+        """The outcome of a handler, for a call that another server answers."""
+        return handler.run(call)
+
     async def _await(
         self,
         call: Call,
@@ -215,6 +221,32 @@ class HookedDispatcher(Dispatcher):
         """The encoded response, or a coroutine that returns it."""
         hooked = call.hooked = HookedCall(call, self.transport)
         return self._run_hooks(call, hooked, 0)
+
+    async def delegate(self, call: Call, handler: MethodHandler) -> Outcome:
+        """The outcome of a handler, with the hooks of this server around it."""
+        outer = call.hooked
+        hooked = call.hooked = HookedCall(call, self.transport)
+        passed = 0
+        try:
+            for hook in self.hooks:
+                waiting = hook.before(hooked)
+                if waiting is not None:
+                    await waiting
+                passed += 1
+            outcome = handler.run(call)
+            if isinstance(outcome, Coroutine):
+                outcome = await outcome
+            if isinstance(outcome, CallToolResult) and outcome.is_error:
+                hooked.outcome = "tool_error"
+        except Exception as error:
+            if not isinstance(error, InputRequired):
+                hooked.error = error
+                hooked.outcome = "refused" if passed < len(self.hooks) else "error"
+            raise
+        finally:
+            call.hooked = outer
+            self._end_hooks(hooked, passed, None if call.cancelled else b"")
+        return outcome
 
     def _run_hooks(
         self, call: Call, hooked: HookedCall, passed: int

@@ -114,7 +114,14 @@ def _step(
 ) -> CallNext[Any]:
     """Return the function that runs the chain from this position on."""
 
+    has_run = False
+
     async def run_handler(request: Request[Any]) -> Any:
+        nonlocal has_run
+        if has_run:
+            # The handler may ask the same questions again.
+            call.record.begin_again()
+        has_run = True
         call.replace_params(request._to_params())
         try:
             outcome = handler.run(call)

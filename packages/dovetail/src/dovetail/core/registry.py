@@ -52,6 +52,8 @@ class Registry(Generic[T]):
         self._positions: dict[str, int] = {}
         self._next_position = 1
         self._on_change = on_change
+        # Called with the name of a new entry before it is added; may raise DuplicateError.
+        self.checks: list[Callable[[str], None]] = []
 
     def add(
         self,
@@ -71,6 +73,8 @@ class Registry(Generic[T]):
                 f"{self.kind} {name!r} is registered already; remove it first or choose "
                 f"another name"
             )
+        for check in self.checks:
+            check(name)
         self._entries[name] = entry
         self._positions[name] = self._next_position
         self._next_position += 1
@@ -94,6 +98,11 @@ class Registry(Generic[T]):
         self.writes = any(requirements.writes for requirements in self._needs.values())
         self._changed()
         return entry
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all entries, in order."""
+        return list(self._entries)
 
     def get(self, name: str) -> T | None:
         """Return the entry of this name, or None."""

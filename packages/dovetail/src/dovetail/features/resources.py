@@ -245,6 +245,18 @@ class Resources:
         known = hint if len(self.registry) or not texts else ""
         return f"{known} (templates: {', '.join(texts)})" if texts else known
 
+    def matches(self, uri: str) -> bool:
+        """Whether a resource or a template has this URI, whoever may read it."""
+        if uri in self.registry:
+            return True
+        for each in self.templates_registry:
+            try:
+                if each.template.match(uri) is not None:
+                    return True
+            except UnsafeValue:
+                return True
+        return False
+
     def exists(self, call: Call, uri: str) -> bool:
         """Whether the caller can read this URI."""
         try:

@@ -84,6 +84,11 @@ class Guard:
 
     # -- calls ----------------------------------------------------------------------------------
 
+    @property
+    def requires_caller(self) -> bool:
+        """Whether anonymous callers are refused."""
+        return not self._anonymous
+
     def protect(self, engine: Engine, transport: str) -> Engine:
         """A copy of the engine with the permissions, limits and hooks of this guard."""
         self._lifespan = engine.lifespan

@@ -38,6 +38,10 @@ class AuthBackend(Protocol):
     def credential_headers(self) -> Collection[bytes]:
         """Headers that may occur at most once in a request, in lower case."""
 
+    @property
+    def requires_caller(self) -> bool:
+        """Whether anonymous callers are refused."""
+
     def protect(self, engine: Engine, transport: str) -> Engine:
         """Return an engine that applies the guard to every call of this transport."""
 

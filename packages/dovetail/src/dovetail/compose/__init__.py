@@ -1,0 +1,1 @@
+"""Servers made of other servers: mounts, proxies, OpenAPI, tool search."""

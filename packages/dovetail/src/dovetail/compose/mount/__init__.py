@@ -1,0 +1,1 @@
+"""`server.mount()`: serve the tools, prompts and resources of another server."""

@@ -1,0 +1,460 @@
+"""`Mounts`: the mounted servers of one server, and the methods that involve them.
+
+A request for one thing goes to the server that has it: the outer server first, then the mount with
+the prefix of its name. Lists are joined: the entries of the outer server, then those of each mount.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from dovetail.compose.mount.mounted import Mount, Mountable
+from dovetail.compose.mount.names import Prefix
+from dovetail.core.call import Call
+from dovetail.core.changes import ChangeEvent, ChangeKind
+from dovetail.core.cursor import decode_text_cursor, encode_text_cursor
+from dovetail.core.dispatch import MethodHandler, Outcome
+from dovetail.core.era import CacheHint, Encoded
+from dovetail.errors import (
+    DovetailError,
+    DuplicateError,
+    InternalError,
+    InvalidParamsError,
+    UsageError,
+)
+from dovetail.spec.models import (
+    CompleteParams,
+    ListenParams,
+    ListParams,
+    Params,
+    PromptReference,
+)
+from dovetail.wire import codec
+
+__all__ = ["UNAVAILABLE", "Mounts", "all_mounted"]
+
+logger = logging.getLogger("dovetail")
+
+Run = Callable[[Call], Outcome | Coroutine[Any, Any, Outcome]]
+
+# What a list of one source may have at most; a mounted proxy may reach a server without an end.
+_MAX_PAGES = 1000
+_CACHED_PAGES = 64
+_SALT = "mount"
+# In the `_meta` of a list: the mounted servers whose entries are missing, with the reason.
+UNAVAILABLE = "dev.dovetail/unavailable"
+
+
+class _Kind(NamedTuple):
+    """A kind of entries: its list, and the member of an entry that names it."""
+
+    name: str
+    method: str
+    member: str
+    key: str
+    capability: str
+    is_uri: bool
+
+
+_KINDS = (
+    _Kind("tool", "tools/list", "tools", "name", "tools", is_uri=False),
+    _Kind("prompt", "prompts/list", "prompts", "name", "prompts", is_uri=False),
+    _Kind("resource", "resources/list", "resources", "uri", "resources", is_uri=True),
+    _Kind(
+        "resource template",
+        "resources/templates/list",
+        "resourceTemplates",
+        "uriTemplate",
+        "resources",
+        is_uri=True,
+    ),
+)
+_BY_NAME = {kind.name: kind for kind in _KINDS}
+
+
+class Mounts:
+    """The mounted servers of a server."""
+
+    def __init__(self, server: Mountable, publish: Callable[[ChangeEvent], None]) -> None:
+        self._server = server
+        self._publish = publish
+        self._mounts: list[Mount] = []
+        # Decoded pages by list, mount and body, and joined lists by their pages.
+        self._pages: dict[tuple[str, Mount | None, bytes], _Page] = {}
+        self._joined: dict[tuple[Any, ...], bytes] = {}
+
+    def __iter__(self) -> Iterator[Mount]:
+        return iter(tuple(self._mounts))
+
+    # -- mounting -----------------------------------------------------------------------------
+
+    def add(self, server: Mountable, prefix: str) -> Mount:
+        """Mount a server; raises UsageError or DuplicateError."""
+        mount = Mount(server, Prefix(prefix))
+        if server is self._server or self._server in all_mounted(server):
+            raise UsageError(f"server {server.name!r} cannot be mounted in itself")
+        if not prefix and not server.has_fixed_names:
+            raise UsageError(
+                f"server {server.name!r} needs a prefix: the names of a proxy can change, and "
+                "could hide those of this server"
+            )
+        for other in self._mounts:
+            if mount.prefix.overlaps(other.prefix):
+                raise DuplicateError(
+                    f"{mount.where}: some names would also belong to {other.where}; choose "
+                    "another prefix"
+                )
+        for kind in _KINDS:
+            for name in server.names(kind.name):
+                outer = _add(mount.prefix, kind, name)
+                self.check(kind.name, outer, mount.where)
+        self._mounts.append(mount)
+        mount.on_removal = [
+            server.engine.bus.subscribe(lambda change: self._changed(mount, change)),
+            server.check_names(
+                lambda kind, name: self.check(
+                    kind, _add(mount.prefix, _BY_NAME[kind], name), mount.where
+                )
+            ),
+            self._server.check_names(
+                lambda kind, name: self.check(kind, name, f"server {self._server.name!r}")
+            ),
+        ]
+        self._announce()
+        return mount
+
+    def remove(self, prefix: str) -> None:
+        """Unmount the server with this prefix."""
+        for mount in self._mounts:
+            if mount.prefix.text == prefix:
+                self._mounts.remove(mount)
+                for remove in mount.on_removal:
+                    remove()
+                self._announce()
+                return
+        known = ", ".join(repr(mount.prefix.text) for mount in self._mounts) or "none"
+        raise UsageError(f"no server is mounted with the prefix {prefix!r}; prefixes: {known}")
+
+    def check(self, kind: str, name: str, where: str) -> None:
+        """Raise DuplicateError if this server or a mount has an entry of this name."""
+        owner = None
+        if self._server.serves_itself(kind, name):
+            owner = f"server {self._server.name!r} itself"
+        mount = self._find(_BY_NAME[kind], name)
+        if mount is not None and mount[0].server.serves(kind, mount[1]):
+            owner = mount[0].where
+        if owner is not None:
+            raise DuplicateError(
+                f"{kind} {name!r} of {where} is registered already by {owner}; choose another "
+                "name or prefix"
+            )
+
+    def _announce(self) -> None:
+        for what in (ChangeKind.TOOLS, ChangeKind.PROMPTS, ChangeKind.RESOURCES):
+            self._publish(ChangeEvent(what))
+
+    def _changed(self, mount: Mount, change: ChangeEvent) -> None:
+        if change.what is ChangeKind.TASK:
+            return  # tasks belong to the outer server
+        if change.uri is not None:
+            change = change._replace(uri=mount.prefix.add_to_uri(change.uri))
+        self._publish(change)
+
+    # -- finding ------------------------------------------------------------------------------
+
+    def find(self, kind: str, name: str) -> tuple[Mount, str] | None:
+        """Return the mount that serves a name and its name there."""
+        return self._find(_BY_NAME[kind], name)
+
+    def _find(self, kind: _Kind, name: str) -> tuple[Mount, str] | None:
+        for mount in self._mounts:
+            prefix = mount.prefix
+            inner = prefix.remove_from_uri(name) if kind.is_uri else prefix.remove(name)
+            if inner is not None and (prefix.text or mount.server.serves(kind.name, inner)):
+                return mount, inner
+        return None
+
+    def names(self, kind: str) -> list[str]:
+        """Return the outer names of the entries of all mounts."""
+        row = _BY_NAME[kind]
+        return [
+            _add(mount.prefix, row, name)
+            for mount in self._mounts
+            for name in mount.server.names(kind)
+        ]
+
+    # -- methods ------------------------------------------------------------------------------
+
+    def wrap(self, own: Mapping[str, MethodHandler]) -> dict[str, MethodHandler]:
+        """Return the handlers of a server with mounts, from those without."""
+        changed: dict[str, Run] = {
+            "tools/call": self._by_name(own["tools/call"].run, "tool"),
+            "prompts/get": self._by_name(own["prompts/get"].run, "prompt"),
+            "resources/read": self._by_uri(own["resources/read"].run),
+            "completion/complete": self._complete(own["completion/complete"].run),
+            "resources/subscribe": self._watching(own["resources/subscribe"].run, on=True),
+            "resources/unsubscribe": self._watching(own["resources/unsubscribe"].run, on=False),
+            "subscriptions/listen": self._listen(own["subscriptions/listen"].run),
+        }
+        for kind in _KINDS:
+            changed[kind.method] = self._join(own[kind.method].run, kind)
+        return {
+            **own,
+            **{
+                method: own[method]._replace(run=run, needs_task=True)
+                for method, run in changed.items()
+                if method in own
+            },
+        }
+
+    def _by_name(self, own: Run, kind: str) -> Run:
+        row, serves = _BY_NAME[kind], self._server.serves_itself
+
+        def run(call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
+            name: str = call.params.name  # type: ignore[attr-defined]
+            found = None if serves(kind, name) else self._find(row, name)
+            if found is None:
+                return own(call)
+            return _run_in(call, found[0], msgspec.structs.replace(call.params, name=found[1]))
+
+        return run
+
+    def _by_uri(self, own: Run) -> Run:
+        def run(call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
+            uri: str = call.params.uri  # type: ignore[attr-defined]
+            found = self._owner_of(uri)
+            if found is None:
+                return own(call)
+            return _run_in(call, found[0], msgspec.structs.replace(call.params, uri=found[1]))
+
+        return run
+
+    def _owner_of(self, uri: str) -> tuple[Mount, str] | None:
+        if self._server.serves_itself("resource", uri):
+            return None
+        return self._find(_BY_NAME["resource"], uri)
+
+    def _complete(self, own: Run) -> Run:
+        def run(call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
+            params: CompleteParams = call.params  # type: ignore[assignment]
+            ref = params.ref
+            kind, name = (
+                ("prompt", ref.name)
+                if isinstance(ref, PromptReference)
+                else ("resource template", ref.uri)
+            )
+            found = None if self._server.serves_itself(kind, name) else self.find(kind, name)
+            if found is None:
+                return own(call)
+            member = "name" if kind == "prompt" else "uri"
+            renamed = msgspec.structs.replace(ref, **{member: found[1]})
+            return _run_in(call, found[0], msgspec.structs.replace(params, ref=renamed))
+
+        return run
+
+    def _watching(self, own: Run, *, on: bool) -> Run:
+        async def run(call: Call) -> Outcome:
+            found = self._owner_of(call.params.uri)  # type: ignore[attr-defined]
+            if found is not None:
+                mount, uri = found
+                mount.admit(call)
+                await (mount.server.watch if on else mount.server.unwatch)(call, uri)
+            return await _finish(own(call))
+
+        return run
+
+    def _listen(self, own: Run) -> Run:
+        async def run(call: Call) -> Outcome:
+            params: ListenParams = call.params  # type: ignore[assignment]
+            wanted = params.notifications.resource_subscriptions
+            watched: list[Mountable] = []
+            lost: set[str] = set()
+            for uri in dict.fromkeys(wanted or ()):
+                found = self._owner_of(uri)
+                if found is None:
+                    continue
+                mount, inner = found
+                try:
+                    mount.admit(call)
+                    await mount.server.watch(call, inner, stream=True)
+                    watched.append(mount.server)
+                except DovetailError as error:
+                    # subs.ack-subset: the acknowledgement leaves it out
+                    logger.warning("%s: cannot watch %r: %s", mount.where, inner, error)
+                    lost.add(uri)
+            if wanted is not None:
+                kept = [uri for uri in wanted if uri not in lost]
+                params.notifications.resource_subscriptions = kept
+            try:
+                return await _finish(own(call))
+            finally:
+                for server in watched:
+                    await server.unwatch(call, stream=True)
+
+        return run
+
+    # -- lists --------------------------------------------------------------------------------
+
+    def _join(self, own: Run, kind: _Kind) -> Run:
+        async def run(call: Call) -> Outcome:
+            params: ListParams = call.params  # type: ignore[assignment]
+            page_size: int | None = call.services.options.page_size
+            place, cursor = _read_cursor(params.cursor, kind)
+            sources: tuple[Mount | None, ...] = (None, *self._mounts)
+            pages: list[_Page] = []
+            missing: dict[str, str] = {}
+            while place < len(sources) and not _is_full(pages, page_size):
+                page = await self._read_page(call, own, kind, sources[place], cursor, missing)
+                pages.append(page)
+                if len(pages) > _MAX_PAGES:
+                    raise InternalError(
+                        f"The list of {kind.name}s has more than {_MAX_PAGES} pages"
+                    )
+                cursor = page.cursor
+                place += cursor is None
+            following = None
+            if place < len(sources):
+                following = encode_text_cursor(kind.method, place, cursor or "", salt=_SALT)
+            return self._render(call, kind, pages, following, missing)
+
+        return run
+
+    async def _read_page(
+        self,
+        call: Call,
+        own: Run,
+        kind: _Kind,
+        mount: Mount | None,
+        cursor: str | None,
+        missing: dict[str, str],
+    ) -> _Page:
+        """Return a page of one source; an empty one if a mounted server cannot answer."""
+        params = msgspec.structs.replace(call.params, cursor=cursor)
+        if mount is None:
+            given = call.params
+            call.replace_params(params)
+            try:
+                return self._decode(kind, None, await _finish(own(call)))
+            finally:
+                call.params = given
+        if kind.capability not in mount.server.capabilities() or not mount.admits(call):
+            return _EMPTY
+        try:
+            return self._decode(kind, mount, await _finish(mount.run(call, params)))
+        except (DovetailError, msgspec.MsgspecError) as error:
+            if cursor is not None and isinstance(error, InvalidParamsError):
+                raise
+            logger.warning("%s: its %ss are missing: %s", mount.where, kind.name, error)
+            missing[mount.server.name] = str(error)
+            return _EMPTY
+
+    def _decode(self, kind: _Kind, mount: Mount | None, outcome: Outcome) -> _Page:
+        """Return the entries of a list with their outer names, decoded once per body."""
+        body = outcome.body if isinstance(outcome, Encoded) else bytes(outcome)  # type: ignore[arg-type]
+        key = (kind.method, mount, body)
+        page = self._pages.get(key)
+        if page is None:
+            page = _Page(codec.decode_as(dict[str, Any], Raw(body)), kind, mount)
+            if len(self._pages) >= _CACHED_PAGES:
+                self._pages.clear()
+                self._joined.clear()
+            self._pages[key] = page
+        return page
+
+    def _render(
+        self,
+        call: Call,
+        kind: _Kind,
+        pages: list[_Page],
+        following: str | None,
+        missing: dict[str, str],
+    ) -> Encoded:
+        key = (call.era.revision.order, following, *map(id, pages))
+        body = None if missing else self._joined.get(key)
+        if body is None:
+            result: dict[str, Any] = {
+                kind.member: [entry for page in pages for entry in page.entries]
+            }
+            if following is not None:
+                result["nextCursor"] = following
+            if missing:
+                result["_meta"] = {UNAVAILABLE: missing}
+            # caching.public-aware (2026-07-28 server/utilities/caching): the strictest of all
+            is_public = not missing and all(page.is_public for page in pages)
+            ttl_ms = min((page.ttl_ms for page in pages), default=0)
+            hint = CacheHint(0 if missing else ttl_ms, "public" if is_public else "private")
+            body = call.era.complete(result, hint)
+            if not missing and all(page in self._pages.values() for page in pages):
+                self._joined[key] = body
+        return Encoded(body)
+
+
+class _Page:
+    """The entries of one page of a source."""
+
+    __slots__ = ("cursor", "entries", "is_public", "ttl_ms")
+
+    def __init__(self, body: dict[str, Any], kind: _Kind, mount: Mount | None) -> None:
+        entries = body.get(kind.member)
+        self.entries = [
+            _rename(entry, kind, mount)
+            for entry in (entries if isinstance(entries, list) else ())
+            if isinstance(entry, dict) and isinstance(entry.get(kind.key), str)
+        ]
+        cursor = body.get("nextCursor")
+        self.cursor: str | None = cursor if isinstance(cursor, str) and cursor else None
+        ttl_ms = body.get("ttlMs")
+        self.ttl_ms = ttl_ms if isinstance(ttl_ms, int) else 0
+        self.is_public = body.get("cacheScope") == "public"
+
+
+_NOTHING = _Kind("", "", "", "", "", is_uri=False)
+_EMPTY = _Page({"cacheScope": "private"}, _NOTHING, None)
+
+
+def _rename(entry: dict[str, Any], kind: _Kind, mount: Mount | None) -> dict[str, Any]:
+    if mount is None:
+        return entry
+    return {**entry, kind.key: _add(mount.prefix, kind, entry[kind.key])}
+
+
+def _add(prefix: Prefix, kind: _Kind, name: str) -> str:
+    return prefix.add_to_uri(name) if kind.is_uri else prefix.add(name)
+
+
+def _is_full(pages: list[_Page], page_size: int | None) -> bool:
+    return page_size is not None and sum(len(page.entries) for page in pages) >= page_size
+
+
+def _read_cursor(cursor: str | None, kind: _Kind) -> tuple[int, str | None]:
+    """Return the source of a page, and the cursor there."""
+    if cursor is None:
+        return 0, None
+    found = decode_text_cursor(cursor, kind.method, salt=_SALT)
+    if found is None:
+        raise InvalidParamsError(
+            f"The cursor is not one of the list of {kind.name}s; start again without a cursor to "
+            "get the first page"
+        )
+    return found[0], found[1] or None
+
+
+def _run_in(call: Call, mount: Mount, params: Params) -> Outcome | Coroutine[Any, Any, Outcome]:
+    mount.admit(call)
+    return mount.run(call, params)
+
+
+async def _finish(outcome: Outcome | Coroutine[Any, Any, Outcome]) -> Outcome:
+    return await outcome if isinstance(outcome, Coroutine) else outcome
+
+
+def all_mounted(server: Mountable) -> Iterator[Mountable]:
+    """Yield the servers that are mounted in a server, and in those."""
+    for mount in server.mounts:
+        yield mount.server
+        yield from all_mounted(mount.server)
