@@ -7,7 +7,7 @@ import binascii
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["TokenEndpoint", "read_user"]
 
 _SHOWN = 200
-# Shorter values are words such as `refresh_token`, not secrets.
-_SHORTEST_SECRET = 16
+# Fields of a token request that are no secrets; messages may repeat them.
+_PUBLIC = frozenset({
+    "audience", "client_assertion_type", "client_id", "grant_type", "redirect_uri",
+    "requested_token_type", "resource", "scope", "subject_token_type",
+})  # fmt: skip
 _TYPES = {"bearer": "Bearer", "dpop": "DPoP"}
 _USE_NONCE = "use_dpop_nonce"
 # What to do about an error code (RFC 6749, section 5.2), for the end of a message.
@@ -55,6 +58,13 @@ class _ErrorResponse(Struct):
     error_description: str | None = None
 
 
+class _Answer(NamedTuple):
+    """A response, and the secrets of its request."""
+
+    fetched: Fetched
+    secrets: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class TokenEndpoint:
     """The token endpoint of one authorization server, as one client uses it."""
@@ -75,11 +85,11 @@ class TokenEndpoint:
         `requested` are the scopes that apply if the response names none, `kept` the tokens whose
         refresh token stays valid if the response has no new one.
         """
-        fetched = await self._post(form)
-        if self._wants_nonce(fetched):
+        answer = await self._post(form)
+        if self._wants_nonce(answer.fetched):
             # RFC 9449, section 8: once more, with the nonce.
-            fetched = await self._post(form)
-        response = self._read(fetched, form)
+            answer = await self._post(form)
+        response = self._read(answer)
         kind = _TYPES.get(response.token_type.lower())
         if kind is None or (kind == "DPoP" and self.dpop is None):
             raise AuthorizationError(
@@ -103,10 +113,10 @@ class TokenEndpoint:
 
     async def exchange(self, form: Mapping[str, str], wanted: str) -> str:
         """A token of another kind, by token exchange (RFC 8693)."""
-        fetched = await self._post(form)
-        document = fetched.json()
-        if fetched.status != 200 or document is None:
-            raise self._explain(fetched, document, form)
+        answer = await self._post(form)
+        document = answer.fetched.json()
+        if answer.fetched.status != 200 or document is None:
+            raise self._explain(answer, document)
         token = document.get("access_token")
         if document.get("issued_token_type") != wanted or not isinstance(token, str):
             raise AuthorizationError(
@@ -138,13 +148,16 @@ class TokenEndpoint:
         now = self.fetch.now(endpoint)
         return authenticate(method, self.client, self.key, self.issuer, now)
 
-    async def _post(self, form: Mapping[str, str]) -> Fetched:
+    async def _post(self, form: Mapping[str, str]) -> _Answer:
         endpoint = self.fetch.policy.check(self.url, "The token endpoint")
         own, headers = self._authenticate()
         if self.dpop is not None:
             now = self.fetch.now(endpoint)
             headers["DPoP"] = self.dpop.prove("POST", self.url, endpoint.origin, now)
-        return await self.fetch.post_form(endpoint, {**form, **own}, headers)
+        sent = {**form, **own}
+        secrets = [value for name, value in sent.items() if name not in _PUBLIC]
+        fetched = await self.fetch.post_form(endpoint, sent, headers)
+        return _Answer(fetched, (*secrets, *headers.values(), self.client.client_secret or ""))
 
     def _wants_nonce(self, fetched: Fetched) -> bool:
         nonce = fetched.headers.get("dpop-nonce")
@@ -155,10 +168,10 @@ class TokenEndpoint:
         document = fetched.json() or {}
         return fetched.status == 400 and document.get("error") == _USE_NONCE
 
-    def _read(self, fetched: Fetched, form: Mapping[str, str]) -> _TokenResponse:
-        document = fetched.json()
-        if fetched.status != 200:
-            raise self._explain(fetched, document, form)
+    def _read(self, answer: _Answer) -> _TokenResponse:
+        document = answer.fetched.json()
+        if answer.fetched.status != 200:
+            raise self._explain(answer, document)
         try:
             if document is not None:
                 return msgspec.convert(document, _TokenResponse)
@@ -170,28 +183,25 @@ class TokenEndpoint:
             "report this to its operator"
         )
 
-    def _explain(
-        self, fetched: Fetched, document: dict[str, Any] | None, form: Mapping[str, str]
-    ) -> AuthorizationError:
+    def _explain(self, answer: _Answer, document: dict[str, Any] | None) -> AuthorizationError:
         try:
             found = msgspec.convert(document, _ErrorResponse)
         except msgspec.ValidationError:
             return AuthorizationError(
-                f"{self.url} answered a token request with {fetched.reason}; try again later"
+                f"{self.url} answered a token request with {answer.fetched.reason}; try again later"
             )
-        code = _show(found.error, form)
+        code = _show(found.error, answer.secrets)
         text = f"The authorization server {self.issuer} refused the token request: {code}"
         if found.error_description:
-            text += f" ({_show(found.error_description, form)})"
+            text += f" ({_show(found.error_description, answer.secrets)})"
         advice = _ADVICE.get(code, "try again, or report this to its operator")
         return TokenRefusedError(f"{text}; {advice}", code)
 
 
-def _show(text: str, form: Mapping[str, str]) -> str:
+def _show(text: str, secrets: Sequence[str]) -> str:
     """What a server says, without what was sent to it: some repeat the code that they refuse."""
-    for value in sorted(form.values(), key=len, reverse=True):
-        if len(value) >= _SHORTEST_SECRET:
-            text = text.replace(value, "***")
+    for value in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(value, "***")
     return " ".join("".join(c for c in text if c.isprintable()).split())[:_SHOWN]
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import logging
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +15,34 @@ import pytest
 from dovetail import Client
 from dovetail.client.auth import (
     AuthorizationCode,
+    ClientCredentials,
+    EnterpriseManaged,
     FileStore,
     LoopbackBrowser,
     OAuth,
+    WorkloadIdentity,
     find_login,
     login,
 )
+from dovetail.client.auth.dpop import DpopKey
 from dovetail.errors import DovetailError
 from tests.patience import CAP
 from tests.peers.scripted import run
-from tests.unit.client.auth.authority import Asked, FakeAuthority, Reply, fake_authority
+from tests.unit.client.auth.authority import (
+    Asked,
+    FakeAuthority,
+    Reply,
+    fake_authority,
+    make_auth,
+)
 from tests.unit.client.auth.test_user_agent import Person
 
 CANARY = "canary4711"
 
 
 def repeat_everything(asked: Asked) -> Reply:
-    """A server that puts all it was sent into its error."""
-    sent = f"{asked.form} {asked.headers}"
+    """A server that puts all it was sent into its error, secrets first."""
+    sent = f"{' '.join(_find_secrets(asked))} {asked.form} {asked.headers}"
     return Reply(400, {"error": "invalid_request", "error_description": sent})
 
 
@@ -87,3 +99,109 @@ async def _use(fake: FakeAuthority, auth: OAuth, broken: str | None, shown: list
     except DovetailError as error:
         found: Any = traceback.TracebackException.from_exception(error, capture_locals=False)
         shown.extend(found.format())
+
+
+# -- every grant --------------------------------------------------------------------------------
+
+
+def _make_grants(origin: str) -> dict[str, dict[str, Any]]:
+    """Options of a client for each way to obtain a token, with a secret of its own."""
+    pem = DpopKey().to_pem()
+    secret = {"client_secret": f"{CANARY}-secret"}
+    exchange = EnterpriseManaged(
+        lambda: f"{CANARY}-id-token",
+        f"{origin}/exchange",
+        "at-company",
+        client_secret=f"{CANARY}-at-company",
+    )
+    return {
+        "user": {},
+        "user with a bound token": {"dpop": True},
+        "secret": {"grant": ClientCredentials(), **secret},
+        "secret in the form": {"grant": ClientCredentials(), **secret},
+        "signed assertion": {"grant": ClientCredentials(), "private_key": pem},
+        "workload": {"grant": WorkloadIdentity(lambda: f"{CANARY}-workload")},
+        "enterprise": {"grant": exchange, **secret},
+    }
+
+
+GRANTS = tuple(_make_grants(""))
+# Members of forms that hold a secret.
+_SECRET_FIELDS = (
+    "code", "code_verifier", "refresh_token", "client_secret", "client_assertion", "assertion",
+    "subject_token",
+)  # fmt: skip
+# Headers that hold a secret.
+_CREDENTIALS = ("authorization", "dpop")
+
+
+def _find_secrets(asked: Asked) -> Iterator[str]:
+    """The secrets in a request, where they belong."""
+    if asked.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+        yield from (asked.form[name] for name in _SECRET_FIELDS if name in asked.form)
+    scheme, _, given = asked.headers.get("authorization", "").partition(" ")
+    if scheme == "Basic":
+        yield asked.basic[1]
+    elif given:
+        yield given
+    if "dpop" in asked.headers:
+        yield asked.headers["dpop"]
+
+
+@pytest.mark.parametrize("broken", [None, "/token", "/exchange", "/mcp"])
+@pytest.mark.parametrize("kind", GRANTS)
+def test_secrets_are_sent_only_where_they_belong(
+    kind: str,
+    broken: str | None,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    shown: list[str] = []
+    arrived: list[Asked] = []
+
+    async def use() -> None:
+        async with fake_authority() as fake:
+            fake.pages["/exchange"] = lambda _: Reply(document=issued)
+            if kind == "secret in the form":
+                fake.metadata["token_endpoint_auth_methods_supported"] = ["client_secret_post"]
+            if kind == "user with a bound token":
+                _serve_bound_tokens(fake)
+            options = {"client_id": "client", **_make_grants(fake.origin)[kind]}
+            auth = make_auth(**options)
+            shown.append(repr(auth))
+            await _use(fake, auth, broken, shown)
+            arrived.extend(fake.asked)
+
+    issued = {
+        "access_token": f"{CANARY}-grant",
+        "issued_token_type": "urn:ietf:params:oauth:token-type:id-jag",
+        "token_type": "N_A",
+    }
+    run(use())
+    secrets = {secret for asked in arrived for secret in _find_secrets(asked)}
+    assert secrets
+    logged = [r.getMessage() for r in caplog.records if not r.name.startswith("http")]
+    text = "\n".join([*shown, *logged, *capfd.readouterr()])
+    assert not [secret for secret in secrets if secret in text]
+    for asked in arrived:
+        # The address, and for the server everything but the two headers: `_meta` included.
+        seen = f"{asked.path} {asked.query}"
+        if asked.path == "/mcp":
+            own = {name: asked.headers[name] for name in asked.headers if name not in _CREDENTIALS}
+            seen += f"{own} {asked.body.decode()}"
+        assert not [secret for secret in secrets if secret in seen], asked.path
+
+
+def _serve_bound_tokens(fake: FakeAuthority) -> None:
+    """Tokens of the type DPoP, which the server accepts as if they were bearer tokens."""
+    token, mcp = fake.token, fake.mcp
+
+    def issue(asked: Asked) -> Reply:
+        return Reply(document={**token(asked).document, "token_type": "DPoP"})
+
+    def accept(asked: Asked) -> Reply:
+        given = asked.headers.get("authorization", "").replace("DPoP ", "Bearer ")
+        return mcp(dataclasses.replace(asked, headers={**asked.headers, "authorization": given}))
+
+    fake.pages.update({"/token": issue, "/mcp": accept})
