@@ -48,6 +48,11 @@ class HookedCall(CallFacts):
         return self._call.method
 
     @property
+    def has_known_method(self) -> bool:
+        """Whether the revision has this method; otherwise the caller made up its name."""
+        return self._call.method in self._call.era.methods
+
+    @property
     def name(self) -> str | None:
         """The tool name, prompt name or URI in the request."""
         spec = self._call.era.methods.get(self._call.method)

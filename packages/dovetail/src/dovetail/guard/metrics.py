@@ -40,7 +40,7 @@ class Metrics(Hook):
         # Callers choose unknown names of tools and methods, so all of those share one label.
         is_known = call.outcome in ("ok", "tool_error")
         name = (call.name or "") if is_known and call.method == "tools/call" else ""
-        method = call.method if call.code != -32601 else "unknown"
+        method = call.method if call.has_known_method else "unknown"
         self._calls[method, name, str(call.outcome)] += 1
         self._buckets[bisect_left(_BOUNDS, call.duration)] += 1
         self._seconds += call.duration

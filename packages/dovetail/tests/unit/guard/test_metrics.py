@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dovetail.errors import InvalidParamsError
 from dovetail.guard import Metrics
-from tests.unit.core.test_hooks import talk
+from tests.unit.core.test_hooks import Notebook, talk
 
 
 def test_calls_are_counted_by_method_tool_and_outcome() -> None:
@@ -32,6 +33,14 @@ def test_unknown_names_do_not_become_labels() -> None:
     text = metrics.render()
     assert "made" not in text
     assert 'dovetail_calls_total{method="unknown",name="",outcome="error"} 5' in text
+
+
+def test_unknown_methods_of_rejected_calls_do_not_become_labels() -> None:
+    metrics = Metrics()
+    talk(metrics, Notebook(refuse=InvalidParamsError("no")), method='made"up')
+    text = metrics.render()
+    assert "made" not in text
+    assert 'dovetail_calls_total{method="unknown",name="",outcome="refused"} 1' in text
 
 
 def test_rejected_requests_are_counted_by_status() -> None:
