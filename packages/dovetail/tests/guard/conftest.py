@@ -21,6 +21,7 @@ class Place(NamedTuple):
     key_id: str
     log: Path
     audit: Path
+    traces: Path
 
 
 @pytest.fixture(scope="session")
@@ -36,6 +37,12 @@ def place(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Itera
     folder = tmp_path_factory.mktemp("notes")
     record, key = KeyFile(folder / "keys.json").add("anna", ["notes:read"])
     audit = folder / "audit.jsonl"
-    setup = {"keys": str(folder / "keys.json"), "issuer": provider.issuer, "audit": str(audit)}
+    traces = folder / "traces.json"
+    setup = {
+        "keys": str(folder / "keys.json"),
+        "issuer": provider.issuer,
+        "audit": str(audit),
+        "traces": str(traces),
+    }
     with notes_server(folder, **setup) as running:
-        yield Place(running.ready, provider, key, record.id, running.log, audit)
+        yield Place(running.ready, provider, key, record.id, running.log, audit, traces)

@@ -24,6 +24,7 @@ from dovetail.guard import (
     Metrics,
     OAuth,
     Rate,
+    Traces,
 )
 from dovetail.transports.http_server import bind, serve_http
 
@@ -76,6 +77,20 @@ def secret_note() -> str:
     return "secret"
 
 
+def make_traces(path: str) -> Traces:
+    """Traces that are exported to a file."""
+    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415 - slow to import
+    from opentelemetry.sdk.trace.export import (  # noqa: PLC0415
+        ConsoleSpanExporter,
+        SimpleSpanProcessor,
+    )
+
+    provider = TracerProvider()
+    exporter = ConsoleSpanExporter(out=open(path, "a"))  # noqa: SIM115 - until the process ends
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    return Traces(provider)
+
+
 def make_guard(setup: dict[str, Any], url: str) -> Guard:
     authenticators: list[Authenticator] = []
     if "keys" in setup:
@@ -100,6 +115,7 @@ def make_guard(setup: dict[str, Any], url: str) -> Guard:
         limits=None if rate is None else Limits(per_principal=Rate(*rate[:1], burst=rate[1])),
         audit=AuditLog(setup["audit"], arguments="redacted") if "audit" in setup else None,
         metrics=Metrics(),
+        hooks=[make_traces(setup["traces"])] if "traces" in setup else [],
         health=True,
     )
 

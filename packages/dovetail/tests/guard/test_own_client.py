@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -63,6 +64,12 @@ def _open(place: Place, auth: OAuth, mode: str = "auto") -> Client:
     return Client(place.url, auth=auth, mode=mode, timeout=CAP)
 
 
+def _make_robot(secret: str) -> OAuth:
+    return OAuth(
+        client_id="robot", client_secret=secret, grant=ClientCredentials(), store=MemoryStore()
+    )
+
+
 async def _who(client: Client) -> Any:
     return (await client.call("who")).data
 
@@ -103,24 +110,42 @@ def test_an_expired_token_is_renewed(mode: str, place: Place) -> None:
     asyncio.run(use())
 
 
-def test_no_token_is_in_the_log_or_the_audit(place: Place) -> None:
+def test_no_secret_is_in_the_log_the_audit_or_the_traces(place: Place) -> None:
     store = MemoryStore()
+    anna = Anna()
 
-    async def use() -> list[str]:
-        auth = OAuth(grant=AuthorizationCode(Anna()), store=store)
+    async def use() -> None:
+        auth = OAuth(grant=AuthorizationCode(anna), store=store)
         await login(place.url, auth)
-        found = [_read(store).tokens]
+        secrets.update(_secrets(store, anna))
         async with _open(place, auth) as client:
             await client.call("write_note", {"title": "a", "text": "b"})
-        found.append(_read(store).tokens)
-        return [
-            secret for each in found for secret in (each.access_token, each.refresh_token) if secret
-        ]
+        secrets.update(_secrets(store, anna))
+        _expire(store)
+        async with _open(place, auth) as client:
+            await _who(client)
+        secrets.update(_secrets(store, anna))
+        robot = _make_robot("robot-secret")
+        async with _open(place, robot) as client:
+            await _who(client)
 
-    secrets = asyncio.run(use())
-    written = place.log.read_text() + place.audit.read_text()
-    assert "write_note" in written and len(set(secrets)) == 4
-    assert not [secret for secret in secrets if secret in written]
+    secrets = {"robot-secret"}
+    asyncio.run(use())
+    # Three tokens with a refresh token each, two codes, and the secret.
+    assert len(secrets) == 9
+    for written in (place.log, place.audit, place.traces):
+        text = written.read_text()
+        assert not [secret for secret in secrets if secret in text], written.name
+    for written in (place.audit, place.traces):
+        assert "write_note" in written.read_text()
+
+
+def _secrets(store: MemoryStore, anna: Anna) -> set[str]:
+    """The tokens that are stored and the code that came with the last redirect."""
+    tokens = _read(store).tokens
+    assert tokens.refresh_token is not None
+    [code] = parse_qs(urlsplit(anna.browser.location).query)["code"]
+    return {tokens.access_token, tokens.refresh_token, code}
 
 
 def _read(store: MemoryStore) -> LoginRecord:
@@ -162,22 +187,12 @@ def test_a_logout_revokes_the_login_at_the_authorization_server(place: Place) ->
 @MODES
 def test_a_program_logs_in_with_its_secret(mode: str, place: Place) -> None:
     async def use() -> None:
-        auth = OAuth(
-            client_id="robot",
-            client_secret="robot-secret",
-            grant=ClientCredentials(),
-            store=MemoryStore(),
-        )
+        auth = _make_robot("robot-secret")
         async with _open(place, auth, mode) as client:
             told = await _who(client)
             assert told["id"] == f"{place.provider.issuer}#client:robot"
             assert (await client.call("write_note", {"title": "a", "text": "b"})).text
-        wrong = OAuth(
-            client_id="robot",
-            client_secret="wrong-secret",
-            grant=ClientCredentials(),
-            store=MemoryStore(),
-        )
+        wrong = _make_robot("wrong-secret")
         with pytest.raises(TokenRefusedError, match="invalid_client"):
             async with _open(place, wrong, mode):
                 pass

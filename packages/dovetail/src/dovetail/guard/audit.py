@@ -27,7 +27,6 @@ ArgumentStyle = Literal["digest", "redacted", "none"]
 _STYLES = ("digest", "redacted", "none")
 # Lines per second about rejected requests, so that they cannot fill the disk.
 _REJECTION_RATE = Rate(10, burst=50)
-_MAX_NAME = 256
 
 
 class _Line(Struct, omit_defaults=True):
@@ -107,7 +106,9 @@ class AuditLog(Hook):
                 principal=None if principal is None else principal.id,
                 transport=call.transport,
                 revision=call.revision,
-                method=call.method[:_MAX_NAME],
+                method=call.method
+                if call.has_known_method
+                else self._redaction.clean_name(call.method),
                 outcome=str(call.outcome),
                 ms=int(call.duration * 1_000_000) / 1000,
                 bytes=call.size,
@@ -134,10 +135,8 @@ class AuditLog(Hook):
     def _clean_name(self, call: HookedCall, name: str) -> str:
         if call.method == "tools/call" and call.outcome in ("ok", "tool_error"):
             return name
-        if len(name) > _MAX_NAME:
-            name = f"{name[:_MAX_NAME]}[cut]"
         # Tool names are the server's; URIs and unknown tool names come from the caller.
-        return str(self._redaction.clean(name))
+        return self._redaction.clean_name(name)
 
     def _format_arguments(self, call: HookedCall) -> Any:
         if self._arguments == "none":

@@ -33,6 +33,7 @@ _PARAMETER_NAMES = frozenset({"auth", "code", "jwt", "key", "pass", "pwd", "sig"
 # Deeper values and longer strings are cut off rather than scanned.
 _MAX_DEPTH = 20
 _MAX_LENGTH = 10_000
+_MAX_NAME = 256
 
 
 class Redaction:
@@ -60,6 +61,11 @@ class Redaction:
         if isinstance(value, list):
             return [self.clean(inner, depth + 1) for inner in value]
         return value
+
+    def clean_name(self, name: str) -> str:
+        """A name or URI that the caller chose, without secrets and at most 256 characters."""
+        cleaned = str(self.clean(name))
+        return cleaned if len(cleaned) <= _MAX_NAME else f"{cleaned[:_MAX_NAME]}[cut]"
 
     def _clean_parameter(self, found: re.Match[str]) -> str:
         name = unquote(found[1])

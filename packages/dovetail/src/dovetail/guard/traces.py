@@ -6,20 +6,24 @@ from typing import Any
 
 from dovetail.core.hooks import Hook, HookedCall
 from dovetail.errors import UsageError
+from dovetail.guard.redaction import Redaction
+from dovetail.spec.keys import TRACE_KEYS
 
 __all__ = ["Traces"]
 
-_NAMES = ("traceparent", "tracestate", "baggage")
-
 
 class Traces(Hook):
-    """Middleware that creates a span per call, with the configured tracer provider."""
+    """Middleware that creates a span per call, with the configured tracer provider.
 
-    def __init__(self, provider: Any = None) -> None:
+    Spans have no arguments and no results; secrets in names and URIs are redacted.
+    """
+
+    def __init__(self, provider: Any = None, *, redaction: Redaction | None = None) -> None:
         try:
             from opentelemetry import propagate, trace  # noqa: PLC0415 - optional
         except ImportError:
             raise UsageError("Traces needs OpenTelemetry: pip install opentelemetry-api") from None
+        self._clean = (redaction or Redaction()).clean_name
         self._extract = propagate.extract
         self._tracer = trace.get_tracer("dovetail", tracer_provider=provider)
         self._server = trace.SpanKind.SERVER
@@ -28,11 +32,15 @@ class Traces(Hook):
     def before(self, call: HookedCall) -> None:
         """Start a span as a child of the caller's span."""
         # base.meta.trace-context (2026-07-28 basic/index): W3C trace context
-        carrier = {name: call.meta[name] for name in _NAMES if isinstance(call.meta.get(name), str)}
-        name = call.name
-        known = {"mcp.method.name": call.method, "mcp.protocol.version": call.revision}
+        carrier = {
+            name: call.meta[name] for name in TRACE_KEYS if isinstance(call.meta.get(name), str)
+        }
+        # Callers choose URIs, and may call what does not exist by any name.
+        method = self._clean(call.method)
+        name = None if call.name is None else self._clean(call.name)
+        known = {"mcp.method.name": method, "mcp.protocol.version": call.revision}
         call.notes[self] = self._tracer.start_span(
-            call.method if name is None or call.method != "tools/call" else f"tools/call {name}",
+            method if name is None or method != "tools/call" else f"tools/call {name}",
             context=self._extract(carrier) if carrier else None,
             kind=self._server,
             attributes=known if name is None else {**known, "mcp.name": name},

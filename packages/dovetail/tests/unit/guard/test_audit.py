@@ -68,7 +68,12 @@ def test_names_from_the_caller_are_redacted_and_cut(path: Path) -> None:
     key = "dtk_0123456789ab_abcdefghijklmnopqrstuvwxyz"
     talk(AuditLog(path), name=key, arguments={})
     talk(AuditLog(path), name="n" * 1000, arguments={})
-    assert [line["name"] for line in lines_of(path)] == ["[redacted]", "n" * 256 + "[cut]"]
+    # A secret is redacted before the name is cut: half of it would not be recognized.
+    talk(AuditLog(path), name="n" * 240 + f" {key}", arguments={})
+    names = ["[redacted]", "n" * 256 + "[cut]", "n" * 240 + " [redacted]"]
+    assert [line["name"] for line in lines_of(path)] == names
+    talk(AuditLog(path), method=key)
+    assert lines_of(path)[-1]["method"] == "[redacted]"
 
 
 def test_rejected_requests_are_logged_at_a_limited_rate(path: Path) -> None:
