@@ -40,7 +40,9 @@ _CLIENT_SECONDS = 600
 _CLIENT_TIMEOUT_MS = 120_000
 # A scenario alone mostly waits for its processes to start.
 _ALONE_AT_ONCE = 6
-PARTS = ("server", "client", "authority")
+# Parts that are scripts beside this one: `authority.py`, `generated_client.py`.
+_SCRIPTS = ("authority", "generated_client")
+PARTS = ("server", "client", *_SCRIPTS)
 _START_SECONDS = 20
 _CURRENT, _PREVIOUS = "@modelcontextprotocol/conformance", "conformance-previous"
 
@@ -341,12 +343,12 @@ def run_clients(suite: Path, url: str) -> list[str]:
     return [] if done.returncode == 0 else [f"clients: exit {done.returncode}"]
 
 
-def run_authority(suite: Path) -> list[str]:
-    """Our client with an authorization server of another project; what went wrong."""
-    script = ROOT / "conformance" / "authority.py"
+def run_script(part: str, suite: Path) -> list[str]:
+    """Run a script that checks another part with what npm installed; what went wrong."""
+    script = ROOT / "conformance" / f"{part}.py"
     words = ("--suite", str(suite), "--node", find_node(suite))
     done = subprocess.run([sys.executable, str(script), *words], timeout=_LEG_SECONDS, check=False)
-    return [] if done.returncode == 0 else [f"authority: exit {done.returncode}"]
+    return [] if done.returncode == 0 else [f"{part}: exit {done.returncode}"]
 
 
 def show(title: str, outcomes: Sequence[Outcome]) -> None:
@@ -415,8 +417,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         problems += check_server(given.parser or PARSERS, given.suite, out)
     if "client" in parts:
         problems += check_client(given.suite, out)
-    if "authority" in parts:
-        problems += run_authority(given.suite)
+    for part in _SCRIPTS:
+        if part in parts:
+            problems += run_script(part, given.suite)
     for problem in problems:
         print(f"FAILED  {problem}", file=sys.stderr)
     print(f"\nempty: nothing but skipped checks. May fail: {', '.join(MAY_FAIL) or 'nothing'}.")
