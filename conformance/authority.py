@@ -33,8 +33,6 @@ from dovetail.client.auth import (
     LoopbackBrowser,
     MemoryStore,
     OAuth,
-    find_login,
-    login,
     logout,
 )
 
@@ -115,10 +113,12 @@ async def _use_as_program(url: str, mode: str) -> None:
 
 
 async def _bind_to_key(url: str, mode: str) -> None:
-    """A token that the authorization server has bound to the client's key."""
+    """Tokens that the authorization server has bound to the client's key, with step-up."""
     auth = _make_auth(Person(), MemoryStore(), dpop=True)
-    await login(url, auth)
-    assert find_login(url, auth) is not None
+    async with Client(url, auth=auth, mode=mode, timeout=_SECONDS) as client:
+        assert (await client.call("who")).data["scopes"] == ["notes:read"]
+        written = await client.call("write_note", {"title": "a", "text": "bc"})
+        assert written.text == "wrote 2 to a", written
 
 
 FLOWS: Mapping[str, Callable[[str, str], Awaitable[None]]] = {
@@ -166,7 +166,7 @@ def check_authority(node: str, suite: Path, out: Path) -> list[str]:
     port = _free_port()
     problems = []
     with _running([node, str(script), str(port)], out / "oidc-provider.log"):
-        setup = json.dumps({"issuer": f"http://127.0.0.1:{port}"})
+        setup = json.dumps({"issuer": f"http://127.0.0.1:{port}", "oauth": {"dpop": True}})
         command = [sys.executable, str(_SERVER), setup]
         with _running(command, out / "notes-server.log") as ready:
             url = json.loads(ready)["ready"]

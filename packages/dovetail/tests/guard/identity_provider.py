@@ -3,8 +3,10 @@
 usage: python identity_provider.py PORT KEY_FILE DATABASE [opaque]
 
 The toolkit implements registration, PKCE, consent, resource indicators, introspection, key set and
-discovery. This module adds settings and a generator for JWT access tokens (RFC 9068); the toolkit's
-default is opaque tokens. A request with the header `Remote-User` is logged in, as behind a proxy.
+discovery. This module adds settings, a generator for JWT access tokens (RFC 9068; the toolkit's
+default is opaque tokens), and tokens that are bound to the key of a DPoP proof (RFC 9449; only the
+server that is tested checks proofs). A request with the header `Remote-User` is logged in, as
+behind a proxy.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.core.management import call_command
 from django.urls import include, path
-from jwcrypto import jwk, jwt
+from django.utils.decorators import async_only_middleware
+from jwcrypto import jwk, jws, jwt
 
 SCOPES = ("notes:read", "notes:write", "openid", "introspection")
 
@@ -68,6 +71,7 @@ def configure(port: str, key_file: str, database: str, *, opaque: bool) -> None:
             "django.middleware.csrf.CsrfViewMiddleware",
             "django.contrib.auth.middleware.AuthenticationMiddleware",
             "django.contrib.auth.middleware.RemoteUserMiddleware",
+            f"{here}.name_bound_tokens",
         ],
         AUTHENTICATION_BACKENDS=["django.contrib.auth.backends.RemoteUserBackend"],
         TEMPLATES=[
@@ -106,10 +110,28 @@ def sign_access_token(request: Any, refresh_token: bool = False) -> str:
     }
     if request.user is not None:
         claims["sub"] = request.user.get_username()
+    proof = request.headers.get("HTTP_DPOP")
+    if proof is not None:
+        token = jws.JWS()
+        token.deserialize(proof)
+        claims["cnf"] = {"jkt": jwk.JWK(**token.jose_header["jwk"]).thumbprint()}
     head = {"alg": "RS256", "typ": "at+jwt", "kid": key.thumbprint()}
     token = jwt.JWT(header=head, claims=claims)
     token.make_signed_token(key)
     return str(token.serialize())
+
+
+@async_only_middleware  # type: ignore[untyped-decorator]
+def name_bound_tokens(get_response: Any) -> Any:
+    """Middleware that sets the type of tokens that are bound to a key."""
+
+    async def respond(request: Any) -> Any:
+        response = await get_response(request)
+        if "HTTP_DPOP" in request.META and response.status_code == 200:
+            response.content = response.content.replace(b'"Bearer"', b'"DPoP"')
+        return response
+
+    return respond
 
 
 def add_clients() -> None:

@@ -70,7 +70,7 @@ def _make_robot(secret: str) -> OAuth:
     )
 
 
-async def _who(client: Client) -> Any:
+async def who(client: Client) -> Any:
     return (await client.call("who")).data
 
 
@@ -80,16 +80,16 @@ def test_a_user_logs_in_and_steps_up(mode: str, place: Place, tmp_path: Path) ->
         anna = Anna()
         auth = OAuth(grant=AuthorizationCode(anna), store=FileStore(tmp_path))
         async with _open(place, auth, mode) as client:
-            told = await _who(client)
+            told = await who(client)
             assert told == {"id": f"{place.provider.issuer}#anna", "scopes": ["notes:read"]}
             written = await client.call("write_note", {"title": "a", "text": "bc"})
             assert written.text == "wrote 2 to a"
-            assert (await _who(client))["scopes"] == ["notes:read", "notes:write"]
+            assert (await who(client))["scopes"] == ["notes:read", "notes:write"]
         assert anna.scopes == [{"notes:read"}, {"notes:read", "notes:write"}]
         # Another program of the same user needs no login.
         quiet = OAuth(store=FileStore(tmp_path), interactive=False)
         async with _open(place, quiet, mode) as client:
-            assert (await _who(client))["scopes"] == ["notes:read", "notes:write"]
+            assert (await who(client))["scopes"] == ["notes:read", "notes:write"]
 
     asyncio.run(use())
 
@@ -101,9 +101,9 @@ def test_an_expired_token_is_renewed(mode: str, place: Place) -> None:
         store = MemoryStore()
         auth = OAuth(grant=AuthorizationCode(anna), store=store)
         await login(place.url, auth)
-        before = _expire(store)
+        before = expire(store)
         async with _open(place, auth, mode) as client:
-            assert (await _who(client))["id"].endswith("#anna")
+            assert (await who(client))["id"].endswith("#anna")
         assert _read(store).tokens.access_token != before
         assert len(anna.scopes) == 1
 
@@ -121,13 +121,13 @@ def test_no_secret_is_in_the_log_the_audit_or_the_traces(place: Place) -> None:
         async with _open(place, auth) as client:
             await client.call("write_note", {"title": "a", "text": "b"})
         secrets.update(_secrets(store, anna))
-        _expire(store)
+        expire(store)
         async with _open(place, auth) as client:
-            await _who(client)
+            await who(client)
         secrets.update(_secrets(store, anna))
         robot = _make_robot("robot-secret")
         async with _open(place, robot) as client:
-            await _who(client)
+            await who(client)
 
     secrets = {"robot-secret"}
     asyncio.run(use())
@@ -155,7 +155,7 @@ def _read(store: MemoryStore) -> LoginRecord:
     return found
 
 
-def _expire(store: MemoryStore) -> str:
+def expire(store: MemoryStore) -> str:
     [key] = [key for key in store.list_keys() if key.startswith("login ")]
     record = _read(store)
     record.tokens.expires_at = 1.0
@@ -175,7 +175,7 @@ def test_a_logout_revokes_the_login_at_the_authorization_server(place: Place) ->
         # A copy of the store is worth nothing: the refresh token is revoked.
         for key, record in kept.items():
             store.save(key, record or b"")
-        _expire(store)
+        expire(store)
         quiet = OAuth(store=store, interactive=False)
         with pytest.raises(LoginRequiredError, match="run: dovetail login"):
             async with _open(place, quiet):
@@ -189,7 +189,7 @@ def test_a_program_logs_in_with_its_secret(mode: str, place: Place) -> None:
     async def use() -> None:
         auth = _make_robot("robot-secret")
         async with _open(place, auth, mode) as client:
-            told = await _who(client)
+            told = await who(client)
             assert told["id"] == f"{place.provider.issuer}#client:robot"
             assert (await client.call("write_note", {"title": "a", "text": "b"})).text
         wrong = _make_robot("wrong-secret")
@@ -207,7 +207,7 @@ def test_a_client_with_a_metadata_document_needs_no_registration(place: Place) -
         store = MemoryStore()
         auth = OAuth(client_metadata_url=url, grant=AuthorizationCode(anna), store=store)
         async with _open(place, auth) as client:
-            assert (await _who(client))["id"].endswith("#anna")
+            assert (await who(client))["id"].endswith("#anna")
         [query] = anna.browser.visited
         assert query["client_id"] == [url]
         assert not [key for key in store.list_keys() if key.startswith("client ")]

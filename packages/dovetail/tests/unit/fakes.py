@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Raw, Struct
 
@@ -42,6 +42,17 @@ async def settle(turns: int = 10) -> None:
     """Let the event loop go round a few times; nothing here waits for a clock."""
     for _ in range(turns):
         await asyncio.sleep(0)
+
+
+class FakeRequest(NamedTuple):
+    """The parts of a request that a guard reads."""
+
+    headers: dict[bytes, bytes]
+    scope: dict[str, Any]
+
+
+def make_request(headers: dict[bytes, bytes], **scope: Any) -> FakeRequest:
+    return FakeRequest(headers, scope)
 
 
 class FakeLink:

@@ -1,32 +1,56 @@
 """Credentials of a request, and the challenge for rejected ones.
 
-Only `Authorization: Bearer <token>` (RFC 6750) is supported. Tokens in the query string or in the
-body are ignored (auth.token.not-in-query).
+Tokens are read from `Authorization: Bearer <token>` (RFC 6750) or `Authorization: DPoP <token>`
+(RFC 9449). Tokens in the query string or in the body are ignored (auth.token.not-in-query).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Coroutine, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from dovetail.core.principal import Principal
-from dovetail.runtime.auth_backend import AuthRejection
+from dovetail.runtime.auth_backend import AuthRejection, AuthRequest
 
-__all__ = ["Authenticator", "Credentials", "Found", "Rejected", "challenge", "read_bearer"]
+__all__ = [
+    "Authenticator",
+    "BoundToken",
+    "Credentials",
+    "Found",
+    "Rejected",
+    "challenge",
+    "read_credentials",
+]
 
 _AUTHORIZATION = b"authorization"
 _BEARER = b"Bearer "
+_SCHEMES = (b"bearer", b"dpop")
 # Bytes of a token; tokens with many claims have about 4 KiB.
 MAX_TOKEN = 16 * 1024
 # The message for every invalid token; it does not say what is wrong.
 INVALID_TOKEN = "The access token is expired, revoked, malformed or not for this server"
 
 
+class BoundToken(NamedTuple):
+    """A token that is bound to a key of the client, and the proof of the request (RFC 9449)."""
+
+    token: bytes
+    proof: bytes | None
+    method: str
+    # Of the URL of the request, as it was sent.
+    path: str
+
+
 class Credentials(NamedTuple):
-    """The bearer token of a request, if there is one, and its headers by lower-case name."""
+    """The bearer token of a request, if there is one, and its headers by lower-case name.
+
+    A request with a bound token has no bearer token: whoever accepts it must check the proof.
+    """
 
     token: bytes | None
     headers: Mapping[bytes, bytes]
+    bound: BoundToken | None = None
 
 
 class Rejected(NamedTuple):
@@ -50,14 +74,16 @@ class Authenticator(Protocol):
         """The principal, or a coroutine that returns it if another server must be asked."""
 
 
-def read_bearer(headers: Mapping[bytes, bytes]) -> Credentials | AuthRejection | Rejected:
+def read_credentials(request: AuthRequest) -> Credentials | AuthRejection | Rejected:
     """The credentials of a request, or a rejection if they are malformed."""
+    headers = request.headers
     given = headers.get(_AUTHORIZATION)
     if given is None:
         return Credentials(None, headers)
-    if given[:7] != _BEARER and given.partition(b" ")[0].lower() != b"bearer":
+    scheme = _BEARER[:6].lower() if given[:7] == _BEARER else given.partition(b" ")[0].lower()
+    if scheme not in _SCHEMES:
         return Credentials(None, headers)
-    token = given[7:].strip()
+    token = given[len(scheme) + 1 :].strip()
     if not token or b" " in token or b"," in token:
         # auth.status-codes (2025-11-25 basic/authorization): malformed is 400
         value = challenge(error="invalid_request")
@@ -65,7 +91,11 @@ def read_bearer(headers: Mapping[bytes, bytes]) -> Credentials | AuthRejection |
         return AuthRejection(400, text, ((b"www-authenticate", value.encode()),))
     if len(token) > MAX_TOKEN:
         return Rejected("the token is too long")
-    return Credentials(token, headers)
+    if scheme == b"bearer":
+        return Credentials(token, headers)
+    path = (request.scope.get("raw_path") or request.scope["path"].encode()).decode("latin-1")
+    bound = BoundToken(token, headers.get(b"dpop"), request.scope["method"], path.partition("?")[0])
+    return Credentials(None, headers, bound)
 
 
 def challenge(
@@ -74,13 +104,21 @@ def challenge(
     scopes: Collection[str] = (),
     error: str | None = None,
     description: str | None = None,
+    schemes: Mapping[str, str | None] = MappingProxyType({"Bearer": None}),
 ) -> str:
-    """The value of WWW-Authenticate (RFC 6750 section 3, RFC 9728 section 5.1)."""
+    """The value of WWW-Authenticate (RFC 6750 section 3, RFC 9728 section 5.1).
+
+    `schemes` maps each accepted scheme to the algorithms that it allows (RFC 9449 section 7.1).
+    """
     named = {
         "error": error,
         "error_description": description,
         "scope": " ".join(sorted(scopes)) or None,
         "resource_metadata": metadata,
     }
-    words = ", ".join(f'{name}="{value}"' for name, value in named.items() if value is not None)
-    return f"Bearer {words}".strip()
+    challenges = []
+    for scheme, algorithms in schemes.items():
+        params = {**named, "algs": algorithms}
+        words = (f'{name}="{value}"' for name, value in params.items() if value is not None)
+        challenges.append(f"{scheme} {', '.join(words)}".strip())
+    return ", ".join(challenges)

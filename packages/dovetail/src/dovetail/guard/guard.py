@@ -22,12 +22,12 @@ from dovetail.guard.credentials import (
     Found,
     Rejected,
     challenge,
-    read_bearer,
+    read_credentials,
 )
 from dovetail.guard.limits import Limits, RateLimiter
 from dovetail.guard.metrics import Metrics
 from dovetail.guard.oauth import OAuth
-from dovetail.runtime.auth_backend import AuthRejection, AuthResult, PublicDocument
+from dovetail.runtime.auth_backend import AuthRejection, AuthRequest, AuthResult, PublicDocument
 from dovetail.runtime.engine import Engine
 
 __all__ = ["Guard"]
@@ -100,11 +100,9 @@ class Guard:
 
     # -- authentication -------------------------------------------------------------------------
 
-    def identify(
-        self, headers: Mapping[bytes, bytes]
-    ) -> AuthResult | Coroutine[Any, Any, AuthResult]:
-        """The principal of a request with these headers, or a rejection."""
-        credentials = read_bearer(headers)
+    def identify(self, request: AuthRequest) -> AuthResult | Coroutine[Any, Any, AuthResult]:
+        """The principal of a request, or a rejection."""
+        credentials = read_credentials(request)
         if isinstance(credentials, AuthRejection | Rejected):
             return self._decide(credentials)
         for authenticator in self._authenticators:
@@ -115,7 +113,7 @@ class Guard:
                 return self._decide(found)
             if found is not None:
                 return self._wait(found)
-        if credentials.token is not None and self._authenticators:
+        if (credentials.token or credentials.bound) and self._authenticators:
             return self._decide(Rejected("no authenticator recognizes the token"))
         return self._decide(None)
 
@@ -152,18 +150,26 @@ class Guard:
     def _unauthorized(self, error: str | None) -> AuthRejection:
         # auth.401-when-needed, auth.token.error-format, auth.prm.www-authenticate,
         # auth.challenge.scope, auth.challenge.scope-consistent (2025-11-25 basic/authorization)
-        value = challenge(
-            error=error,
-            description=None if error is None else INVALID_TOKEN,
-            metadata=None if self._oauth is None else self._oauth.metadata_url,
-            scopes=() if self._oauth is None else self._oauth.scopes,
-        )
+        scopes = () if self._oauth is None else self._oauth.scopes
+        value = self._challenge(error, scopes, None if error is None else INVALID_TOKEN)
         text = "Authorization is required" if error is None else INVALID_TOKEN
         return AuthRejection(401, text, ((b"www-authenticate", value.encode()),))
 
     def _scope_challenge(self, scopes: Collection[str]) -> str:
-        metadata = None if self._oauth is None else self._oauth.metadata_url
-        return challenge(error="insufficient_scope", scopes=scopes, metadata=metadata)
+        return self._challenge("insufficient_scope", scopes)
+
+    def _challenge(
+        self, error: str | None, scopes: Collection[str], description: str | None = None
+    ) -> str:
+        if self._oauth is None:
+            return challenge(error=error, scopes=scopes, description=description)
+        return challenge(
+            error=error,
+            scopes=scopes,
+            description=description,
+            metadata=self._oauth.metadata_url,
+            schemes=self._oauth.schemes,
+        )
 
     def local(self, environment: Mapping[str, str]) -> Principal | None:
         """The principal of the stdio client.

@@ -9,13 +9,16 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from dovetail.core.permission import read_scopes
 from dovetail.core.principal import Principal
+from dovetail.core.rounds import RoundStore
 from dovetail.errors import RateLimitError, TransportError, UsageError
-from dovetail.guard.credentials import Credentials, Found, Rejected
+from dovetail.guard.credentials import BoundToken, Credentials, Found, Rejected, challenge
+from dovetail.guard.dpop import ALGORITHMS as PROOF_ALGORITHMS
+from dovetail.guard.dpop import ProofChecker, find_bound_key
 from dovetail.guard.http_fetch import check_url, fetch_json
 from dovetail.guard.introspection import Introspection
 from dovetail.guard.issuer import find_endpoint
@@ -32,12 +35,11 @@ logger = logging.getLogger("dovetail")
 ScopesOf = Callable[[Mapping[str, Any]], Iterable[str]]
 # A scope that servers must not request (auth.no-offline-access).
 _OFFLINE_ACCESS = "offline_access"
+_DPOP = "DPoP"
 
 
 class OAuth:
     """Accepts access tokens of one issuer whose audience is this server."""
-
-    credential_headers = (b"authorization",)
 
     def __init__(  # noqa: PLR0913 - issuers differ; all but two are optional
         self,
@@ -54,6 +56,8 @@ class OAuth:
         scopes_of: ScopesOf | None = None,
         metadata_url: str | None = None,
         resource_name: str | None = None,
+        dpop: bool | Literal["required"] = False,
+        used_proofs: RoundStore | None = None,
         remember: float = 60.0,
         key_lifetime: float = 600.0,
         key_patience: float = 86_400.0,
@@ -63,10 +67,12 @@ class OAuth:
 
         `scopes`: scopes that clients should request first. `step_up`: scopes that they may request
         later; tools that need only these are listed to every caller. `audiences`: accepted
-        audiences besides the URL, for issuers without resource indicators. `remember`: seconds for
-        which a validated token is cached. `key_lifetime`: seconds after which keys are fetched
-        again. `key_patience`: seconds for which old keys are used if that fails. `key_cooldown`:
-        minimum seconds between two fetches for an unknown key.
+        audiences besides the URL, for issuers without resource indicators. `dpop`: accept tokens
+        that are bound to a key of the client (RFC 9449), or `"required"`: accept no others.
+        `used_proofs`: remembers the proofs of bound tokens; None: in the memory of this process.
+        `remember`: seconds for which a validated token is cached. `key_lifetime`: seconds after
+        which keys are fetched again. `key_patience`: seconds for which old keys are used if that
+        fails. `key_cooldown`: minimum seconds between two fetches for an unknown key.
         """
         self.issuer = check_url(issuer, "issuer")
         self.resource = check_url(resource, "resource")
@@ -98,8 +104,25 @@ class OAuth:
             cooldown=key_cooldown,
         )
         self._cache = TokenCache(remember)
+        self._requires_proof = dpop == "required"
+        self._proofs = ProofChecker(self.resource, leeway, used_proofs) if dpop else None
+        self.credential_headers = (b"authorization", b"dpop") if dpop else (b"authorization",)
+        # Scheme -> its algorithms, for challenges.
+        self.schemes = {
+            **({} if self._requires_proof else {"Bearer": None}),
+            **({_DPOP: " ".join(PROOF_ALGORITHMS)} if dpop else {}),
+        }
         self._document = document_of(
-            self.resource, [self.issuer], self.scopes | self.step_up, resource_name
+            self.resource,
+            [self.issuer],
+            self.scopes | self.step_up,
+            resource_name,
+            {
+                "dpop_signing_alg_values_supported": PROOF_ALGORITHMS,
+                "dpop_bound_access_tokens_required": self._requires_proof,
+            }
+            if dpop
+            else {},
         )
 
     @classmethod
@@ -122,9 +145,17 @@ class OAuth:
 
     def authenticate(self, credentials: Credentials) -> Found | Coroutine[Any, Any, Found]:
         """The principal of the token in a request."""
-        token = credentials.token
-        if token is None:
+        if credentials.bound is not None and self._proofs is not None:
+            return self._authenticate_bound(credentials.bound, self._proofs)
+        if credentials.token is None:
             return None
+        found = self._find(credentials.token)
+        if isinstance(found, Coroutine):
+            return self._refuse_bound_later(found)
+        return self._refuse_bound(found)
+
+    def _find(self, token: bytes) -> Found | Coroutine[Any, Any, Found]:
+        """The principal of a token, whoever sent it."""
         known = self._cache.find(token)
         if known is not None:
             return known
@@ -143,6 +174,41 @@ class OAuth:
         if key is None:
             return self._fetch_and_check(token, text, head)
         return self._check(token, text, head, key)
+
+    # -- bound tokens -----------------------------------------------------------------------------
+
+    def _refuse_bound(self, found: Found) -> Found:
+        """A bearer token must not be bound: whoever sent it may have stolen it."""
+        if not isinstance(found, Principal):
+            return found
+        if find_bound_key(found.claims) is not None:
+            return Rejected("the token is bound to a key and was sent without a proof")
+        return Rejected("the token is not bound to a key") if self._requires_proof else found
+
+    async def _refuse_bound_later(self, finding: Coroutine[Any, Any, Found]) -> Found:
+        return self._refuse_bound(await finding)
+
+    async def _authenticate_bound(self, bound: BoundToken, proofs: ProofChecker) -> Found:
+        found = self._find(bound.token)
+        if isinstance(found, Coroutine):
+            found = await found
+        if not isinstance(found, Principal):
+            return found
+        thumbprint = find_bound_key(found.claims)
+        if thumbprint is None:
+            return Rejected("the token is not bound to a key and was sent with a proof")
+        problem = await proofs.check(bound, thumbprint)
+        return found if problem is None else self._refuse_proof(problem)
+
+    def _refuse_proof(self, problem: str) -> AuthRejection:
+        text = f"The DPoP proof is not valid: {problem}"
+        value = challenge(
+            error="invalid_dpop_proof",
+            description=text,
+            metadata=self.metadata_url,
+            schemes={_DPOP: self.schemes[_DPOP]},
+        )
+        return AuthRejection(401, text, ((b"www-authenticate", value.encode()),))
 
     # -- JWTs -----------------------------------------------------------------------------------
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -29,15 +30,20 @@ def is_metadata_path(path: str, mcp_path: str, resource: str) -> bool:
 
 
 def document_of(
-    resource: str, issuers: Collection[str], scopes: Collection[str], name: str | None
+    resource: str,
+    issuers: Collection[str],
+    scopes: Collection[str],
+    name: str | None,
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> bytes:
-    """The metadata as JSON."""
+    """The metadata as JSON, with more members."""
     document: dict[str, Any] = {
         # auth.uri.trailing-slash, auth.prm.resource-matches
         "resource": resource,
         # auth.prm.authorization-servers (2025-06-18 basic/authorization): at least one
         "authorization_servers": list(issuers),
         "bearer_methods_supported": ["header"],
+        **more,
     }
     if scopes:
         document["scopes_supported"] = sorted(scopes)

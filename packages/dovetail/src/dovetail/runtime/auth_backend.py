@@ -8,7 +8,19 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from dovetail.core.principal import Principal
 from dovetail.runtime.engine import Engine
 
-__all__ = ["AuthBackend", "AuthRejection", "AuthResult", "PublicDocument"]
+__all__ = ["AuthBackend", "AuthRejection", "AuthRequest", "AuthResult", "PublicDocument"]
+
+
+class AuthRequest(Protocol):
+    """The parts of an HTTP request that identify its caller."""
+
+    @property
+    def headers(self) -> Mapping[bytes, bytes]:
+        """Headers by lower-case name."""
+
+    @property
+    def scope(self) -> Mapping[str, Any]:
+        """The ASGI scope; may be created on first use."""
 
 
 class AuthRejection(NamedTuple):
@@ -45,10 +57,8 @@ class AuthBackend(Protocol):
     def protect(self, engine: Engine, transport: str) -> Engine:
         """Return an engine that applies the guard to every call of this transport."""
 
-    def identify(
-        self, headers: Mapping[bytes, bytes]
-    ) -> AuthResult | Coroutine[Any, Any, AuthResult]:
-        """Authenticate a request by its headers; returns the result or a coroutine for it."""
+    def identify(self, request: AuthRequest) -> AuthResult | Coroutine[Any, Any, AuthResult]:
+        """Authenticate a request; returns the result or a coroutine for it."""
 
     def local(self, environment: Mapping[str, str]) -> Principal | None:
         """Return the principal of a stdio client; raises UsageError."""

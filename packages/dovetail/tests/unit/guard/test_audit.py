@@ -17,6 +17,7 @@ from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
 from dovetail.guard import AuditLog, Guard
 from tests.unit.core.test_hooks import talk
+from tests.unit.fakes import make_request
 
 
 @pytest.fixture
@@ -171,5 +172,5 @@ def test_a_guard_logs_rejected_requests(path: Path) -> None:
 
     guard = Guard(Nobody(), audit=AuditLog(path))
     guard.protect(Server("s").engine, "http")
-    guard.identify({})
+    guard.identify(make_request({}))
     assert lines_of(path)[0]["reason"] == "no credentials"

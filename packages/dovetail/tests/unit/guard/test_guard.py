@@ -18,6 +18,7 @@ from dovetail.guard import ApiKeys, Guard, Limits, Metrics, OAuth, Rate
 from dovetail.guard.credentials import Credentials, Found, Rejected
 from dovetail.guard.key_file import KeyFile
 from dovetail.runtime.auth_backend import AuthRejection
+from tests.unit.fakes import make_request
 from tests.unit.talk import MODERN, request, run
 
 
@@ -39,7 +40,7 @@ class Says:
 
 def identify(guard: Guard, **headers: str) -> Principal | AuthRejection | None:
     named = {name.encode(): value.encode() for name, value in headers.items()}
-    found = guard.identify(named)
+    found = guard.identify(make_request(named))
     return run(found) if isinstance(found, Coroutine) else found
 
 

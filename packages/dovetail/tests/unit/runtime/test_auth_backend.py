@@ -6,13 +6,14 @@ from dovetail import Server
 from dovetail.core.principal import Principal
 from dovetail.guard import Guard
 from dovetail.runtime.auth_backend import AuthBackend, AuthRejection, PublicDocument
+from tests.unit.fakes import make_request
 
 
 def test_a_guard_is_a_door() -> None:
     auth: AuthBackend = Guard(local=Principal("anna"))
     engine = Server("s").engine
     assert auth.protect(engine, "http").permission is not None
-    assert auth.identify({}) is None
+    assert auth.identify(make_request({})) is None
     assert auth.local({}) == Principal("anna")
     assert auth.page("/elsewhere", "/mcp") is None
     assert set(auth.credential_headers) == set()

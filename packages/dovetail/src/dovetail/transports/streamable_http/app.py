@@ -402,7 +402,7 @@ class HttpApp:
             return None
         if self._auth is None:
             return self._begin(request, body, None)
-        identified = self._auth.identify(request.headers)
+        identified = self._auth.identify(request)
         if identified is None or isinstance(identified, Principal):
             return self._begin(request, body, identified)
         if isinstance(identified, AuthRejection):
@@ -453,7 +453,7 @@ class HttpApp:
         if self._auth is None:
             return None
         # auth.token.every-request, sbp.session-not-auth: also for requests with a session id
-        identified = self._auth.identify(request.headers)
+        identified = self._auth.identify(request)
         if identified is None or isinstance(identified, Principal | AuthRejection):
             return identified
         return await identified
