@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 __all__ = ["FairQueue"]
 
 T = TypeVar("T")
+
+# None is an owner.
+_NOBODY = object()
 
 
 class FairQueue(Generic[T]):
@@ -24,11 +27,15 @@ class FairQueue(Generic[T]):
         self._items.setdefault(owner, deque()).append(item)
         self._length += 1
 
-    def pop(self) -> T:
-        """Remove and return the next item; raises IndexError if there is none."""
-        if not self._items:
-            raise IndexError("the queue is empty")
-        owner, items = self._items.popitem(last=False)
+    def pop(self, is_allowed: Callable[[Hashable], bool] = lambda owner: True) -> T:
+        """Remove and return the next item; raises IndexError if there is none.
+
+        Owners that are not allowed keep their turn.
+        """
+        owner = next((owner for owner in self._items if is_allowed(owner)), _NOBODY)
+        if owner is _NOBODY:
+            raise IndexError("the queue has no such item")
+        items = self._items.pop(owner)
         item = items.popleft()
         self._length -= 1
         if items:

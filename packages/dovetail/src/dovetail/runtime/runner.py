@@ -9,9 +9,11 @@ cancellation of the request propagates unchanged.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import sys
-from collections.abc import Awaitable, Callable, Coroutine
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from functools import partial
 from typing import Any, TypeVar
 
@@ -37,7 +39,7 @@ class HandlerRunner:
 
     def __init__(self, options: Options) -> None:
         self._workers = WorkerPool(options.worker_threads)
-        self._threads = _Slots(options.worker_threads, sys.maxsize)
+        self._threads = _Threads(options.worker_threads)
         self._slots = _Slots(options.concurrency, options.queue)
         self._clock = _Clock(options.timeout, options.idle_timeout)
 
@@ -158,10 +160,8 @@ class HandlerRunner:
     async def in_thread(self, call: Call, function: Callable[[], T]) -> T:
         """Run a function in a worker thread."""
         # Callers take turns here too: the queue of the pool itself stays short.
-        if self._threads.free < 1:
-            await self._threads.wait(call.principal)
-        else:
-            self._threads.free -= 1
+        owner = owner_of(call.principal)
+        await self._threads.acquire(owner)
         try:
             return await self._workers.run(function)
         except asyncio.CancelledError:
@@ -169,7 +169,7 @@ class HandlerRunner:
             call.cancelled = call.cancelled or _is_cancelling()
             raise
         finally:
-            self._threads.release()
+            self._threads.release(owner)
 
 
 class TaskRunner(HandlerRunner):
@@ -177,7 +177,7 @@ class TaskRunner(HandlerRunner):
 
     def __init__(self, options: Options) -> None:
         self._workers = WorkerPool(options.worker_threads)
-        self._threads = _Slots(options.worker_threads, sys.maxsize)
+        self._threads = _Threads(options.worker_threads)
         self._slots = _Slots(options.task_concurrency, sys.maxsize)
         # Only the timeouts of a tool itself apply to tasks.
         self._clock = _Clock(None, None)
@@ -289,6 +289,54 @@ class _Slots:
                 waiter.set_result(None)
                 return
         self.free += 1
+
+
+class _Threads:
+    """The threads of a pool, for which callers take turns.
+
+    A function that blocks may hold its thread for minutes, so one caller gets at most three
+    quarters of the threads: the others do not have to wait for its functions to return.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._free = limit
+        self._share = limit - limit // 4
+        self._held: Counter[Hashable] = Counter()
+        self._waiters: FairQueue[tuple[Hashable, asyncio.Future[None]]] = FairQueue()
+
+    async def acquire(self, owner: Hashable) -> None:
+        """Wait for a thread."""
+        if self._free and self._may_have(owner):
+            self._grant(owner)
+            return
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.push(owner, (owner, waiter))
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if not self._waiters.remove(owner, (owner, waiter)) and not waiter.cancelled():
+                self.release(owner)  # the thread was assigned just before the cancellation
+            raise
+
+    def release(self, owner: Hashable) -> None:
+        """Hand the thread to the next waiter that may have it, or mark it as free."""
+        self._free += 1
+        self._held[owner] -= 1
+        if not self._held[owner]:
+            del self._held[owner]
+        with contextlib.suppress(IndexError):
+            while self._free:
+                owner, waiter = self._waiters.pop(self._may_have)
+                if not waiter.done():
+                    self._grant(owner)
+                    waiter.set_result(None)
+
+    def _may_have(self, owner: Hashable) -> bool:
+        return self._held[owner] < self._share
+
+    def _grant(self, owner: Hashable) -> None:
+        self._free -= 1
+        self._held[owner] += 1
 
 
 class _Clock:

@@ -693,3 +693,35 @@ def test_a_caller_with_many_calls_does_not_delay_the_others(blocking: bool) -> N
 
     run(scenario())
     assert len(finished) == 41 and finished.index("other") <= 10
+
+
+def test_a_caller_with_functions_that_block_leaves_threads_for_the_others() -> None:
+    server = Server("s", options=Options(worker_threads=4))
+    may_end = threading.Event()
+    running: list[str] = []
+
+    def work(name: str) -> str:
+        running.append(name)
+        return name if name == "other" else str(may_end.wait(CAP))
+
+    server.tools.add(work)
+
+    async def scenario() -> None:
+        def call(name: str) -> asyncio.Future[Any]:
+            params = {"name": "work", "arguments": {"name": name}}
+            message = request("tools/call", params)
+            return asyncio.ensure_future(server.handle(message, principal=name))
+
+        greedy = [call("greedy") for _ in range(10)]
+        cancelled = call("greedy")
+        await turn()
+        cancelled.cancel()
+        # They return although none of the others does.
+        for _ in range(5):
+            await call("other")
+        assert running.count("other") == 5 and running.count("greedy") <= 3
+        may_end.set()
+        await asyncio.gather(*greedy)
+
+    run(scenario())
+    assert running.count("greedy") == 10
