@@ -12,7 +12,8 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from dovetail import ToolError
+from dovetail import ToolError, current_context
+from dovetail.errors import UsageError
 from dovetail_serverkit.worker_pool import WorkerError, WorkerPool
 
 __all__ = ["RenderPool"]
@@ -44,10 +45,11 @@ class RenderPool:
     ) -> T:
         """Call a function in a worker; raises ToolError, also if the worker crashes.
 
-        Blocks, so call it in a thread. `kept` is added to the error if the worker fails.
+        Blocks, so call it in a thread; principals take turns for the workers. `kept` is added to
+        the error if the worker fails.
         """
         try:
-            result: T = self._workers.run(function, *args, returns=returns)
+            result: T = self._workers.run(function, *args, returns=returns, owner=_find_owner())
         except WorkerError as error:
             raise ToolError(f"{error}{kept}") from None
         return result
@@ -55,3 +57,12 @@ class RenderPool:
     def close(self) -> None:
         """End the workers."""
         self._workers.close()
+
+
+def _find_owner() -> str | None:
+    """The id of the principal whose call is running, if any."""
+    try:
+        principal = current_context().principal
+    except UsageError:
+        return None
+    return None if principal is None else principal.id

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
+from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from dovetail.client import Client
 from dovetail.guard import KeyFile
+from tests.design.crashing import WAIT
 from tests.design.driving import box, text
 from tests.design.test_tools import create, tell
-from tests.driving import good, refused, serving_http
+from tests.driving import eventually, good, refused, serving_http
 from tests.patience import CAP
 
 # More than the 15 to 30 failed exports that ended a server.
@@ -78,15 +82,26 @@ def test_an_export_whose_preview_crashes_stores_nothing(tmp_path: Path) -> None:
     assert not [path for path in (tmp_path / "blobs").rglob("*") if path.is_file()]
 
 
-def test_crashes_of_one_principal_do_not_reach_another(tmp_path: Path) -> None:
-    keys = KeyFile(tmp_path / "keys.json")
-    _, ann = keys.add("ann")
-    _, bo = keys.add("bo")
-    words = crashing(tmp_path / "d", "--http", "0", "--keys", str(tmp_path / "keys.json"))
+@contextlib.asynccontextmanager
+async def two_principals(folder: Path) -> AsyncIterator[tuple[Client, Client]]:
+    """Clients of one server with a key each."""
+    keys = KeyFile(folder / "keys.json")
+    words = crashing(folder / "d", "--http", "0", "--keys", str(folder / "keys.json"))
+    tokens = [keys.add(name)[1] for name in ("ann", "bo")]
 
     def connect(url: str, key: str) -> Client:
         return Client(url, timeout=CAP, headers={"authorization": f"Bearer {key}"})
 
+    async with (
+        asyncio.timeout(CAP),
+        serving_http(words) as [url],
+        connect(url, tokens[0]) as one,
+        connect(url, tokens[1]) as two,
+    ):
+        yield one, two
+
+
+def test_crashes_of_one_principal_do_not_reach_another(tmp_path: Path) -> None:
     async def crash(client: Client) -> None:
         id = (await good(client, "create_design", name="crash"))["designId"]
         for _ in range(CRASHES):
@@ -104,14 +119,44 @@ def test_crashes_of_one_principal_do_not_reach_another(tmp_path: Path) -> None:
             number += 1
 
     async def run() -> None:
-        async with (
-            asyncio.timeout(CAP),
-            serving_http(words) as [url],
-            connect(url, ann) as one,
-            connect(url, bo) as two,
-        ):
+        async with two_principals(tmp_path) as (one, two):
             attack = asyncio.create_task(crash(one))
             await work(two, attack)
             await attack
 
     asyncio.run(run())
+
+
+def test_a_principal_that_fills_the_workers_does_not_delay_another(tmp_path: Path) -> None:
+    permits = tmp_path / "permits"
+    permits.mkdir()
+    # More calls than the server has threads.
+    flood = 40
+    finished: list[str] = []
+
+    async def render(client: Client, id: str, name: str) -> None:
+        await client.call("render_preview", {"designId": id})
+        finished.append(name)
+
+    async def is_next_done(before: int) -> bool:
+        await asyncio.sleep(0.01)
+        return len(finished) > before
+
+    async def run() -> None:
+        async with two_principals(tmp_path) as (ann, bo):
+            slow = (await good(ann, "create_design", name=f"{WAIT}{permits}"))["designId"]
+            quick = (await good(bo, "create_design", name="Poster"))["designId"]
+            calls = [asyncio.create_task(render(ann, slow, "ann")) for _ in range(flood)]
+            await good(bo, "list_designs")
+            calls.append(asyncio.create_task(render(bo, quick, "bo")))
+            # What needs no worker is answered while no other call is done.
+            for _ in range(5):
+                await good(bo, "list_designs")
+            assert finished == []
+            for number in range(flood):
+                (permits / str(number)).touch()
+                await eventually(partial(is_next_done, len(finished)))
+            await asyncio.gather(*calls)
+
+    asyncio.run(run())
+    assert finished.index("bo") < flood / 4

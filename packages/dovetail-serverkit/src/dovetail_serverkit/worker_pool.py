@@ -16,7 +16,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterator
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -51,19 +52,26 @@ class WorkerPool:
         self._memory_mb = memory_mb
         self._seconds = seconds
         self._errors = {error.__name__: error for error in errors}
-        self._free = threading.Semaphore(size)
+        self._slots = _FairSlots(size)
         self._lock = threading.Lock()
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
         self._is_closed = False
 
-    def run(self, function: Callable[..., T], *args: Any, returns: Any = Any) -> T:
+    def run(
+        self,
+        function: Callable[..., T],
+        *args: Any,
+        returns: Any = Any,
+        owner: Hashable = None,
+    ) -> T:
         """Call a module-level function in a worker; blocks, and may be used from any thread.
 
-        `returns` is the type of the result, if it is not a plain value.
+        `returns` is the type of the result, if it is not a plain value. While all workers are busy,
+        owners take turns: one with many calls does not delay the others.
         """
         call = msgspec.msgpack.encode([function.__module__, function.__qualname__, args])
-        with self._free:
+        with self._slots.held_by(owner):
             worker = self._take()
             try:
                 reply = worker.exchange(call, self._seconds)
@@ -120,6 +128,42 @@ class WorkerPool:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class _FairSlots:
+    """A semaphore for threads, for which owners take turns."""
+
+    def __init__(self, size: int) -> None:
+        self._free = size
+        self._lock = threading.Lock()
+        # The owner whose turn it is comes first.
+        self._waiting: OrderedDict[Hashable, deque[threading.Event]] = OrderedDict()
+
+    @contextlib.contextmanager
+    def held_by(self, owner: Hashable) -> Iterator[None]:
+        """Wait for a slot and hold it."""
+        turn = threading.Event()
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                turn.set()
+            else:
+                self._waiting.setdefault(owner, deque()).append(turn)
+        turn.wait()
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        with self._lock:
+            if not self._waiting:
+                self._free += 1
+                return
+            owner, turns = self._waiting.popitem(last=False)
+            turns.popleft().set()
+            if turns:
+                self._waiting[owner] = turns
 
 
 class _Worker:

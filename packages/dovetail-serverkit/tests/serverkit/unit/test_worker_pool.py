@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from dovetail_serverkit.worker_pool import WorkerError, WorkerPool
-from tests.patience import CAP
+from tests.patience import CAP, wait_until
 
 
 class RefusedError(Exception):
@@ -74,6 +74,11 @@ def wait_for_another(folder: str) -> int:
     return os.getpid()
 
 
+def wait_for_file(path: str) -> None:
+    while not Path(path).exists():
+        time.sleep(0.01)
+
+
 @pytest.fixture
 def pool() -> Iterator[WorkerPool]:
     with WorkerPool("The parser", seconds=CAP, memory_mb=512, errors=(RefusedError,)) as pool:
@@ -128,6 +133,29 @@ def test_calls_run_side_by_side(tmp_path: Path) -> None:
     with WorkerPool("The parser", size=2, seconds=CAP) as pool, ThreadPoolExecutor(2) as threads:
         ids = list(threads.map(lambda _: pool.run(wait_for_another, str(tmp_path)), range(2)))
     assert len(set(ids)) == 2
+
+
+def test_owners_take_turns(tmp_path: Path) -> None:
+    order: list[str] = []
+
+    def call(owner: str) -> None:
+        readers.run(wait_for_file, str(tmp_path / "go"), owner=owner)
+        order.append(owner)
+
+    with WorkerPool("The parser", seconds=CAP) as readers, ThreadPoolExecutor(12) as threads:
+        calls = []
+        for owner in ["greedy"] * 10 + ["other"] * 2:
+            calls.append(threads.submit(call, owner))
+            wait_until(lambda: _count_waiting(readers) >= len(calls) - 1)
+        (tmp_path / "go").touch()
+        for each in calls:
+            each.result(CAP)
+    # The first call runs already when the other owner comes, and one more may have its turn.
+    assert max(at for at, owner in enumerate(order) if owner == "other") <= 4
+
+
+def _count_waiting(pool: WorkerPool) -> int:
+    return sum(map(len, tuple(pool._slots._waiting.values())))
 
 
 def test_a_closed_pool_refuses_calls(pool: WorkerPool) -> None:
