@@ -80,9 +80,7 @@ __all__ = [
 ]
 
 
-def _run_server(
-    server: Server, http: int | str | None, path: str, options: HttpAppOptions
-) -> int:
+def _run_server(server: Server, http: int | str | None, path: str, options: HttpAppOptions) -> int:
     # Only servers that run themselves need the command line.
     from dovetail.cli.running import run  # noqa: PLC0415 - see above
 

@@ -33,9 +33,9 @@ class GuardOptions:
             raise UsageError("--issuer and --resource must be used together")
 
     @property
-    def requires_auth(self) -> bool:
-        """Whether callers must authenticate."""
-        return self.keys is not None or self.issuer is not None
+    def names(self) -> list[str]:
+        """The options that are set, as on the command line."""
+        return [argument.partition("=")[0] for argument in self.to_arguments()]
 
     def to_arguments(self) -> Sequence[str]:
         """These options as command line arguments for a worker."""

@@ -1,26 +1,65 @@
-"""Loads the Server object from `FILE.py[:NAME]`.
+"""Loads what `FILE.py[:NAME]` serves: a Server, a factory, or an ASGI application.
 
-The file may be missing or invalid, may raise anything, and may have no server or several. Each case
-has its own error message.
+The file may be missing or invalid, may raise anything, and may have nothing to serve or several
+candidates. Each case has its own error message.
 """
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
+import inspect
 import re
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dovetail.cli.applications import (
+    AsgiApp,
+    Endpoint,
+    find_endpoints,
+    is_asgi_app,
+    is_inside,
+)
 from dovetail.errors import TransportError, UsageError
 from dovetail.server import Server
 
-__all__ = ["load_server", "split_spec"]
+if TYPE_CHECKING:
+    from dovetail.guard import Guard
+
+__all__ = ["Loaded", "load", "load_server", "split_spec"]
 
 _SPEC = re.compile(r"(?P<file>.+\.py)(?::(?P<name>[^:/\\]*))?")
+# Functions that are called without being named on the command line.
+_FACTORIES = ("create_server", "make_server", "create_app")
+_GUARD = "dovetail.guard.guard"
+
+
+class Loaded(NamedTuple):
+    """What a file serves."""
+
+    # The command line argument, for messages.
+    source: str
+    servers: tuple[Server, ...]
+    # The application around the servers, with their endpoints; None for a server alone.
+    app: AsgiApp | None = None
+    endpoints: tuple[Endpoint, ...] = ()
+    # The guards at the top level of the file, by name.
+    guards: Mapping[str, Guard] = {}
+
+    @property
+    def server(self) -> Server:
+        """The only server; raises UsageError if an application contains several."""
+        if len(self.servers) > 1:
+            names = ", ".join(server.name for server in self.servers)
+            raise UsageError(
+                f"{self.source!r} contains {len(self.servers)} servers ({names}); name one of "
+                "them as FILE.py:NAME, or serve the application over HTTP"
+            )
+        return self.servers[0]
 
 
 def split_spec(text: str) -> tuple[Path, str | None] | None:
@@ -31,13 +70,53 @@ def split_spec(text: str) -> tuple[Path, str | None] | None:
 
 def load_server(text: str) -> Server:
     """Run the file and return its server; raises UsageError or TransportError."""
+    return load(text).server
+
+
+def load(text: str, run: Callable[[Coroutine[Any, Any, Any]], Any] = asyncio.run) -> Loaded:
+    """Run the file and return what it serves; raises UsageError or TransportError.
+
+    `run` runs an async factory.
+    """
     parts = split_spec(text)
     if parts is None:
         raise UsageError(f"{text!r} is not a Python file; expected FILE.py or FILE.py:NAME")
     file, name = parts
     if not file.is_file():
         raise UsageError(f"There is no file {str(file)!r}")
-    return _pick(vars(_run(file.resolve())), file, name)
+    names = vars(_run(file.resolve()))
+    name = _choose(names, file) if name is None else name
+    value: Any = names.get(name)
+    if _is_factory(value):
+        with _LoadErrors(file.resolve()):
+            value = value()
+            if inspect.isawaitable(value):
+                value = run(_wait(value))
+        if not isinstance(value, Server) and not is_asgi_app(value):
+            raise UsageError(
+                f"{name}() in {str(file)!r} returned {_kind(value)}; expected a Server or an ASGI "
+                "application that contains one"
+            )
+    guards = _find_guards(names)
+    if isinstance(value, Server):
+        return Loaded(text, (value,), guards=guards)
+    if not is_asgi_app(value):
+        found = _kind(value) if name in names else "nothing"
+        raise UsageError(
+            f"{str(file)!r} has no Server named {name!r}, but {found}; {_describe(names)}"
+        )
+    endpoints = tuple(find_endpoints(value))
+    servers = {id(each.app.host): each.app.host for each in endpoints}
+    if not servers:
+        raise UsageError(
+            f"the ASGI application {name!r} in {str(file)!r} contains no server; mount "
+            "`server.http_app()` in it"
+        )
+    return Loaded(text, tuple(servers.values()), value, endpoints, guards)  # type: ignore[arg-type]
+
+
+async def _wait(value: Any) -> Any:
+    return await value
 
 
 def _run(file: Path) -> ModuleType:
@@ -54,29 +133,63 @@ def _run(file: Path) -> ModuleType:
     return module
 
 
-def _pick(names: Mapping[str, Any], file: Path, name: str | None) -> Server:
-    servers = {key: value for key, value in names.items() if isinstance(value, Server)}
-    if name is not None:
-        if name in servers:
-            return servers[name]
-        found = f"a {type(names[name]).__name__}" if name in names else "nothing"
-        raise UsageError(
-            f"{str(file)!r} has no Server named {name!r}, but {found}; {_describe(servers)}"
-        )
-    # Two names of the same server count once; names with a leading underscore are ignored.
-    different = {id(value): key for key, value in servers.items() if not key.startswith("_")}
-    if len(different) == 1:
-        return servers[next(iter(different.values()))]
-    if not different:
-        raise UsageError(f"{str(file)!r} has no Server at its top level; {_describe(servers)}")
-    choices = ", ".join(f"{file}:{key}" for key in different.values())
-    raise UsageError(f"{str(file)!r} has {len(different)} servers; choose one: {choices}")
+def _choose(names: Mapping[str, Any], file: Path) -> str:
+    """The name of the only server, else of the only factory, else of the only application."""
+    # Two names of one object count once; names with a leading underscore are ignored.
+    public = {id(value): name for name, value in names.items() if not name.startswith("_")}
+    for kind, candidates in _candidates({name: names[name] for name in public.values()}).items():
+        if len(candidates) == 1:
+            return next(iter(candidates))
+        if candidates:
+            choices = ", ".join(f"{file}:{name}" for name in candidates)
+            raise UsageError(f"{str(file)!r} has {len(candidates)} {kind}; choose one: {choices}")
+    raise UsageError(f"{str(file)!r} has no Server at its top level; {_describe(names)}")
 
 
-def _describe(servers: Mapping[str, Server]) -> str:
-    if not servers:
-        return "add `server = dovetail.Server(...)`"
-    return f"its servers: {', '.join(servers)}"
+def _candidates(names: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The servers, factories and outermost applications, in order of precedence."""
+    apps = {name: value for name, value in names.items() if is_asgi_app(value)}
+    apps = {name: app for name, app in apps.items() if find_endpoints(app)}
+    return {
+        "servers": {name: value for name, value in names.items() if isinstance(value, Server)},
+        "factories": {name: names[name] for name in _FACTORIES if _is_factory(names.get(name))},
+        "applications": {
+            name: app
+            for name, app in apps.items()
+            if not any(is_inside(app, outer) for outer in apps.values())
+        },
+    }
+
+
+def _is_factory(value: Any) -> bool:
+    """Whether a value can be called without arguments."""
+    if isinstance(value, Server) or not callable(value):
+        return False
+    try:
+        inspect.signature(value).bind()
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _find_guards(names: Mapping[str, Any]) -> dict[str, Guard]:
+    module = sys.modules.get(_GUARD)
+    if module is None:
+        return {}  # the file uses no guard, and importing it would take time
+    return {name: value for name, value in names.items() if isinstance(value, module.Guard)}
+
+
+def _kind(value: Any) -> str:
+    return f"a {type(value).__name__}"
+
+
+def _describe(names: Mapping[str, Any]) -> str:
+    found = [
+        f"its {kind}: {', '.join(candidates)}"
+        for kind, candidates in _candidates(names).items()
+        if candidates
+    ]
+    return "; ".join(found) or "add `server = dovetail.Server(...)`"
 
 
 class _LoadErrors:

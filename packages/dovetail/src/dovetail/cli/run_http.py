@@ -16,23 +16,43 @@ import socket
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail.cli.access_log import log_requests
+from dovetail.cli.applications import Endpoint
 from dovetail.cli.exit_deadline import ExitDeadline
 from dovetail.cli.gc_tuning import tune_gc
 from dovetail.cli.guard_options import GuardOptions
-from dovetail.cli.loading import load_server, split_spec
-from dovetail.cli.supervisor import SHARED_FOLDER, STATE_KEY, Supervisor, WorkerReport
+from dovetail.cli.guards import choose_guard
+from dovetail.cli.loading import Loaded, load, split_spec
+from dovetail.cli.supervisor import (
+    SHARED_FOLDER,
+    STATE_KEY,
+    EndpointReport,
+    Supervisor,
+    WorkerReport,
+)
 from dovetail.errors import TransportError, UsageError
 from dovetail.server import Server
 from dovetail.stores.rounds_sqlite import SqliteRounds
-from dovetail.transports.http_server import HttpParser, bind, serve_app
-from dovetail.transports.path_router import PathRouter
+from dovetail.transports.http_server import HttpParser, ServedApp, bind, serve_app
+from dovetail.transports.outer_app import OuterApp
 from dovetail.transports.streamable_http.app import HttpApp
 from dovetail.wire import codec
 
-__all__ = ["HttpSettings", "announce", "parse_address", "run_http", "serve_until_signal"]
+if TYPE_CHECKING:
+    from dovetail.guard import Guard
+
+__all__ = [
+    "HttpSettings",
+    "announce",
+    "describe",
+    "make_app",
+    "make_runner",
+    "parse_address",
+    "run_http",
+    "serve_until_signal",
+]
 
 _ADDRESS = re.compile(r"(?:(?P<host>\[[^\[\]]+\]|[^\[\]:]+):)?(?P<port>[0-9]+)")
 
@@ -84,8 +104,7 @@ def run_http(file: str, run: HttpSettings) -> int:
         elif run.workers > 1 or run.reload:
             return _supervise(file, run)
         else:
-            server = load_server(file)
-            _serve_alone(server, run, _app_of(server, run))
+            _serve_alone(file, run)
         return 0
 
     return _exit_code(serve)
@@ -95,7 +114,15 @@ def run_server_http(server: Server, run: HttpSettings, app: HttpApp) -> int:
     """Serve an application of a server until a signal arrives; returns the exit code."""
 
     def serve() -> int:
-        _serve_alone(server, run, app)
+        report = WorkerReport([describe(Endpoint(run.path, app))], server.options.grace)
+        with make_runner() as runner:
+            listener = bind(run.host, run.port)
+            port = listener.getsockname()[1]
+
+            def announce_all(_: int) -> None:
+                _announce(report, port, run)
+
+            serve_until_signal(app, [server], listener, run, announce_all, runner=runner)
         return 0
 
     return _exit_code(serve)
@@ -117,56 +144,125 @@ def _report(error: Exception, code: int) -> int:
     return code
 
 
-def _serve_alone(server: Server, run: HttpSettings, app: HttpApp) -> None:
-    listener = bind(run.host, run.port)
-    port = listener.getsockname()[1]
-    serve_until_signal(app, [server], listener, run, lambda _: announce(server.name, port, run))
+def _serve_alone(file: str, run: HttpSettings) -> None:
+    with make_runner() as runner:
+        site = _Site.load(file, run, runner)
+        listener = bind(run.host, run.port)
+        port = listener.getsockname()[1]
+        site.serve(listener, runner, lambda: _announce(site.report, port, run))
 
 
 def _serve_as_worker(file: str, run: HttpSettings, socket_number: int, report: int) -> None:
     # Handlers and their child processes must not see it.
     state_key, folder = bytes.fromhex(os.environ.pop(STATE_KEY)), os.environ.pop(SHARED_FOLDER)
-    server = load_server(file)
-    # A client may return to another worker than the one that asked its user.
-    server.engine.eras.sealer.set_default_key(state_key)
-    server.engine.eras.rounds.set_default_store(SqliteRounds(f"{folder}/rounds"))
+    with make_runner() as runner:
+        site = _Site.load(file, run, runner)
+        for server in site.servers:
+            # A client may return to another worker than the one that asked its user.
+            server.engine.eras.sealer.set_default_key(state_key)
+            server.engine.eras.rounds.set_default_store(SqliteRounds(f"{folder}/rounds"))
 
-    def report_start() -> None:
-        with open(report, "wb") as pipe:
-            pipe.write(codec.encode(WorkerReport(server.name, server.options.grace)))
-        # The supervisor never writes to stdin; EOF means that it has ended.
-        asyncio.get_running_loop().add_reader(0, os.kill, os.getpid(), signal.SIGTERM)
+        def report_start() -> None:
+            with open(report, "wb") as pipe:
+                pipe.write(codec.encode(site.report))
+            # The supervisor never writes to stdin; EOF means that it has ended.
+            asyncio.get_running_loop().add_reader(0, os.kill, os.getpid(), signal.SIGTERM)
 
-    listener = socket.socket(fileno=socket_number)
-    serve_until_signal(_app_of(server, run), [server], listener, run, lambda _: report_start())
+        site.serve(socket.socket(fileno=socket_number), runner, report_start)
 
 
-def _app_of(server: Server, run: HttpSettings) -> HttpApp:
+class _Site:
+    """The application that a file serves."""
+
+    def __init__(self, loaded: Loaded, run: HttpSettings) -> None:
+        """Raises UsageError for options that do not apply."""
+        self._run = run
+        self.servers = loaded.servers
+        guard, warnings = choose_guard(loaded, run.guard, over_http=True)
+        self.app: ServedApp
+        if loaded.app is None:
+            self.app = make_app(loaded.server, run.path, guard, run)
+            endpoints = [Endpoint(run.path, self.app)]
+        else:
+            _refuse_app_options(loaded.source, run)
+            endpoints = [*loaded.endpoints]
+            self.app = OuterApp(loaded.app, [each.app for each in endpoints])
+        grace = max(server.options.grace for server in self.servers)
+        self.report = WorkerReport([describe(each) for each in endpoints], grace, warnings)
+
+    @classmethod
+    def load(cls, file: str, run: HttpSettings, runner: asyncio.Runner) -> _Site:
+        """Load the file; an async factory runs in the event loop that serves."""
+        return cls(load(file, runner.run), run)
+
+    def serve(
+        self, listener: socket.socket, runner: asyncio.Runner, ready: Callable[[], None]
+    ) -> None:
+        """Serve until a signal arrives."""
+        serve_until_signal(
+            self.app, self.servers, listener, self._run, lambda _: ready(), runner=runner
+        )
+
+
+def make_app(server: Server, path: str, guard: Guard | None, run: HttpSettings) -> HttpApp:
+    """The application of a server, with the options of the command line."""
     return server.http_app(
-        run.path,
-        guard=run.guard.build(),
+        path,
+        guard=guard,
         allowed_hosts=run.allow_hosts or None,
         allowed_origins=run.allow_origins,
         stateless=run.stateless,
     )
 
 
+def _refuse_app_options(source: str, run: HttpSettings) -> None:
+    given = {
+        "--path": run.path != HttpSettings().path,
+        "--allow-host": run.allow_hosts,
+        "--allow-origin": run.allow_origins,
+        "--stateless": run.stateless,
+    }
+    names = [name for name, is_given in given.items() if is_given] + run.guard.names
+    if names:
+        raise UsageError(
+            f"{source!r} is an ASGI application, to which {', '.join(names)} cannot be applied; "
+            "pass these settings to server.http_app(...) in the file"
+        )
+
+
+def describe(endpoint: Endpoint) -> EndpointReport:
+    """The report about an endpoint."""
+    app = endpoint.app
+    assert isinstance(app.host, Server)
+    return EndpointReport(
+        app.host.name,
+        endpoint.path,
+        requires_auth=app.auth is not None and app.auth.requires_auth,
+        has_sessions=not app.legacy.is_stateless,
+    )
+
+
+def make_runner() -> asyncio.Runner:
+    """A runner with the fastest event loop that is installed."""
+    return asyncio.Runner(loop_factory=_find_loop())
+
+
 def serve_until_signal(
-    app: HttpApp | PathRouter,
+    app: ServedApp,
     servers: Sequence[Server],
     listener: socket.socket,
     run: HttpSettings,
     on_ready: Callable[[int], None],
+    *,
+    runner: asyncio.Runner,
 ) -> None:
     """Serve an application, and exit soon after a signal whatever its handlers do."""
     if run.access_log:
         log_requests()
     tune_gc()
     grace = max(server.options.grace for server in servers)
-    with (
-        contextlib.closing(ExitDeadline(grace)) as deadline,
-        asyncio.Runner(loop_factory=_find_loop()) as runner,
-    ):
+    # The runner is closed before the deadline, because a handler may block its event loop.
+    with contextlib.closing(ExitDeadline(grace)) as deadline, runner:
         runner.run(
             serve_app(
                 app,
@@ -199,7 +295,7 @@ def _supervise(file: str, run: HttpSettings) -> int:
             [sys.executable, "-m", "dovetail", *_worker_arguments(file, run, port)],
             listener,
             log=_log,
-            announce=lambda name: announce(name, port, run),
+            announce=lambda report: _announce(report, port, run),
         )
         folder = parts[0].resolve().parent
         work = supervisor.reload(folder) if run.reload else supervisor.keep(run.workers)
@@ -227,22 +323,29 @@ async def _until_signal(work: Coroutine[None, None, int]) -> int:
         return 0
 
 
-def announce(name: str, port: int, run: HttpSettings, path: str | None = None) -> None:
-    """Print the URL of the server, a configuration entry, and warnings."""
-    url = f"http://{_reachable(run)}:{port}{path or run.path}"
+def _announce(report: WorkerReport, port: int, run: HttpSettings) -> None:
+    for endpoint in report.endpoints:
+        announce(endpoint, port, run)
+    for text in report.warnings:
+        _log(f"Warning: {text}")
+
+
+def announce(endpoint: EndpointReport, port: int, run: HttpSettings) -> None:
+    """Print the URL of an endpoint, a configuration entry, and warnings."""
+    url = f"http://{_reachable(run)}:{port}{endpoint.path}"
     settings: dict[str, Any] = {"type": "http", "url": url}
     if run.guard.keys is not None:
         header, value = run.guard.key_header, "YOUR_KEY"
         settings["headers"] = {header: value} if header else {"Authorization": f"Bearer {value}"}
-    entry = {"mcpServers": {name: settings}}
-    _log(f"{name}: serving {url}; press Ctrl-C to stop")
+    entry = {"mcpServers": {endpoint.name: settings}}
+    _log(f"{endpoint.name}: serving {url}; press Ctrl-C to stop")
     _log(f"Client configuration: {codec.encode(entry).decode()}")
-    if not _is_loopback(run.host) and not run.guard.requires_auth:
+    if not _is_loopback(run.host) and not endpoint.requires_auth:
         _log(
             f"Warning: {run.host} accepts connections from other machines without authentication; "
             "add --keys or --issuer, or omit the host to listen on 127.0.0.1 only"
         )
-    if run.workers > 1 and not run.stateless:
+    if run.workers > 1 and endpoint.has_sessions:
         _log(
             "Warning: each worker has its own sessions, so clients of legacy revisions will lose "
             "theirs; add --stateless"

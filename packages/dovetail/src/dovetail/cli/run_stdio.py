@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from dovetail.cli.exit_deadline import ExitDeadline
 from dovetail.cli.gc_tuning import tune_gc
 from dovetail.cli.guard_options import GuardOptions
-from dovetail.cli.loading import load_server
+from dovetail.cli.guards import choose_guard
+from dovetail.cli.loading import load
 from dovetail.errors import TransportError, UsageError
 from dovetail.server import Server
 from dovetail.transports.stdio import serve_stdio
@@ -26,17 +27,23 @@ def run_file(text: str, guard: GuardOptions | None = None) -> int:
 
     Returns the exit code: 2 for a file without a server, 4 for a file that fails to load.
     """
-    try:
-        server = load_server(text)
-        auth = None if guard is None else guard.build()
-    except UsageError as error:
-        return _report(error, 2)
-    except TransportError as error:
-        return _report(error, 4)
-    return run_server(server, auth)
+    with asyncio.Runner() as runner:
+        try:
+            loaded = load(text, runner.run)
+            auth, warnings = choose_guard(loaded, guard or GuardOptions(), over_http=False)
+            server = loaded.server
+        except UsageError as error:
+            return _report(error, 2)
+        except TransportError as error:
+            return _report(error, 4)
+        for warning in warnings:
+            sys.stderr.write(f"Warning: {warning}\n")
+        return run_server(server, auth, runner=runner)
 
 
-def run_server(server: Server, guard: Guard | None = None) -> int:
+def run_server(
+    server: Server, guard: Guard | None = None, *, runner: asyncio.Runner | None = None
+) -> int:
     """Serve over stdio until stdin is closed."""
     if sys.stdin is not None and sys.stdin.isatty():
         # In a terminal it would look like a hang without a message.
@@ -45,8 +52,11 @@ def run_server(server: Server, guard: Guard | None = None) -> int:
         )
     tune_gc()
     try:
-        with contextlib.closing(ExitDeadline(server.options.grace)) as deadline:
-            asyncio.run(serve_stdio(server, guard=guard, on_stop=deadline.start))
+        with (
+            contextlib.closing(ExitDeadline(server.options.grace)) as deadline,
+            runner or asyncio.Runner() as runner,
+        ):
+            runner.run(serve_stdio(server, guard=guard, on_stop=deadline.start))
     except UsageError as error:
         return _report(error, 2)
     except KeyboardInterrupt:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dovetail.cli.run_http import HttpSettings, announce, serve_until_signal
+from dovetail.cli.applications import Endpoint
+from dovetail.cli.run_http import (
+    HttpSettings,
+    announce,
+    describe,
+    make_app,
+    make_runner,
+    serve_until_signal,
+)
 from dovetail.errors import UsageError
 from dovetail.server import Server
 from dovetail.transports.http_server import bind
@@ -21,26 +29,22 @@ def run_many(servers: Mapping[str, Server], run: HttpSettings) -> None:
             "--issuer and --resource work with one server only; run each server separately"
         )
     paths = {name: f"/{name}/mcp" if name else run.path for name in servers}
-    apps = {
-        paths[name]: server.http_app(
-            paths[name],
-            guard=run.guard.build(),
-            allowed_hosts=run.allow_hosts or None,
-            allowed_origins=run.allow_origins,
-            stateless=run.stateless,
-        )
+    endpoints = [
+        Endpoint(paths[name], make_app(server, paths[name], run.guard.build(), run))
         for name, server in servers.items()
-    }
+    ]
 
     def announce_all(port: int) -> None:
-        for name, server in servers.items():
-            announce(server.name, port, run, paths[name])
+        for endpoint in endpoints:
+            announce(describe(endpoint), port, run)
 
-    only = next(iter(apps.values())) if len(apps) == 1 else None
-    serve_until_signal(
-        only or PathRouter(apps),
-        list(servers.values()),
-        bind(run.host, run.port),
-        run,
-        announce_all,
-    )
+    only = endpoints[0].app if len(endpoints) == 1 else None
+    with make_runner() as runner:
+        serve_until_signal(
+            only or PathRouter(dict(endpoints)),
+            list(servers.values()),
+            bind(run.host, run.port),
+            run,
+            announce_all,
+            runner=runner,
+        )

@@ -22,7 +22,14 @@ from msgspec import Struct
 
 from dovetail.wire import codec
 
-__all__ = ["SHARED_FOLDER", "STATE_KEY", "Supervisor", "WorkerReport", "take_snapshot"]
+__all__ = [
+    "SHARED_FOLDER",
+    "STATE_KEY",
+    "EndpointReport",
+    "Supervisor",
+    "WorkerReport",
+    "take_snapshot",
+]
 
 # Seconds between two scans of a folder, before a restart, and from the end of the grace period
 # until a worker is killed.
@@ -35,11 +42,21 @@ SHARED_FOLDER = "DOVETAIL_SHARED_FOLDER"
 _IGNORED = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 
+class EndpointReport(Struct):
+    """An endpoint that is ready, for the messages to the user."""
+
+    name: str
+    path: str = "/mcp"
+    requires_auth: bool = False
+    has_sessions: bool = True
+
+
 class WorkerReport(Struct):
     """What a worker reports when it is ready."""
 
-    name: str
+    endpoints: list[EndpointReport]
     grace: float
+    warnings: list[str] = []
 
 
 class Supervisor:
@@ -51,9 +68,9 @@ class Supervisor:
         listener: socket.socket,
         *,
         log: Callable[[str], None],
-        announce: Callable[[str], None],
+        announce: Callable[[WorkerReport], None],
     ) -> None:
-        """`announce` is called once, with the server name that the first worker reports.
+        """`announce` is called once, with the report of the first worker.
 
         The listener is closed when the supervisor stops.
         """
@@ -140,7 +157,7 @@ class Supervisor:
         self._grace = report.grace
         if not self._is_announced:
             self._is_announced = True
-            self._announce(report.name)
+            self._announce(report)
         return process, True
 
     async def _stop(self, process: Process) -> None:

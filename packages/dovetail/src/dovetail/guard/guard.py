@@ -82,12 +82,12 @@ class Guard:
         self._no_credentials = self._unauthorized(None)
         self._bad_credentials = self._unauthorized("invalid_token")
 
-    # -- calls ----------------------------------------------------------------------------------
-
     @property
-    def requires_caller(self) -> bool:
-        """Whether anonymous callers are refused."""
+    def requires_auth(self) -> bool:
+        """Whether callers over HTTP must authenticate."""
         return not self._anonymous
+
+    # -- calls ----------------------------------------------------------------------------------
 
     def protect(self, engine: Engine, transport: str) -> Engine:
         """A copy of the engine with the permissions, limits and hooks of this guard."""

@@ -51,7 +51,7 @@ class AuthBackend(Protocol):
         """Headers that may occur at most once in a request, in lower case."""
 
     @property
-    def requires_caller(self) -> bool:
+    def requires_auth(self) -> bool:
         """Whether anonymous callers are refused."""
 
     def protect(self, engine: Engine, transport: str) -> Engine:

@@ -27,6 +27,7 @@ from dovetail.runtime.eager_tasks import EagerTasks
 from dovetail.transports.asgi.error_status import respond_to_cancelled
 from dovetail.transports.asgi.messages import HttpResponse, PendingResponse
 from dovetail.transports.h11_protocol import TimedH11Protocol
+from dovetail.transports.outer_app import OuterApp
 from dovetail.transports.path_router import PathRouter
 from dovetail.transports.streamable_http.app import HttpApp
 
@@ -44,7 +45,7 @@ _MAX_HEADERS = 500
 _INTERNAL_ERROR = HttpResponse(500, b'{"error":"internal error"}')
 
 
-def fast_protocol(app: HttpApp | PathRouter) -> type[HttpToolsProtocol]:
+def fast_protocol(app: HttpApp | PathRouter | OuterApp) -> type[HttpToolsProtocol]:
     """The uvicorn protocol class that serves this application."""
 
     class FastProtocol(_FastProtocol):
@@ -57,7 +58,7 @@ def fast_protocol(app: HttpApp | PathRouter) -> type[HttpToolsProtocol]:
 
 
 class _FastProtocol(HttpToolsProtocol):
-    mcp: ClassVar[HttpApp | PathRouter]
+    mcp: ClassVar[HttpApp | PathRouter | OuterApp]
     eager_tasks: ClassVar[EagerTasks]
     # Fingerprints of validated requests: only the body of such a request is checked.
     validated: ClassVar[set[tuple[Any, ...]]]
@@ -92,7 +93,7 @@ class _FastProtocol(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            self._ignore_upgrade(data[upgrade.args[0] :])
+            self._upgrade(data[upgrade.args[0] :])
             return
         except httptools.HttpParserError:
             text = "Invalid HTTP request received."
@@ -109,8 +110,8 @@ class _FastProtocol(HttpToolsProtocol):
     def _exceeds_limits(self) -> bool:
         return self._head_bytes > _MAX_HEAD_BYTES or len(self.headers or ()) > _MAX_HEADERS
 
-    def _ignore_upgrade(self, rest: bytes) -> None:
-        """Serve a request that asks for another protocol, as if it did not.
+    def _upgrade(self, rest: bytes) -> None:
+        """Open a WebSocket of the user's application, or serve the request without an upgrade.
 
         A server may ignore the Upgrade header (RFC 9110 section 7.8), and some clients send it
         with every request. httptools cannot: it does not read the body of such a request and
@@ -123,6 +124,11 @@ class _FastProtocol(HttpToolsProtocol):
             cycle.keep_alive = False
             self._drops_input = True
             return
+        self._stop_idle_timer()
+        if self._should_upgrade():
+            self._use_uvicorn_head()
+            self.handle_websocket_upgrade()
+            return
         lines = [b"%b: %b\r\n" % header for header in self.headers]
         version = self.parser.get_http_version().encode()
         head = b"%b %b HTTP/%b\r\n%b\r\n" % (
@@ -131,7 +137,6 @@ class _FastProtocol(HttpToolsProtocol):
             version,
             b"".join(lines),
         )
-        self._stop_idle_timer()
         self.connections.discard(self)
         protocol = TimedH11Protocol(
             config=self.config, server_state=self.server_state, app_state=self.app_state

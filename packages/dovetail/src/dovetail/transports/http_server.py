@@ -25,11 +25,13 @@ from dovetail.server import HttpAppOptions, Server
 from dovetail.transports.asgi.error_status import respond_to_cancelled
 from dovetail.transports.asgi.messages import Receive, Scope, Transmit
 from dovetail.transports.h11_protocol import TimedH11Protocol
+from dovetail.transports.outer_app import OuterApp
 from dovetail.transports.path_router import PathRouter
 from dovetail.transports.streamable_http.app import HttpApp
 
-__all__ = ["HttpParser", "bind", "serve_app", "serve_http"]
+__all__ = ["HttpParser", "ServedApp", "bind", "serve_app", "serve_http"]
 
+ServedApp: TypeAlias = HttpApp | PathRouter | OuterApp
 HttpParser: TypeAlias = Literal["auto", "httptools", "h11"]
 
 # Seconds that an idle connection is kept. Clients reuse idle connections and fail if the server
@@ -67,7 +69,7 @@ async def serve_http(
 
 
 async def serve_app(
-    app: HttpApp | PathRouter,
+    app: ServedApp,
     servers: Sequence[Server],
     listener: socket.socket,
     *,
@@ -78,13 +80,16 @@ async def serve_app(
 ) -> None:
     """Serve an application; starts and closes its servers, and closes the listener.
 
-    With `access_log`, each request is logged by the logger "uvicorn.access", and none takes the
-    fast path. `on_stop` is called in the signal handler when the shutdown begins.
+    The servers in an `OuterApp` start in its lifespan or with their first request. With
+    `access_log`, each request is logged by the logger "uvicorn.access", and none takes the fast
+    path. `on_stop` is called in the signal handler when the shutdown begins.
     """
     with listener:
         async with contextlib.AsyncExitStack() as started:
+            is_outer = isinstance(app, OuterApp)
             for server in servers:
-                await server.start()
+                if not is_outer:
+                    await server.start()
                 started.push_async_callback(server.close)
             # Runs first at shutdown: servers wait for open streams, so end these before.
             started.callback(app.close)
@@ -93,9 +98,9 @@ async def serve_app(
             config = uvicorn.Config(
                 _with_shutdown_response(app),
                 http=_protocol(parser, app),
-                ws="none",
-                # Started and closed here: on a failure uvicorn would log it and exit the process.
-                lifespan="off",
+                ws="auto" if is_outer else "none",
+                # Servers are started here: on a failure uvicorn would log it and exit the process.
+                lifespan="auto" if is_outer else "off",
                 log_config=None,
                 access_log=access_log,
                 server_header=False,
@@ -112,7 +117,7 @@ async def serve_app(
                 raise
 
 
-def _protocol(parser: HttpParser, app: HttpApp | PathRouter) -> Any:
+def _protocol(parser: HttpParser, app: ServedApp) -> Any:
     """The HTTP protocol class for uvicorn."""
     if parser == "h11" or (parser == "auto" and not _HAS_HTTPTOOLS):
         return TimedH11Protocol
@@ -142,7 +147,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def _with_shutdown_response(
-    app: HttpApp | PathRouter,
+    app: ServedApp,
 ) -> Callable[[Scope, Receive, Transmit], Awaitable[None]]:
     """Wrap the application to respond with 503 if a call outlasts the graceful shutdown."""
 
@@ -161,7 +166,7 @@ class _UvicornServer(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
-        app: HttpApp | PathRouter,
+        app: ServedApp,
         listener: socket.socket,
         grace: float,
         on_ready: Callable[[int], None] | None,
@@ -175,7 +180,15 @@ class _UvicornServer(uvicorn.Server):
         self._on_stop = on_stop
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        try:
+            await super().startup(sockets)
+        except SystemExit:
+            # uvicorn has logged the reason.
+            if self.lifespan.should_exit:
+                raise TransportError(
+                    "The lifespan of the ASGI application failed to start"
+                ) from None
+            raise
         if self._on_ready is not None:
             self._on_ready(self._port)
 

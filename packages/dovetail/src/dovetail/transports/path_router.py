@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 
+from dovetail.transports.app_group import AppGroup
 from dovetail.transports.asgi.messages import (
     JSON,
     PendingResponse,
@@ -19,10 +19,11 @@ from dovetail.transports.streamable_http.app import HttpApp
 __all__ = ["PathRouter"]
 
 
-class PathRouter:
+class PathRouter(AppGroup):
     """An ASGI application that routes to other applications by path."""
 
     def __init__(self, apps: Mapping[str, HttpApp]) -> None:
+        super().__init__(apps.values())
         self._apps = dict(apps)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Transmit) -> None:
@@ -42,25 +43,6 @@ class PathRouter:
         """Start a validated POST with a complete body; None if the ASGI path is needed."""
         app = self._find(request.scope)
         return None if app is None else app.begin(request, body)
-
-    def serve_directly(self) -> None:
-        """Leave the shutdown to the caller, in all applications."""
-        for app in self._apps.values():
-            app.serve_directly()
-
-    def begin_shutdown(self) -> None:
-        """Refuse new requests and end streams, in all applications."""
-        for app in self._apps.values():
-            app.begin_shutdown()
-
-    async def finish_shutdown(self, grace: float) -> None:
-        """Give running calls `grace` seconds, and end all sessions."""
-        await asyncio.gather(*(app.finish_shutdown(grace) for app in self._apps.values()))
-
-    def close(self) -> None:
-        """End the sessions and streams of all applications."""
-        for app in self._apps.values():
-            app.close()
 
     def _find(self, scope: Scope) -> HttpApp | None:
         path = scope.get("path", "").rstrip("/")

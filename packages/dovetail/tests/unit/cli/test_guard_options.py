@@ -39,7 +39,7 @@ META = {
 def test_without_options_there_is_no_guard() -> None:
     assert GuardOptions().build() is None
     assert GuardOptions().to_arguments() == []
-    assert not GuardOptions().requires_auth
+    assert GuardOptions().names == []
 
 
 def test_options_build_a_guard_and_convert_to_arguments(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_options_build_a_guard_and_convert_to_arguments(tmp_path: Path) -> None:
     guard = choice.build()
     assert isinstance(guard, Guard)
     assert guard.credential_headers == {b"authorization", b"x-key"}
-    assert choice.requires_auth
+    assert choice.names[:2] == ["--keys", "--key-header"]
     assert choice.to_arguments() == [
         f"--keys={file.path}",
         "--key-header=X-Key",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from dovetail.cli.loading import load_server
+from dovetail.cli.loading import load, load_server
 from dovetail.errors import TransportError, UsageError
 
 HEAD = "from dovetail import Server\n"
@@ -65,6 +66,115 @@ def test_a_missing_server_is_reported_with_the_alternatives(
 ) -> None:
     with pytest.raises(UsageError, match=problem):
         load_server(write(tmp_path, text) + name)
+
+
+FACTORIES = """
+def create_server() -> Server:
+    return Server('made')
+
+async def later():
+    return Server('later')
+
+class Own(Server):
+    def __init__(self):
+        super().__init__('own')
+
+def wrong():
+    return 5
+
+def needs(name):
+    return Server(name)
+
+def broken():
+    raise LookupError('lost')
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("", "made"), (":create_server", "made"), (":later", "later"), (":Own", "own")],
+)
+def test_a_factory_is_called(tmp_path: Path, name: str, found: str) -> None:
+    assert load_server(write(tmp_path, FACTORIES) + name).name == found
+
+
+def test_an_async_factory_runs_where_the_caller_says(tmp_path: Path) -> None:
+    text = (
+        "import asyncio\nasync def make():\n    return Server(str(id(asyncio.get_running_loop())))"
+    )
+    with asyncio.Runner() as runner:
+        loaded = load(write(tmp_path, text) + ":make", runner.run)
+        assert loaded.server.name == str(id(runner.get_loop()))
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        (":wrong", r"wrong\(\) in .* returned a int; expected a Server or an ASGI application"),
+        (":needs", "has no Server named 'needs', but a function; its factories: create_server"),
+    ],
+)
+def test_a_factory_that_does_not_fit_is_reported(tmp_path: Path, name: str, problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        load_server(write(tmp_path, FACTORIES) + name)
+
+
+def test_a_factory_that_fails_is_reported_with_its_own_frames(tmp_path: Path) -> None:
+    with pytest.raises(TransportError, match="LookupError: lost") as caught:
+        load_server(write(tmp_path, FACTORIES) + ":broken")
+    assert "loading.py" not in str(caught.value)
+
+
+def test_several_factories_need_a_name(tmp_path: Path) -> None:
+    text = f"{FACTORIES}\ncreate_app = lambda: Server('app')\n"
+    with pytest.raises(UsageError, match=r"2 factories; choose one: .*:create_server, .*:create_a"):
+        load_server(write(tmp_path, text))
+
+
+APP = """
+from fastapi import FastAPI
+
+def build(*names):
+    api = FastAPI()
+    for name in names:
+        api.mount(f"/{name}", Server(name).http_app())
+    return api
+"""
+
+
+def test_an_application_is_loaded_with_its_server(tmp_path: Path) -> None:
+    text = f"{APP}\napp = build('inner')\nplain = FastAPI()\n"
+    file = write(tmp_path, text)
+    for name in ("", ":app"):
+        loaded = load(file + name)
+        assert loaded.server.name == "inner"
+        assert loaded.app is not None
+        assert [endpoint.path for endpoint in loaded.endpoints] == ["/inner/mcp"]
+    with pytest.raises(UsageError, match=r"'plain' in .* contains no server; mount"):
+        load(f"{file}:plain")
+
+
+def test_the_outermost_application_is_chosen(tmp_path: Path) -> None:
+    wrapped = "from starlette.middleware.gzip import GZipMiddleware\nouter = GZipMiddleware(app)\n"
+    loaded = load(write(tmp_path, f"{APP}\napp = build('inner')\n{wrapped}"))
+    assert type(loaded.app).__name__ == "GZipMiddleware"
+
+
+def test_several_applications_need_a_name(tmp_path: Path) -> None:
+    text = f"{APP}\none = build('1')\ntwo = build('2', '3')\n"
+    file = write(tmp_path, text)
+    with pytest.raises(UsageError, match=r"has 2 applications; choose one: .*:one, .*:two"):
+        load(file)
+    assert len(load(f"{file}:two").servers) == 2
+    with pytest.raises(UsageError, match=r"contains 2 servers \(2, 3\); name one of them"):
+        load_server(f"{file}:two")
+
+
+def test_a_server_comes_before_factories_and_applications(tmp_path: Path) -> None:
+    text = f"{FACTORIES}{APP}\napp = build('inner')\nserver = Server('first')\n"
+    assert load_server(write(tmp_path, text)).name == "first"
+    text = f"{FACTORIES}{APP}\napp = build('inner')\n"
+    assert load_server(write(tmp_path, text)).name == "made"
 
 
 @pytest.mark.parametrize("text", ["nope.py", "/no/such/folder/x.py:app"])

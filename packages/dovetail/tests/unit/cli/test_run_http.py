@@ -24,6 +24,7 @@ from dovetail.cli import run_http as module
 from dovetail.cli.app import app
 from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.run_http import HttpSettings, parse_address, run_http
+from dovetail.cli.supervisor import EndpointReport
 from dovetail.errors import TransportError, UsageError
 from dovetail.transports import serve_http
 from dovetail.transports.http_server import bind
@@ -241,7 +242,7 @@ def test_a_missing_file_sets_exit_code_2(tmp_path: Path, words: tuple[str, ...])
 
 
 def test_the_printed_configuration_is_valid(capsys: pytest.CaptureFixture[str]) -> None:
-    module.announce("shop", 8000, HttpSettings(path="/x"))
+    module.announce(EndpointReport("shop", "/x"), 8000, HttpSettings())
     first, second = capsys.readouterr().err.splitlines()
     assert first == "shop: serving http://127.0.0.1:8000/x; press Ctrl-C to stop"
     entry = {"shop": {"type": "http", "url": "http://127.0.0.1:8000/x"}}
@@ -256,7 +257,7 @@ def test_the_configuration_has_the_header_that_keys_need(
     capsys: pytest.CaptureFixture[str], key_header: str | None, headers: dict[str, str]
 ) -> None:
     guard = GuardOptions(keys="keys.json", key_header=key_header)
-    module.announce("shop", 8000, HttpSettings(guard=guard))
+    module.announce(EndpointReport("shop"), 8000, HttpSettings(guard=guard))
     entry = json.loads(capsys.readouterr().err.splitlines()[1].partition(": ")[2])
     assert entry["mcpServers"]["shop"]["headers"] == headers
 
@@ -291,7 +292,7 @@ def test_the_access_log_has_every_request_without_its_query(
 def test_an_address_beyond_this_machine_is_warned_about(
     given: HttpSettings, host: str, is_wide: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    module.announce("shop", 80, given)
+    module.announce(EndpointReport("shop"), 80, given)
     said = capsys.readouterr().err
     assert f"http://{host}:80/mcp" in said
     assert ("accepts connections from other machines" in said) == is_wide
@@ -399,7 +400,7 @@ def test_a_worker_that_cannot_start_sets_the_exit_code(tmp_path: Path) -> None:
 def test_several_workers_with_sessions_print_a_warning(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    module.announce("shop", 80, HttpSettings(workers=2))
+    module.announce(EndpointReport("shop"), 80, HttpSettings(workers=2))
     assert "add --stateless" in capsys.readouterr().err
 
 

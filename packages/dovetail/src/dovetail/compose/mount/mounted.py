@@ -153,7 +153,7 @@ class Mount:
     def admits(self, call: Call) -> bool:
         """Whether the guard of the mounted server accepts this caller."""
         guard = self.server.guard
-        return guard is None or not guard.requires_caller or call.principal is not None
+        return guard is None or not guard.requires_auth or call.principal is not None
 
     def admit(self, call: Call) -> None:
         """Raise if the guard of the mounted server needs a caller and there is none."""

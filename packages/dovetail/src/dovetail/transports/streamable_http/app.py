@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from dovetail.core.call import Call
+from dovetail.core.call import Call, Host
 from dovetail.core.principal import Principal
 from dovetail.eras.select import speaks_modern
 from dovetail.errors import InvalidRequestError, ShutdownError, UsageError
@@ -169,6 +169,21 @@ class HttpApp:
                 await self._engine.lifespan.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
+
+    @property
+    def path(self) -> str:
+        """The path of the MCP endpoint, below the mount point of the application."""
+        return self._path
+
+    @property
+    def host(self) -> Host:
+        """The server that this application serves."""
+        return self._engine.host
+
+    @property
+    def auth(self) -> AuthBackend | None:
+        """The guard of the application."""
+        return self._auth
 
     def counts(self) -> HttpCounts:
         """Current number of sessions, calls and streams."""
