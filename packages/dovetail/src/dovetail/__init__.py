@@ -16,6 +16,7 @@ from dovetail.errors import ResourceNotFoundError, ToolError, UsageError
 from dovetail.features.content import Audio, EmbeddedResource, Image, Message, Text
 from dovetail.features.context import Context
 from dovetail.features.context import track_calls as _track_calls
+from dovetail.features.custom_routes import RouteRequest, RouteResponse
 from dovetail.features.elicitation import Choices, Elicited
 from dovetail.features.header_params import Header
 from dovetail.features.middleware import Middleware
@@ -65,6 +66,8 @@ __all__ = [
     "ResourceNotFoundError",
     "ResourceOptions",
     "ResourcePage",
+    "RouteRequest",
+    "RouteResponse",
     "Sampled",
     "SamplingMessage",
     "Server",

@@ -32,6 +32,7 @@ from dovetail.core.registry import Registry
 from dovetail.eras.select import Eras
 from dovetail.errors import UsageError
 from dovetail.features.completion import Completions
+from dovetail.features.custom_routes import CustomRoutes
 from dovetail.features.handlers import author_error, locate
 from dovetail.features.header_params import HeaderParams
 from dovetail.features.middleware import REQUESTS
@@ -120,6 +121,7 @@ class Server:
         self.tools = Tools(self.options, self._changed(ChangeKind.TOOLS), self._offer_tasks)
         self.prompts = Prompts(self.options, self._changed(ChangeKind.PROMPTS))
         self.resources = Resources(self.options, self._changed(ChangeKind.RESOURCES))
+        self.routes = CustomRoutes()
         self._completions = Completions(self.prompts, self.resources)
         self._capabilities: dict[str, Any] | None = None
         identity = Identity(
@@ -263,6 +265,23 @@ class Server:
         def register(function: F) -> F:
             self._completions.add(target, argument, function)
             self._capabilities = None
+            return function
+
+        return register
+
+    @author_error
+    def custom_route(
+        self, path: str, *, methods: Iterable[str] = ("GET",), guarded: bool = False
+    ) -> Callable[[F], F]:
+        """Register a function for an HTTP path beside the MCP endpoint, such as `/health`.
+
+        It takes a `RouteRequest` and returns text, bytes, a value for JSON, or a `RouteResponse`.
+        With `guarded`, the guard authenticates callers.
+        """
+
+        @author_error
+        def register(function: F) -> F:
+            self.routes.add(path, function, methods, guarded=guarded)
             return function
 
         return register
@@ -503,7 +522,8 @@ class Server:
         from dovetail.transports.streamable_http import app  # noqa: PLC0415 - see test_layers
 
         http = app.HttpOptions(path=path, **options)
-        return app.HttpApp(self.engine, http, self.header_params, guard or self.guard)
+        auth = guard or self.guard
+        return app.HttpApp(self.engine, http, self.header_params, auth, self.routes)
 
     async def start(self) -> None:
         """Enter the lifespan now instead of at the first request."""

@@ -7,7 +7,7 @@ selects the era of each request from its headers and body.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from dovetail.core.call import Call, Host
 from dovetail.core.principal import Principal
 from dovetail.eras.select import speaks_modern
 from dovetail.errors import InvalidRequestError, ShutdownError, UsageError
+from dovetail.features.custom_routes import CustomRoute, CustomRoutes
 from dovetail.features.header_params import HeaderParams
 from dovetail.runtime.auth_backend import AuthBackend, AuthRejection, AuthResult
 from dovetail.runtime.engine import Engine
@@ -48,6 +49,11 @@ from dovetail.transports.asgi.messages import (
 from dovetail.transports.streamable_http.credentials import (
     WithoutCredentials,
     without_credentials,
+)
+from dovetail.transports.streamable_http.custom_routes import (
+    RouteEndpoint,
+    allowed_methods,
+    find_route,
 )
 from dovetail.transports.streamable_http.framing import framing_refusal, head_refusal
 from dovetail.transports.streamable_http.legacy import LegacyEndpoint
@@ -111,6 +117,7 @@ class HttpApp:
         options: HttpOptions,
         header_params: Callable[[str, Call], HeaderParams],
         auth: AuthBackend | None = None,
+        routes: CustomRoutes | None = None,
     ) -> None:
         if options.path and not options.path.startswith("/"):
             raise UsageError(f"path must begin with a slash or be empty, got {options.path!r}")
@@ -143,6 +150,9 @@ class HttpApp:
         if options.old_sse is not None:
             path = options.old_sse.rstrip("/")
             self._old_sse = OldSseEndpoint(engine, path=path, max_streams=options.max_sessions)
+        self._routes = CustomRoutes() if routes is None else routes
+        self._routes.attach(self)
+        self._route_endpoint = RouteEndpoint(engine)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Transmit) -> None:
         """Serve one ASGI connection."""
@@ -260,7 +270,8 @@ class HttpApp:
         scope, headers, _, send = request
         raw: Headers = scope["headers"]
         path = self._relative_path(scope)
-        if path != self._path and not self._is_old_sse(path):
+        routes = () if self._is_mcp(path) else self._routes.find(path)
+        if not self._is_mcp(path) and not routes:
             await self._auth_page(request, path)
             return
         invalid = head_refusal(scope, headers, self._single)
@@ -275,15 +286,27 @@ class HttpApp:
             return
         origin = headers.get(b"origin")
         if origin is not None and self._guard.allows_cors(origin):
-            request = request._replace(transmit=_with_headers(send, _cors_headers(origin)))
+            allowed = allowed_methods(routes) if routes else _METHODS
+            cors = _cors_headers(origin, allowed)
+            request = request._replace(transmit=_with_headers(send, cors))
         if len(headers) != len(raw):
             headers.update(_joined_accept(raw))
         method = scope["method"]
-        if path != self._path:
+        if routes:
+            await self._serve_route(request, routes, method)
+        elif path != self._path:
             await self._serve_old_sse(request, method, path)
-        elif method == "POST":
+        else:
+            # A client that repeats these headers need not be validated again.
+            is_plain = origin is None and len(headers) == len(raw)
+            await self._serve_mcp(request, method, fingerprint if is_plain else None)
+
+    async def _serve_mcp(
+        self, request: HttpRequest, method: str, fingerprint: tuple[Any, ...] | None
+    ) -> None:
+        if method == "POST":
             if await self._is_json(request):
-                if origin is None and len(headers) == len(raw):
+                if fingerprint is not None:
                     self._mark_validated(fingerprint)
                 await self._serve_post(request)
         elif method == "OPTIONS":
@@ -314,6 +337,34 @@ class HttpApp:
         else:
             await self._not_allowed(request, b"GET, HEAD, OPTIONS")
 
+    def check_route(self, route: CustomRoute) -> None:
+        """Raise UsageError if something else is served at the path of a custom route."""
+        page = None if self._auth is None else self._auth.page(route.path, self._path)
+        if self._is_mcp(route.path) or page is not None:
+            what = "the MCP endpoint" if page is None else "a page of the guard"
+            raise UsageError(f"{route.where} conflicts with {what} at the same path")
+
+    async def _serve_route(
+        self, request: HttpRequest, routes: Sequence[CustomRoute], method: str
+    ) -> None:
+        route = find_route(routes, method)
+        allowed = allowed_methods(routes)
+        if route is None and method == "OPTIONS":
+            await respond(request.transmit, 204, headers=[(b"allow", allowed)])
+            return
+        if route is None:
+            await self._not_allowed(request, allowed)
+            return
+        principal = await self._identify(request) if route.guarded else None
+        if isinstance(principal, AuthRejection):
+            await self._reject(request, principal)
+            return
+        body = await self._body(request)
+        if body is not None:
+            hidden = () if self._auth is None else self._auth.credential_headers
+            scope = without_credentials(request.scope, hidden)
+            await self._route_endpoint.serve(route, request._replace(scope=scope), body, principal)
+
     def _mark_validated(self, fingerprint: tuple[Any, ...]) -> None:
         # Clients choose most of the fingerprint, so the set is bounded.
         if len(self._validated) >= _MAX_VALIDATED:
@@ -329,9 +380,10 @@ class HttpApp:
             path = path[len(root.rstrip("/")) :]
         return path.rstrip("/")
 
-    def _is_old_sse(self, path: str) -> bool:
+    def _is_mcp(self, path: str) -> bool:
+        """Whether MCP is served at this path, over either transport."""
         old = self._old_sse
-        return old is not None and path in (old.path, old.messages_path)
+        return path == self._path or (old is not None and path in (old.path, old.messages_path))
 
     async def _serve_old_sse(self, request: HttpRequest, method: str, path: str) -> None:
         old = self._old_sse
@@ -518,10 +570,10 @@ def _joined_accept(raw: Headers) -> Headers:
     return [(b"accept", b", ".join(lines))] if lines else []
 
 
-def _cors_headers(origin: bytes) -> Headers:
+def _cors_headers(origin: bytes, methods: bytes = _METHODS) -> Headers:
     return [
         (b"access-control-allow-origin", origin),
-        (b"access-control-allow-methods", _METHODS),
+        (b"access-control-allow-methods", methods),
         (b"access-control-allow-headers", b"*, authorization"),
         (b"access-control-expose-headers", b"mcp-session-id, www-authenticate"),
         (b"vary", b"origin"),
