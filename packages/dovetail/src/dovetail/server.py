@@ -52,6 +52,7 @@ from dovetail.runtime.tasks import TaskKeeper
 from dovetail.spec.models import Icon, Implementation, ReadResourceResult, ResourceContents
 from dovetail.spec.revisions import LATEST_LEGACY, LEGACY, find_revision
 from dovetail.stores.bus import MemoryBus
+from dovetail.stores.session_states import MemorySessionStates
 
 if TYPE_CHECKING:
     from dovetail.compose.mount.mounted import Mount
@@ -163,6 +164,7 @@ class Server:
             lifespan=self._lifespan,
             options=self.options,
             tasks=self._tasks,
+            session_states=self.options.session_states or MemorySessionStates(),
         )
         self._tasks.attach(self.engine)
         # By the revision that legacy requests are served at.

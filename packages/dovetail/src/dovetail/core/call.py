@@ -20,6 +20,7 @@ from dovetail.core.link import Link
 from dovetail.core.options import Options
 from dovetail.core.permission import Permission
 from dovetail.core.principal import Principal
+from dovetail.core.session_states import SessionStateStore
 from dovetail.core.tasks import KeptTasks, RunningTask
 from dovetail.errors import InvalidParamsError, RpcError, UsageError
 from dovetail.spec.keys import PROGRESS_TOKEN
@@ -241,6 +242,10 @@ class Services(Protocol):
     @property
     def options(self) -> Options:
         """The options of the server."""
+
+    @property
+    def session_states(self) -> SessionStateStore:
+        """The values that handlers keep for callers."""
 
     @property
     def permission(self) -> Permission | None:

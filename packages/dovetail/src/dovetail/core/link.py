@@ -38,6 +38,10 @@ class ClientSession(Protocol):
     def revision(self) -> Revision:
         """The negotiated revision."""
 
+    @property
+    def state_owner(self) -> str | None:
+        """The owner of the session's values in a `SessionStateStore`; None if none are kept."""
+
 
 class Link(Protocol):
     """The way from a call to its client."""

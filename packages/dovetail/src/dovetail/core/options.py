@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dovetail.core.rounds import RoundStore
+from dovetail.core.session_states import SessionStateStore
 from dovetail.errors import UsageError
 from dovetail.spec.keys import LOG_LEVELS, LogLevel
 
@@ -22,6 +23,16 @@ _AT_LEAST_ONE = (
     "task_concurrency",
     "tasks_per_owner",
     "max_task_result_bytes",
+    "max_session_state_bytes",
+)
+
+_SECONDS = (
+    "state_lifetime",
+    "task_ttl",
+    "task_max_ttl",
+    "task_poll",
+    "task_nap",
+    "session_state_lifetime",
 )
 
 
@@ -96,6 +107,14 @@ class Options:
     # of this process; processes that share `state_keys` need a store that they share.
     used_rounds: RoundStore | None = None
 
+    # -- session state ------------------------------------------------------------------
+    # Seconds for which the values in `ctx.session_state` of an authenticated caller are stored
+    # after their last use, and bytes of all values of one caller.
+    session_state_lifetime: float = 1800.0
+    max_session_state_bytes: int = 64 * 1024
+    # Where they are stored. None: in the memory of this process.
+    session_states: SessionStateStore | None = None
+
     def __post_init__(self) -> None:
         for name in _AT_LEAST_ONE:
             if getattr(self, name) < 1:
@@ -106,7 +125,7 @@ class Options:
             seconds = getattr(self, name)
             if seconds is not None and seconds <= 0:
                 raise UsageError(f"Options.{name} must be above 0 or None, got {seconds}")
-        for name in ("state_lifetime", "task_ttl", "task_max_ttl", "task_poll", "task_nap"):
+        for name in _SECONDS:
             seconds = getattr(self, name)
             if not 0 < seconds < math.inf:
                 raise UsageError(f"Options.{name} must be a number of seconds, got {seconds}")

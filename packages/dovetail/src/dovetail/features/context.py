@@ -25,6 +25,7 @@ from dovetail.features.log_messages import LogSender
 from dovetail.features.progress import ProgressReporter
 from dovetail.features.roots import list_roots
 from dovetail.features.sampling import ModelPreferences, Sampled, SamplingMessage, sample
+from dovetail.features.session_state import SessionState
 from dovetail.spec.models import ResourceContents, Root, Tool
 from dovetail.wire import codec
 
@@ -85,6 +86,15 @@ class Context(CallFacts, Generic[LifespanT]):
     def state(self) -> dict[str, Any]:
         """Values for the time of this request, shared with the middleware."""
         return self._call.state
+
+    @property
+    def session_state(self) -> SessionState:
+        """Values kept for the caller between requests: `await ctx.session_state.get("key")`.
+
+        They belong to the authenticated caller, or to the session of an anonymous legacy client.
+        Raises ToolError if there is neither.
+        """
+        return SessionState(self._call)
 
     @property
     def cancelled(self) -> bool:
@@ -238,6 +248,11 @@ class PlainContext(Context[Any]):
     def read_resource(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise UsageError."""
         self._refuse("read_resource")
+
+    @property
+    def session_state(self) -> NoReturn:
+        """Raise UsageError."""
+        self._refuse("session_state.get")
 
     def _refuse(self, method: str) -> NoReturn:
         raise UsageError(

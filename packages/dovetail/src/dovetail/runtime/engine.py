@@ -9,6 +9,7 @@ from dovetail.core.changes import ChangeEvent
 from dovetail.core.dispatch import Dispatcher
 from dovetail.core.options import Options
 from dovetail.core.permission import Permission
+from dovetail.core.session_states import SessionStateStore
 from dovetail.core.tasks import KeptTasks
 from dovetail.eras.select import Eras
 from dovetail.runtime.lifespan import Lifespan
@@ -28,5 +29,6 @@ class Engine(NamedTuple):
     lifespan: Lifespan
     options: Options
     tasks: KeptTasks
+    session_states: SessionStateStore
     # What the guard of a transport allows to all its callers.
     permission: Permission | None = None

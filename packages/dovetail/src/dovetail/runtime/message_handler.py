@@ -255,8 +255,12 @@ class MessageHandler:
         """End all calls and questions; callers that wait get `error`, or nothing."""
         for in_flight in tuple(self.in_flight.values()):
             in_flight.withdraw(error)
-        if self.session is not None and self.session.back_channel is not None:
+        if self.session is None:
+            return
+        if self.session.back_channel is not None:
             self.session.back_channel.close()
+        if self.session.state_owner is not None:
+            self.engine.session_states.forget(self.session.state_owner)
 
     def resolve(self, message: Response) -> None:
         """Take the response to a request of the server."""

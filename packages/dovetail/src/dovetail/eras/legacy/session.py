@@ -9,6 +9,7 @@ process, in-memory connection or HTTP session.
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 from dovetail.core.call import Call, Peer
@@ -24,6 +25,7 @@ class LegacySession:
 
     __slots__ = (
         "_peer",
+        "_state_owner",
         "back_channel",
         "capabilities",
         "client",
@@ -50,6 +52,7 @@ class LegacySession:
         # Sends requests to the client; None if the transport cannot.
         self.back_channel: BackChannel | None = None
         self._peer: Peer | None = None
+        self._state_owner: str | None = None
         self.ready = False
         # The capabilities that the server declared; changes of others are not announced.
         self.declared: frozenset[str] = frozenset()
@@ -59,6 +62,13 @@ class LegacySession:
         self.uris: set[str] = set()
         # Tasks that the client created; it is notified of their changes.
         self.tasks: set[str] = set()
+
+    @property
+    def state_owner(self) -> str | None:
+        """The owner of the values that handlers keep for this session."""
+        if self._state_owner is None and self.is_kept:
+            self._state_owner = f"session:{secrets.token_urlsafe(32)}"
+        return self._state_owner
 
     def peer(self) -> Peer:
         """The client, as calls see it."""
