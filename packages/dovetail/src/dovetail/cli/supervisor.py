@@ -20,6 +20,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from dovetail.cli.file_watcher import take_snapshot, wait_for_change
 from dovetail.wire import codec
 
 __all__ = [
@@ -28,18 +29,16 @@ __all__ = [
     "EndpointReport",
     "Supervisor",
     "WorkerReport",
-    "take_snapshot",
+    "read_all",
+    "stop_process",
 ]
 
-# Seconds between two scans of a folder, before a restart, and from the end of the grace period
-# until a worker is killed.
-_SCAN_INTERVAL = 0.25
+# Seconds before a restart, and from the end of the grace period until a worker is killed.
 _RESTART_DELAY = 0.5
 _STOP_SECONDS = 5.0
 # The environment variables with the key, in hex, and with a folder for what workers share.
 STATE_KEY = "DOVETAIL_STATE_KEY"
 SHARED_FOLDER = "DOVETAIL_SHARED_FOLDER"
-_IGNORED = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 
 class EndpointReport(Struct):
@@ -123,7 +122,7 @@ class Supervisor:
             while True:
                 before = take_snapshot(folder)
                 process, is_ready = await self._start()
-                change = asyncio.ensure_future(_wait_for_change(folder, before))
+                change = asyncio.ensure_future(wait_for_change(folder, before))
                 end = asyncio.ensure_future(process.wait())
                 if is_ready:
                     await asyncio.wait([change, end], return_when=asyncio.FIRST_COMPLETED)
@@ -150,7 +149,7 @@ class Supervisor:
         finally:
             os.close(writing)
         self._running.add(process)
-        data = await _read_all(reading)
+        data = await read_all(reading)
         if not data:
             return process, False
         report = codec.decode_as(WorkerReport, data)
@@ -161,13 +160,7 @@ class Supervisor:
         return process, True
 
     async def _stop(self, process: Process) -> None:
-        if process.returncode is None:
-            process.terminate()
-        try:
-            await asyncio.wait_for(process.wait(), self._grace + _STOP_SECONDS)
-        except TimeoutError:
-            process.kill()
-            await process.wait()
+        await stop_process(process, self._grace)
         self._running.discard(process)
 
     async def _shut_down(self) -> None:
@@ -177,7 +170,19 @@ class Supervisor:
         self._folder.cleanup()
 
 
-async def _read_all(descriptor: int) -> bytes:
+async def stop_process(process: Process, grace: float) -> None:
+    """Terminate a process; kill it some time after its grace period."""
+    if process.returncode is None:
+        process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), grace + _STOP_SECONDS)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+
+
+async def read_all(descriptor: int) -> bytes:
+    """Everything that is written to a pipe until it is closed."""
     reader = asyncio.StreamReader()
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb", buffering=0)
@@ -186,32 +191,3 @@ async def _read_all(descriptor: int) -> bytes:
         return await reader.read()
     finally:
         transport.close()
-
-
-async def _wait_for_change(folder: Path, before: dict[str, int]) -> str:
-    # Polling, because file system events would need another dependency.
-    while (now := take_snapshot(folder)) == before:
-        await asyncio.sleep(_SCAN_INTERVAL)
-    return min(name for name, _ in now.items() ^ before.items())
-
-
-def take_snapshot(folder: Path) -> dict[str, int]:
-    """The modification times of all Python files below a folder, without hidden folders."""
-    found: dict[str, int] = {}
-    for place, folders, files in os.walk(folder):
-        folders[:] = [
-            name
-            for name in folders
-            if name not in _IGNORED
-            and not name.startswith(".")
-            # Skip virtual environments, whatever their name.
-            and not os.path.exists(os.path.join(place, name, "pyvenv.cfg"))
-        ]
-        for name in files:
-            if name.endswith(".py"):
-                path = os.path.join(place, name)
-                try:
-                    found[path] = os.stat(path).st_mtime_ns
-                except FileNotFoundError:
-                    continue  # deleted since it was listed
-    return found

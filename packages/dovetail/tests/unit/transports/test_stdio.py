@@ -19,7 +19,8 @@ from typing import IO, Any
 import pytest
 
 from dovetail import Server
-from dovetail.transports.stdio import _Reader, _signals, _Writer
+from dovetail.transports.stdio import _signals
+from dovetail.transports.stdio_streams import LineReader, LineWriter
 from tests.patience import CAP
 from tests.unit.talk import MODERN, Json, request, run, text_of, turn
 
@@ -410,7 +411,7 @@ def fill(descriptor: int) -> None:
 def test_a_full_pipe_is_waited_for() -> None:
     async def scenario() -> None:
         with pipe() as (ours, theirs):
-            writer = _Writer(theirs, asyncio.Event())
+            writer = LineWriter(theirs, asyncio.Event())
             fill(theirs)
             writer.send(b"late")
             await turn()
@@ -430,7 +431,7 @@ def test_a_full_pipe_is_waited_for() -> None:
 def test_a_message_alone_is_written_at_once_and_one_behind_others_keeps_its_place() -> None:
     async def scenario() -> None:
         with pipe() as (ours, theirs):
-            writer = _Writer(theirs, asyncio.Event())
+            writer = LineWriter(theirs, asyncio.Event())
             writer.send_now(b"alone")
             assert os.read(ours, 100) == b"alone\n"
             writer.send(b"first")
@@ -445,7 +446,7 @@ def test_a_message_alone_is_written_at_once_and_one_behind_others_keeps_its_plac
 def test_a_pipe_that_stays_full_is_given_up_in_the_end() -> None:
     async def scenario() -> None:
         with pipe() as (_, theirs):
-            writer = _Writer(theirs, asyncio.Event())
+            writer = LineWriter(theirs, asyncio.Event())
             fill(theirs)
             writer.send(b"never")
             await turn()
@@ -459,7 +460,7 @@ def test_a_client_that_closed_its_end_ends_the_stream_and_nothing_more_is_kept()
     async def scenario() -> None:
         with pipe() as (ours, theirs):
             ended = asyncio.Event()
-            writer = _Writer(theirs, ended)
+            writer = LineWriter(theirs, ended)
             os.close(ours)
             writer.send(b"anyone?")
             await ended.wait()
@@ -475,11 +476,11 @@ def test_reading_nothing_yet_is_no_end_and_a_broken_descriptor_is_one() -> None:
     async def scenario() -> None:
         with pipe() as (ours, theirs):
             connection = Server("s").connect(lambda message: None)
-            writer, ended = _Writer(theirs, asyncio.Event()), asyncio.Event()
+            writer, ended = LineWriter(theirs, asyncio.Event()), asyncio.Event()
             os.set_blocking(ours, False)
-            _Reader(ours, connection, writer, 1000, ended)._read()
+            LineReader(ours, connection, writer, 1000, ended)._read()
             assert not ended.is_set()
-            _Reader(theirs, connection, writer, 1000, ended)._read()  # an end to write to
+            LineReader(theirs, connection, writer, 1000, ended)._read()  # an end to write to
             assert ended.is_set()
             await connection.close()
 
