@@ -33,6 +33,7 @@ T = TypeVar("T")
 
 LogCallback: TypeAlias = Callable[[LogParams], Awaitable[None] | None]
 ChangeCallback: TypeAlias = Callable[[Change], Awaitable[None] | None]
+NotificationCallback: TypeAlias = Callable[[Notification], None]
 
 _KNOWN_METHODS = frozenset(method.name for method in METHODS)
 
@@ -46,6 +47,8 @@ class Settings:
     callbacks: ClientCallbacks
     on_log: LogCallback | None = None
     on_change: ChangeCallback | None = None
+    # Called with notifications that the client itself does not use.
+    on_notification: NotificationCallback | None = None
     timeout: float = 30.0
     log_level: str = "info"
     # How often a request is retried because the server wants more input.
@@ -76,6 +79,17 @@ class ClientEra(ABC):
         meta: dict[str, Any] | None = None,
     ) -> Raw:
         """Send a request, provide the inputs the server asks for, and return the final result."""
+
+    @abstractmethod
+    async def exchange(
+        self,
+        method: str,
+        params: dict[str, Any] | None,
+        *,
+        timeout: float,
+        progress: ProgressCallback | None = None,
+    ) -> Raw:
+        """Send one request as given, with its `_meta`, and return its result of any type."""
 
     @abstractmethod
     async def set_log_level(self, level: str) -> None:
@@ -127,6 +141,11 @@ class ClientEra(ABC):
             params = self.read_params(LogParams, message)
             if params is not None:
                 self.rpc.notification_tasks.start(resolve(self.settings.on_log, params))
+
+    def deliver_other(self, message: Notification) -> None:
+        """Pass a notification that the client does not use to the callback."""
+        if self.settings.on_notification is not None:
+            self.settings.on_notification(message)
 
     def deliver_change(self, change: Change) -> None:
         """Pass a list change to the callback."""

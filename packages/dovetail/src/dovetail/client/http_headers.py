@@ -145,6 +145,10 @@ class ToolHeaders:
             if text is not None:
                 yield f"Mcp-Param-{header}", encode_value(text)
 
+    def params_of(self, name: str) -> HeaderParams:
+        """The arguments of a tool that are mirrored."""
+        return self._known.get(name, ())
+
     def learn(self, result: Raw) -> bytes | None:
         """Remember a page of tools; returns the page without invalid tools, if it has any."""
         if _KEYWORD not in bytes(result) and not self._known:

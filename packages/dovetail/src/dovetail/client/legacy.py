@@ -105,10 +105,22 @@ class LegacyClientEra(ClientEra):
         progress: ProgressCallback | None = None,
         meta: dict[str, Any] | None = None,
     ) -> Raw:
-        """Send a request and return its result; starts a new session if the old one ended."""
+        """Send a request and return its result."""
         self.check_exists(method)
         if meta:
             params = {**(params or {}), "_meta": dict(meta)}
+        seconds = self.settings.timeout if timeout is None else timeout
+        return await self.exchange(method, params, timeout=seconds, progress=progress)
+
+    async def exchange(
+        self,
+        method: str,
+        params: dict[str, Any] | None,
+        *,
+        timeout: float,
+        progress: ProgressCallback | None = None,
+    ) -> Raw:
+        """Send a request; starts a new session if the old one ended."""
         if self._restart_lock.locked():
             async with self._restart_lock:
                 pass
@@ -178,6 +190,7 @@ class LegacyClientEra(ClientEra):
             uri = None if params is None else params.uri
         change = change_from(message.method, uri)
         if change is None:
+            self.deliver_other(message)
             return
         for feed in self._feeds:
             if feed.interest.covers(change):

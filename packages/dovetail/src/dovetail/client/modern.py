@@ -147,7 +147,8 @@ class ModernClientEra(ClientEra):
         extra: dict[str, Any] = {}
         for attempt in range(self.settings.max_rounds + 1):
             asked = {**(params or {}), **extra, "_meta": self._envelope(meta, tasks=tasks)}
-            raw = await self._send(method, asked, timeout, progress)
+            seconds = self.settings.timeout if timeout is None else timeout
+            raw = await self.exchange(method, asked, timeout=seconds, progress=progress)
             head = decode_result(_ResultHead, raw, method)
             if head.result_type == "complete" or (tasks and head.result_type == "task"):
                 return raw
@@ -165,23 +166,24 @@ class ModernClientEra(ClientEra):
         rounds = self.settings.max_rounds
         raise PeerError(f"{method} still requires input after {rounds} rounds")
 
-    async def _send(
+    async def exchange(
         self,
         method: str,
-        params: dict[str, Any],
-        timeout: float | None,
-        progress: ProgressCallback | None,
+        params: dict[str, Any] | None,
+        *,
+        timeout: float,
+        progress: ProgressCallback | None = None,
     ) -> Raw:
-        seconds = self.settings.timeout if timeout is None else timeout
+        """Send a request; lists the tools again if they have other headers than known."""
         try:
-            return await self.rpc.request(method, params, timeout=seconds, progress=progress)
+            return await self.rpc.request(method, params, timeout=timeout, progress=progress)
         except HeaderMismatchError:
             if method != "tools/call":
                 raise
         # The tool list says which arguments go into headers, and the known list is outdated
         # (2026-07-28 basic/transports/streamable-http, client behavior): list the tools again.
-        await self._refresh_tools(seconds)
-        return await self.rpc.request(method, params, timeout=seconds, progress=progress)
+        await self._refresh_tools(timeout)
+        return await self.rpc.request(method, params, timeout=timeout, progress=progress)
 
     async def _refresh_tools(self, timeout: float) -> None:
         """List the tools, so that the channel sees their current schemas."""
@@ -262,6 +264,7 @@ class ModernClientEra(ClientEra):
         change = change_from(message.method, params.uri)
         if stream is None:
             self.rpc.note_unexpected(f"{message.method} for a stream that is not open")
+            self.deliver_other(message)
         elif change is not None:
             stream.subscription.push(change)
         elif params.notifications is not None and not stream.acknowledged.done():

@@ -109,6 +109,11 @@ class RpcConnection:
         self.closed(TransportError("The client is closed"))
         await self._channel.close()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether no more requests can be sent."""
+        return self._close_error is not None
+
     # -- out ----------------------------------------------------------------------------
 
     def check_open(self) -> None:

@@ -19,6 +19,7 @@ __all__ = [
     "ENDED_FIELDS",
     "NEWER_CONTENT_FIELDS",
     "NEWER_FIELDS",
+    "drop_unknown",
     "has_all_content_fields",
     "project",
     "trim",
@@ -81,17 +82,22 @@ NEWER_CONTENT_FIELDS: dict[type[Struct], dict[str, Revision]] = {
 def project(model: Struct, revision: Revision) -> dict[str, Any]:
     """The struct as builtins, with only the members that `revision` has."""
     value: dict[str, Any] = msgspec.to_builtins(model)
-    for name, since in NEWER_FIELDS[type(model)].items():
-        if since.order > revision.order:
-            value.pop(name, None)
-    for name, until in ENDED_FIELDS.get(type(model), {}).items():
-        if until.order < revision.order:
-            value.pop(name, None)
+    drop_unknown(type(model), value, revision)
     if isinstance(model, models.Prompt) and model.arguments:
         value["arguments"] = [project(argument, revision) for argument in model.arguments]
     if isinstance(model, models.Resource | models.ResourceTemplate) and model.annotations:
         value["annotations"] = project(model.annotations, revision)
     return value
+
+
+def drop_unknown(kind: type[Struct], value: dict[str, Any], revision: Revision) -> None:
+    """Remove the members that `revision` lacks from a `kind` of builtins."""
+    for name, since in NEWER_FIELDS[kind].items():
+        if since.order > revision.order:
+            value.pop(name, None)
+    for name, until in ENDED_FIELDS.get(kind, {}).items():
+        if until.order < revision.order:
+            value.pop(name, None)
 
 
 @cache

@@ -41,6 +41,7 @@ __all__ = [
     "SampledBlock",
     "WireBlock",
     "WireCallResult",
+    "WirePromptMessage",
     "WirePromptResult",
     "WireReadResult",
     "WireSampledBlock",

@@ -82,6 +82,10 @@ class Revision:
     # Authorization servers may use OpenID Connect discovery instead of RFC 8414.
     openid_discovery: bool = False
 
+    def precedes(self, other: Revision) -> bool:
+        """Whether this is the earlier one of two revisions."""
+        return self.order < other.order
+
     def __str__(self) -> str:
         return self.date
 

@@ -24,6 +24,7 @@ class LegacySession:
     """One client after its handshake."""
 
     __slots__ = (
+        "__weakref__",
         "_peer",
         "_state_owner",
         "back_channel",

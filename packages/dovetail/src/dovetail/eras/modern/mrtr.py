@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -97,7 +98,7 @@ class InputRounds:
         """Return the recorded answer to `ask`, or end this run."""
         answer = call.record.answer_to(ask)
         if answer is not None:
-            await self._use_round(call)
+            await self.use_round(call)
             return answer
         spec = call.era.methods[call.method]
         if not spec.asks_back or not call.running:
@@ -118,7 +119,7 @@ class InputRounds:
             if not pending:
                 del self._pending[id(call)]
 
-    async def _use_round(self, call: Call) -> None:
+    async def use_round(self, call: Call) -> None:
         """Raise InvalidParamsError if the round was used before."""
         record = call.record
         if isinstance(record.round, bytes):
@@ -153,11 +154,12 @@ class InputRounds:
 
     def _outcome(self, call: Call, pending: dict[str, Ask]) -> Exception:
         try:
-            return InputRequired(self._interim(call, pending))
+            return InputRequired(self.interim(call, pending))
         except DovetailError as error:
             return error  # for example, the record is too large
 
-    def _interim(self, call: Call, pending: dict[str, Ask]) -> bytes:
+    def interim(self, call: Call, pending: Mapping[str, Ask]) -> bytes:
+        """The `input_required` result that asks these questions and keeps the record."""
         requests: dict[str, Any] = {}
         for key, ask in pending.items():
             requests[key] = {"method": ask.method}
@@ -178,14 +180,11 @@ class InputRounds:
         sealed = self._sealer.seal(
             codec.encode(state), binding=_binding(call), lifetime=self._lifetime
         )
-        return codec.encode(
-            {
-                "resultType": "input_required",
-                "_meta": self._meta,
-                "inputRequests": requests,
-                "requestState": sealed,
-            }
-        )
+        result: dict[str, Any] = {"resultType": "input_required", "_meta": self._meta}
+        if requests:
+            result["inputRequests"] = requests
+        result["requestState"] = sealed
+        return codec.encode(result)
 
 
 def read_responses(raw: Raw) -> dict[str, Raw]:
