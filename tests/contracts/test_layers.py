@@ -46,17 +46,17 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "client": _SERVER,
     "guard": _SERVER,
     "middleware": _SERVER,
-    # Servers made of other servers. The client reaches the server behind a proxy.
-    "compose": (*_SERVER, "client"),
     # What modules of `dovetail generate client` import.
     "generated": ("errors", "client"),
-    "testing": (*_SERVER, *_OUTER),
-    "cli": (*_SERVER, *_OUTER),
+    # Servers made of other servers.
+    "compose": (*_SERVER, *_OUTER),
+    "testing": (*_SERVER, *_OUTER, "compose"),
+    "cli": (*_SERVER, *_OUTER, "compose"),
     # The public facade over cli, for packages that add commands.
     "commands": ("cli",),
     "__main__": ("cli",),
     # The package itself: the public names and nothing else.
-    "dovetail": (*_SERVER, *_OUTER, "cli"),
+    "dovetail": (*_SERVER, *_OUTER, "compose", "cli"),
 }
 
 # Package -> the modules of other packages that it may import from. "dovetail" is the package's

@@ -39,6 +39,7 @@ from dovetail.spec.models import (
 
 if _typing.TYPE_CHECKING:
     from dovetail.client import Client
+    from dovetail.compose.proxy import Proxy
     from dovetail.features.context import current_context
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "Options",
     "Param",
     "PromptOptions",
+    "Proxy",
     "Resource",
     "ResourceLink",
     "ResourceListOptions",
@@ -99,6 +101,10 @@ def __getattr__(name: str) -> _typing.Any:
         from dovetail.client import Client  # noqa: PLC0415 - see above
 
         return Client
+    if name == "Proxy":
+        from dovetail.compose.proxy import Proxy  # noqa: PLC0415 - it needs the client
+
+        return Proxy
     # Servers that do not use it need not set a context variable in every call.
     if name == "current_context":
         return _track_calls()

@@ -1,0 +1,47 @@
+"""Questions of the upstream to a legacy caller."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from dovetail.compose.proxy.questions import fit_question
+from dovetail.core.call import Ask, Call
+from dovetail.eras.legacy.session import session_of
+from dovetail.errors import MethodNotFoundError, RpcError, ToolError
+from dovetail.wire import codec
+
+__all__ = ["SessionAsker", "ask_all"]
+
+
+class SessionAsker:
+    """Asks by a request on the caller's session."""
+
+    async def ask(self, call: Call, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the caller's answer; raises RpcError."""
+        session = session_of(call)
+        if session is None or session.back_channel is None or not session.ready:
+            raise MethodNotFoundError(f"{method} needs a session to ask the client in")
+        ask = Ask("", method, fit_question(method, params, call.era.revision))
+        raw = await session.back_channel.request(ask, call.link.send)
+        return codec.decode_as(dict[str, Any], raw)
+
+
+async def ask_all(call: Call, requests: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the answers to the questions in an `input_required` result."""
+    asker = SessionAsker()
+    asking = [
+        asyncio.ensure_future(
+            asker.ask(call, str(request.get("method")), request.get("params") or {})
+        )
+        for request in requests.values()
+    ]
+    try:
+        answers = await asyncio.gather(*asking)
+    except RpcError as error:
+        raise ToolError(f"The client refused the question: {error.message}") from None
+    finally:
+        for each in asking:
+            each.cancel()
+    return dict(zip(requests, answers, strict=True))

@@ -1,0 +1,226 @@
+"""`Forwarder`: sends the request of a call to the upstream, between any two eras."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from msgspec import Raw
+
+from dovetail.client.channel import AccessDeniedError, UnreachableError
+from dovetail.compose.proxy.back_channel import SessionAsker, ask_all
+from dovetail.compose.proxy.connection import UpstreamConnection
+from dovetail.compose.proxy.envelopes import declared_by, make_meta, stamp_modern
+from dovetail.compose.proxy.failures import UpstreamError, explain
+from dovetail.compose.proxy.forwarding import Forwarding
+from dovetail.compose.proxy.questions import KeptCall, KeptCalls, pass_on_questions, read_answers
+from dovetail.compose.proxy.results import ResultHead, read_head
+from dovetail.compose.proxy.upstream import Caller, Upstream
+from dovetail.core.call import Call
+from dovetail.core.options import Options
+from dovetail.core.principal import owner_of
+from dovetail.errors import PeerError, RpcError, TransportError
+from dovetail.runtime.connection import Connection
+from dovetail.spec.revisions import Family, Revision
+
+__all__ = ["Answer", "Forwarder"]
+
+# How often a legacy caller is asked for one call.
+_MAX_ROUNDS = 20
+_SESSION_ASKER = SessionAsker()
+
+
+class _CallerKey:
+    """Stands for a session of a caller without keeping it alive."""
+
+    __slots__ = ("__weakref__",)
+
+
+class Answer:
+    """A result of the upstream, and the revision that it is written in."""
+
+    __slots__ = ("head", "raw", "revision")
+
+    def __init__(self, raw: Raw, revision: Revision, head: ResultHead | None = None) -> None:
+        self.raw = raw
+        self.revision = revision
+        # Modern results only.
+        self.head = head
+
+
+class Forwarder:
+    """Forwards calls to one upstream."""
+
+    def __init__(
+        self, upstream: Upstream, options: Options, client_info: dict[str, Any], max_kept: int
+    ) -> None:
+        self.upstream = upstream
+        self.kept = KeptCalls(options.state_lifetime, max_kept)
+        self._seconds = options.timeout
+        self._limit = options.max_result_bytes
+        self._client_info = client_info
+        self._keys: WeakKeyDictionary[Any, _CallerKey] = WeakKeyDictionary()
+
+    def caller_of(self, call: Call) -> Caller:
+        """Return the caller of a call."""
+        link = call.link
+        session = link.session
+        key: object = call
+        if session is not None:
+            key = self._keys.get(session)
+            if key is None:
+                key = self._keys[session] = _CallerKey()
+        elif isinstance(link, Connection):
+            key = link
+        return Caller(call.principal, key, declared_by(call.peer.capabilities))
+
+    async def forward(
+        self,
+        call: Call,
+        method: str,
+        params: dict[str, Any],
+        *,
+        uri: str | None = None,
+        tasks: bool = False,
+        prepare: Callable[[UpstreamConnection, dict[str, Any]], Any] | None = None,
+    ) -> Answer:
+        """Return the upstream's result; questions on the way are passed on to the caller.
+
+        `uri` is the resource to read. With `tasks`, the result may be a task. `prepare` may
+        change the params for the connection that was found.
+        """
+        try:
+            answer = await self._forward(call, method, params, tasks, prepare)
+        except (RpcError, PeerError, TransportError, TimeoutError) as error:
+            raise explain(self.upstream.name, error, call, uri) from None
+        if len(bytes(answer.raw)) > self._limit:
+            size = len(bytes(answer.raw))
+            raise UpstreamError(
+                self.upstream.name, f"sent {size:,} bytes; the limit is {self._limit:,}"
+            )
+        return answer
+
+    async def _forward(
+        self,
+        call: Call,
+        method: str,
+        params: dict[str, Any],
+        tasks: bool,
+        prepare: Callable[[UpstreamConnection, dict[str, Any]], Any] | None,
+    ) -> Answer:
+        is_modern = call.era.revision.family is Family.MODERN
+        if is_modern and call.record.results:
+            kept = await self.kept.find(call)
+            if kept is not None:
+                kept.take(call)
+                return await self._wait_for_kept(call, kept)
+        meta = make_meta(call)
+        caller = self.caller_of(call)
+        is_last = False
+        while True:
+            connection = await self.upstream.acquire(caller)
+            sent = {**params, "_meta": dict(meta)}
+            try:
+                if prepare is not None:
+                    await prepare(connection, sent)
+                if not connection.is_legacy:
+                    return await self._to_modern(connection, call, caller, method, sent, tasks)
+                if is_modern and caller.declared and call.era.methods[method].asks_back:
+                    return await self._keep(connection, call, caller, method, sent)
+                forwarding = Forwarding(call, caller.key, _SESSION_ASKER, self._seconds)
+                raw = await self._exchange(connection, forwarding, method, sent)
+                return Answer(raw, connection.era.revision)
+            except TransportError as error:
+                # A tool that may have run is not run again.
+                if is_last or (method == "tools/call" and not isinstance(error, UnreachableError)):
+                    raise
+                if isinstance(error, AccessDeniedError):
+                    # The credentials of the caller may have changed.
+                    self.upstream.discard(connection)
+                is_last = True
+            finally:
+                self.upstream.release()
+
+    async def _exchange(
+        self,
+        connection: UpstreamConnection,
+        forwarding: Forwarding,
+        method: str,
+        params: dict[str, Any],
+    ) -> Raw:
+        try:
+            async with asyncio.timeout(self._seconds) as forwarding.limit:
+                return await connection.exchange(forwarding, method, params)
+        except TimeoutError:
+            raise TimeoutError(f"no answer to {method} within {self._seconds:g} s") from None
+        finally:
+            forwarding.limit = None
+
+    async def _to_modern(
+        self,
+        connection: UpstreamConnection,
+        call: Call,
+        caller: Caller,
+        method: str,
+        params: dict[str, Any],
+        tasks: bool,
+    ) -> Answer:
+        revision = connection.era.revision
+        stamp_modern(params["_meta"], call, revision, self._client_info, tasks=tasks)
+        if call.era.revision.family is Family.MODERN:
+            params.update(await read_answers(call))
+        forwarding = Forwarding(call, caller.key, _SESSION_ASKER, self._seconds)
+        for _ in range(_MAX_ROUNDS):
+            raw = await self._exchange(connection, forwarding, method, params)
+            head = read_head(raw, method)
+            if head.result_type == "complete" or (tasks and head.result_type == "task"):
+                return Answer(raw, revision, head)
+            if head.result_type != "input_required" or not call.era.methods[method].asks_back:
+                raise PeerError(f"{method} was answered with {head.result_type!r}")
+            if call.era.revision.family is Family.MODERN:
+                raise pass_on_questions(call, head.input_requests, head.request_state)
+            params.pop("inputResponses", None)
+            params.pop("requestState", None)
+            if head.input_requests:
+                params["inputResponses"] = await ask_all(call, head.input_requests)
+            if head.request_state is not None:
+                params["requestState"] = head.request_state
+        raise PeerError(f"{method} still requires input after {_MAX_ROUNDS} rounds")
+
+    async def _keep(
+        self,
+        connection: UpstreamConnection,
+        call: Call,
+        caller: Caller,
+        method: str,
+        params: dict[str, Any],
+    ) -> Answer:
+        """Run a call of a modern caller so that it can wait for answers in later requests."""
+        kept = KeptCall(
+            Forwarding(call, caller.key, _SESSION_ASKER, self._seconds), owner_of(call.principal)
+        )
+        kept.forwarding.asker = kept
+
+        async def run() -> Answer:
+            try:
+                raw = await self._exchange(connection, kept.forwarding, method, params)
+                return Answer(raw, connection.era.revision)
+            finally:
+                self.upstream.release()
+
+        kept.running = asyncio.get_running_loop().create_task(run())
+        return await self._wait_for_kept(call, kept)
+
+    async def _wait_for_kept(self, call: Call, kept: KeptCall) -> Answer:
+        try:
+            asks = await kept.outcome()
+        except asyncio.CancelledError:
+            kept.end()
+            raise
+        if asks is not None:
+            raise self.kept.keep(call, kept, asks)
+        assert kept.running is not None
+        answer: Answer = kept.running.result()
+        return answer

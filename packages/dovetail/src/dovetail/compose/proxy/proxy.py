@@ -1,0 +1,393 @@
+"""`Proxy`: a server whose tools, prompts and resources are those of another server."""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import UNSET
+
+from dovetail.client.channel import Channel
+from dovetail.client.content import WireReadResult
+from dovetail.client.http_headers import ToolHeaders
+from dovetail.client.targets import Target, is_url, open_target
+from dovetail.compose.proxy.changes import ChangeRelay
+from dovetail.compose.proxy.connection import UpstreamConnection
+from dovetail.compose.proxy.envelopes import declared_by
+from dovetail.compose.proxy.failures import UpstreamError
+from dovetail.compose.proxy.forwarder import Forwarder
+from dovetail.compose.proxy.results import LISTS, fit_result, read_members
+from dovetail.compose.proxy.upstream import Caller, Upstream, UpstreamSettings
+from dovetail.core.call import Call
+from dovetail.core.dispatch import MethodHandler, Outcome, Shaped
+from dovetail.core.options import Options
+from dovetail.core.principal import Principal
+from dovetail.eras.select import Eras
+from dovetail.errors import DovetailError, PeerError, UsageError
+from dovetail.features.header_params import HeaderParams
+from dovetail.features.tools import failed
+from dovetail.server import Server
+from dovetail.spec.keys import TASKS
+from dovetail.spec.models import (
+    CallToolParams,
+    CompleteParams,
+    DiscoverResult,
+    GetPromptParams,
+    InitializeParams,
+    ListenParams,
+    ListParams,
+    ReadResourceParams,
+    ResourceContents,
+    ResourceParams,
+)
+from dovetail.wire import codec
+from dovetail.wire.messages import Notification
+
+if TYPE_CHECKING:
+    from dovetail.client.http_auth import Auth
+
+__all__ = ["Credentials", "Proxy"]
+
+# What `auth` returns for a principal: headers, a login such as `OAuth`, or nothing.
+Credentials: TypeAlias = "Mapping[str, str] | Auth | None"
+FindCredentials: TypeAlias = "Callable[[Principal | None], Awaitable[Credentials] | Credentials]"
+
+# Declared while the upstream is unknown, so that clients use it once it is there.
+_EVERYTHING: dict[str, Any] = {
+    "tools": {"listChanged": True},
+    "prompts": {"listChanged": True},
+    "resources": {"listChanged": True, "subscribe": True},
+    "completions": {},
+    "logging": {},
+}
+_PASSED_ON = ("tools", "prompts", "resources", "completions", "logging", "experimental")
+_TASKS: dict[str, Any] = {"cancel": {}, "requests": {"tools": {"call": {}}}}
+# A list with more pages or entries than this is treated as endless.
+_MAX_PAGES = 1000
+_MAX_ENTRIES = 100_000
+
+
+class Proxy(Server):
+    """A server that forwards to another one: a URL, a command, or a configuration entry.
+
+    `auth` logs in to a URL, for all callers, or is a function that returns the credentials for
+    the principal of a call. `headers`, `env`, `cwd` and `mode` are those of `Client`.
+    """
+
+    def __init__(  # noqa: PLR0913 - public options, independent of each other
+        self,
+        target: Target,
+        *,
+        name: str | None = None,
+        version: str = "0.0.0",
+        options: Options | None = None,
+        mode: str = "auto",
+        auth: Auth | FindCredentials | None = None,
+        headers: Mapping[str, str] | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        connect_timeout: float = 10.0,
+        max_connections: int = 32,
+        max_kept_calls: int = 100,
+    ) -> None:
+        self._forwarder: Forwarder
+        super().__init__(name or _name_of(target), version=version, options=options)
+        find = _per_principal(auth)
+        channels = partial(open_target, target, env=env, cwd=cwd)
+        if find is None:
+            channels = partial(channels, headers=headers, auth=auth)
+        # A bad target fails here, where the author wrote it.
+        channels()
+        settings = UpstreamSettings(
+            self.name,
+            partial(_find_channel, channels, find, headers),
+            client=(self.name, version),
+            mode=mode,
+            is_http=_find_url(target) is not None,
+            per_principal=find is not None,
+            timeout=connect_timeout,
+            max_connections=max_connections,
+        )
+        self._upstream = Upstream(settings, self._opened, self._notified)
+        info = {"name": self.name, "version": version}
+        self._forwarder = Forwarder(self._upstream, self.options, info, max_kept_calls)
+        self._relay = ChangeRelay(self._upstream, self._bus.publish)
+        self._tool_headers = ToolHeaders()
+        self._instructions: str | None = None
+        self._sessions: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._lifespan.add(self._running)
+
+    @asynccontextmanager
+    async def _running(self) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await self._relay.close()
+            self._forwarder.kept.close()
+            await self._upstream.close()
+
+    def _methods(self, eras: Eras) -> dict[str, MethodHandler]:
+        """Return handlers that forward; what concerns the connection of a client stays here."""
+        own = super()._methods(eras)
+
+        def forwarding(run: Callable[[Call], Any], **options: Any) -> MethodHandler:
+            return MethodHandler(run, needs_task=True, **options)
+
+        return {
+            **own,
+            "initialize": forwarding(partial(self._initialize, own["initialize"])),
+            "server/discover": forwarding(partial(self._discover, own["server/discover"])),
+            **{method: forwarding(self._list) for method in LISTS},
+            "tools/call": forwarding(self._call_tool, fault=failed),
+            "prompts/get": forwarding(self._get_prompt),
+            "resources/read": forwarding(self._read),
+            "completion/complete": forwarding(self._complete),
+            "resources/subscribe": forwarding(partial(self._subscribe, own["resources/subscribe"])),
+            "resources/unsubscribe": forwarding(
+                partial(self._unsubscribe, own["resources/unsubscribe"])
+            ),
+            "subscriptions/listen": forwarding(partial(self._listen, own["subscriptions/listen"])),
+        }
+
+    # -- what mounts use ------------------------------------------------------------------------
+
+    async def call_tool(self, call: Call, name: str) -> Outcome:
+        """Call a tool of the upstream with the arguments of a tools/call."""
+        given: CallToolParams = call.params  # type: ignore[assignment]
+        params: dict[str, Any] = {"name": name}
+        if given.arguments is not UNSET:
+            params["arguments"] = given.arguments
+        answer = await self._forwarder.forward(call, "tools/call", params)
+        return fit_result(call, "tools/call", answer.raw, answer.revision)
+
+    async def get_prompt(self, call: Call, name: str) -> Outcome:
+        """Get a prompt of the upstream with the arguments of a prompts/get."""
+        given: GetPromptParams = call.params  # type: ignore[assignment]
+        params: dict[str, Any] = {"name": name}
+        if given.arguments is not UNSET:
+            params["arguments"] = given.arguments
+        answer = await self._forwarder.forward(call, "prompts/get", params)
+        return fit_result(call, "prompts/get", answer.raw, answer.revision)
+
+    async def read(self, call: Call, uri: str) -> Outcome:
+        """Read a resource of the upstream."""
+        answer = await self._forwarder.forward(call, "resources/read", {"uri": uri}, uri=uri)
+        return fit_result(call, "resources/read", answer.raw, answer.revision)
+
+    async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:
+        """Return the contents of a resource of the upstream."""
+        answer = await self._forwarder.forward(call, "resources/read", {"uri": uri}, uri=uri)
+        try:
+            contents = codec.decode_as(WireReadResult, answer.raw).contents
+            return [each.read() for each in contents]
+        except (msgspec.ValidationError, PeerError) as error:
+            raise UpstreamError(self.name, f"violates the protocol: {error}") from None
+
+    async def complete_argument(self, call: Call, ref: Any) -> Outcome:
+        """Complete an argument of a prompt or template of the upstream, named by `ref`."""
+        given: CompleteParams = call.params  # type: ignore[assignment]
+        params: dict[str, Any] = {"ref": ref, "argument": given.argument}
+        if given.context is not None:
+            params["context"] = given.context
+        answer = await self._forwarder.forward(call, "completion/complete", params)
+        return fit_result(call, "completion/complete", answer.raw, answer.revision)
+
+    async def list_page(self, call: Call, method: str, cursor: str | None) -> Outcome:
+        """Return one page of a list of the upstream."""
+        params = {} if cursor is None else {"cursor": cursor}
+        answer = await self._forwarder.forward(call, method, params)
+        if method == "tools/list":
+            self._tool_headers.learn(answer.raw)
+        return fit_result(call, method, answer.raw, answer.revision)
+
+    async def list_entries(self, call: Call, method: str) -> list[dict[str, Any]]:
+        """Return all entries of a list of the upstream, in the form of the caller's revision."""
+        member = LISTS[method][0]
+        entries: list[dict[str, Any]] = []
+        cursor: str | None = None
+        for _ in range(_MAX_PAGES):
+            page: Any = await self.list_page(call, method, cursor)
+            members = read_members(page.body, method)
+            entries += codec.decode_as(list[dict[str, Any]], members.get(member, b"[]"))
+            if "nextCursor" not in members:
+                return entries
+            cursor = codec.decode_as(str, members["nextCursor"])
+            if len(entries) > _MAX_ENTRIES:
+                break
+        raise UpstreamError(self.name, f"has a list without end: {method}")
+
+    # -- methods ----------------------------------------------------------------------------------
+
+    async def _initialize(self, own: MethodHandler, call: Call) -> Any:
+        params: InitializeParams = call.params  # type: ignore[assignment]
+        await self._contact(Caller(call.principal, None, declared_by(params.capabilities)))
+        result: Any = own.run(call)
+        if self._instructions is not None:
+            result["instructions"] = self._instructions
+        session = call.link.session
+        if session is not None and session not in self._sessions:
+            self._sessions.add(session)
+            key = self._forwarder.caller_of(call).key
+            weakref.finalize(session, self._relay.drop, key)
+        return result
+
+    async def _discover(self, own: MethodHandler, call: Call) -> Any:
+        await self._contact(self._forwarder.caller_of(call))
+        shaped: Any = own.run(call)
+        assert isinstance(shaped, Shaped)
+        if self._instructions is not None:
+            assert isinstance(shaped.result, DiscoverResult)
+            shaped.result.instructions = self._instructions
+        return shaped
+
+    async def _contact(self, caller: Caller) -> None:
+        """Connect, so that the capabilities are known; does nothing if the upstream is away."""
+        try:
+            await self._upstream.acquire(caller)
+        except DovetailError:
+            # The next request says why.
+            return
+
+    async def _list(self, call: Call) -> Outcome:
+        params: ListParams = call.params  # type: ignore[assignment]
+        return await self.list_page(call, call.method, params.cursor)
+
+    async def _call_tool(self, call: Call) -> Outcome:
+        params: CallToolParams = call.params  # type: ignore[assignment]
+        return await self.call_tool(call, params.name)
+
+    async def _get_prompt(self, call: Call) -> Outcome:
+        params: GetPromptParams = call.params  # type: ignore[assignment]
+        return await self.get_prompt(call, params.name)
+
+    async def _read(self, call: Call) -> Outcome:
+        params: ReadResourceParams = call.params  # type: ignore[assignment]
+        return await self.read(call, params.uri)
+
+    async def _complete(self, call: Call) -> Outcome:
+        params: CompleteParams = call.params  # type: ignore[assignment]
+        return await self.complete_argument(call, params.ref)
+
+    async def _subscribe(self, own: MethodHandler, call: Call) -> Any:
+        params: ResourceParams = call.params  # type: ignore[assignment]
+        caller = self._forwarder.caller_of(call)
+        await self._relay.watch(caller, params.uri)
+        return own.run(call)
+
+    async def _unsubscribe(self, own: MethodHandler, call: Call) -> Any:
+        params: ResourceParams = call.params  # type: ignore[assignment]
+        await self._relay.unwatch(self._forwarder.caller_of(call).key, params.uri)
+        return own.run(call)
+
+    async def _listen(self, own: MethodHandler, call: Call) -> Any:
+        params: ListenParams = call.params  # type: ignore[assignment]
+        caller = self._forwarder.caller_of(call)._replace(key=call)
+        wanted = params.notifications
+        watched: list[str] = []
+        try:
+            for uri in dict.fromkeys(wanted.resource_subscriptions or ()):
+                try:
+                    await self._relay.watch(caller, uri)
+                except DovetailError:
+                    continue  # subs.ack-subset: the acknowledgement leaves it out
+                watched.append(uri)
+            if wanted.resource_subscriptions is not None:
+                wanted.resource_subscriptions = watched
+            running: Any = own.run(call)
+            return await running
+        finally:
+            if watched:
+                await self._relay.unwatch(call)
+
+    # -- the upstream -----------------------------------------------------------------------------
+
+    def header_params(self, name: str, call: Call) -> HeaderParams:
+        """Return the parameters of a listed tool that HTTP repeats in headers."""
+        return self._tool_headers.params_of(name)
+
+    def capabilities(self) -> dict[str, Any]:
+        """Return the capabilities of the upstream; all, until they are known."""
+        return _EVERYTHING if self._capabilities is None else self._capabilities
+
+    def _opened(self, connection: UpstreamConnection) -> None:
+        """Take over what a new connection says about the upstream."""
+        facts, revision = connection.era.facts, connection.era.revision
+        given = facts.capabilities
+        found = {name: given[name] for name in _PASSED_ON if isinstance(given.get(name), dict)}
+        if not revision.completions_capability and ("prompts" in found or "resources" in found):
+            found["completions"] = {}
+        if _offers_tasks(given):
+            found["tasks"] = _TASKS
+        is_known = self._capabilities is not None
+        self._capabilities = found
+        self._instructions = facts.instructions
+        self._relay.attach(connection)
+        if is_known:
+            # It may be another version of the upstream.
+            self._relay.announce_lists()
+
+    def _notified(self, message: Notification) -> None:
+        """Take a notification that belongs to no call and no subscription."""
+
+
+def _offers_tasks(capabilities: Mapping[str, Any]) -> bool:
+    extensions = capabilities.get("extensions")
+    if isinstance(extensions, dict) and TASKS in extensions:
+        return True
+    tasks = capabilities.get("tasks")
+    requests = tasks.get("requests") if isinstance(tasks, dict) else None
+    tools = requests.get("tools") if isinstance(requests, dict) else None
+    return isinstance(tools, dict) and "call" in tools
+
+
+def _per_principal(auth: Any) -> FindCredentials | None:
+    """Return `auth` if it is a function of the principal."""
+    if auth is None or hasattr(auth, "authorize"):
+        return None
+    if not callable(auth):
+        raise UsageError(f"auth is a login or a function of the principal, got {auth!r}")
+    find: FindCredentials = auth
+    return find
+
+
+async def _find_channel(
+    channels: Callable[..., Channel],
+    find: FindCredentials | None,
+    headers: Mapping[str, str] | None,
+    principal: Principal | None,
+) -> Callable[[], Channel]:
+    """Return what makes the channels of one principal."""
+    if find is None:
+        return channels
+    found = find(principal)
+    if inspect.isawaitable(found):
+        found = await found
+    if isinstance(found, Mapping):
+        return partial(channels, headers={**(headers or {}), **found})
+    return partial(channels, headers=headers, auth=found)
+
+
+def _find_url(target: Target) -> str | None:
+    url = target.get("url") if isinstance(target, Mapping) else target
+    return url if isinstance(url, str) and is_url(url) else None
+
+
+def _name_of(target: Target) -> str:
+    """Return a name for messages: the host of a URL, or the program."""
+    url = _find_url(target)
+    if url is not None:
+        return urlsplit(url).hostname or "upstream"
+    if isinstance(target, Mapping):
+        return PurePath(str(target.get("command", "upstream"))).name
+    if isinstance(target, str):
+        return PurePath(target.split()[0]).name if target.split() else "upstream"
+    if isinstance(target, list | tuple) and target:
+        return PurePath(str(target[0])).name
+    return str(getattr(target, "name", "upstream"))

@@ -1,0 +1,237 @@
+"""`Upstream`: the connections to one upstream, opened on demand and replaced when they break.
+
+A modern upstream is stateless, so callers share a connection. A legacy upstream has a session:
+each principal gets its own, and clients that can be asked different things get different ones. On
+stdio, where a question does not say which call it belongs to, a connection serves one caller at a
+time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dovetail.client.background import BackgroundTasks
+from dovetail.client.channel import AccessDeniedError, Channel
+from dovetail.client.negotiation import Mode, parse_mode
+from dovetail.compose.proxy.connection import UpstreamConnection
+from dovetail.compose.proxy.failures import UpstreamError, explain
+from dovetail.core.principal import Principal, owner_of
+from dovetail.errors import DovetailError, LimitError, PeerError, TransportError
+from dovetail.wire import codec
+from dovetail.wire.messages import Notification
+
+__all__ = ["Caller", "Upstream", "UpstreamSettings"]
+
+logger = logging.getLogger("dovetail")
+
+# Seconds between two attempts to connect: the first after a failure, and the longest.
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 1.0
+
+MakeChannel = Callable[[Principal | None], Coroutine[Any, Any, Callable[[], Channel]]]
+_OPENING_ERRORS = (DovetailError, TimeoutError)
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamSettings:
+    """How to reach an upstream."""
+
+    name: str
+    make_channel: MakeChannel
+    # Name and version of the proxy, as the upstream sees it.
+    client: tuple[str, str]
+    mode: str = "auto"
+    # Over HTTP, messages arrive in the response to the request that they belong to.
+    is_http: bool = False
+    # Callers have credentials of their own.
+    per_principal: bool = False
+    # Seconds to connect in, and to wait for a free connection.
+    timeout: float = 10.0
+    max_connections: int = 32
+
+
+class Caller(NamedTuple):
+    """Who makes a call, and what it can be asked for."""
+
+    principal: Principal | None
+    # The client's connection or session; a call of its own for clients that have neither.
+    key: object
+    declared: dict[str, Any]
+
+
+class _Slot(NamedTuple):
+    """Callers of one slot can share a connection."""
+
+    owner: str | None
+    declared: bytes
+
+
+class Upstream:
+    """Opens, shares, replaces and closes connections to one upstream."""
+
+    def __init__(
+        self,
+        settings: UpstreamSettings,
+        on_open: Callable[[UpstreamConnection], None],
+        on_notification: Callable[[Notification], None],
+    ) -> None:
+        self.name = settings.name
+        self._settings = settings
+        self._mode = self._asked_mode = parse_mode(settings.mode)
+        self._on_open = on_open
+        self._on_notification = on_notification
+        self._is_legacy: bool | None = None
+        self._open: dict[_Slot, list[UpstreamConnection]] = {}
+        self._opening: dict[_Slot, asyncio.Task[UpstreamConnection]] = {}
+        self._released = asyncio.Event()
+        self._closing = BackgroundTasks()
+        self._failures = 0
+        self._not_before = 0.0
+        self._reason = ""
+
+    async def acquire(self, caller: Caller) -> UpstreamConnection:
+        """Return a connection for one call; raises UpstreamError if the upstream is away."""
+        while True:
+            # The slot depends on the era, which the first connection finds out.
+            slot = self._slot_of(caller)
+            found = self._find(slot, caller.key)
+            if found is not None:
+                return found
+            if slot not in self._opening:
+                await self._make_room()
+                if slot not in self._opening:
+                    self._opening[slot] = self._start(self._connect(slot, caller))
+            await asyncio.shield(self._opening[slot])
+
+    def release(self) -> None:
+        """Wake calls that wait for a connection."""
+        self._released.set()
+
+    def discard(self, connection: UpstreamConnection) -> None:
+        """Use a connection no more, and close it."""
+        for slot, connections in tuple(self._open.items()):
+            if connection in connections:
+                connections.remove(connection)
+                if not connections:
+                    del self._open[slot]
+        self._closing.start(connection.close())
+        self._released.set()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for opening in tuple(self._opening.values()):
+            opening.cancel()
+        await asyncio.gather(*self._opening.values(), return_exceptions=True)
+        for connections in tuple(self._open.values()):
+            for connection in tuple(connections):
+                self.discard(connection)
+        await self._closing.drain(self._settings.timeout)
+        await self._closing.close()
+
+    def _slot_of(self, caller: Caller) -> _Slot:
+        owner = owner_of(caller.principal)
+        if self._is_legacy is False:
+            return _Slot(owner if self._settings.per_principal else None, b"")
+        return _Slot(owner, codec.encode_canonical(caller.declared))
+
+    def _find(self, slot: _Slot, key: object) -> UpstreamConnection | None:
+        free: UpstreamConnection | None = None
+        for connection in tuple(self._open.get(slot, ())):
+            if not connection.is_open:
+                self.discard(connection)
+            elif connection.is_free_for(key):
+                if connection.last_caller is key:
+                    return connection
+                free = free or connection
+        return free
+
+    async def _make_room(self) -> None:
+        """Close an idle connection or wait for one if there are too many."""
+        while (
+            sum(map(len, self._open.values())) + len(self._opening)
+            >= self._settings.max_connections
+        ):
+            idle = [c for connections in self._open.values() for c in connections if c.is_idle]
+            if idle:
+                self.discard(idle[0])
+                return
+            self._released.clear()
+            try:
+                async with asyncio.timeout(self._settings.timeout):
+                    await self._released.wait()
+            except TimeoutError:
+                raise LimitError(
+                    f"All connections to the upstream server {self.name!r} are in use "
+                    f"({self._settings.max_connections}). Try again later."
+                ) from None
+
+    def _start(
+        self, work: Coroutine[Any, Any, UpstreamConnection]
+    ) -> asyncio.Task[UpstreamConnection]:
+        # In a context of its own: a connection outlives the call that needed it first.
+        task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
+        # Everybody who waited may have been cancelled.
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return task
+
+    async def _connect(self, slot: _Slot, caller: Caller) -> UpstreamConnection:
+        try:
+            if time.monotonic() < self._not_before:
+                raise UpstreamError(self.name, f"is away: {self._reason}")
+            connection = await self._try_to_connect(caller)
+        except AccessDeniedError as error:
+            # It concerns this caller only.
+            raise explain(self.name, error) from None
+        except _OPENING_ERRORS as error:
+            if isinstance(error, UpstreamError):
+                raise
+            self._failed(error)
+            raise explain(self.name, error) from None
+        finally:
+            del self._opening[slot]
+        self._failures = 0
+        self._is_legacy = connection.is_legacy
+        # Reconnecting is faster if the era is known.
+        self._mode = Mode(not connection.is_legacy, connection.is_legacy, self._asked_mode.revision)
+        self._open.setdefault(self._slot_of(caller), []).append(connection)
+        connection.last_caller = caller.key
+        self._on_open(connection)
+        return connection
+
+    async def _try_to_connect(self, caller: Caller) -> UpstreamConnection:
+        make_channel = await self._settings.make_channel(caller.principal)
+        try:
+            return await self._connect_at(self._mode, make_channel, caller)
+        except (PeerError, TransportError):
+            if self._mode == self._asked_mode:
+                raise
+            # It may speak another era since it was restarted.
+            self._mode, self._is_legacy = self._asked_mode, None
+            return await self._connect_at(self._mode, make_channel, caller)
+
+    async def _connect_at(
+        self, mode: Mode, make_channel: Callable[[], Channel], caller: Caller
+    ) -> UpstreamConnection:
+        async with asyncio.timeout(self._settings.timeout):
+            return await UpstreamConnection.open(
+                make_channel,
+                mode,
+                client=self._settings.client,
+                declared=caller.declared,
+                timeout=self._settings.timeout,
+                on_notification=self._on_notification,
+                tells_apart=self._settings.is_http,
+            )
+
+    def _failed(self, error: Exception) -> None:
+        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**self._failures)
+        self._failures += 1
+        self._not_before = time.monotonic() + pause
+        self._reason = str(error) or type(error).__name__
+        logger.warning("the upstream server %r is away: %s", self.name, self._reason)
