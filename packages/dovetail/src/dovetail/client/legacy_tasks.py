@@ -60,22 +60,23 @@ class LegacyTaskCalls(TaskCalls):
     ) -> TaskState:
         """Call a tool, as a task if it supports tasks."""
         params: dict[str, Any] = {"name": name, "arguments": arguments}
-        if await self._supports_tasks(name):
+        if await self.find_support(name) in ("optional", "required"):
             params["task"] = {} if ttl is None else {"ttl": round(ttl * 1000)}
         raw = await self._era.request("tools/call", params, meta=meta)
         if "task" not in params:
             return TaskState(id="", status="completed", result=raw)
         return decode_result(_Created, raw, "tools/call").task.read()
 
-    async def _supports_tasks(self, name: str) -> bool:
+    async def find_support(self, name: str) -> str:
+        """The `taskSupport` of a tool: forbidden, optional or required."""
         # tasks.tool.no-request-capability (2025-11-25 basic/utilities/tasks): without the
         # capability, the tool's declaration is ignored
         declared = self._era.facts.capabilities.get("tasks", {})
         if "call" not in declared.get("requests", {}).get("tools", {}):
-            return False
+            return "forbidden"
         if name not in self._supports:
             await self._list_tools()
-        return self._supports.get(name) in ("optional", "required")
+        return self._supports.get(name, "forbidden")
 
     async def _list_tools(self) -> None:
         cursor: str | None = None

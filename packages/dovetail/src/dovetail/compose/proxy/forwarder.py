@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from msgspec import Raw
@@ -27,6 +27,8 @@ from dovetail.spec.revisions import Family, Revision
 
 __all__ = ["Answer", "Forwarder"]
 
+Prepare: TypeAlias = Callable[[UpstreamConnection, dict[str, Any]], Awaitable[None]]
+
 # How often a legacy caller is asked for one call.
 _MAX_ROUNDS = 20
 _SESSION_ASKER = SessionAsker()
@@ -39,15 +41,22 @@ class _CallerKey:
 
 
 class Answer:
-    """A result of the upstream, and the revision that it is written in."""
+    """A result of the upstream, and the connection that it arrived on."""
 
-    __slots__ = ("head", "raw", "revision")
+    __slots__ = ("connection", "head", "raw")
 
-    def __init__(self, raw: Raw, revision: Revision, head: ResultHead | None = None) -> None:
+    def __init__(
+        self, raw: Raw, connection: UpstreamConnection, head: ResultHead | None = None
+    ) -> None:
         self.raw = raw
-        self.revision = revision
+        self.connection = connection
         # Modern results only.
         self.head = head
+
+    @property
+    def revision(self) -> Revision:
+        """The revision that the result is written in."""
+        return self.connection.era.revision
 
 
 class Forwarder:
@@ -84,15 +93,16 @@ class Forwarder:
         *,
         uri: str | None = None,
         tasks: bool = False,
-        prepare: Callable[[UpstreamConnection, dict[str, Any]], Any] | None = None,
+        prepare: Prepare | None = None,
+        home: UpstreamConnection | None = None,
     ) -> Answer:
         """Return the upstream's result; questions on the way are passed on to the caller.
 
         `uri` is the resource to read. With `tasks`, the result may be a task. `prepare` may
-        change the params for the connection that was found.
+        change the params for the connection that was found; `home` is the connection to use.
         """
         try:
-            answer = await self._forward(call, method, params, tasks, prepare)
+            answer = await self._forward(call, method, params, tasks, prepare, home)
         except (RpcError, PeerError, TransportError, TimeoutError) as error:
             raise explain(self.upstream.name, error, call, uri) from None
         if len(bytes(answer.raw)) > self._limit:
@@ -108,7 +118,8 @@ class Forwarder:
         method: str,
         params: dict[str, Any],
         tasks: bool,
-        prepare: Callable[[UpstreamConnection, dict[str, Any]], Any] | None,
+        prepare: Prepare | None,
+        home: UpstreamConnection | None,
     ) -> Answer:
         is_modern = call.era.revision.family is Family.MODERN
         if is_modern and call.record.results:
@@ -120,7 +131,10 @@ class Forwarder:
         caller = self.caller_of(call)
         is_last = False
         while True:
-            connection = await self.upstream.acquire(caller)
+            if home is None or not home.is_open:
+                connection = await self.upstream.acquire(caller)
+            else:
+                connection = home
             sent = {**params, "_meta": dict(meta)}
             try:
                 if prepare is not None:
@@ -131,7 +145,7 @@ class Forwarder:
                     return await self._keep(connection, call, caller, method, sent)
                 forwarding = Forwarding(call, caller.key, _SESSION_ASKER, self._seconds)
                 raw = await self._exchange(connection, forwarding, method, sent)
-                return Answer(raw, connection.era.revision)
+                return Answer(raw, connection)
             except TransportError as error:
                 # A tool that may have run is not run again.
                 if is_last or (method == "tools/call" and not isinstance(error, UnreachableError)):
@@ -151,10 +165,11 @@ class Forwarder:
         params: dict[str, Any],
     ) -> Raw:
         try:
-            async with asyncio.timeout(self._seconds) as forwarding.limit:
+            async with asyncio.timeout(forwarding.seconds) as forwarding.limit:
                 return await connection.exchange(forwarding, method, params)
         except TimeoutError:
-            raise TimeoutError(f"no answer to {method} within {self._seconds:g} s") from None
+            text = f"no answer to {method} within {forwarding.seconds:g} s"
+            raise TimeoutError(text) from None
         finally:
             forwarding.limit = None
 
@@ -176,7 +191,7 @@ class Forwarder:
             raw = await self._exchange(connection, forwarding, method, params)
             head = read_head(raw, method)
             if head.result_type == "complete" or (tasks and head.result_type == "task"):
-                return Answer(raw, revision, head)
+                return Answer(raw, connection, head)
             if head.result_type != "input_required" or not call.era.methods[method].asks_back:
                 raise PeerError(f"{method} was answered with {head.result_type!r}")
             if call.era.revision.family is Family.MODERN:
@@ -198,20 +213,35 @@ class Forwarder:
         params: dict[str, Any],
     ) -> Answer:
         """Run a call of a modern caller so that it can wait for answers in later requests."""
-        kept = KeptCall(
-            Forwarding(call, caller.key, _SESSION_ASKER, self._seconds), owner_of(call.principal)
-        )
-        kept.forwarding.asker = kept
+        kept = self.start(connection, call, caller, method, params)
+        return await self._wait_for_kept(call, kept)
+
+    def start(
+        self,
+        connection: UpstreamConnection,
+        call: Call,
+        caller: Caller,
+        method: str,
+        params: dict[str, Any],
+        *,
+        seconds: float | None = None,
+    ) -> KeptCall:
+        """Run a call at a legacy upstream in a task that collects the questions."""
+        forwarding = Forwarding(call, caller.key, _SESSION_ASKER, seconds or self._seconds)
+        kept = KeptCall(forwarding, owner_of(call.principal))
+        forwarding.asker = kept
 
         async def run() -> Answer:
             try:
-                raw = await self._exchange(connection, kept.forwarding, method, params)
-                return Answer(raw, connection.era.revision)
+                raw = await self._exchange(connection, forwarding, method, params)
+                return Answer(raw, connection)
             finally:
                 self.upstream.release()
 
         kept.running = asyncio.get_running_loop().create_task(run())
-        return await self._wait_for_kept(call, kept)
+        # Nobody may be there to retrieve an error.
+        kept.running.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return kept
 
     async def _wait_for_kept(self, call: Call, kept: KeptCall) -> Answer:
         try:

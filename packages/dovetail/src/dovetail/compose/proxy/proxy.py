@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import secrets
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -24,8 +25,10 @@ from dovetail.compose.proxy.envelopes import declared_by
 from dovetail.compose.proxy.failures import UpstreamError
 from dovetail.compose.proxy.forwarder import Forwarder
 from dovetail.compose.proxy.results import LISTS, fit_result, read_members
+from dovetail.compose.proxy.tasks import ProxyTasks
 from dovetail.compose.proxy.upstream import Caller, Upstream, UpstreamSettings
 from dovetail.core.call import Call
+from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.core.dispatch import MethodHandler, Outcome, Shaped
 from dovetail.core.options import Options
 from dovetail.core.principal import Principal
@@ -118,6 +121,10 @@ class Proxy(Server):
         self._upstream = Upstream(settings, self._opened, self._notified)
         info = {"name": self.name, "version": version}
         self._forwarder = Forwarder(self._upstream, self.options, info, max_kept_calls)
+        key = self.options.state_keys[0] if self.options.state_keys else secrets.token_bytes(32)
+        self._kept_tasks = ProxyTasks(self._forwarder, key)
+        self._has_tasks = False
+        self.engine = self.engine._replace(tasks=self._kept_tasks)
         self._relay = ChangeRelay(self._upstream, self._bus.publish)
         self._tool_headers = ToolHeaders()
         self._instructions: str | None = None
@@ -131,6 +138,7 @@ class Proxy(Server):
         finally:
             await self._relay.close()
             self._forwarder.kept.close()
+            self._kept_tasks.close()
             await self._upstream.close()
 
     def _methods(self, eras: Eras) -> dict[str, MethodHandler]:
@@ -164,8 +172,17 @@ class Proxy(Server):
         params: dict[str, Any] = {"name": name}
         if given.arguments is not UNSET:
             params["arguments"] = given.arguments
-        answer = await self._forwarder.forward(call, "tools/call", params)
-        return fit_result(call, "tools/call", answer.raw, answer.revision)
+        if not self._has_tasks:
+            answer = await self._forwarder.forward(call, "tools/call", params)
+            return fit_result(call, "tools/call", answer.raw, answer.revision)
+        asked = call.era.tasks.is_wanted(call)
+        if given.task is not UNSET and asked:
+            params["task"] = given.task
+        prepare = partial(self._kept_tasks.prepare, call, name)
+        answer = await self._forwarder.forward(
+            call, "tools/call", params, tasks=asked, prepare=prepare
+        )
+        return self._kept_tasks.answer_call(call, answer, asked=asked)
 
     async def get_prompt(self, call: Call, name: str) -> Outcome:
         """Get a prompt of the upstream with the arguments of a prompts/get."""
@@ -203,9 +220,13 @@ class Proxy(Server):
         """Return one page of a list of the upstream."""
         params = {} if cursor is None else {"cursor": cursor}
         answer = await self._forwarder.forward(call, method, params)
+        change = None
         if method == "tools/list":
             self._tool_headers.learn(answer.raw)
-        return fit_result(call, method, answer.raw, answer.revision)
+            # In the modern era the server decides, and the list does not say.
+            if self._has_tasks and call.era.revision.tasks and not answer.revision.tasks:
+                change = _offer_tasks
+        return fit_result(call, method, answer.raw, answer.revision, change)
 
     async def list_entries(self, call: Call, method: str) -> list[dict[str, Any]]:
         """Return all entries of a list of the upstream, in the form of the caller's revision."""
@@ -312,6 +333,10 @@ class Proxy(Server):
         """Return the parameters of a listed tool that HTTP repeats in headers."""
         return self._tool_headers.params_of(name)
 
+    def _has_resource(self, call: Call, uri: str) -> bool:
+        """Whether the caller may subscribe: the upstream has been asked before."""
+        return True
+
     def capabilities(self) -> dict[str, Any]:
         """Return the capabilities of the upstream; all, until they are known."""
         return _EVERYTHING if self._capabilities is None else self._capabilities
@@ -323,7 +348,8 @@ class Proxy(Server):
         found = {name: given[name] for name in _PASSED_ON if isinstance(given.get(name), dict)}
         if not revision.completions_capability and ("prompts" in found or "resources" in found):
             found["completions"] = {}
-        if _offers_tasks(given):
+        self._has_tasks = _offers_tasks(given)
+        if self._has_tasks:
             found["tasks"] = _TASKS
         is_known = self._capabilities is not None
         self._capabilities = found
@@ -335,6 +361,10 @@ class Proxy(Server):
 
     def _notified(self, message: Notification) -> None:
         """Take a notification that belongs to no call and no subscription."""
+        if message.method == "notifications/tasks/status":
+            task = self._kept_tasks.read_status(message)
+            if task is not None:
+                self._bus.publish(ChangeEvent(ChangeKind.TASK, task=task))
 
 
 def _offers_tasks(capabilities: Mapping[str, Any]) -> bool:
@@ -345,6 +375,12 @@ def _offers_tasks(capabilities: Mapping[str, Any]) -> bool:
     requests = tasks.get("requests") if isinstance(tasks, dict) else None
     tools = requests.get("tools") if isinstance(requests, dict) else None
     return isinstance(tools, dict) and "call" in tools
+
+
+def _offer_tasks(members: dict[str, Any]) -> None:
+    """Say of each tool in a list that it can run as a task."""
+    for tool in members.get("tools", ()):
+        tool.setdefault("execution", {"taskSupport": "optional"})
 
 
 def _per_principal(auth: Any) -> FindCredentials | None:

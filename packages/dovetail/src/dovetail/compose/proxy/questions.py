@@ -25,7 +25,7 @@ from dovetail.core.call import Ask, Call
 from dovetail.core.dispatch import InputRequired
 from dovetail.core.principal import owner_of
 from dovetail.eras.modern.era import ModernEra
-from dovetail.errors import InternalError, InvalidParamsError, PeerError
+from dovetail.errors import InternalError, InvalidParamsError, PeerError, RpcError
 from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
 
@@ -112,9 +112,17 @@ class KeptCall:
         """Continue with a retried request and its answers."""
         self.forwarding.call = call
         for key, given in call.record.answers.items():
-            answer = self._answers.get(key)
-            if answer is not None and not answer.done():
-                answer.set_result(codec.decode_as(dict[str, Any], given.value))
+            self.answer(key, codec.decode_as(dict[str, Any], given.value))
+
+    def answer(self, key: str, given: dict[str, Any] | RpcError) -> None:
+        """Pass the answer to a question on, or the refusal to answer."""
+        answer = self._answers.get(key)
+        if answer is None or answer.done():
+            return
+        if isinstance(given, RpcError):
+            answer.set_exception(given)
+        else:
+            answer.set_result(given)
 
     async def outcome(self) -> dict[str, Ask] | None:
         """Wait for questions, or None if the upstream has answered the call."""

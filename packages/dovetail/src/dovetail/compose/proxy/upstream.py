@@ -95,6 +95,11 @@ class Upstream:
         self._not_before = 0.0
         self._reason = ""
 
+    @property
+    def is_per_principal(self) -> bool:
+        """Whether callers have credentials of their own."""
+        return self._settings.per_principal
+
     async def acquire(self, caller: Caller) -> UpstreamConnection:
         """Return a connection for one call; raises UpstreamError if the upstream is away."""
         while True:
