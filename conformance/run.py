@@ -1,4 +1,4 @@
-"""Runs the official conformance suite on `server.py` and `client.py`, and compares the results.
+"""Runs the official conformance suite on server, proxy and client, and compares the results.
 
 usage: python conformance/run.py [--parser httptools|h11] [--suite FOLDER] [--part PART]
        (make conformance)
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -42,7 +43,7 @@ _CLIENT_TIMEOUT_MS = 120_000
 _ALONE_AT_ONCE = 6
 # Parts that are scripts beside this one: `authority.py`, `generated_client.py`.
 _SCRIPTS = ("authority", "generated_client")
-PARTS = ("server", "client", *_SCRIPTS)
+PARTS = ("server", "proxy", "client", *_SCRIPTS)
 _START_SECONDS = 20
 _CURRENT, _PREVIOUS = "@modelcontextprotocol/conformance", "conformance-previous"
 
@@ -60,6 +61,8 @@ class Leg:
     # Single checks that pass; more is fine.
     checks: int = 0
     package: str = _CURRENT
+    # Scenario -> why it may fail in this leg.
+    may_fail: Mapping[str, str] = field(default_factory=dict)
 
 
 # Legs of the client. The suite's mock servers and up to 48 clients run at the same time, so a
@@ -79,6 +82,35 @@ LEGS = (
     Leg("all", ("--suite", "all"), 65, 65, checks=232),
     Leg("0.1.16, all", ("--suite", "all"), 32, 32, checks=46, package=_PREVIOUS),
 )
+
+# What a legacy upstream cannot express, so that a proxy cannot add it for a modern caller.
+_NOT_IN_LEGACY: Mapping[str, str] = {
+    "server-stateless": "base.reqmeta.missing-capability-32021: before 2026-07-28 there is no "
+    "error code for a missing capability; the upstream answers with a tool error",
+    "input-required-result-basic-elicitation": "mrtr.input-requests: a request of the upstream has "
+    "an id, but not the key of the question that the scenario expects",
+    "tasks-mrtr-composition": "tasks.create-result (2025-11-25): the upstream creates the task "
+    "before its tool can ask anything",
+}
+# The era of the upstream -> legs of a proxy in front of it.
+PROXY_LEGS: Mapping[str, Sequence[Leg]] = {
+    "legacy": (
+        Leg("requirements 2025-11-25", ("--requirements", "2025-11-25"), 30, 30, (3, 3), 80),
+        Leg(
+            "requirements 2026-07-28",
+            ("--requirements", "2026-07-28"),
+            35,
+            37,
+            (12, 13),
+            190,
+            may_fail=_NOT_IN_LEGACY,
+        ),
+    ),
+    "modern": (
+        Leg("requirements 2025-11-25", ("--requirements", "2025-11-25"), 30, 30, (3, 3), 80),
+        Leg("requirements 2026-07-28", ("--requirements", "2026-07-28"), 37, 37, (13, 13), 195),
+    ),
+}
 
 # Scenario -> why it may fail.
 MAY_FAIL: Mapping[str, str] = {}
@@ -197,15 +229,16 @@ def judge(leg: Leg, summary: Summary, checks: Sequence[Check]) -> Outcome:
 def find_problems(leg: Leg, summary: Summary, checks: Sequence[Check]) -> Iterator[str]:
     """What no table excuses, and excuses that are not needed any more."""
     failing = summary.failing()
-    for name in sorted(failing - MAY_FAIL.keys()):
+    may_fail = {**MAY_FAIL, **leg.may_fail}
+    for name in sorted(failing - may_fail.keys()):
         yield f"{name} fails"
-    for name in sorted((MAY_FAIL.keys() & summary.scenarios.keys()) - failing):
+    for name in sorted((may_fail.keys() & summary.scenarios.keys()) - failing):
         yield f"{name} passes; take it off MAY_FAIL"
     for check in checks:
         where = f"{check.scenario}: {check.id}"
         if check.status == "FAILURE" and check.scenario not in failing:
             yield f"{where} fails, though the summary says otherwise: {check.text}"
-        elif check.status == "WARNING" and not (check.scenario in MAY_FAIL or check.id in MAY_WARN):
+        elif check.status == "WARNING" and not (check.scenario in may_fail or check.id in MAY_WARN):
             yield f"{where} warns: {check.text}"
         elif check.status == "SUCCESS" and check.id in MAY_WARN:
             yield f"{where} passes; take it off MAY_WARN"
@@ -217,11 +250,17 @@ def find_problems(leg: Leg, summary: Summary, checks: Sequence[Check]) -> Iterat
 
 
 @contextmanager
-def serving(parser: str, log: Path) -> Iterator[str]:
+def serving(
+    parser: str, log: Path, file: str = "server.py", env: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """The fixture in a process of its own; its URL."""
-    words = ["run", str(ROOT / "conformance" / "server.py"), "--http", "127.0.0.1:0"]
+    words = ["run", str(ROOT / "conformance" / file), "--http", "127.0.0.1:0"]
     command = [sys.executable, "-m", "dovetail", *words, "--http-parser", parser]
-    with log.open("w") as errors, subprocess.Popen(command, stderr=errors, cwd=ROOT) as process:
+    own = {**os.environ, **(env or {})}
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(command, stderr=errors, cwd=ROOT, env=own) as process,
+    ):
         try:
             yield _wait_for_url(log, process)
         finally:
@@ -383,6 +422,23 @@ def check_server(parsers: Sequence[str], suite: Path, out: Path) -> list[str]:
     return problems
 
 
+def check_proxy(suite: Path, out: Path) -> list[str]:
+    """Run the required scenarios through proxies, in all pairings of eras; the problems."""
+    problems: list[str] = []
+    out.mkdir(parents=True)
+    with serving(PARSERS[0], out / "server.log") as upstream:
+        for mode, legs in PROXY_LEGS.items():
+            env = {"UPSTREAM": upstream, "UPSTREAM_MODE": mode}
+            with serving(PARSERS[0], out / f"{mode}.log", "proxy.py", env) as url:
+                outcomes = [
+                    run_leg(leg, suite, url, out / mode / re.sub(r"\W+", "-", leg.name))
+                    for leg in legs
+                ]
+            show(f"proxy, {mode} upstream", outcomes)
+            problems += _name_problems(f"proxy, {mode} upstream, ", outcomes)
+    return problems
+
+
 def check_client(suite: Path, out: Path) -> list[str]:
     """Run every leg of the client, then each scenario alone; the problems."""
     outcomes = [
@@ -415,6 +471,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     shutil.rmtree(out, ignore_errors=True)
     if "server" in parts:
         problems += check_server(given.parser or PARSERS, given.suite, out)
+    if "proxy" in parts:
+        problems += check_proxy(given.suite, out / "proxy")
     if "client" in parts:
         problems += check_client(given.suite, out)
     for part in _SCRIPTS:

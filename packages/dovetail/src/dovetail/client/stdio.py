@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dovetail.client.channel import Channel, OnClosed, OnMessage
-from dovetail.errors import TransportError
+from dovetail.errors import InternalError, TransportError
+from dovetail.wire import codec
 from dovetail.wire.framing import LineBuffer, Oversized
 
 __all__ = ["Command", "StdioChannel"]
@@ -132,9 +133,7 @@ class StdioChannel(Channel):
         lines = LineBuffer(_MAX_LINE)
         while chunk := await stdout.read(_CHUNK):
             for line in lines.feed(chunk):
-                # An oversized line is dropped; its request times out.
-                if not isinstance(line, Oversized):
-                    on_message(line)
+                on_message(_refuse(line) if isinstance(line, Oversized) else line)
         process = self._process
         if process is not None and not self._closing:
             exit = asyncio.create_task(process.wait())
@@ -167,6 +166,12 @@ class StdioChannel(Channel):
         if last_lines:
             text += "; last lines of stderr:\n" + "\n".join(last_lines)
         return text
+
+
+def _refuse(line: Oversized) -> bytes:
+    """An error in place of a dropped line; without an id, since that was dropped too."""
+    error = InternalError(f"The server sent a message of more than {line.limit:,} bytes")
+    return codec.encode_error(None, error)
 
 
 def _why(error: OSError | ValueError) -> str:

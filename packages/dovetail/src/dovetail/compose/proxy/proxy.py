@@ -24,7 +24,7 @@ from dovetail.compose.proxy.connection import UpstreamConnection
 from dovetail.compose.proxy.envelopes import declared_by
 from dovetail.compose.proxy.failures import UpstreamError
 from dovetail.compose.proxy.forwarder import Forwarder
-from dovetail.compose.proxy.results import LISTS, fit_result, read_members
+from dovetail.compose.proxy.results import LISTS, find_next, fit_result, read_members
 from dovetail.compose.proxy.tasks import ProxyTasks
 from dovetail.compose.proxy.upstream import Caller, Upstream, UpstreamSettings
 from dovetail.core.call import Call
@@ -176,7 +176,7 @@ class Proxy(Server):
             answer = await self._forwarder.forward(call, "tools/call", params)
             return fit_result(call, "tools/call", answer.raw, answer.revision)
         asked = call.era.tasks.is_wanted(call)
-        if given.task is not UNSET and asked:
+        if asked and call.era.revision.tasks:
             params["task"] = given.task
         prepare = partial(self._kept_tasks.prepare, call, name)
         answer = await self._forwarder.forward(
@@ -220,6 +220,8 @@ class Proxy(Server):
         """Return one page of a list of the upstream."""
         params = {} if cursor is None else {"cursor": cursor}
         answer = await self._forwarder.forward(call, method, params)
+        if cursor is not None and find_next(answer.raw) == cursor:
+            raise UpstreamError(self.name, f"has a list without end: {method}")
         change = None
         if method == "tools/list":
             self._tool_headers.learn(answer.raw)

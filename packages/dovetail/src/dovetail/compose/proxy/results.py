@@ -24,7 +24,7 @@ from dovetail.spec.models import Prompt, PromptMessage, Resource, ResourceTempla
 from dovetail.spec.revisions import Family, Revision, StructuredOutput
 from dovetail.wire import codec
 
-__all__ = ["LISTS", "ResultHead", "fit_result", "read_head", "read_members"]
+__all__ = ["LISTS", "ResultHead", "find_next", "fit_result", "read_head", "read_members"]
 
 # Method -> the member with the entries, and their type.
 LISTS: Mapping[str, tuple[str, type[Struct]]] = {
@@ -47,6 +47,10 @@ class ResultHead(Struct, rename="camel"):
     request_state: str | None = None
 
 
+class _Page(Struct, rename="camel"):
+    next_cursor: str | None = None
+
+
 class _OwnMeta(Struct, omit_defaults=True):
     meta: dict[str, Any] | None = field(default=None, name="_meta")
 
@@ -57,6 +61,15 @@ def read_head(raw: Raw, method: str) -> ResultHead:
         return codec.decode_as(ResultHead, raw)
     except msgspec.ValidationError as error:
         raise PeerError(f"the result of {method} is invalid: {error}") from None
+
+
+def find_next(raw: Raw) -> str | None:
+    """Return the cursor of the next page in a result."""
+    try:
+        return codec.decode_as(_Page, raw).next_cursor
+    except msgspec.ValidationError:
+        # The caller gets the page as it is.
+        return None
 
 
 def read_members(raw: Raw | bytes, method: str) -> dict[str, Any]:
