@@ -112,6 +112,12 @@ def make_upstream() -> Server:  # noqa: C901 - a list of small handlers
         return f"a cake for {answer.data and answer.data.name}"
 
     @server.tool
+    async def whoami(ctx: Context) -> str:
+        """Return the credentials of the request."""
+        headers = dict(ctx.scope["headers"])
+        return str(headers.get(b"authorization", b"nobody").decode())
+
+    @server.tool
     async def pid() -> int:
         """Return the process id."""
         return os.getpid()

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -47,6 +47,8 @@ class Settings:
     callbacks: ClientCallbacks
     on_log: LogCallback | None = None
     on_change: ChangeCallback | None = None
+    # Members of `_meta` in the first request.
+    first_meta: Mapping[str, Any] | None = None
     # Called with notifications that the client itself does not use.
     on_notification: NotificationCallback | None = None
     timeout: float = 30.0

@@ -71,13 +71,16 @@ class LegacyClientEra(ClientEra):
 
     async def _initialize(self) -> None:
         settings, offer = self.settings, self._offer
+        params: dict[str, Any] = {
+            "protocolVersion": offer.date,
+            "capabilities": settings.callbacks.capabilities(offer),
+            "clientInfo": {"name": settings.name, "version": settings.version},
+        }
+        if settings.first_meta:
+            params["_meta"] = dict(settings.first_meta)
         raw = await self.rpc.request(
             "initialize",
-            {
-                "protocolVersion": offer.date,
-                "capabilities": settings.callbacks.capabilities(offer),
-                "clientInfo": {"name": settings.name, "version": settings.version},
-            },
+            params,
             timeout=settings.timeout,
             # A client must not cancel initialize (2025-11-25 basic/utilities/cancellation).
             cancellable=False,

@@ -96,7 +96,7 @@ class ModernClientEra(ClientEra):
 
     async def discover(self, timeout: float) -> Discovered:
         """Send server/discover, also as a probe to servers that may not know the method."""
-        params = {"_meta": self._envelope(None)}
+        params = {"_meta": self._envelope(dict(self.settings.first_meta or {}))}
         # A legacy server does not expect a cancellation before initialize.
         raw = await self.rpc.request("server/discover", params, timeout=timeout, cancellable=False)
         return decode_result(Discovered, raw, "server/discover")

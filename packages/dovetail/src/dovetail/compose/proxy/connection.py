@@ -94,6 +94,7 @@ class UpstreamConnection:
         *,
         client: tuple[str, str],
         declared: dict[str, Any],
+        meta: dict[str, Any],
         timeout: float,
         on_notification: Callable[[Notification], None],
         tells_apart: bool,
@@ -106,6 +107,7 @@ class UpstreamConnection:
             version=version,
             callbacks=_Callbacks(declared=declared, in_flight=in_flight),
             on_log=in_flight.logged,
+            first_meta=meta,
             on_notification=on_notification,
             timeout=timeout,
         )

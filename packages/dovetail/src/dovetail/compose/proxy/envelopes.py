@@ -18,7 +18,15 @@ from dovetail.spec.keys import (
 )
 from dovetail.spec.revisions import Revision
 
-__all__ = ["HOPS", "MAX_HOPS", "declared_by", "fit_capabilities", "make_meta", "stamp_modern"]
+__all__ = [
+    "HOPS",
+    "MAX_HOPS",
+    "count_hops",
+    "declared_by",
+    "fit_capabilities",
+    "make_meta",
+    "stamp_modern",
+]
 
 # Counts the proxies that a request has passed.
 HOPS = "dovetail.proxy/hops"
@@ -31,11 +39,17 @@ _QUESTIONS = ("elicitation", "sampling", "roots")
 _LEVELS = tuple(LOG_LEVELS)
 
 
+def count_hops(call: Call) -> int:
+    """Return the number of proxies that a request has passed."""
+    hops = call.meta.get(HOPS, 0)
+    return hops if isinstance(hops, int) else MAX_HOPS
+
+
 def make_meta(call: Call) -> dict[str, Any]:
     """Return the `_meta` that is passed on, with the hop count; raises for a loop of proxies."""
     given = call.meta
-    hops = given.get(HOPS, 0)
-    if not isinstance(hops, int) or hops >= MAX_HOPS:
+    hops = count_hops(call)
+    if hops >= MAX_HOPS:
         raise InvalidRequestError(
             f"Invalid request: it has passed {MAX_HOPS} proxies; they forward to each other"
         )

@@ -12,7 +12,7 @@ from msgspec import Raw
 from dovetail.client.channel import AccessDeniedError, UnreachableError
 from dovetail.compose.proxy.back_channel import SessionAsker, ask_all
 from dovetail.compose.proxy.connection import UpstreamConnection
-from dovetail.compose.proxy.envelopes import declared_by, make_meta, stamp_modern
+from dovetail.compose.proxy.envelopes import count_hops, declared_by, make_meta, stamp_modern
 from dovetail.compose.proxy.failures import UpstreamError, explain
 from dovetail.compose.proxy.forwarding import Forwarding
 from dovetail.compose.proxy.questions import KeptCall, KeptCalls, pass_on_questions, read_answers
@@ -83,7 +83,7 @@ class Forwarder:
                 key = self._keys[session] = _CallerKey()
         elif isinstance(link, Connection):
             key = link
-        return Caller(call.principal, key, declared_by(call.peer.capabilities))
+        return Caller(call.principal, key, declared_by(call.peer.capabilities), count_hops(call))
 
     async def forward(
         self,

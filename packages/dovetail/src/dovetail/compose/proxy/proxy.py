@@ -21,7 +21,7 @@ from dovetail.client.http_headers import ToolHeaders
 from dovetail.client.targets import Target, is_url, open_target
 from dovetail.compose.proxy.changes import ChangeRelay
 from dovetail.compose.proxy.connection import UpstreamConnection
-from dovetail.compose.proxy.envelopes import declared_by
+from dovetail.compose.proxy.envelopes import count_hops, declared_by
 from dovetail.compose.proxy.failures import UpstreamError
 from dovetail.compose.proxy.forwarder import Forwarder
 from dovetail.compose.proxy.results import LISTS, find_next, fit_result, read_members
@@ -250,7 +250,8 @@ class Proxy(Server):
 
     async def _initialize(self, own: MethodHandler, call: Call) -> Any:
         params: InitializeParams = call.params  # type: ignore[assignment]
-        await self._contact(Caller(call.principal, None, declared_by(params.capabilities)))
+        declared = declared_by(params.capabilities)
+        await self._contact(Caller(call.principal, None, declared, count_hops(call)))
         result: Any = own.run(call)
         if self._instructions is not None:
             result["instructions"] = self._instructions
@@ -272,6 +273,9 @@ class Proxy(Server):
 
     async def _contact(self, caller: Caller) -> None:
         """Connect, so that the capabilities are known; does nothing if the upstream is away."""
+        if caller.hops and self._upstream.is_opening:
+            # In a loop of proxies, this is what the upstream waits for.
+            return
         try:
             await self._upstream.acquire(caller)
         except DovetailError:

@@ -20,6 +20,7 @@ from dovetail.client.background import BackgroundTasks
 from dovetail.client.channel import AccessDeniedError, Channel
 from dovetail.client.negotiation import Mode, parse_mode
 from dovetail.compose.proxy.connection import UpstreamConnection
+from dovetail.compose.proxy.envelopes import HOPS
 from dovetail.compose.proxy.failures import UpstreamError, explain
 from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import DovetailError, LimitError, PeerError, TransportError
@@ -63,6 +64,8 @@ class Caller(NamedTuple):
     # The client's connection or session; a call of its own for clients that have neither.
     key: object
     declared: dict[str, Any]
+    # The proxies that the request has passed.
+    hops: int = 0
 
 
 class _Slot(NamedTuple):
@@ -99,6 +102,11 @@ class Upstream:
     def is_per_principal(self) -> bool:
         """Whether callers have credentials of their own."""
         return self._settings.per_principal
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether a connection is being opened."""
+        return bool(self._opening)
 
     async def acquire(self, caller: Caller) -> UpstreamConnection:
         """Return a connection for one call; raises UpstreamError if the upstream is away."""
@@ -229,6 +237,7 @@ class Upstream:
                 mode,
                 client=self._settings.client,
                 declared=caller.declared,
+                meta={HOPS: caller.hops + 1},
                 timeout=self._settings.timeout,
                 on_notification=self._on_notification,
                 tells_apart=self._settings.is_http,

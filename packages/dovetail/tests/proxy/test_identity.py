@@ -1,0 +1,157 @@
+"""Callers of one proxy do not see or answer each other's calls."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from dovetail import Client, Options, Proxy
+from dovetail.client.local_caller import LocalCaller
+from dovetail.core.principal import Principal
+from dovetail.errors import InvalidParamsError
+from dovetail.spec.keys import CLIENT_CAPABILITIES, PROTOCOL_VERSION
+from tests.peers.scripted import run
+from tests.proxy.pairing import LEGACY, MODERN, UPSTREAM
+from tests.proxy.upstream import make_upstream
+
+GREET = {"name": "greet", "arguments": {}}
+META = {
+    PROTOCOL_VERSION: MODERN,
+    CLIENT_CAPABILITIES: {"elicitation": {"form": {}}, "extensions": {}},
+}
+
+
+async def send(proxy: Proxy, principal: str | None, **params: Any) -> dict[str, Any]:
+    message = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {**GREET, "_meta": META, **params},
+    }
+    raw = await proxy.handle(json.dumps(message), principal=principal)
+    assert raw is not None
+    answer: dict[str, Any] = json.loads(raw)
+    return answer
+
+
+def answers_to(result: dict[str, Any]) -> dict[str, Any]:
+    answer = {"action": "accept", "content": {"name": "Ada"}}
+    return {
+        "requestState": result["requestState"],
+        "inputResponses": dict.fromkeys(result["inputRequests"], answer),
+    }
+
+
+@pytest.mark.parametrize("mode", [LEGACY, MODERN])
+def test_nobody_answers_the_question_of_another(mode: str) -> None:
+    async def scenario() -> None:
+        proxy = Proxy(make_upstream(), name="shop", mode=mode)
+        asked = (await send(proxy, "ada"))["result"]
+        assert asked["resultType"] == "input_required"
+        refused = await send(proxy, "eve", **answers_to(asked))
+        assert refused["error"]["code"] == -32602
+        done = await send(proxy, "ada", **answers_to(asked))
+        assert done["result"]["content"][0]["text"] == "Hello Ada"
+        again = await send(proxy, "ada", **answers_to(asked))
+        assert again["error"]["code"] == -32602
+        await proxy.close()
+
+    run(scenario())
+
+
+def test_a_question_that_nobody_answers_ends_the_call_at_the_upstream() -> None:
+    async def scenario() -> None:
+        upstream = make_upstream()
+        proxy = Proxy(upstream, mode=LEGACY, options=Options(state_lifetime=0.05))
+        asked = (await send(proxy, None))["result"]
+        assert len(proxy._forwarder.kept) == 1
+        while len(proxy._forwarder.kept):
+            await asyncio.sleep(0.01)
+        late = await send(proxy, None, **answers_to(asked))
+        assert late["error"]["code"] == -32602
+        await proxy.close()
+
+    run(scenario())
+
+
+def test_only_so_many_calls_are_kept_for_one_caller() -> None:
+    async def scenario() -> None:
+        proxy = Proxy(make_upstream(), mode=LEGACY, max_kept_calls=2)
+        for _ in range(2):
+            assert "result" in await send(proxy, "ada")
+        refused = await send(proxy, "ada")
+        assert "2 calls wait for an answer already" in refused["error"]["message"]
+        assert "result" in await send(proxy, "bob")
+        await proxy.close()
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("mode", [LEGACY, MODERN])
+def test_nobody_uses_the_task_of_another(mode: str) -> None:
+    async def scenario() -> None:
+        proxy = Proxy(make_upstream(), mode=mode)
+        async with (
+            Client(LocalCaller(proxy, "ada")) as ada,
+            Client(LocalCaller(proxy, "eve")) as eve,
+        ):
+            task = await ada.start("bake")
+            with pytest.raises(InvalidParamsError):
+                await eve.task(task.id)
+            with pytest.raises(InvalidParamsError):
+                await eve.task(task.id.rpartition(".")[0])
+            assert (await task.result()).text == "a cake"
+        await proxy.close()
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("mode", [LEGACY, MODERN])
+def test_each_principal_has_its_own_credentials(mode: str, upstream_url: str) -> None:
+    asked: list[str | None] = []
+
+    async def find(principal: Principal | None) -> dict[str, str]:
+        asked.append(None if principal is None else principal.id)
+        return {"Authorization": f"Bearer of-{asked[-1]}"}
+
+    async def scenario() -> None:
+        proxy = Proxy(upstream_url, mode=mode, auth=find)
+        async with (
+            Client(LocalCaller(proxy, "ada")) as ada,
+            Client(LocalCaller(proxy, "bob")) as bob,
+        ):
+            texts = await asyncio.gather(
+                *(client.call("whoami") for client in (ada, bob) for _ in range(10))
+            )
+            assert [each.text for each in texts] == ["Bearer of-ada"] * 10 + ["Bearer of-bob"] * 10
+        await proxy.close()
+
+    run(scenario())
+    assert sorted(map(str, asked)) == ["ada", "bob"]
+
+
+def test_two_callers_of_a_legacy_process_get_their_own_questions() -> None:
+    async def scenario() -> None:
+        proxy = Proxy(UPSTREAM, mode=LEGACY)
+        both = asyncio.Barrier(2)
+
+        def answering(name: str) -> Any:
+            async def elicit(_: Any) -> dict[str, str]:
+                # Both questions are open at the same time.
+                await both.wait()
+                return {"name": name}
+
+            return elicit
+
+        async with (
+            Client(proxy, mode=LEGACY, elicit=answering("Ada")) as ada,
+            Client(proxy, mode=LEGACY, elicit=answering("Bob")) as bob,
+        ):
+            one, two = await asyncio.gather(ada.call("greet"), bob.call("greet"))
+            assert (one.text, two.text) == ("Hello Ada", "Hello Bob")
+        await proxy.close()
+
+    run(scenario())
