@@ -311,11 +311,15 @@ class Server:
         lifespan stay in force. Raises DuplicateError if both servers have an entry of one name.
         """
         from dovetail.compose.mount.mounts import Mounts  # noqa: PLC0415 - see test_layers
+        from dovetail.compose.mount.tasks import JoinedTasks  # noqa: PLC0415 - see test_layers
 
         if not isinstance(server, Server):
             raise UsageError(f"only a Server can be mounted, got {type(server).__name__}")
         if self._mounts is None:
             self._mounts = Mounts(self, self._publish)
+            tasks = JoinedTasks(self.engine.tasks, self._mounts.tasks_of_proxies)
+            self.engine = self.engine._replace(tasks=tasks)
+            self._stateless.clear()
         self._mounts.add(server, prefix)
         self._lifespan.add(server.running)
         self._wrap_handlers()
@@ -357,6 +361,11 @@ class Server:
     def has_fixed_names(self) -> bool:
         """Whether all names are registered here."""
         return all(mount.server.has_fixed_names for mount in self.mounts)
+
+    @property
+    def keeps_tasks(self) -> bool:
+        """False: tasks of this server can be kept by the server that it is mounted in."""
+        return False
 
     def serves_itself(self, kind: str, name: str) -> bool:
         """Whether a tool, prompt, resource or resource template of this name is registered."""

@@ -85,9 +85,18 @@ PAIRINGS = tuple(
 class Open:
     """A client of a proxy, open for several tests, and the user who sits at it."""
 
-    def __init__(self, pairing: Pairing, upstream: Target, serve: Callable[[Server], Any]) -> None:
+    def __init__(
+        self,
+        pairing: Pairing,
+        upstream: Target,
+        serve: Callable[[Server], Any],
+        outer: Server | None = None,
+    ) -> None:
         self.pairing = pairing
-        self.proxy = Proxy(upstream, name="front", mode=pairing.upstream)
+        self.proxy: Server = Proxy(upstream, name="front", mode=pairing.upstream)
+        if outer is not None:
+            outer.mount(self.proxy, "front")
+            self.proxy = outer
         self._stack = AsyncExitStack()
         self._runner = asyncio.Runner()
         target: Target = self.proxy

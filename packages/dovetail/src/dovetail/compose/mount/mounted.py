@@ -35,6 +35,10 @@ class Mountable(Protocol):
     def has_fixed_names(self) -> bool:
         """Whether its names are known here; those of a proxy are not."""
 
+    @property
+    def keeps_tasks(self) -> bool:
+        """Whether its tasks are kept elsewhere, as those of a proxy are."""
+
     def capabilities(self) -> dict[str, Any]:
         """Its capabilities."""
 
@@ -141,10 +145,10 @@ class Mount:
         guard = self.server.guard
         if guard is not None:
             inner = guard.protect(inner, "mount")
+        permission = _combine(outer.permission, inner.permission)
         # Clients ask the outer server for their tasks.
-        inner = inner._replace(
-            tasks=outer.tasks, permission=_combine(outer.permission, inner.permission)
-        )
+        tasks = inner.tasks if self.server.keeps_tasks else outer.tasks
+        inner = inner._replace(tasks=tasks, permission=permission)
         if len(self._engines) > 16:
             self._engines.clear()
         self._engines[id(outer)] = (outer, inner)

@@ -20,6 +20,7 @@ from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.core.cursor import decode_text_cursor, encode_text_cursor
 from dovetail.core.dispatch import MethodHandler, Outcome
 from dovetail.core.era import CacheHint, Encoded
+from dovetail.core.tasks import KeptTasks
 from dovetail.errors import (
     DovetailError,
     DuplicateError,
@@ -90,6 +91,11 @@ class Mounts:
 
     def __iter__(self) -> Iterator[Mount]:
         return iter(tuple(self._mounts))
+
+    def tasks_of_proxies(self) -> list[KeptTasks]:
+        """Return the tasks of all mounted proxies, also of those in mounted servers."""
+        mounted = all_mounted(self._server)
+        return [server.engine.tasks for server in mounted if server.keeps_tasks]
 
     # -- mounting -----------------------------------------------------------------------------
 

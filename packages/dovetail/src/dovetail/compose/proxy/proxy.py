@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import secrets
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import PurePath
@@ -16,7 +16,6 @@ import msgspec
 from msgspec import UNSET
 
 from dovetail.client.channel import Channel
-from dovetail.client.content import WireReadResult
 from dovetail.client.http_headers import ToolHeaders
 from dovetail.client.targets import Target, is_url, open_target
 from dovetail.compose.proxy.changes import ChangeRelay
@@ -30,12 +29,14 @@ from dovetail.compose.proxy.upstream import Caller, Upstream, UpstreamSettings
 from dovetail.core.call import Call
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.core.dispatch import MethodHandler, Outcome, Shaped
+from dovetail.core.middleware import AnyMiddleware
 from dovetail.core.options import Options
 from dovetail.core.principal import Principal
 from dovetail.eras.select import Eras
 from dovetail.errors import DovetailError, PeerError, UsageError
 from dovetail.features.header_params import HeaderParams
 from dovetail.features.tools import failed
+from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.server import Server
 from dovetail.spec.keys import TASKS
 from dovetail.spec.models import (
@@ -50,6 +51,7 @@ from dovetail.spec.models import (
     ResourceContents,
     ResourceParams,
 )
+from dovetail.spec.results import WireReadResult
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification
 
@@ -91,6 +93,8 @@ class Proxy(Server):
         name: str | None = None,
         version: str = "0.0.0",
         options: Options | None = None,
+        guard: AuthBackend | None = None,
+        middleware: Sequence[AnyMiddleware] = (),
         mode: str = "auto",
         auth: Auth | FindCredentials | None = None,
         headers: Mapping[str, str] | None = None,
@@ -101,7 +105,13 @@ class Proxy(Server):
         max_kept_calls: int = 100,
     ) -> None:
         self._forwarder: Forwarder
-        super().__init__(name or _name_of(target), version=version, options=options)
+        super().__init__(
+            name or _name_of(target),
+            version=version,
+            options=options,
+            guard=guard,
+            middleware=middleware,
+        )
         find = _per_principal(auth)
         channels = partial(open_target, target, env=env, cwd=cwd)
         if find is None:
@@ -165,6 +175,42 @@ class Proxy(Server):
         }
 
     # -- what mounts use ------------------------------------------------------------------------
+
+    @property
+    def has_fixed_names(self) -> bool:
+        """False: the names are those of the upstream, which can change."""
+        return False
+
+    @property
+    def keeps_tasks(self) -> bool:
+        """True: the upstream keeps them."""
+        return True
+
+    def serves_itself(self, kind: str, name: str) -> bool:
+        """True for any name: the upstream decides."""
+        return True
+
+    def names(self, kind: str) -> list[str]:
+        """Return no names: they are known when the upstream is asked."""
+        return []
+
+    def is_resumable(self, name: str) -> bool:
+        """False: a call of the upstream is not repeated."""
+        return False
+
+    def resource_is_hidden(self, call: Call, uri: str) -> bool:
+        """False: the upstream decides what a caller may read."""
+        return False
+
+    async def watch(self, call: Call, uri: str, *, stream: bool = False) -> None:
+        """Subscribe to a resource of the upstream, for a session or for a stream."""
+        caller = self._forwarder.caller_of(call)
+        await self._relay.watch(caller._replace(key=call) if stream else caller, uri)
+
+    async def unwatch(self, call: Call, uri: str | None = None, *, stream: bool = False) -> None:
+        """Remove the subscription to a resource, all of them without a URI."""
+        key = call if stream else self._forwarder.caller_of(call).key
+        await self._relay.unwatch(key, uri)
 
     async def call_tool(self, call: Call, name: str) -> Outcome:
         """Call a tool of the upstream with the arguments of a tools/call."""
@@ -304,24 +350,22 @@ class Proxy(Server):
 
     async def _subscribe(self, own: MethodHandler, call: Call) -> Any:
         params: ResourceParams = call.params  # type: ignore[assignment]
-        caller = self._forwarder.caller_of(call)
-        await self._relay.watch(caller, params.uri)
+        await self.watch(call, params.uri)
         return own.run(call)
 
     async def _unsubscribe(self, own: MethodHandler, call: Call) -> Any:
         params: ResourceParams = call.params  # type: ignore[assignment]
-        await self._relay.unwatch(self._forwarder.caller_of(call).key, params.uri)
+        await self.unwatch(call, params.uri)
         return own.run(call)
 
     async def _listen(self, own: MethodHandler, call: Call) -> Any:
         params: ListenParams = call.params  # type: ignore[assignment]
-        caller = self._forwarder.caller_of(call)._replace(key=call)
         wanted = params.notifications
         watched: list[str] = []
         try:
             for uri in dict.fromkeys(wanted.resource_subscriptions or ()):
                 try:
-                    await self._relay.watch(caller, uri)
+                    await self.watch(call, uri, stream=True)
                 except DovetailError:
                     continue  # subs.ack-subset: the acknowledgement leaves it out
                 watched.append(uri)
@@ -331,7 +375,7 @@ class Proxy(Server):
             return await running
         finally:
             if watched:
-                await self._relay.unwatch(call)
+                await self.unwatch(call, stream=True)
 
     # -- the upstream -----------------------------------------------------------------------------
 
@@ -339,7 +383,7 @@ class Proxy(Server):
         """Return the parameters of a listed tool that HTTP repeats in headers."""
         return self._tool_headers.params_of(name)
 
-    def _has_resource(self, call: Call, uri: str) -> bool:
+    def resource_exists(self, call: Call, uri: str) -> bool:
         """Whether the caller may subscribe: the upstream has been asked before."""
         return True
 

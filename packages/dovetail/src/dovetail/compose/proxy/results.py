@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from dovetail.client.content import WireBlock, WirePromptMessage, read_block, read_blocks
 from dovetail.core.call import Call
 from dovetail.core.era import Encoded
 from dovetail.errors import PeerError
@@ -21,6 +20,7 @@ from dovetail.features.tools import wrap_schema
 from dovetail.spec.fields import drop_unknown, has_all_content_fields
 from dovetail.spec.keys import SERVER_INFO
 from dovetail.spec.models import Prompt, PromptMessage, Resource, ResourceTemplate, Tool
+from dovetail.spec.results import WireBlock, WirePromptMessage, read_block, read_blocks
 from dovetail.spec.revisions import Family, Revision, StructuredOutput
 from dovetail.wire import codec
 
