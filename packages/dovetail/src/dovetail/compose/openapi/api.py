@@ -1,0 +1,173 @@
+"""The API behind the tools: sends requests to its host and to no other.
+
+The redirects, cookies and sizes of the responses are limited here, because tools act for callers
+who must not see each other's data, and for models that do what a response says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from http.cookiejar import Cookie, DefaultCookiePolicy
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import Request
+
+from dovetail.compose.openapi.document import Node
+from dovetail.compose.openapi.operations import Operation
+from dovetail.compose.openapi.request_parts import RequestParts
+from dovetail.errors import ToolError, UsageError
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["Answer", "Api", "import_httpx"]
+
+_MAX_REDIRECTS = 5
+
+
+class Answer(NamedTuple):
+    """A complete response."""
+
+    status: int
+    reason: str
+    media_type: str
+    body: bytes
+
+
+class Api:
+    """Sends requests with an HTTP client."""
+
+    def __init__(
+        self,
+        client: httpx.AsyncClient | None,
+        make_client: Callable[[], httpx.AsyncClient],
+        *,
+        timeout: float,
+        max_response_bytes: int,
+        around: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext,
+    ) -> None:
+        """Without a `client`, which its owner closes, one is made when the server starts.
+
+        `around` is entered while a client that was made here is open.
+        """
+        self._client = client
+        self._is_own = client is None
+        self._make_client = make_client
+        self._around = around
+        self._timeout = timeout
+        self._max_bytes = max_response_bytes
+        if client is not None:
+            _keep_cookies_out(client)
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Have a client while the server runs."""
+        if not self._is_own:
+            yield
+            return
+        async with self._around(), self._make_client() as client:
+            self._client = client
+            _keep_cookies_out(client)
+            yield
+
+    def find_base(self, operation: Operation) -> str:
+        """Return the URL that the path of an operation is appended to; raises UsageError."""
+        own = "" if self._client is None else str(self._client.base_url)
+        url = own or _server_url(operation.server)
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            place = operation.server or operation.head.node
+            raise place.error(
+                f"the URL of the server is {url!r}, which has no host; pass "
+                'client=httpx.AsyncClient(base_url="https://...")'
+            )
+        return url.partition("?")[0].rstrip("/")
+
+    async def send(self, method: str, base: str, parts: RequestParts, label: str) -> Answer:
+        """Send a request and read its response; raises ToolError."""
+        httpx = import_httpx()
+        client = self._client
+        assert client is not None  # the lifespan has started
+        url = base + parts.path + (f"?{parts.query}" if parts.query else "")
+        content, files = (None, None) if parts.body is None else parts.body[:2]
+        request = client.build_request(
+            method.upper(), url, headers=parts.headers, content=content, files=files
+        )
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await self._exchange(client, request, label)
+        except (TimeoutError, httpx.TimeoutException):
+            raise ToolError(f"{label}: no complete response in {self._timeout:g} seconds") from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            # Not the text of the error, which may contain the URL with a key in it.
+            host = request.url.host
+            kind = type(error).__name__
+            raise ToolError(f"{label}: the request to {host} failed ({kind})") from None
+
+    async def _exchange(
+        self, client: httpx.AsyncClient, request: httpx.Request, label: str
+    ) -> Answer:
+        for _ in range(_MAX_REDIRECTS):
+            response = await client.send(request, stream=True, follow_redirects=False)
+            try:
+                following = response.next_request
+                if following is None:
+                    return await self._read(response, label)
+            finally:
+                await response.aclose()
+            if _origin(following.url) != _origin(request.url):
+                raise ToolError(
+                    f"{label}: the API redirects to {following.url.host}, which is another host, "
+                    "so the redirect is not followed"
+                )
+            request = following
+        raise ToolError(f"{label}: the API redirects more than {_MAX_REDIRECTS} times")
+
+    async def _read(self, response: httpx.Response, label: str) -> Answer:
+        body = bytearray()
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > self._max_bytes:
+                raise ToolError(
+                    f"{label}: the response has more than {self._max_bytes:,} bytes; ask for less, "
+                    "for example with a filter or a smaller page"
+                )
+        media_type = response.headers.get("content-type", "")
+        return Answer(response.status_code, response.reason_phrase, media_type, bytes(body))
+
+
+class _NoNewCookies(DefaultCookiePolicy):
+    """Stores no cookies: a session that one caller got must not be used for another."""
+
+    def set_ok(self, cookie: Cookie, request: Request) -> bool:
+        """Reject every cookie."""
+        return False
+
+
+def _keep_cookies_out(client: httpx.AsyncClient) -> None:
+    client.cookies.jar.set_policy(_NoNewCookies())
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
+
+
+def _server_url(server: Node | None) -> str:
+    """Return the URL of a server, its variables replaced by their defaults."""
+    if server is None:
+        return ""
+    url = server.text("url")
+    for name, variable in server.members("variables"):
+        url = url.replace(f"{{{name}}}", str(variable.value.get("default", "")))
+    return url
+
+
+def import_httpx() -> Any:
+    """Return the module `httpx`; raises UsageError if it is not installed."""
+    try:
+        import httpx  # noqa: PLC0415 - only servers made from OpenAPI need it
+    except ImportError:
+        raise UsageError("OpenAPI needs httpx; install dovetail[openapi]") from None
+    return httpx
