@@ -87,6 +87,9 @@ DELEGATES: dict[tuple[str, str], str] = {
     ),
     ("dovetail.server", "dovetail.compose.mount.tasks"): "the same",
     ("dovetail.server", "dovetail.compose.mount.mounted"): "the same, for type checkers",
+    ("dovetail.server", "dovetail.compose.openapi.building"): (
+        "`Server.from_openapi()`; its modules get the class as an argument and do not import it"
+    ),
 }
 
 

@@ -57,6 +57,7 @@ from dovetail.stores.session_states import MemorySessionStates
 if TYPE_CHECKING:
     from dovetail.compose.mount.mounted import Mount
     from dovetail.compose.mount.mounts import Mounts
+    from dovetail.compose.openapi.building import OpenApiOptions, Spec
     from dovetail.transports.streamable_http.app import HttpApp
 
 __all__ = ["HttpAppOptions", "Server"]
@@ -180,6 +181,28 @@ class Server:
             **task_methods(),
             **eras.methods,
         }
+
+    @classmethod
+    @author_error
+    def from_openapi(cls, spec: Spec, /, **options: Unpack[OpenApiOptions]) -> Server:
+        """Return a server whose tools are the operations of an OpenAPI document.
+
+        `spec` is a dict, a JSON or YAML text, or a path. Needs `dovetail[openapi]`.
+        """
+        from dovetail.compose.openapi import building  # noqa: PLC0415 - see test_layers
+
+        return building.build_from_openapi(cls, spec, options)
+
+    @classmethod
+    @author_error
+    def from_fastapi(cls, app: Any, /, **options: Unpack[OpenApiOptions]) -> Server:
+        """Return a server whose tools are the operations of a FastAPI application.
+
+        The application runs in this process, its lifespan included. Needs `dovetail[openapi]`.
+        """
+        from dovetail.compose.openapi import building  # noqa: PLC0415 - see test_layers
+
+        return building.build_from_fastapi(cls, app, options)
 
     # -- registering ----------------------------------------------------------------------
 
