@@ -86,7 +86,6 @@ DELEGATES: dict[tuple[str, str], str] = {
         "`server.mount()`; mounts know a protocol for servers, not the class"
     ),
     ("dovetail.server", "dovetail.compose.mount.tasks"): "the same",
-    ("dovetail.server", "dovetail.compose.mount.mounted"): "the same, for type checkers",
     ("dovetail.server", "dovetail.compose.openapi.building"): (
         "`Server.from_openapi()`; its modules get the class as an argument and do not import it"
     ),

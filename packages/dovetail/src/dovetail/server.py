@@ -7,7 +7,6 @@ from the registered handlers.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import (
     AsyncIterator,
     Awaitable,
@@ -28,13 +27,11 @@ from dovetail.core.identity import Identity
 from dovetail.core.middleware import AnyMiddleware, wrap_handlers
 from dovetail.core.options import Options
 from dovetail.core.principal import Principal, to_principal
-from dovetail.core.registry import Registry
 from dovetail.eras.select import Eras
 from dovetail.errors import UsageError
 from dovetail.features.completion import Completions
 from dovetail.features.custom_routes import CustomRoutes
 from dovetail.features.handlers import author_error, locate
-from dovetail.features.header_params import HeaderParams
 from dovetail.features.middleware import REQUESTS
 from dovetail.features.prompts import PromptOptions, Prompts
 from dovetail.features.resource_lists import ResourceListOptions
@@ -45,6 +42,7 @@ from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.connection import Connection
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.lifespan import Lifespan
+from dovetail.runtime.provider import Provider
 from dovetail.runtime.runner import HandlerRunner
 from dovetail.runtime.stateless import StatelessEndpoint
 from dovetail.runtime.task_files import open_task_store
@@ -55,7 +53,6 @@ from dovetail.stores.bus import MemoryBus
 from dovetail.stores.session_states import MemorySessionStates
 
 if TYPE_CHECKING:
-    from dovetail.compose.mount.mounted import Mount
     from dovetail.compose.mount.mounts import Mounts
     from dovetail.compose.openapi.building import OpenApiOptions, Spec
     from dovetail.transports.streamable_http.app import HttpApp
@@ -64,7 +61,6 @@ __all__ = ["HttpAppOptions", "Server"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _LATEST = LATEST_LEGACY.date
-_KINDS = ("tool", "prompt", "resource", "resource template")
 LifespanFactory = Callable[["Server"], AbstractAsyncContextManager[Any]]
 
 
@@ -140,21 +136,28 @@ class Server:
             dict(extensions or {}),
         )
         self.identity = identity
-        eras = Eras(identity, self.options, self.resource_exists, self.resource_is_hidden)
+        # What servers use that this one is mounted in.
+        self.provider = self._make_provider()
+        eras = Eras(
+            identity,
+            self.options,
+            self.provider.resource_exists,
+            self.provider.resource_is_hidden,
+        )
         self._lifespan = Lifespan(None if lifespan is None else lambda: _enter(lifespan, self))
         self._tasks = TaskKeeper(
-            lambda: open_task_store(self.options.task_store, name), self.is_resumable
+            lambda: open_task_store(self.options.task_store, name), self.provider.is_resumable
         )
         self._offers_tasks = False
         self._methods_without_mounts = self._methods(eras)
         self._plain_handlers = dict(self._methods_without_mounts)
-        self._handlers = dict(self._plain_handlers)
+        self.handlers = dict(self._plain_handlers)
         self._mounts: Mounts | None = None
         self.add_middleware(*middleware)
         self.engine = Engine(
             eras=eras,
             dispatcher=Dispatcher(
-                self._handlers,
+                self.handlers,
                 self.capabilities,
                 expose_tracebacks=self.options.expose_tracebacks,
                 max_result_bytes=self.options.max_result_bytes,
@@ -170,6 +173,9 @@ class Server:
         self._tasks.attach(self.engine)
         # By the revision that legacy requests are served at.
         self._stateless: dict[str, StatelessEndpoint] = {}
+
+    def _make_provider(self) -> Provider:
+        return Provider(self)
 
     def _methods(self, eras: Eras) -> dict[str, MethodHandler]:
         """Return the handlers of all methods; a subclass may serve them in another way."""
@@ -339,11 +345,11 @@ class Server:
         if not isinstance(server, Server):
             raise UsageError(f"only a Server can be mounted, got {type(server).__name__}")
         if self._mounts is None:
-            self._mounts = Mounts(self, self._publish)
+            self._mounts = self.provider.mounts = Mounts(self.provider, self._publish)
             tasks = JoinedTasks(self.engine.tasks, self._mounts.tasks_of_proxies)
             self.engine = self.engine._replace(tasks=tasks)
             self._stateless.clear()
-        self._mounts.add(server, prefix)
+        self._mounts.add(server.provider, prefix)
         self._lifespan.add(server.running)
         self._wrap_handlers()
 
@@ -356,8 +362,8 @@ class Server:
     def _wrap_handlers(self) -> None:
         if self._mounts is not None:
             self._plain_handlers = self._mounts.wrap(self._methods_without_mounts)
-        self._handlers.update(self._plain_handlers)
-        wrap_handlers(self._handlers, self._plain_handlers, REQUESTS, self.middleware)
+        self.handlers.update(self._plain_handlers)
+        wrap_handlers(self.handlers, self._plain_handlers, REQUESTS, self.middleware)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -367,114 +373,6 @@ class Server:
             yield
         finally:
             await self.close()
-
-    # -- what mounts use ------------------------------------------------------------------
-
-    @property
-    def mounts(self) -> Iterable[Mount]:
-        """The mounted servers."""
-        return self._mounts or ()
-
-    @property
-    def handlers(self) -> Mapping[str, MethodHandler]:
-        """The handlers of the methods, with middleware and mounts."""
-        return self._handlers
-
-    @property
-    def has_fixed_names(self) -> bool:
-        """Whether all names are registered here."""
-        return all(mount.server.has_fixed_names for mount in self.mounts)
-
-    @property
-    def keeps_tasks(self) -> bool:
-        """False: tasks of this server can be kept by the server that it is mounted in."""
-        return False
-
-    def serves_itself(self, kind: str, name: str) -> bool:
-        """Whether a tool, prompt, resource or resource template of this name is registered."""
-        return self.resources.matches(name) if kind == "resource" else name in self._registry(kind)
-
-    def serves(self, kind: str, name: str) -> bool:
-        """Whether this server or a mounted one has a tool, prompt, resource or template."""
-        if self.serves_itself(kind, name):
-            return True
-        found = None if self._mounts is None else self._mounts.find(kind, name)
-        return found is not None and found[0].server.serves(kind, found[1])
-
-    def names(self, kind: str) -> list[str]:
-        """Return the names that are registered here and in mounted servers."""
-        mounted = [] if self._mounts is None else self._mounts.names(kind)
-        return [*self._registry(kind).names, *mounted]
-
-    def check_names(self, check: Callable[[str, str], None]) -> Callable[[], None]:
-        """Call `check` with kind and name of each new entry, until the result is called."""
-        added = [(self._registry(kind).checks, functools.partial(check, kind)) for kind in _KINDS]
-        for checks, each in added:
-            checks.append(each)
-
-        def remove() -> None:
-            for checks, each in added:
-                checks.remove(each)
-
-        return remove
-
-    def _registry(self, kind: str) -> Registry[Any]:
-        found: dict[str, Registry[Any]] = {
-            "tool": self.tools.registry,
-            "prompt": self.prompts.registry,
-            "resource": self.resources.registry,
-            "resource template": self.resources.templates_registry,
-        }
-        return found[kind]
-
-    def header_params(self, name: str, call: Call) -> HeaderParams:
-        """Return the parameters of a tool that HTTP repeats in headers."""
-        found = self._find_mounted("tool", name)
-        if found is not None:
-            return found[0].server.header_params(found[1], call)
-        return self.tools.header_params(name, call)
-
-    def is_resumable(self, name: str) -> bool:
-        """Whether an interrupted task of this tool may run again."""
-        found = self._find_mounted("tool", name)
-        if found is not None:
-            return found[0].server.is_resumable(found[1])
-        return self.tools.is_resumable(name)
-
-    def resource_exists(self, call: Call, uri: str) -> bool:
-        """Whether the caller can read this URI."""
-        found = self._find_mounted("resource", uri)
-        if found is not None:
-            return found[0].server.resource_exists(call, found[1])
-        return self.resources.exists(call, uri)
-
-    def resource_is_hidden(self, call: Call, uri: str) -> bool:
-        """Whether the resource exists but the caller lacks the scopes for it."""
-        found = self._find_mounted("resource", uri)
-        if found is not None:
-            return found[0].server.resource_is_hidden(call, found[1])
-        return self.resources.is_hidden(call, uri)
-
-    async def watch(self, call: Call, uri: str, *, stream: bool = False) -> None:
-        """Get ready to announce changes of a resource; changes here are announced anyway."""
-        found = self._find_mounted("resource", uri)
-        if found is not None:
-            await found[0].server.watch(call, found[1], stream=stream)
-
-    async def unwatch(self, call: Call, uri: str | None = None, *, stream: bool = False) -> None:
-        """Announce no more changes for this caller."""
-        if uri is None:
-            for mount in self.mounts:
-                await mount.server.unwatch(call, stream=stream)
-            return
-        found = self._find_mounted("resource", uri)
-        if found is not None:
-            await found[0].server.unwatch(call, found[1], stream=stream)
-
-    def _find_mounted(self, kind: str, name: str) -> tuple[Mount, str] | None:
-        if self._mounts is None or self.serves_itself(kind, name):
-            return None
-        return self._mounts.find(kind, name)
 
     # -- serving --------------------------------------------------------------------------
 
@@ -557,7 +455,8 @@ class Server:
 
         http = app.HttpOptions(path=path, **options)
         auth = guard or self.guard
-        return app.HttpApp(self.engine, http, self.header_params, auth, self.routes)
+        params = self.provider.header_params
+        return app.HttpApp(self.engine, http, params, auth, self.routes)
 
     async def start(self) -> None:
         """Enter the lifespan now instead of at the first request."""
@@ -616,8 +515,8 @@ class Server:
                 found["tasks"] = {"cancel": {}, "requests": {"tools": {"call": {}}}}
             if self._can_log():
                 found["logging"] = {}
-            for mount in self.mounts:
-                found = {**mount.server.capabilities(), **found}
+            for provider in self.provider.providers:
+                found = {**provider.source.capabilities(), **found}
             self._capabilities = found
         return self._capabilities
 

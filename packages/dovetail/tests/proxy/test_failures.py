@@ -222,7 +222,7 @@ def test_a_list_that_changes_all_the_time_is_announced_now_and_then() -> None:
                 if seen == 2:
                     break
             # One at once, and one for all the others after a pause.
-            assert not proxy._relay._again
+            assert not proxy.relay._again
         await proxy.close()
 
     run(scenario())

@@ -67,8 +67,8 @@ def test_a_question_that_nobody_answers_ends_the_call_at_the_upstream() -> None:
         upstream = make_upstream()
         proxy = Proxy(upstream, mode=LEGACY, options=Options(state_lifetime=0.05))
         asked = (await send(proxy, None))["result"]
-        assert len(proxy._forwarder.kept) == 1
-        while len(proxy._forwarder.kept):
+        assert len(proxy.forwarder.kept) == 1
+        while len(proxy.forwarder.kept):
             await asyncio.sleep(0.01)
         late = await send(proxy, None, **answers_to(asked))
         assert late["error"]["code"] == -32602

@@ -300,8 +300,8 @@ def test_requests_of_kinds_that_it_does_not_override_are_not_wrapped() -> None:
     server, plain = make_server(Prompts()), make_server()
     wrapped = {
         method
-        for method, handler in server._handlers.items()
-        if handler.run.__qualname__ != plain._handlers[method].run.__qualname__
+        for method, handler in server.handlers.items()
+        if handler.run.__qualname__ != plain.handlers[method].run.__qualname__
     }
     assert wrapped == {"prompts/get"}
 

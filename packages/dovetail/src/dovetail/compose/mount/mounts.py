@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from dovetail.compose.mount.mounted import Mount, Mountable
+from dovetail.compose.mount.mounted import Mount
 from dovetail.compose.mount.names import Prefix
 from dovetail.core.call import Call
 from dovetail.core.changes import ChangeEvent, ChangeKind
@@ -28,6 +28,7 @@ from dovetail.errors import (
     InvalidParamsError,
     UsageError,
 )
+from dovetail.runtime.provider import Provider
 from dovetail.spec.models import (
     CompleteParams,
     ListenParams,
@@ -81,32 +82,35 @@ _BY_NAME = {kind.name: kind for kind in _KINDS}
 class Mounts:
     """The mounted servers of a server."""
 
-    def __init__(self, server: Mountable, publish: Callable[[ChangeEvent], None]) -> None:
-        self._server = server
+    def __init__(self, provider: Provider, publish: Callable[[ChangeEvent], None]) -> None:
+        self._own = provider
         self._publish = publish
         self._mounts: list[Mount] = []
         # Decoded pages by list, mount and body, and joined lists by their pages.
         self._pages: dict[tuple[str, Mount | None, bytes], _Page] = {}
         self._joined: dict[tuple[Any, ...], bytes] = {}
 
-    def __iter__(self) -> Iterator[Mount]:
-        return iter(tuple(self._mounts))
+    @property
+    def providers(self) -> list[Provider]:
+        """What the mounted servers offer."""
+        return [mount.provider for mount in self._mounts]
 
     def tasks_of_proxies(self) -> list[KeptTasks]:
         """Return the tasks of all mounted proxies, also of those in mounted servers."""
-        mounted = all_mounted(self._server)
-        return [server.engine.tasks for server in mounted if server.keeps_tasks]
+        mounted = all_mounted(self._own)
+        return [each.source.engine.tasks for each in mounted if each.keeps_tasks]
 
     # -- mounting -----------------------------------------------------------------------------
 
-    def add(self, server: Mountable, prefix: str) -> Mount:
+    def add(self, provider: Provider, prefix: str) -> Mount:
         """Mount a server; raises UsageError or DuplicateError."""
-        mount = Mount(server, Prefix(prefix))
-        if server is self._server or self._server in all_mounted(server):
-            raise UsageError(f"server {server.name!r} cannot be mounted in itself")
-        if not prefix and not server.has_fixed_names:
+        mount = Mount(provider, Prefix(prefix))
+        name = provider.source.name
+        if provider is self._own or self._own in all_mounted(provider):
+            raise UsageError(f"server {name!r} cannot be mounted in itself")
+        if not prefix and not provider.has_fixed_names:
             raise UsageError(
-                f"server {server.name!r} needs a prefix: the names of a proxy can change, and "
+                f"server {name!r} needs a prefix: the names of a proxy can change, and "
                 "could hide those of this server"
             )
         for other in self._mounts:
@@ -116,19 +120,19 @@ class Mounts:
                     "another prefix"
                 )
         for kind in _KINDS:
-            for name in server.names(kind.name):
-                outer = _add(mount.prefix, kind, name)
+            for inner in provider.names(kind.name):
+                outer = _add(mount.prefix, kind, inner)
                 self.check(kind.name, outer, mount.where)
         self._mounts.append(mount)
         mount.on_removal = [
-            server.engine.bus.subscribe(lambda change: self._changed(mount, change)),
-            server.check_names(
+            provider.source.engine.bus.subscribe(lambda change: self._changed(mount, change)),
+            provider.check_names(
                 lambda kind, name: self.check(
                     kind, _add(mount.prefix, _BY_NAME[kind], name), mount.where
                 )
             ),
-            self._server.check_names(
-                lambda kind, name: self.check(kind, name, f"server {self._server.name!r}")
+            self._own.check_names(
+                lambda kind, name: self.check(kind, name, f"server {self._own.source.name!r}")
             ),
         ]
         self._announce()
@@ -149,10 +153,10 @@ class Mounts:
     def check(self, kind: str, name: str, where: str) -> None:
         """Raise DuplicateError if this server or a mount has an entry of this name."""
         owner = None
-        if self._server.serves_itself(kind, name):
-            owner = f"server {self._server.name!r} itself"
+        if self._own.serves_itself(kind, name):
+            owner = f"server {self._own.source.name!r} itself"
         mount = self._find(_BY_NAME[kind], name)
-        if mount is not None and mount[0].server.serves(kind, mount[1]):
+        if mount is not None and mount[0].provider.serves(kind, mount[1]):
             owner = mount[0].where
         if owner is not None:
             raise DuplicateError(
@@ -181,7 +185,7 @@ class Mounts:
         for mount in self._mounts:
             prefix = mount.prefix
             inner = prefix.remove_from_uri(name) if kind.is_uri else prefix.remove(name)
-            if inner is not None and (prefix.text or mount.server.serves(kind.name, inner)):
+            if inner is not None and (prefix.text or mount.provider.serves(kind.name, inner)):
                 return mount, inner
         return None
 
@@ -191,7 +195,7 @@ class Mounts:
         return [
             _add(mount.prefix, row, name)
             for mount in self._mounts
-            for name in mount.server.names(kind)
+            for name in mount.provider.names(kind)
         ]
 
     # -- methods ------------------------------------------------------------------------------
@@ -219,7 +223,7 @@ class Mounts:
         }
 
     def _by_name(self, own: Run, kind: str) -> Run:
-        row, serves = _BY_NAME[kind], self._server.serves_itself
+        row, serves = _BY_NAME[kind], self._own.serves_itself
 
         def run(call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
             name: str = call.params.name  # type: ignore[attr-defined]
@@ -241,7 +245,7 @@ class Mounts:
         return run
 
     def _owner_of(self, uri: str) -> tuple[Mount, str] | None:
-        if self._server.serves_itself("resource", uri):
+        if self._own.serves_itself("resource", uri):
             return None
         return self._find(_BY_NAME["resource"], uri)
 
@@ -254,7 +258,7 @@ class Mounts:
                 if isinstance(ref, PromptReference)
                 else ("resource template", ref.uri)
             )
-            found = None if self._server.serves_itself(kind, name) else self.find(kind, name)
+            found = None if self._own.serves_itself(kind, name) else self.find(kind, name)
             if found is None:
                 return own(call)
             member = "name" if kind == "prompt" else "uri"
@@ -269,7 +273,7 @@ class Mounts:
             if found is not None:
                 mount, uri = found
                 mount.admit(call)
-                await (mount.server.watch if on else mount.server.unwatch)(call, uri)
+                await (mount.provider.watch if on else mount.provider.unwatch)(call, uri)
             return await _finish(own(call))
 
         return run
@@ -278,7 +282,7 @@ class Mounts:
         async def run(call: Call) -> Outcome:
             params: ListenParams = call.params  # type: ignore[assignment]
             wanted = params.notifications.resource_subscriptions
-            watched: list[Mountable] = []
+            watched: list[Provider] = []
             lost: set[str] = set()
             for uri in dict.fromkeys(wanted or ()):
                 found = self._owner_of(uri)
@@ -287,8 +291,8 @@ class Mounts:
                 mount, inner = found
                 try:
                     mount.admit(call)
-                    await mount.server.watch(call, inner, stream=True)
-                    watched.append(mount.server)
+                    await mount.provider.watch(call, inner, stream=True)
+                    watched.append(mount.provider)
                 except DovetailError as error:
                     # subs.ack-subset: the acknowledgement leaves it out
                     logger.warning("%s: cannot watch %r: %s", mount.where, inner, error)
@@ -299,8 +303,8 @@ class Mounts:
             try:
                 return await _finish(own(call))
             finally:
-                for server in watched:
-                    await server.unwatch(call, stream=True)
+                for provider in watched:
+                    await provider.unwatch(call, stream=True)
 
         return run
 
@@ -348,7 +352,7 @@ class Mounts:
                 return self._decode(kind, None, await _finish(own(call)))
             finally:
                 call.params = given
-        if kind.capability not in mount.server.capabilities() or not mount.admits(call):
+        if kind.capability not in mount.provider.source.capabilities() or not mount.admits(call):
             return _EMPTY
         try:
             return self._decode(kind, mount, await _finish(mount.run(call, params)))
@@ -356,7 +360,7 @@ class Mounts:
             if cursor is not None and isinstance(error, InvalidParamsError):
                 raise
             logger.warning("%s: its %ss are missing: %s", mount.where, kind.name, error)
-            missing[mount.server.name] = str(error)
+            missing[mount.provider.source.name] = str(error)
             return _EMPTY
 
     def _decode(self, kind: _Kind, mount: Mount | None, outcome: Outcome) -> _Page:
@@ -459,8 +463,8 @@ async def _finish(outcome: Outcome | Coroutine[Any, Any, Outcome]) -> Outcome:
     return await outcome if isinstance(outcome, Coroutine) else outcome
 
 
-def all_mounted(server: Mountable) -> Iterator[Mountable]:
-    """Yield the servers that are mounted in a server, and in those."""
-    for mount in server.mounts:
-        yield mount.server
-        yield from all_mounted(mount.server)
+def all_mounted(provider: Provider) -> Iterator[Provider]:
+    """Yield the providers of all servers that are mounted in a server, and in those."""
+    for each in provider.providers:
+        yield each
+        yield from all_mounted(each)

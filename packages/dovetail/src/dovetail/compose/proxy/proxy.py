@@ -23,6 +23,7 @@ from dovetail.compose.proxy.connection import UpstreamConnection
 from dovetail.compose.proxy.envelopes import count_hops, declared_by
 from dovetail.compose.proxy.failures import UpstreamError
 from dovetail.compose.proxy.forwarder import Forwarder
+from dovetail.compose.proxy.provider import ProxyProvider
 from dovetail.compose.proxy.results import LISTS, find_next, fit_result, read_members
 from dovetail.compose.proxy.tasks import ProxyTasks
 from dovetail.compose.proxy.upstream import Caller, Upstream, UpstreamSettings
@@ -34,9 +35,9 @@ from dovetail.core.options import Options
 from dovetail.core.principal import Principal
 from dovetail.eras.select import Eras
 from dovetail.errors import DovetailError, PeerError, UsageError
-from dovetail.features.header_params import HeaderParams
 from dovetail.features.tools import failed
 from dovetail.runtime.auth_backend import AuthBackend
+from dovetail.runtime.provider import Provider
 from dovetail.server import Server
 from dovetail.spec.keys import TASKS
 from dovetail.spec.models import (
@@ -104,7 +105,7 @@ class Proxy(Server):
         max_connections: int = 32,
         max_kept_calls: int = 100,
     ) -> None:
-        self._forwarder: Forwarder
+        self.forwarder: Forwarder
         super().__init__(
             name or _name_of(target),
             version=version,
@@ -130,13 +131,13 @@ class Proxy(Server):
         )
         self._upstream = Upstream(settings, self._opened, self._notified)
         info = {"name": self.name, "version": version}
-        self._forwarder = Forwarder(self._upstream, self.options, info, max_kept_calls)
+        self.forwarder = Forwarder(self._upstream, self.options, info, max_kept_calls)
         key = self.options.state_keys[0] if self.options.state_keys else secrets.token_bytes(32)
-        self._kept_tasks = ProxyTasks(self._forwarder, key)
+        self._kept_tasks = ProxyTasks(self.forwarder, key)
         self._has_tasks = False
         self.engine = self.engine._replace(tasks=self._kept_tasks)
-        self._relay = ChangeRelay(self._upstream, self._bus.publish)
-        self._tool_headers = ToolHeaders()
+        self.relay = ChangeRelay(self._upstream, self._bus.publish)
+        self.tool_headers = ToolHeaders()
         self._instructions: str | None = None
         self._sessions: weakref.WeakSet[Any] = weakref.WeakSet()
         self._lifespan.add(self._running)
@@ -146,10 +147,13 @@ class Proxy(Server):
         try:
             yield
         finally:
-            await self._relay.close()
-            self._forwarder.kept.close()
+            await self.relay.close()
+            self.forwarder.kept.close()
             self._kept_tasks.close()
             await self._upstream.close()
+
+    def _make_provider(self) -> Provider:
+        return ProxyProvider(self)
 
     def _methods(self, eras: Eras) -> dict[str, MethodHandler]:
         """Return handlers that forward; what concerns the connection of a client stays here."""
@@ -176,42 +180,6 @@ class Proxy(Server):
 
     # -- what mounts use ------------------------------------------------------------------------
 
-    @property
-    def has_fixed_names(self) -> bool:
-        """False: the names are those of the upstream, which can change."""
-        return False
-
-    @property
-    def keeps_tasks(self) -> bool:
-        """True: the upstream keeps them."""
-        return True
-
-    def serves_itself(self, kind: str, name: str) -> bool:
-        """True for any name: the upstream decides."""
-        return True
-
-    def names(self, kind: str) -> list[str]:
-        """Return no names: they are known when the upstream is asked."""
-        return []
-
-    def is_resumable(self, name: str) -> bool:
-        """False: a call of the upstream is not repeated."""
-        return False
-
-    def resource_is_hidden(self, call: Call, uri: str) -> bool:
-        """False: the upstream decides what a caller may read."""
-        return False
-
-    async def watch(self, call: Call, uri: str, *, stream: bool = False) -> None:
-        """Subscribe to a resource of the upstream, for a session or for a stream."""
-        caller = self._forwarder.caller_of(call)
-        await self._relay.watch(caller._replace(key=call) if stream else caller, uri)
-
-    async def unwatch(self, call: Call, uri: str | None = None, *, stream: bool = False) -> None:
-        """Remove the subscription to a resource, all of them without a URI."""
-        key = call if stream else self._forwarder.caller_of(call).key
-        await self._relay.unwatch(key, uri)
-
     async def call_tool(self, call: Call, name: str) -> Outcome:
         """Call a tool of the upstream with the arguments of a tools/call."""
         given: CallToolParams = call.params  # type: ignore[assignment]
@@ -219,13 +187,13 @@ class Proxy(Server):
         if given.arguments is not UNSET:
             params["arguments"] = given.arguments
         if not self._has_tasks:
-            answer = await self._forwarder.forward(call, "tools/call", params)
+            answer = await self.forwarder.forward(call, "tools/call", params)
             return fit_result(call, "tools/call", answer.raw, answer.revision)
         asked = call.era.tasks.is_wanted(call)
         if asked and call.era.revision.tasks:
             params["task"] = given.task
         prepare = partial(self._kept_tasks.prepare, call, name)
-        answer = await self._forwarder.forward(
+        answer = await self.forwarder.forward(
             call, "tools/call", params, tasks=asked, prepare=prepare
         )
         return self._kept_tasks.answer_call(call, answer, asked=asked)
@@ -236,17 +204,17 @@ class Proxy(Server):
         params: dict[str, Any] = {"name": name}
         if given.arguments is not UNSET:
             params["arguments"] = given.arguments
-        answer = await self._forwarder.forward(call, "prompts/get", params)
+        answer = await self.forwarder.forward(call, "prompts/get", params)
         return fit_result(call, "prompts/get", answer.raw, answer.revision)
 
     async def read(self, call: Call, uri: str) -> Outcome:
         """Read a resource of the upstream."""
-        answer = await self._forwarder.forward(call, "resources/read", {"uri": uri}, uri=uri)
+        answer = await self.forwarder.forward(call, "resources/read", {"uri": uri}, uri=uri)
         return fit_result(call, "resources/read", answer.raw, answer.revision)
 
     async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:
         """Return the contents of a resource of the upstream."""
-        answer = await self._forwarder.forward(call, "resources/read", {"uri": uri}, uri=uri)
+        answer = await self.forwarder.forward(call, "resources/read", {"uri": uri}, uri=uri)
         try:
             contents = codec.decode_as(WireReadResult, answer.raw).contents
             return [each.read() for each in contents]
@@ -259,18 +227,18 @@ class Proxy(Server):
         params: dict[str, Any] = {"ref": ref, "argument": given.argument}
         if given.context is not None:
             params["context"] = given.context
-        answer = await self._forwarder.forward(call, "completion/complete", params)
+        answer = await self.forwarder.forward(call, "completion/complete", params)
         return fit_result(call, "completion/complete", answer.raw, answer.revision)
 
     async def list_page(self, call: Call, method: str, cursor: str | None) -> Outcome:
         """Return one page of a list of the upstream."""
         params = {} if cursor is None else {"cursor": cursor}
-        answer = await self._forwarder.forward(call, method, params)
+        answer = await self.forwarder.forward(call, method, params)
         if cursor is not None and find_next(answer.raw) == cursor:
             raise UpstreamError(self.name, f"has a list without end: {method}")
         change = None
         if method == "tools/list":
-            self._tool_headers.learn(answer.raw)
+            self.tool_headers.learn(answer.raw)
             # In the modern era the server decides, and the list does not say.
             if self._has_tasks and call.era.revision.tasks and not answer.revision.tasks:
                 change = _offer_tasks
@@ -304,12 +272,12 @@ class Proxy(Server):
         session = call.link.session
         if session is not None and session not in self._sessions:
             self._sessions.add(session)
-            key = self._forwarder.caller_of(call).key
-            weakref.finalize(session, self._relay.drop, key)
+            key = self.forwarder.caller_of(call).key
+            weakref.finalize(session, self.relay.drop, key)
         return result
 
     async def _discover(self, own: MethodHandler, call: Call) -> Any:
-        await self._contact(self._forwarder.caller_of(call))
+        await self._contact(self.forwarder.caller_of(call))
         shaped: Any = own.run(call)
         assert isinstance(shaped, Shaped)
         if self._instructions is not None:
@@ -350,12 +318,12 @@ class Proxy(Server):
 
     async def _subscribe(self, own: MethodHandler, call: Call) -> Any:
         params: ResourceParams = call.params  # type: ignore[assignment]
-        await self.watch(call, params.uri)
+        await self.provider.watch(call, params.uri)
         return own.run(call)
 
     async def _unsubscribe(self, own: MethodHandler, call: Call) -> Any:
         params: ResourceParams = call.params  # type: ignore[assignment]
-        await self.unwatch(call, params.uri)
+        await self.provider.unwatch(call, params.uri)
         return own.run(call)
 
     async def _listen(self, own: MethodHandler, call: Call) -> Any:
@@ -365,7 +333,7 @@ class Proxy(Server):
         try:
             for uri in dict.fromkeys(wanted.resource_subscriptions or ()):
                 try:
-                    await self.watch(call, uri, stream=True)
+                    await self.provider.watch(call, uri, stream=True)
                 except DovetailError:
                     continue  # subs.ack-subset: the acknowledgement leaves it out
                 watched.append(uri)
@@ -375,17 +343,9 @@ class Proxy(Server):
             return await running
         finally:
             if watched:
-                await self.unwatch(call, stream=True)
+                await self.provider.unwatch(call, stream=True)
 
     # -- the upstream -----------------------------------------------------------------------------
-
-    def header_params(self, name: str, call: Call) -> HeaderParams:
-        """Return the parameters of a listed tool that HTTP repeats in headers."""
-        return self._tool_headers.params_of(name)
-
-    def resource_exists(self, call: Call, uri: str) -> bool:
-        """Whether the caller may subscribe: the upstream has been asked before."""
-        return True
 
     def capabilities(self) -> dict[str, Any]:
         """Return the capabilities of the upstream; all, until they are known."""
@@ -404,10 +364,10 @@ class Proxy(Server):
         is_known = self._capabilities is not None
         self._capabilities = found
         self._instructions = facts.instructions
-        self._relay.attach(connection)
+        self.relay.attach(connection)
         if is_known:
             # It may be another version of the upstream.
-            self._relay.announce_lists()
+            self.relay.announce_lists()
 
     def _notified(self, message: Notification) -> None:
         """Take a notification that belongs to no call and no subscription."""

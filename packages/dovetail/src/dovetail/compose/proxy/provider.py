@@ -1,0 +1,72 @@
+"""`ProxyProvider`: what a proxy offers to servers that it is mounted in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from dovetail.client.http_headers import ToolHeaders
+from dovetail.compose.proxy.changes import ChangeRelay
+from dovetail.compose.proxy.forwarder import Forwarder
+from dovetail.core.call import Call
+from dovetail.features.header_params import HeaderParams
+from dovetail.runtime.provider import Provider, Source
+
+__all__ = ["ProxyProvider"]
+
+
+class _ProxySource(Source, Protocol):
+    """The parts of a proxy that its provider uses."""
+
+    forwarder: Forwarder
+    relay: ChangeRelay
+    tool_headers: ToolHeaders
+
+
+class ProxyProvider(Provider):
+    """Whatever the upstream has; its names are known only when it is asked."""
+
+    keeps_tasks = True
+    has_fixed_names = False
+
+    def __init__(self, source: _ProxySource) -> None:
+        super().__init__(source)
+        self._proxy = source
+
+    def serves_itself(self, kind: str, name: str) -> bool:
+        """Return True: the upstream decides."""
+        return True
+
+    def names(self, kind: str) -> list[str]:
+        """Return no names."""
+        return []
+
+    def check_names(self, check: Callable[[str, str], None]) -> Callable[[], None]:
+        """Do nothing: nothing is registered here."""
+        return lambda: None
+
+    def header_params(self, name: str, call: Call) -> HeaderParams:
+        """Return the parameters of a listed tool that HTTP repeats in headers."""
+        return self._proxy.tool_headers.params_of(name)
+
+    def is_resumable(self, name: str) -> bool:
+        """Return False: a call of the upstream is not repeated."""
+        return False
+
+    def resource_exists(self, call: Call, uri: str) -> bool:
+        """Return True: the upstream has been asked before."""
+        return True
+
+    def resource_is_hidden(self, call: Call, uri: str) -> bool:
+        """Return False: the upstream decides what a caller may read."""
+        return False
+
+    async def watch(self, call: Call, uri: str, *, stream: bool = False) -> None:
+        """Subscribe to a resource of the upstream."""
+        caller = self._proxy.forwarder.caller_of(call)
+        await self._proxy.relay.watch(caller._replace(key=call) if stream else caller, uri)
+
+    async def unwatch(self, call: Call, uri: str | None = None, *, stream: bool = False) -> None:
+        """End the subscription to a resource, all of them without a URI."""
+        key = call if stream else self._proxy.forwarder.caller_of(call).key
+        await self._proxy.relay.unwatch(key, uri)
