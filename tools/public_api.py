@@ -28,6 +28,7 @@ PUBLIC_MODULES = (
     "dovetail.client",
     "dovetail.client.auth",
     "dovetail.commands",
+    "dovetail.compose",
     "dovetail.compose.openapi",
     "dovetail.errors",
     "dovetail.generated",

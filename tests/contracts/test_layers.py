@@ -85,7 +85,10 @@ DELEGATES: dict[tuple[str, str], str] = {
     ("dovetail.server", "dovetail.compose.mount.mounts"): (
         "`server.mount()`; mounts know a protocol for servers, not the class"
     ),
+    ("dovetail.server", "dovetail.compose.mount.names"): "the same",
     ("dovetail.server", "dovetail.compose.mount.tasks"): "the same",
+    ("dovetail.server", "dovetail.compose.mount.view"): "the same",
+    ("dovetail.server", "dovetail.compose.mount.transform"): "the same, for type checkers",
     ("dovetail.server", "dovetail.compose.openapi.building"): (
         "`Server.from_openapi()`; its modules get the class as an argument and do not import it"
     ),

@@ -54,6 +54,7 @@ from dovetail.stores.session_states import MemorySessionStates
 
 if TYPE_CHECKING:
     from dovetail.compose.mount.mounts import Mounts
+    from dovetail.compose.mount.transform import ToolTransform
     from dovetail.compose.openapi.building import OpenApiOptions, Spec
     from dovetail.transports.streamable_http.app import HttpApp
 
@@ -332,15 +333,32 @@ class Server:
     # -- mounting -------------------------------------------------------------------------
 
     @author_error
-    def mount(self, server: Server, prefix: str = "") -> None:
+    def mount(
+        self,
+        server: Server,
+        prefix: str = "",
+        *,
+        include: Iterable[str] | None = None,
+        exclude: Iterable[str] = (),
+        tools: Mapping[str, ToolTransform] | None = None,
+        visible: Callable[[Principal | None, str, str], bool] | None = None,
+        middleware: Sequence[AnyMiddleware] = (),
+    ) -> None:
         """Serve the tools, prompts and resources of another server as well.
 
         With the prefix "shop" its tool `add` is `shop_add` here, its resource `notes://today` is
         `notes://shop/today`. Whatever it registers later appears too. Its middleware, guard and
         lifespan stay in force. Raises DuplicateError if both servers have an entry of one name.
+
+        All following names are those in `server`. `include` and `exclude`: names or patterns such
+        as "get_*"; for resources, URIs. `tools`: changes to tools by name. `visible`: called with
+        principal, kind ("tool", "prompt", "resource", "resource template") and name; False hides
+        the entry from this principal. `middleware` runs around requests of this mount only.
         """
         from dovetail.compose.mount.mounts import Mounts  # noqa: PLC0415 - see test_layers
+        from dovetail.compose.mount.names import Prefix  # noqa: PLC0415 - see test_layers
         from dovetail.compose.mount.tasks import JoinedTasks  # noqa: PLC0415 - see test_layers
+        from dovetail.compose.mount.view import View  # noqa: PLC0415 - see test_layers
 
         if not isinstance(server, Server):
             raise UsageError(f"only a Server can be mounted, got {type(server).__name__}")
@@ -349,7 +367,8 @@ class Server:
             tasks = JoinedTasks(self.engine.tasks, self._mounts.tasks_of_proxies)
             self.engine = self.engine._replace(tasks=tasks)
             self._stateless.clear()
-        self._mounts.add(server.provider, prefix)
+        view = View(Prefix(prefix), include, exclude, tools, visible)
+        self._mounts.add(server.provider, view, middleware)
         self._lifespan.add(server.running)
         self._wrap_handlers()
 

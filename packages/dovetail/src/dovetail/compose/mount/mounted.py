@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
+import functools
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from dovetail.compose.mount.names import Prefix
 from dovetail.compose.mount.results import map_uris
+from dovetail.compose.mount.view import View
 from dovetail.core.call import Call
-from dovetail.core.dispatch import Outcome
+from dovetail.core.dispatch import MethodHandler, Outcome
+from dovetail.core.middleware import AnyMiddleware, wrap_handlers
 from dovetail.core.permission import Permission
-from dovetail.errors import InvalidRequestError
+from dovetail.errors import InvalidRequestError, ResourceNotFoundError
+from dovetail.features.middleware import REQUESTS
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.provider import Provider
 from dovetail.spec.models import Params
@@ -22,9 +25,16 @@ __all__ = ["Mount"]
 class Mount:
     """A mounted server."""
 
-    def __init__(self, provider: Provider, prefix: Prefix) -> None:
+    def __init__(
+        self, provider: Provider, view: View, middleware: Sequence[AnyMiddleware] = ()
+    ) -> None:
         self.provider = provider
-        self.prefix = prefix
+        self.view = view
+        self._handlers = {
+            method: MethodHandler(functools.partial(self._run_inner, method), handler.fault)
+            for method, handler in provider.source.handlers.items()
+        }
+        wrap_handlers(self._handlers, dict(self._handlers), REQUESTS, middleware)
         # What to call when it is unmounted.
         self.on_removal: list[Callable[[], None]] = []
         # The engine of the mounted server for calls of one engine of the outer server.
@@ -33,7 +43,8 @@ class Mount:
     @property
     def where(self) -> str:
         """The mount in error messages."""
-        prefix = f"prefix {self.prefix.text!r}" if self.prefix.text else "no prefix"
+        text = self.view.prefix.text
+        prefix = f"prefix {text!r}" if text else "no prefix"
         return f"server {self.provider.source.name!r}, mounted with {prefix}"
 
     def run(self, call: Call, params: Params) -> Outcome | Coroutine[Any, Any, Outcome]:
@@ -43,7 +54,7 @@ class Mount:
         with self._inside(call, params) as run:
             outcome = run()
             if not isinstance(outcome, Coroutine):
-                return map_uris(outcome, self.prefix)
+                return map_uris(outcome, self.view.prefix)
         return self._await(call, params, outcome)
 
     async def _start_and_run(self, call: Call, params: Params) -> Outcome:
@@ -55,7 +66,7 @@ class Mount:
         self, call: Call, params: Params, outcome: Coroutine[Any, Any, Outcome]
     ) -> Outcome:
         with self._inside(call, params):
-            return map_uris(await outcome, self.prefix)
+            return map_uris(await outcome, self.view.prefix)
 
     @contextmanager
     def _inside(
@@ -64,7 +75,7 @@ class Mount:
         """Make the call one of the mounted server for a while."""
         outer, given = call.services, call.params
         engine = self._engine_for(outer)  # type: ignore[arg-type]
-        handler = self.provider.source.handlers[call.method]
+        handler = self._handlers[call.method]
         call.replace_params(params)
         # A task keeps its runner, whose slots are apart from those of other calls.
         call.services = engine if call.task is None else engine._replace(runner=outer.runner)
@@ -72,6 +83,10 @@ class Mount:
             yield lambda: engine.dispatcher.delegate(call, handler)
         finally:
             call.services, call.params = outer, given
+
+    def _run_inner(self, method: str, call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
+        # Looked up in each call: the mounted server may get more middleware.
+        return self.provider.source.handlers[method].run(call)
 
     def _engine_for(self, outer: Engine) -> Engine:
         kept = self._engines.get(id(outer))
@@ -95,8 +110,15 @@ class Mount:
         guard = self.provider.source.guard
         return guard is None or not guard.requires_auth or call.principal is not None
 
-    def admit(self, call: Call) -> None:
-        """Raise if the guard of the mounted server needs a caller and there is none."""
+    def shows(self, call: Call, kind: str, inner: str) -> bool:
+        """Whether the caller may see this entry of the mounted server."""
+        visible = self.view.visible
+        return visible is None or visible(call.principal, kind, inner)
+
+    def admit(self, call: Call, uri: str | None = None) -> None:
+        """Raise if the caller may not use the mounted server, or this resource of it."""
+        if uri is not None and not self.shows(call, "resource", uri):
+            raise ResourceNotFoundError(self.view.prefix.add_to_uri(uri))
         if not self.admits(call):
             name = self.provider.source.name
             raise InvalidRequestError(

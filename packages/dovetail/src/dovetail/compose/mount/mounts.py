@@ -6,20 +6,23 @@ the prefix of its name. Lists are joined: the entries of the outer server, then 
 
 from __future__ import annotations
 
+import functools
 import logging
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 from msgspec import Raw
 
+from dovetail.compose.mount.kinds import BY_NAME, KINDS, Kind
 from dovetail.compose.mount.mounted import Mount
-from dovetail.compose.mount.names import Prefix
+from dovetail.compose.mount.view import View
 from dovetail.core.call import Call
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.core.cursor import decode_text_cursor, encode_text_cursor
 from dovetail.core.dispatch import MethodHandler, Outcome
 from dovetail.core.era import CacheHint, Encoded
+from dovetail.core.middleware import AnyMiddleware
 from dovetail.core.tasks import KeptTasks
 from dovetail.errors import (
     DovetailError,
@@ -52,33 +55,6 @@ _SALT = "mount"
 UNAVAILABLE = "dev.dovetail/unavailable"
 
 
-class _Kind(NamedTuple):
-    """A kind of entries: its list, and the member of an entry that names it."""
-
-    name: str
-    method: str
-    member: str
-    key: str
-    capability: str
-    is_uri: bool
-
-
-_KINDS = (
-    _Kind("tool", "tools/list", "tools", "name", "tools", is_uri=False),
-    _Kind("prompt", "prompts/list", "prompts", "name", "prompts", is_uri=False),
-    _Kind("resource", "resources/list", "resources", "uri", "resources", is_uri=True),
-    _Kind(
-        "resource template",
-        "resources/templates/list",
-        "resourceTemplates",
-        "uriTemplate",
-        "resources",
-        is_uri=True,
-    ),
-)
-_BY_NAME = {kind.name: kind for kind in _KINDS}
-
-
 class Mounts:
     """The mounted servers of a server."""
 
@@ -102,35 +78,33 @@ class Mounts:
 
     # -- mounting -----------------------------------------------------------------------------
 
-    def add(self, provider: Provider, prefix: str) -> Mount:
+    def add(
+        self, provider: Provider, view: View, middleware: Sequence[AnyMiddleware] = ()
+    ) -> Mount:
         """Mount a server; raises UsageError or DuplicateError."""
-        mount = Mount(provider, Prefix(prefix))
+        view.check(provider)
+        mount = Mount(provider, view, middleware)
         name = provider.source.name
         if provider is self._own or self._own in all_mounted(provider):
             raise UsageError(f"server {name!r} cannot be mounted in itself")
-        if not prefix and not provider.has_fixed_names:
+        if not view.prefix.text and not provider.has_fixed_names:
             raise UsageError(
                 f"server {name!r} needs a prefix: the names of a proxy can change, and "
                 "could hide those of this server"
             )
         for other in self._mounts:
-            if mount.prefix.overlaps(other.prefix):
+            if view.prefix.overlaps(other.view.prefix):
                 raise DuplicateError(
                     f"{mount.where}: some names would also belong to {other.where}; choose "
                     "another prefix"
                 )
-        for kind in _KINDS:
+        for kind in KINDS:
             for inner in provider.names(kind.name):
-                outer = _add(mount.prefix, kind, inner)
-                self.check(kind.name, outer, mount.where)
+                self._check_inner(mount, kind.name, inner)
         self._mounts.append(mount)
         mount.on_removal = [
             provider.source.engine.bus.subscribe(lambda change: self._changed(mount, change)),
-            provider.check_names(
-                lambda kind, name: self.check(
-                    kind, _add(mount.prefix, _BY_NAME[kind], name), mount.where
-                )
-            ),
+            provider.check_names(functools.partial(self._check_inner, mount)),
             self._own.check_names(
                 lambda kind, name: self.check(kind, name, f"server {self._own.source.name!r}")
             ),
@@ -141,21 +115,26 @@ class Mounts:
     def remove(self, prefix: str) -> None:
         """Unmount the server with this prefix."""
         for mount in self._mounts:
-            if mount.prefix.text == prefix:
+            if mount.view.prefix.text == prefix:
                 self._mounts.remove(mount)
                 for remove in mount.on_removal:
                     remove()
                 self._announce()
                 return
-        known = ", ".join(repr(mount.prefix.text) for mount in self._mounts) or "none"
+        known = ", ".join(repr(mount.view.prefix.text) for mount in self._mounts) or "none"
         raise UsageError(f"no server is mounted with the prefix {prefix!r}; prefixes: {known}")
+
+    def _check_inner(self, mount: Mount, kind: str, name: str) -> None:
+        outer = mount.view.to_outer(BY_NAME[kind], name)
+        if outer is not None:
+            self.check(kind, outer, mount.where)
 
     def check(self, kind: str, name: str, where: str) -> None:
         """Raise DuplicateError if this server or a mount has an entry of this name."""
         owner = None
         if self._own.serves_itself(kind, name):
             owner = f"server {self._own.source.name!r} itself"
-        mount = self._find(_BY_NAME[kind], name)
+        mount = self._find(BY_NAME[kind], name)
         if mount is not None and mount[0].provider.serves(kind, mount[1]):
             owner = mount[0].where
         if owner is not None:
@@ -172,30 +151,31 @@ class Mounts:
         if change.what is ChangeKind.TASK:
             return  # tasks belong to the outer server
         if change.uri is not None:
-            change = change._replace(uri=mount.prefix.add_to_uri(change.uri))
+            change = change._replace(uri=mount.view.prefix.add_to_uri(change.uri))
         self._publish(change)
 
     # -- finding ------------------------------------------------------------------------------
 
     def find(self, kind: str, name: str) -> tuple[Mount, str] | None:
         """Return the mount that serves a name and its name there."""
-        return self._find(_BY_NAME[kind], name)
+        return self._find(BY_NAME[kind], name)
 
-    def _find(self, kind: _Kind, name: str) -> tuple[Mount, str] | None:
+    def _find(self, kind: Kind, name: str) -> tuple[Mount, str] | None:
         for mount in self._mounts:
-            prefix = mount.prefix
-            inner = prefix.remove_from_uri(name) if kind.is_uri else prefix.remove(name)
-            if inner is not None and (prefix.text or mount.provider.serves(kind.name, inner)):
+            inner = mount.view.to_inner(kind, name)
+            has_prefix = bool(mount.view.prefix.text)
+            if inner is not None and (has_prefix or mount.provider.serves(kind.name, inner)):
                 return mount, inner
         return None
 
     def names(self, kind: str) -> list[str]:
         """Return the outer names of the entries of all mounts."""
-        row = _BY_NAME[kind]
+        row = BY_NAME[kind]
         return [
-            _add(mount.prefix, row, name)
+            outer
             for mount in self._mounts
             for name in mount.provider.names(kind)
+            if (outer := mount.view.to_outer(row, name)) is not None
         ]
 
     # -- methods ------------------------------------------------------------------------------
@@ -211,7 +191,7 @@ class Mounts:
             "resources/unsubscribe": self._watching(own["resources/unsubscribe"].run, on=False),
             "subscriptions/listen": self._listen(own["subscriptions/listen"].run),
         }
-        for kind in _KINDS:
+        for kind in KINDS:
             changed[kind.method] = self._join(own[kind.method].run, kind)
         return {
             **own,
@@ -223,14 +203,17 @@ class Mounts:
         }
 
     def _by_name(self, own: Run, kind: str) -> Run:
-        row, serves = _BY_NAME[kind], self._own.serves_itself
+        row, serves = BY_NAME[kind], self._own.serves_itself
 
         def run(call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
-            name: str = call.params.name  # type: ignore[attr-defined]
-            found = None if serves(kind, name) else self._find(row, name)
-            if found is None:
+            params: Any = call.params
+            found = None if serves(kind, params.name) else self._find(row, params.name)
+            if found is None or not found[0].shows(call, kind, found[1]):
                 return own(call)
-            return _run_in(call, found[0], msgspec.structs.replace(call.params, name=found[1]))
+            mount, inner = found
+            if kind == "tool":
+                params = mount.view.arguments(inner, params)
+            return _run_in(call, mount, msgspec.structs.replace(params, name=inner))
 
         return run
 
@@ -238,7 +221,7 @@ class Mounts:
         def run(call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
             uri: str = call.params.uri  # type: ignore[attr-defined]
             found = self._owner_of(uri)
-            if found is None:
+            if found is None or not found[0].shows(call, "resource", found[1]):
                 return own(call)
             return _run_in(call, found[0], msgspec.structs.replace(call.params, uri=found[1]))
 
@@ -247,7 +230,7 @@ class Mounts:
     def _owner_of(self, uri: str) -> tuple[Mount, str] | None:
         if self._own.serves_itself("resource", uri):
             return None
-        return self._find(_BY_NAME["resource"], uri)
+        return self._find(BY_NAME["resource"], uri)
 
     def _complete(self, own: Run) -> Run:
         def run(call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
@@ -259,7 +242,7 @@ class Mounts:
                 else ("resource template", ref.uri)
             )
             found = None if self._own.serves_itself(kind, name) else self.find(kind, name)
-            if found is None:
+            if found is None or not found[0].shows(call, kind, found[1]):
                 return own(call)
             member = "name" if kind == "prompt" else "uri"
             renamed = msgspec.structs.replace(ref, **{member: found[1]})
@@ -272,7 +255,7 @@ class Mounts:
             found = self._owner_of(call.params.uri)  # type: ignore[attr-defined]
             if found is not None:
                 mount, uri = found
-                mount.admit(call)
+                mount.admit(call, uri)
                 await (mount.provider.watch if on else mount.provider.unwatch)(call, uri)
             return await _finish(own(call))
 
@@ -290,7 +273,7 @@ class Mounts:
                     continue
                 mount, inner = found
                 try:
-                    mount.admit(call)
+                    mount.admit(call, inner)
                     await mount.provider.watch(call, inner, stream=True)
                     watched.append(mount.provider)
                 except DovetailError as error:
@@ -310,7 +293,7 @@ class Mounts:
 
     # -- lists --------------------------------------------------------------------------------
 
-    def _join(self, own: Run, kind: _Kind) -> Run:
+    def _join(self, own: Run, kind: Kind) -> Run:
         async def run(call: Call) -> Outcome:
             params: ListParams = call.params  # type: ignore[assignment]
             page_size: int | None = call.services.options.page_size
@@ -338,7 +321,7 @@ class Mounts:
         self,
         call: Call,
         own: Run,
-        kind: _Kind,
+        kind: Kind,
         mount: Mount | None,
         cursor: str | None,
         missing: dict[str, str],
@@ -349,13 +332,13 @@ class Mounts:
             given = call.params
             call.replace_params(params)
             try:
-                return self._decode(kind, None, await _finish(own(call)))
+                return self._decode(call, kind, None, await _finish(own(call)))
             finally:
                 call.params = given
         if kind.capability not in mount.provider.source.capabilities() or not mount.admits(call):
             return _EMPTY
         try:
-            return self._decode(kind, mount, await _finish(mount.run(call, params)))
+            return self._decode(call, kind, mount, await _finish(mount.run(call, params)))
         except (DovetailError, msgspec.MsgspecError) as error:
             if cursor is not None and isinstance(error, InvalidParamsError):
                 raise
@@ -363,23 +346,28 @@ class Mounts:
             missing[mount.provider.source.name] = str(error)
             return _EMPTY
 
-    def _decode(self, kind: _Kind, mount: Mount | None, outcome: Outcome) -> _Page:
+    def _decode(self, call: Call, kind: Kind, mount: Mount | None, outcome: Outcome) -> _Page:
         """Return the entries of a list with their outer names, decoded once per body."""
         body = outcome.body if isinstance(outcome, Encoded) else bytes(outcome)  # type: ignore[arg-type]
+        if mount is not None and mount.view.visible is not None:
+            return _Page(codec.decode_as(dict[str, Any], Raw(body)), kind, mount, call)
         key = (kind.method, mount, body)
         page = self._pages.get(key)
         if page is None:
             page = _Page(codec.decode_as(dict[str, Any], Raw(body)), kind, mount)
             if len(self._pages) >= _CACHED_PAGES:
+                for old in self._pages.values():
+                    old.is_kept = False
                 self._pages.clear()
                 self._joined.clear()
             self._pages[key] = page
+            page.is_kept = True
         return page
 
     def _render(
         self,
         call: Call,
-        kind: _Kind,
+        kind: Kind,
         pages: list[_Page],
         following: str | None,
         missing: dict[str, str],
@@ -399,7 +387,7 @@ class Mounts:
             ttl_ms = min((page.ttl_ms for page in pages), default=0)
             hint = CacheHint(0 if missing else ttl_ms, "public" if is_public else "private")
             body = call.era.complete(result, hint)
-            if not missing and all(page in self._pages.values() for page in pages):
+            if not missing and all(page is _EMPTY or page.is_kept for page in pages):
                 self._joined[key] = body
         return Encoded(body)
 
@@ -407,41 +395,47 @@ class Mounts:
 class _Page:
     """The entries of one page of a source."""
 
-    __slots__ = ("cursor", "entries", "is_public", "ttl_ms")
+    __slots__ = ("cursor", "entries", "is_kept", "is_public", "ttl_ms")
 
-    def __init__(self, body: dict[str, Any], kind: _Kind, mount: Mount | None) -> None:
+    def __init__(
+        self, body: dict[str, Any], kind: Kind, mount: Mount | None, call: Call | None = None
+    ) -> None:
         entries = body.get(kind.member)
         self.entries = [
-            _rename(entry, kind, mount)
+            shown
             for entry in (entries if isinstance(entries, list) else ())
             if isinstance(entry, dict) and isinstance(entry.get(kind.key), str)
+            if (shown := _show(entry, kind, mount, call)) is not None
         ]
+        # Whether it is in the cache, so that its id is not reused.
+        self.is_kept = False
         cursor = body.get("nextCursor")
         self.cursor: str | None = cursor if isinstance(cursor, str) and cursor else None
         ttl_ms = body.get("ttlMs")
         self.ttl_ms = ttl_ms if isinstance(ttl_ms, int) else 0
-        self.is_public = body.get("cacheScope") == "public"
+        # With a call, only its caller sees these entries.
+        self.is_public = body.get("cacheScope") == "public" and call is None
 
 
-_NOTHING = _Kind("", "", "", "", "", is_uri=False)
+_NOTHING = Kind("", "", "", "", "", is_uri=False)
 _EMPTY = _Page({"cacheScope": "private"}, _NOTHING, None)
 
 
-def _rename(entry: dict[str, Any], kind: _Kind, mount: Mount | None) -> dict[str, Any]:
+def _show(
+    entry: dict[str, Any], kind: Kind, mount: Mount | None, call: Call | None
+) -> dict[str, Any] | None:
     if mount is None:
         return entry
-    return {**entry, kind.key: _add(mount.prefix, kind, entry[kind.key])}
-
-
-def _add(prefix: Prefix, kind: _Kind, name: str) -> str:
-    return prefix.add_to_uri(name) if kind.is_uri else prefix.add(name)
+    if call is not None and not mount.shows(call, kind.name, entry[kind.key]):
+        return None
+    return mount.view.listing(kind, entry)
 
 
 def _is_full(pages: list[_Page], page_size: int | None) -> bool:
     return page_size is not None and sum(len(page.entries) for page in pages) >= page_size
 
 
-def _read_cursor(cursor: str | None, kind: _Kind) -> tuple[int, str | None]:
+def _read_cursor(cursor: str | None, kind: Kind) -> tuple[int, str | None]:
     """Return the source of a page, and the cursor there."""
     if cursor is None:
         return 0, None
