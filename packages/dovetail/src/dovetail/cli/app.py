@@ -126,6 +126,7 @@ def _read_worker(
 )
 @with_options(GUARD_OPTIONS)
 @click.option("--worker", hidden=True, callback=_read_worker)
+@click.option("--report", type=int, hidden=True)
 @click.pass_context
 def run(context: click.Context, /, file: str, address: str | None, **given: Any) -> None:
     """Serve the Server in FILE over stdio, or over HTTP with --http."""
@@ -133,7 +134,9 @@ def run(context: click.Context, /, file: str, address: str | None, **given: Any)
         guard = GuardOptions(**{name: given.pop(name) for name in _GUARD_FIELDS})
     except UsageError as error:
         raise Failure(str(error), WRONG_USAGE) from None
+    report = given.pop("report")
     if address is None:
+        reload = given.pop("reload")
         chosen = [
             option.opts[0]
             for option in context.command.params
@@ -142,7 +145,11 @@ def run(context: click.Context, /, file: str, address: str | None, **given: Any)
         ]
         if chosen:
             raise Failure(f"{', '.join(chosen)}: requires --http", WRONG_USAGE)
-        raise SystemExit(run_file(file, guard))
+        if not reload:
+            raise SystemExit(run_file(file, guard, report))
+        from dovetail.cli.reload_stdio import reload_stdio  # noqa: PLC0415 - only with --reload
+
+        raise SystemExit(reload_stdio(file, guard))
     from dovetail.cli.run_http import HttpSettings, parse_address, run_http  # noqa: PLC0415 - uvicorn
 
     try:

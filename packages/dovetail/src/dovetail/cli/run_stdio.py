@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import select
 import sys
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from dovetail.cli.loading import load
 from dovetail.errors import TransportError, UsageError
 from dovetail.server import Server
 from dovetail.transports.stdio import serve_stdio
+from dovetail.wire import codec
 
 if TYPE_CHECKING:
     from dovetail.guard import Guard
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["run_file", "run_server"]
 
 
-def run_file(text: str, guard: GuardOptions | None = None) -> int:
+def run_file(text: str, guard: GuardOptions | None = None, report: int | None = None) -> int:
     """Serve until stdin is closed.
 
+    If `report` is a file descriptor, the grace period is written to it when the file is loaded, and
+    the server starts with the first message, when the process that it replaces has ended.
     Returns the exit code: 2 for a file without a server, 4 for a file that fails to load.
     """
     with asyncio.Runner() as runner:
@@ -38,6 +42,8 @@ def run_file(text: str, guard: GuardOptions | None = None) -> int:
             return _report(error, 4)
         for warning in warnings:
             sys.stderr.write(f"Warning: {warning}\n")
+        if report is not None:
+            _report_and_wait(server, report)
         return run_server(server, auth, runner=runner)
 
 
@@ -62,6 +68,14 @@ def run_server(
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _report_and_wait(server: Server, report: int) -> None:
+    from dovetail.cli.supervisor import WorkerReport  # noqa: PLC0415 - only with --reload
+
+    with open(report, "wb") as pipe:
+        pipe.write(codec.encode(WorkerReport([], server.options.grace)))
+    select.select([0], [], [])
 
 
 def _report(error: Exception, code: int) -> int:
