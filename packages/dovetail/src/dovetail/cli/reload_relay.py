@@ -5,6 +5,7 @@ Requests of a server to the client get new ids: those of two processes would col
 
 from __future__ import annotations
 
+import asyncio
 from asyncio.subprocess import Process
 from collections.abc import Callable, Iterable
 
@@ -36,6 +37,8 @@ class Child:
 
     def __init__(self, process: Process) -> None:
         self.process = process
+        # Passes its output on.
+        self.reading: asyncio.Future[None] | None = None
         # Requests of the client that are not answered yet, by id.
         self.in_flight: dict[bytes, Request] = {}
         # Requests to the client that are not answered yet: the id that it sees, by the child's id.

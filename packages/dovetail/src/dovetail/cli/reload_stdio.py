@@ -65,8 +65,6 @@ class _Reloader:
         self._relay = Relay(self._writer.send)
         # Held while a child is started and replaces another one.
         self._replacing = asyncio.Lock()
-        # Tasks that pass the output of children on.
-        self._reading: dict[Child, asyncio.Task[None]] = {}
         self._grace = 0.0
         self._exit_code = 0
 
@@ -107,7 +105,8 @@ class _Reloader:
             child = self._relay.child
             if child is not None and child.process.stdin is not None:
                 child.process.stdin.close()
-                await asyncio.wait([self._reading[child]], timeout=self._grace + _END_SECONDS)
+                assert child.reading is not None
+                await asyncio.wait([child.reading], timeout=self._grace + _END_SECONDS)
                 if child.process.returncode is not None:
                     self._exit_code = child.process.returncode
 
@@ -153,13 +152,14 @@ class _Reloader:
         self._exit_code = 0
         self._grace = codec.decode_as(WorkerReport, report).grace
         child = Child(process)
-        self._reading[child] = asyncio.create_task(self._read(child))
+        child.reading = asyncio.create_task(self._read(child))
         return child
 
     async def _stop(self, child: Child) -> None:
         """Terminate a child, and wait until everything that it has sent is passed on."""
         await stop_process(child.process, self._grace)
-        await self._reading[child]
+        assert child.reading is not None
+        await child.reading
 
     async def _read(self, child: Child) -> None:
         assert child.process.stdout is not None

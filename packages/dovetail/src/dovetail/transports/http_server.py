@@ -155,6 +155,8 @@ def _with_shutdown_response(
         try:
             await app(scope, receive, send)
         except asyncio.CancelledError:
+            if scope["type"] != "http":
+                raise
             await respond_to_cancelled(send)
 
     return serve

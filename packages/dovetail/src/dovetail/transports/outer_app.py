@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection
 
 from dovetail.transports.app_group import AppGroup
@@ -12,9 +13,13 @@ from dovetail.transports.asgi.messages import (
     Scope,
     Transmit,
 )
+from dovetail.transports.asgi.request_tasks import RequestTasks
 from dovetail.transports.streamable_http.app import HttpApp
 
 __all__ = ["OuterApp"]
+
+# Seconds for requests whose MCP calls have just been ended to send their responses.
+_MIN_SECONDS = 0.1
 
 
 class OuterApp(AppGroup):
@@ -27,10 +32,22 @@ class OuterApp(AppGroup):
     ) -> None:
         super().__init__(inner)
         self._app = app
+        self._requests = RequestTasks()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Transmit) -> None:
         """Serve one ASGI connection."""
-        await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        with self._requests.track():
+            await self._app(scope, receive, send)
+
+    async def finish_shutdown(self, grace: float) -> None:
+        """Give all running requests `grace` seconds, and end all sessions."""
+        deadline = asyncio.get_running_loop().time() + grace
+        await super().finish_shutdown(grace)
+        left = deadline - asyncio.get_running_loop().time()
+        await self._requests.finish(max(_MIN_SECONDS, left))
 
     def is_validated(self, request: RequestView) -> bool:
         """No request may skip the application."""

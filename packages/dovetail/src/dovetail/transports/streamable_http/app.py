@@ -6,6 +6,7 @@ selects the era of each request from its headers and body.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass
@@ -213,7 +214,10 @@ class HttpApp:
 
     async def finish_shutdown(self, grace: float) -> None:
         """Give running calls `grace` seconds, refuse the rest with 503, and end all sessions."""
-        await end_calls(self._handlers(), grace, ShutdownError())
+        await asyncio.gather(
+            end_calls(self._handlers(), grace, ShutdownError()),
+            self._route_endpoint.requests.finish(grace),
+        )
         self.close()
 
     def end_streams(self) -> None:

@@ -18,6 +18,7 @@ from dovetail.runtime.engine import Engine
 from dovetail.runtime.message_handler import start_lifespan
 from dovetail.runtime.workers import WorkerPool
 from dovetail.transports.asgi.messages import JSON, Headers, HttpRequest, HttpResponse, respond
+from dovetail.transports.asgi.request_tasks import RequestTasks
 from dovetail.wire import codec
 
 __all__ = ["RouteEndpoint", "allowed_methods", "find_route"]
@@ -52,6 +53,7 @@ class RouteEndpoint:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self.requests = RequestTasks()
         self._workers = WorkerPool(engine.options.worker_threads)
 
     async def serve(
@@ -62,6 +64,16 @@ class RouteEndpoint:
         principal: Principal | None,
     ) -> None:
         """Call the handler and send its response; `request` has no credentials."""
+        with self.requests.track():
+            await self._serve(route, request, body, principal)
+
+    async def _serve(
+        self,
+        route: CustomRoute,
+        request: HttpRequest,
+        body: bytes,
+        principal: Principal | None,
+    ) -> None:
         response: Any = _FAILED
         if await start_lifespan(self._engine) is None:
             given = _read_request(request, body, principal, self._engine.lifespan.state)

@@ -19,6 +19,7 @@ from dovetail import Options, RouteRequest, RouteResponse, Server
 from dovetail.client import Client
 from dovetail.guard import ApiKeys, Guard
 from dovetail.guard.key_file import KeyFile
+from dovetail.transports import serve_http
 from tests.driving import serving_http
 from tests.patience import CAP
 
@@ -185,6 +186,28 @@ def test_a_handler_has_the_time_limit_of_a_call() -> None:
         assert (await client.get("/it")).status_code == 500
 
     use(server, work)
+
+
+def test_a_handler_that_outlasts_the_shutdown_is_answered_with_503() -> None:
+    server = Server("shop", options=Options(grace=0.01))
+    begun = asyncio.Event()
+
+    @server.custom_route("/it")
+    async def it(request: RouteRequest) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    async def run() -> None:
+        ready: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        serving = asyncio.create_task(serve_http(server, port=0, on_ready=ready.set_result))
+        async with asyncio.timeout(CAP), httpx.AsyncClient(timeout=CAP) as client:
+            asking = asyncio.create_task(client.get(f"http://127.0.0.1:{await ready}/it"))
+            await begun.wait()
+            serving.cancel()
+            assert (await asking).status_code == 503
+            await asyncio.wait([serving])
+
+    asyncio.run(run())
 
 
 SHOP = """
