@@ -90,9 +90,12 @@ def build_request(
         if body.content_type is not None:
             headers["Content-Type"] = body.content_type
     headers.setdefault("Accept", ", ".join(operation.media_types) or "*/*")
+    # Real documents make paths unique with a fragment or a query behind them: /a#second, /a?x=1
+    template, _, fixed = operation.head.path.partition("#")[0].partition("?")
+    pairs = [f"{name}={value}" for name, value in query]
     return RequestParts(
-        path=_fill(operation.head.path, segments),
-        query="&".join(f"{name}={value}" for name, value in query),
+        path=_fill(template, segments),
+        query="&".join([fixed, *pairs] if fixed else pairs),
         headers=[_header(name, value) for name, value in headers.items()],
         body=body,
     )

@@ -259,13 +259,21 @@ class SchemaConverter:
         hidden = {
             name
             for name, part in node.members("properties")
-            if isinstance(part.value, dict) and part.resolve().value.get(self._hidden) is True
+            if isinstance(part.value, dict) and self._is_hidden(part.resolve())
         }
         if hidden:
             for name in hidden:
                 del schema["properties"][name]
             if "required" in schema:
                 schema["required"] = [name for name in schema["required"] if name not in hidden]
+
+    def _is_hidden(self, node: Node) -> bool:
+        # In 3.0 nothing may stand next to a $ref, so the flag is often in a part of its own.
+        parts = (part.value for part in node.items("allOf"))
+        return any(
+            isinstance(value, dict) and value.get(self._hidden) is True
+            for value in (node.value, *parts)
+        )
 
     def _is_pattern(self, pattern: str) -> bool:
         """Whether the validator can compile it; expressions of other engines are dropped."""

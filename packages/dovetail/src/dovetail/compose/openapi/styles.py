@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
+from dovetail.errors import ToolError
 from dovetail.wire import codec
 
 __all__ = ["cookie_pairs", "encode", "header_value", "path_segment", "query_pairs", "to_text"]
@@ -19,6 +20,7 @@ Pairs = list[tuple[str, str]]
 # change its structure.
 _RESERVED = ":/?[]@!$'()*,;"
 _DELIMITERS = {"spaceDelimited": "%20", "pipeDelimited": "%7C"}
+_COMMA = ","
 
 
 def to_text(value: Any) -> str:
@@ -58,18 +60,26 @@ def query_pairs(
     def written(item: Any) -> str:
         return encode(item, allow_reserved=allow_reserved)
 
+    delimiter = _DELIMITERS.get(style, _COMMA)
+
+    def item_text(item: Any) -> str:
+        text = written(item)
+        if delimiter != _COMMA and delimiter in text:
+            # The style has no way to tell this one from a delimiter.
+            raise ToolError(f"{name}: an item cannot contain {unquote(delimiter)!r}, got {item!r}")
+        return text
+
     key = quote(name, safe="")
     if style == "deepObject":
         return [(path, written(leaf)) for path, leaf in _leaves(key, value)]
     if isinstance(value, list):
         if explode:
             return [(key, written(item)) for item in value]
-        delimiter = _DELIMITERS.get(style, ",")
-        return [(key, delimiter.join(map(written, value)))] if value else []
+        return [(key, _joined(value, False, delimiter, item_text))] if value else []
     if isinstance(value, dict):
         if explode:
             return [(quote(each, safe=""), written(item)) for each, item in value.items()]
-        return [(key, _joined(value, False, _DELIMITERS.get(style, ","), written))]
+        return [(key, _joined(value, False, delimiter, item_text))]
     return [(key, written(value))]
 
 

@@ -100,6 +100,22 @@ def test_a_header_cannot_be_split(value: str) -> None:
     assert not backend.seen
 
 
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        ("/a#second", ("/v1/a", "q=1")),
+        ("/a?do=x", ("/v1/a", "do=x&q=1")),
+        ("/ä b", ("/v1/%C3%A4%20b", "q=1")),
+    ],
+)
+def test_a_path_may_have_a_fragment_or_a_query(path: str, sent: tuple[str, str]) -> None:
+    backend = Backend()
+    parameters = [{"name": "q", "in": "query"}]
+    server = Server.from_openapi(get(path, parameters=parameters), client=backend.client())
+    call(server, "get", {"q": 1})
+    assert (backend.seen[0].path, backend.seen[0].query) == sent
+
+
 def test_null_is_left_out_and_accept_names_the_media_types() -> None:
     backend = Backend()
     parameters = [{"name": "a", "in": "query", "schema": {}}]

@@ -76,6 +76,8 @@ def test_properties_of_the_other_direction_are_dropped() -> None:
         "properties": {"id": {"readOnly": True}, "secret": {"writeOnly": True}},
     }
     assert convert(schema)["required"] == ["secret"]
+    in_part = {"properties": {"id": {"allOf": [{"type": "object"}, {"readOnly": True}]}}}
+    assert convert(in_part) == {"properties": {}}
     assert list(convert(schema, direction="response")["properties"]) == ["id"]
 
 

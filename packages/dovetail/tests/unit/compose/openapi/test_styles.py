@@ -13,6 +13,7 @@ from dovetail.compose.openapi.styles import (
     query_pairs,
     to_text,
 )
+from dovetail.errors import ToolError
 
 ARRAY = ["blue", "black", "brown"]
 OBJECT = {"R": 100, "G": 200, "B": 150}
@@ -72,6 +73,14 @@ def test_values_cannot_break_out() -> None:
     reserved = query_pairs("a", "x/?:&=#+", "form", True, allow_reserved=True)
     assert reserved == [("a", "x/?:%26%3D%23%2B")]
     assert cookie_pairs("a", "b; c=d", True) == [("a", "b%3B%20c%3Dd")]
+
+
+@pytest.mark.parametrize(
+    ("style", "value"), [("spaceDelimited", ["a b"]), ("pipeDelimited", {"k": "a|b"})]
+)
+def test_an_item_that_contains_the_delimiter_is_refused(style: str, value: Any) -> None:
+    with pytest.raises(ToolError, match="a: an item cannot contain"):
+        query_pairs("a", value, style, False)
 
 
 @pytest.mark.parametrize(
