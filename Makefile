@@ -22,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup serve check format contracts test test-lowest test-pythons cover durability fuzz gallery docs api changelog conformance audit bench bench-setup soak clean
+.PHONY: help setup serve check format contracts test test-lowest test-pythons cover durability fuzz gallery docs api changelog openapi conformance audit bench bench-setup soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -56,6 +56,13 @@ $(SYSTEM): Makefile $(SERVE)
 	  apt-get download -qq $(PROXIES) && for each in *.deb; do dpkg -x $$each . || exit 1; done; }
 	@touch $@
 
+# Documents of real APIs, for the tests of servers made from OpenAPI.
+.openapi/.stamp: tools/openapi_documents.py
+	@command -v npm >/dev/null || apt-get install -qq -y npm
+	@echo "Fetching OpenAPI documents into .openapi ..."
+	@$(PYTHON) -m tools.openapi_documents .openapi
+	@touch $@
+
 serve: $(SERVE) $(SYSTEM) ## serve the ready servers at http://127.0.0.1:8000, with a sample vault
 	@$(BIN)/dovetail serve all --vault sample=examples/vault --http 8000
 
@@ -73,7 +80,7 @@ contracts: $(VENV) $(SYSTEM) ## test the repository rules: layers, names, public
 	@$(BIN)/pytest --quiet --numprocesses=2 --dist=loadfile tests/contracts
 
 # The contracts are part of `make check`.
-test: $(VENV) $(SYSTEM) .proxies/.stamp .venv-minimcp/.stamp ## run the whole suite and the branch coverage gate
+test: $(VENV) $(SYSTEM) .proxies/.stamp .openapi/.stamp .venv-minimcp/.stamp ## run the whole suite and the branch coverage gate
 	@$(BIN)/pytest --quiet --numprocesses=4 --dist=worksteal --cov --cov-report= --ignore=tests/contracts
 	@$(BIN)/coverage json --quiet -o coverage.json
 	@$(BIN)/python -m tools.coverage_gate coverage.json
@@ -130,6 +137,9 @@ fuzz: $(VENV) .proxies/.stamp ## run the property tests with many more examples,
 	@CORPUS_STRIDE=1 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/http_corpus
 	@HOSTILE_DOCUMENTS=10000 $(BIN)/pytest --quiet --timeout=0 packages/*/tests/*/test_hostile_*.py
 	@$(BIN)/pytest --quiet -m hypothesis --hypothesis-profile=fuzz --timeout=0
+
+openapi: $(VENV) .openapi/.stamp ## make servers from OpenAPI documents of real APIs, all of them, and call every tool
+	@OPENAPI_STRIDE=1 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/openapi
 
 conformance: $(VENV) .conformance/.stamp ## run the official conformance suite and other clients, over HTTP
 	@$(BIN)/python conformance/run.py
