@@ -20,6 +20,7 @@ __all__ = [
     "RequestView",
     "Scope",
     "Transmit",
+    "Watch",
     "read_body",
     "respond",
     "respond_and_drain",
@@ -53,6 +54,13 @@ class ClientGoneError(Exception):
     """The client disconnected before its request was complete."""
 
 
+class Watch(Protocol):
+    """Something that waits for the client to disconnect."""
+
+    def cancel(self) -> object:
+        """Stop waiting."""
+
+
 class HttpRequest(NamedTuple):
     """One HTTP request; header names are lower case."""
 
@@ -60,6 +68,10 @@ class HttpRequest(NamedTuple):
     headers: dict[bytes, bytes]
     receive: Receive
     transmit: Transmit
+
+    def watch(self, gone: Callable[[], None]) -> Watch:
+        """Call `gone` when the client disconnects, until the watch is cancelled."""
+        return watch_for_disconnect(self.receive, gone)
 
 
 class RequestView(Protocol):
@@ -80,6 +92,9 @@ class RequestView(Protocol):
     @property
     def transmit(self) -> Transmit:
         """The ASGI send callable."""
+
+    def watch(self, gone: Callable[[], None]) -> Watch:
+        """Call `gone` when the client disconnects, until the watch is cancelled."""
 
 
 class HttpResponse(NamedTuple):

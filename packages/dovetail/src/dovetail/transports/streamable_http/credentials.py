@@ -5,9 +5,9 @@ auth.no-passthrough (2025-06-18 basic/authorization): handlers cannot forward th
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
-from dovetail.transports.asgi.messages import Receive, RequestView, Scope, Transmit
+from dovetail.transports.asgi.messages import Receive, RequestView, Scope, Transmit, Watch
 
 __all__ = ["WithoutCredentials", "without_credentials"]
 
@@ -45,3 +45,7 @@ class WithoutCredentials:
     def transmit(self) -> Transmit:
         """The ASGI send callable."""
         return self._request.transmit
+
+    def watch(self, gone: Callable[[], None]) -> Watch:
+        """Call `gone` when the client disconnects, until the watch is cancelled."""
+        return self._request.watch(gone)

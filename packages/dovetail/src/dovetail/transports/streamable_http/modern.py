@@ -42,7 +42,6 @@ from dovetail.transports.asgi.messages import (
     HttpResponse,
     PendingResponse,
     RequestView,
-    watch_for_disconnect,
 )
 from dovetail.transports.asgi.reply import Reply
 from dovetail.transports.streamable_http.headers import check_mirror
@@ -235,7 +234,7 @@ class ModernEndpoint:
         """Wait for the handler and write the response."""
         # http2.cancel.close-is-cancel, http2.cancel.silence
         in_flight = self._handler.in_flight[call]
-        watch = watch_for_disconnect(request.receive, in_flight.withdraw)
+        watch = request.watch(in_flight.withdraw)
         try:
             body = await answer
         except BaseException:
