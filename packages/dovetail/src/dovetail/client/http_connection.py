@@ -1,8 +1,8 @@
 """An HTTP/1.1 client connection: one request and response at a time.
 
-h11 implements the protocol, asyncio the I/O. Bodies are read in chunks, because an event stream may
-never end. A connection whose body was not read to its end is closed, not reused: closing tells the
-server that the client stopped listening. This module does not know MCP.
+httptools parses responses, asyncio does the I/O. Bodies are read in chunks, because an event stream
+may never end. A connection whose body was not read to its end is closed, not reused: closing tells
+the server that the client stopped listening. This module does not know MCP.
 """
 
 from __future__ import annotations
@@ -13,18 +13,20 @@ import ssl
 from collections.abc import AsyncIterator, Sequence
 from http import HTTPStatus
 
-import h11
+import httptools
 
 from dovetail.client.http_endpoint import Endpoint
 from dovetail.errors import PeerError, TransportError
 
-__all__ = ["ClientResponse", "Headers", "HttpConnection", "explain_os_error"]
+__all__ = ["ClientResponse", "Headers", "HttpConnection", "ResponseHead", "explain_os_error"]
 
 Headers = Sequence[tuple[str, str]]
 
 _CHUNK = 65536
 # Heads of requests that are kept on a connection.
 _KEPT_HEADS = 16
+# Headers of a response.
+_MAX_HEADERS = 500
 # How long a graceful close may take.
 _CLOSE_SECONDS = 1.0
 
@@ -32,7 +34,7 @@ _CLOSE_SECONDS = 1.0
 class ClientResponse:
     """The head of a response; the body is read on demand."""
 
-    def __init__(self, connection: HttpConnection, head: h11.Response, endpoint: Endpoint) -> None:
+    def __init__(self, connection: HttpConnection, head: ResponseHead, endpoint: Endpoint) -> None:
         # The endpoint that answered, after redirects.
         self.endpoint = endpoint
         self.status = head.status_code
@@ -81,6 +83,76 @@ class ClientResponse:
         return bytes(body)
 
 
+class ResponseHead:
+    """Status and headers of a response; the names are in lower case."""
+
+    __slots__ = ("headers", "status_code")
+
+    def __init__(self, status_code: int, headers: list[tuple[bytes, bytes]]) -> None:
+        self.status_code = status_code
+        self.headers = headers
+
+
+class _ResponseParser:
+    """The response to one request, as far as it has arrived."""
+
+    def __init__(self) -> None:
+        self.head: ResponseHead | None = None
+        self.is_complete = False
+        # Bytes after the response would be read as the response to the next request.
+        self.has_extra = False
+        self.keeps_open = False
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._body: list[bytes] = []
+        self._parser = httptools.HttpResponseParser(self)
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes; raises httptools.HttpParserError."""
+        self._parser.feed_data(data)
+
+    def feed_end(self) -> bool:
+        """Take the end of the connection; whether it completes the response."""
+        # RFC 9112, section 6.3: without a length, the body lasts until the connection closes.
+        names = {name for name, _ in self._headers}
+        if self.head is not None and not names & {b"content-length", b"transfer-encoding"}:
+            self.is_complete = True
+        return self.is_complete
+
+    def take_body(self) -> bytes:
+        """The part of the body that has not been taken yet."""
+        if not self._body:
+            return b""
+        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        self._body.clear()
+        return body
+
+    # -- called by the parser -------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        self.has_extra = self.is_complete
+        self._headers = []
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if len(self._headers) >= _MAX_HEADERS:
+            raise ValueError(f"more than {_MAX_HEADERS} headers")
+        self._headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status >= 200 and not self.has_extra:
+            self.head = ResponseHead(status, self._headers)
+
+    def on_body(self, body: bytes) -> None:
+        if not self.has_extra:
+            self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        # A message without a head is an informational response: the real one follows.
+        if self.head is not None and not self.is_complete:
+            self.is_complete = True
+            self.keeps_open = self._parser.should_keep_alive()
+
+
 class HttpConnection:
     """One TCP connection; one request at a time."""
 
@@ -90,15 +162,14 @@ class HttpConnection:
         self.endpoint = endpoint
         self._reader = reader
         self._writer = writer
-        self._http = h11.Connection(h11.CLIENT)
-        self._has_head = False
+        self._response = _ResponseParser()
         self._idle_since = 0.0
-        self._heads: dict[tuple[object, ...], h11.Request] = {}
+        self._heads: dict[tuple[object, ...], bytes] = {}
 
     @property
     def is_done(self) -> bool:
         """Whether the response has been read to its end."""
-        return self._http.their_state in (h11.DONE, h11.MUST_CLOSE, h11.CLOSED)
+        return self._response.is_complete
 
     def is_fresh(self, seconds: float) -> bool:
         """Whether the connection was idle for less than `seconds` and still looks open."""
@@ -107,13 +178,10 @@ class HttpConnection:
 
     def recycle(self) -> bool:
         """Prepare for another request; False if the connection cannot be reused."""
-        if self._http.states != {h11.CLIENT: h11.DONE, h11.SERVER: h11.DONE}:
+        response = self._response
+        if not (response.is_complete and response.keeps_open) or response.has_extra:
             return False
-        if self._http.trailing_data[0]:
-            # Extra bytes would be read as the response to the next request.
-            return False
-        self._http.start_next_cycle()
-        self._has_head = False
+        self._response = _ResponseParser()
         self._idle_since = asyncio.get_running_loop().time()
         return True
 
@@ -130,64 +198,70 @@ class HttpConnection:
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await self._writer.wait_closed()
 
-    async def send(self, method: str, resource: str, headers: Headers, body: bytes) -> h11.Response:
+    async def send(self, method: str, resource: str, headers: Headers, body: bytes) -> ResponseHead:
         """Write a request and wait for the head of its response."""
-        data = self._http.send(self._make_head(method, resource, headers, body)) or b""
-        if body:
-            data += self._http.send(h11.Data(data=body)) or b""
-        data += self._http.send(h11.EndOfMessage()) or b""
+        head = self._make_head(method, resource, headers)
+        if body or method == "POST":
+            head += b"Content-Length: %d\r\n" % len(body)
         try:
-            self._writer.write(data)
+            self._writer.write(b"%b\r\n%b" % (head, body))
             await self._writer.drain()
         except OSError:
             # A server that rejects a long body may answer before it has read it.
             pass
-        while True:
-            event = await self._next_event()
-            if isinstance(event, h11.Response):
-                self._has_head = True
-                return event
+        response = self._response
+        while response.head is None:
+            await self._receive()
+        return response.head
 
-    def _make_head(self, method: str, resource: str, headers: Headers, body: bytes) -> h11.Request:
-        """The head of a request; most are the same as one before, and validating takes long."""
-        fields = [("Host", self.endpoint.authority), *headers]
-        if body or method == "POST":
-            fields.append(("Content-Length", str(len(body))))
-        key = (method, resource, *fields)
+    def _make_head(self, method: str, resource: str, headers: Headers) -> bytes:
+        """The head of a request without its end; most are the same as one before."""
+        key = (method, resource, *headers)
         head = self._heads.get(key)
         if head is None:
             if len(self._heads) >= _KEPT_HEADS:
                 self._heads.clear()
-            head = h11.Request(method=method, target=resource, headers=fields)
-            self._heads[key] = head
+            lines = [f"{method} {resource} HTTP/1.1", f"Host: {self.endpoint.authority}"]
+            lines += [f"{name}: {value}" for name, value in headers]
+            if any(character in line for line in lines for character in "\r\n\0"):
+                raise PeerError("A header of the request contains a line break")
+            head = self._heads[key] = "".join(f"{line}\r\n" for line in lines).encode("latin-1")
         return head
 
     async def read(self) -> bytes:
         """The next chunk of the body; empty at its end."""
-        while not self.is_done:
-            event = await self._next_event()
-            if isinstance(event, h11.Data):
-                return bytes(event.data)
-        return b""
+        response = self._response
+        while not (chunk := response.take_body()) and not response.is_complete:
+            await self._receive()
+        return chunk
 
-    async def _next_event(self) -> object:
+    async def _receive(self) -> None:
+        """Wait for more of the response."""
+        response = self._response
         try:
-            while (event := self._http.next_event()) is h11.NEED_DATA:
-                self._http.receive_data(await self._reader.read(_CHUNK))
-        except h11.RemoteProtocolError as error:
-            if self._http.trailing_data == (b"", True) and not self._has_head:
-                text = f"{self.endpoint} closed the connection without a response"
-                raise TransportError(text) from None
-            raise TransportError(
-                f"{self.endpoint} sent an incomplete or invalid HTTP response: {error}"
-            ) from None
+            data = await self._reader.read(_CHUNK)
+            if data:
+                response.feed(data)
+                return
+        except httptools.HttpParserError as error:
+            # An exception in a callback is the cause.
+            raise self._invalid(f": {error.__cause__ or error}") from None
         except OSError as error:
             text = f"The connection to {self.endpoint} failed: {explain_os_error(error)}"
             raise TransportError(text) from None
-        return event
+        if not response.feed_end():
+            if response.head is None:
+                text = f"{self.endpoint} closed the connection without a response"
+                raise TransportError(text)
+            raise self._invalid()
+
+    def _invalid(self, reason: str = "") -> TransportError:
+        return TransportError(
+            f"{self.endpoint} sent an incomplete or invalid HTTP response{reason}"
+        )
 
 
-def _join_repeated(head: h11.Response) -> dict[str, str]:
+def _join_repeated(head: ResponseHead) -> dict[str, str]:
     """The headers, where a name that occurs twice has both values (RFC 9110, section 5.2)."""
     joined: dict[str, str] = {}
     for name, value in head.headers:

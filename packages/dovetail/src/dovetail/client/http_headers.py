@@ -52,6 +52,13 @@ _RESERVED = frozenset(
 _TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
 
 
+class _Meta(Struct, frozen=True):
+    version: Any = msgspec.field(default=None, name=keys.PROTOCOL_VERSION)
+
+
+_NO_META = _Meta()
+
+
 class _Params(Struct):
     """The params that are mirrored."""
 
@@ -59,11 +66,11 @@ class _Params(Struct):
     uri: str | None = None
     task_id: str | None = msgspec.field(default=None, name="taskId")
     arguments: Raw = Raw(b"{}")
-    meta: dict[str, Any] = msgspec.field(default_factory=dict, name="_meta")
+    meta: _Meta = msgspec.field(default=_NO_META, name="_meta")
 
 
 class _Metadata(Struct):
-    meta: dict[str, Any] = msgspec.field(default_factory=dict, name="_meta")
+    meta: _Meta = msgspec.field(default=_NO_META, name="_meta")
 
 
 class _Page(Struct):
@@ -102,7 +109,7 @@ def mirror_request(message: Request, tools: ToolHeaders) -> list[tuple[str, str]
     Only modern requests have the protocol version in their metadata.
     """
     params = _read_params(message)
-    version = params.meta.get(keys.PROTOCOL_VERSION)
+    version = params.meta.version
     if not isinstance(version, str):
         return None
     headers = [("MCP-Protocol-Version", version), ("Mcp-Method", message.method)]

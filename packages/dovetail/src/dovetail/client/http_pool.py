@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from http import HTTPStatus
+from types import TracebackType
 from weakref import WeakSet
 
 from dovetail.client.background import BackgroundTasks
@@ -24,7 +25,7 @@ __all__ = ["HttpPool"]
 
 _CONNECT_SECONDS = 10.0
 # Idle connections that are kept.
-_MAX_IDLE = 8
+_MAX_IDLE = 32
 # uvicorn and node close idle connections after five seconds. A request that meets that
 # moment may or may not be processed, so connections are reused for less long.
 _IDLE_SECONDS = 3.0
@@ -56,45 +57,45 @@ class HttpPool:
         self._context: ssl.SSLContext | None = None
         self.is_closed = False
 
-    @contextlib.asynccontextmanager
-    async def exchange(
+    def exchange(
         self, method: str, headers: Headers, body: bytes = b"", at: Endpoint | None = None
-    ) -> AsyncIterator[ClientResponse]:
+    ) -> AbstractAsyncContextManager[ClientResponse]:
         """Send a request; the response can be read inside the block.
 
         `at` is another URL of the same origin. A redirect is followed if it leads to the same
         origin and keeps the method and the body (307, 308).
         """
+        return _Exchange(self, method, headers, body, at)
+
+    async def send(
+        self, method: str, headers: Headers, body: bytes, at: Endpoint | None
+    ) -> tuple[HttpConnection, ClientResponse]:
+        """Send a request and follow redirects; the connection has to be released."""
         target = at or self.endpoint
         for _ in range(_MAX_REDIRECTS + 1):
-            async with self._exchange_once(method, target, headers, body) as response:
+            connection = self._take_idle() or await self._connect()
+            try:
+                head = await connection.send(method, target.resource, headers, body)
+                response = ClientResponse(connection, head, target)
                 moved = _find_redirect(response)
-                if moved is None:
-                    yield response
-                    return
+            except BaseException:
+                connection.close()
+                raise
+            if moved is None:
+                return connection, response
+            self.release(connection)
             if response.status == HTTPStatus.PERMANENT_REDIRECT and target == self.endpoint:
                 self.endpoint = moved
             target = moved
         raise PeerError(f"{self.endpoint} redirects more than {_MAX_REDIRECTS} times in a row")
 
-    @contextlib.asynccontextmanager
-    async def _exchange_once(
-        self, method: str, target: Endpoint, headers: Headers, body: bytes
-    ) -> AsyncIterator[ClientResponse]:
-        connection = self._take_idle() or await self._connect()
-        in_order = False
-        try:
-            head = await connection.send(method, target.resource, headers, body)
-            yield ClientResponse(connection, head, target)
-            in_order = True
-        finally:
-            if not in_order:
-                connection.close()
-            elif connection.is_done:
-                self._keep(connection)
-            else:
-                # The response has arrived; the end of the body likely follows soon.
-                self._drain_tasks.start(self._drain(connection))
+    def release(self, connection: HttpConnection) -> None:
+        """Keep a connection whose response has arrived for the next request."""
+        if connection.is_done:
+            self._keep(connection)
+        else:
+            # The end of the body likely follows soon.
+            self._drain_tasks.start(self._drain(connection))
 
     async def close(self) -> None:
         """Close every connection; running requests raise TransportError."""
@@ -162,6 +163,35 @@ class HttpPool:
         connection = HttpConnection(endpoint, reader, writer)
         self._all.add(connection)
         return connection
+
+
+class _Exchange:
+    """One request and its response. A generator would take several times as long."""
+
+    __slots__ = ("_connection", "_pool", "_request")
+
+    def __init__(
+        self, pool: HttpPool, method: str, headers: Headers, body: bytes, at: Endpoint | None
+    ) -> None:
+        self._pool = pool
+        self._request = (method, headers, body, at)
+        self._connection: HttpConnection | None = None
+
+    async def __aenter__(self) -> ClientResponse:
+        self._connection, response = await self._pool.send(*self._request)
+        return response
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        assert self._connection is not None
+        if error is None:
+            self._pool.release(self._connection)
+        else:
+            self._connection.close()
 
 
 def _find_redirect(response: ClientResponse) -> Endpoint | None:

@@ -9,6 +9,7 @@ raises here.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -188,15 +189,10 @@ class RpcConnection:
         reason: str | None = "The client no longer waits for the answer"
         try:
             # lifecycle.timeouts.set (2025-11-25 basic/lifecycle): every request has a timeout.
+            if timeout == math.inf:
+                return await self._wait_for_result(call, params)
             async with time_limit(timeout):
-                await self._send_or_fail(call, params)
-                if call.response.done():
-                    # Progress callbacks run before the call returns: let those that were
-                    # started meanwhile run.
-                    await asyncio.sleep(0)
-                result = await call.response
-                await asyncio.gather(*call.progress_tasks)
-                return result
+                return await self._wait_for_result(call, params)
         except TimeoutError:
             reason = f"No answer within {timeout:g} s"
             raise TimeoutError(self._describe_timeout(method, timeout)) from None
@@ -208,6 +204,17 @@ class RpcConnection:
             # lifecycle.timeouts.cancel (2025-11-25 basic/lifecycle): a sender that gives up
             # sends a cancellation, except for `initialize`.
             self.forget(call, reason if cancellable else None)
+
+    async def _wait_for_result(self, call: PendingRequest, params: dict[str, Any] | None) -> Raw:
+        await self._send_or_fail(call, params)
+        if call.response.done():
+            # Progress callbacks run before the call returns: let those that were started
+            # meanwhile run.
+            await asyncio.sleep(0)
+        result = await call.response
+        if call.progress_tasks:
+            await asyncio.gather(*call.progress_tasks)
+        return result
 
     async def notify(self, method: str, params: dict[str, Any] | None = None) -> None:
         """Send a notification."""
