@@ -35,6 +35,9 @@ logger = logging.getLogger("dovetail")
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
 
+# Requests that opening takes: a legacy server may not answer the first one at all.
+_OPENING_STEPS = 3
+
 MakeChannel = Callable[[Principal | None], Coroutine[Any, Any, Callable[[], Channel]]]
 _OPENING_ERRORS = (DovetailError, TimeoutError)
 
@@ -221,7 +224,7 @@ class Upstream:
         make_channel = await self._settings.make_channel(caller.principal)
         try:
             return await self._connect_at(self._mode, make_channel, caller)
-        except (PeerError, TransportError):
+        except (PeerError, TransportError, TimeoutError):
             if self._mode == self._asked_mode:
                 raise
             # It may speak another era since it was restarted.
@@ -231,7 +234,7 @@ class Upstream:
     async def _connect_at(
         self, mode: Mode, make_channel: Callable[[], Channel], caller: Caller
     ) -> UpstreamConnection:
-        async with asyncio.timeout(self._settings.timeout):
+        async with asyncio.timeout(self._settings.timeout * _OPENING_STEPS):
             return await UpstreamConnection.open(
                 make_channel,
                 mode,
