@@ -96,12 +96,14 @@ def _open_url(url: str, headers: Mapping[str, str], auth: Auth | None) -> Channe
     if auth is not None and any(name.lower() == "authorization" for name in headers):
         raise UsageError("Pass either auth= or an Authorization header, not both")
     try:
-        # h11 is optional: only HTTP needs it.
+        # httptools is optional: only HTTP needs it.
         from dovetail.client.http_channel import HttpChannel  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        if error.name != "h11":
+        if error.name != "httptools":
             raise
-        raise UsageError("A URL target needs the package h11: pip install h11") from None
+        raise UsageError(
+            "A URL target needs the package httptools: pip install httptools"
+        ) from None
     return HttpChannel(url, headers, auth=auth)
 
 

@@ -27,7 +27,6 @@ from dovetail.core.tasks import KeptTasks
 from dovetail.errors import (
     DovetailError,
     DuplicateError,
-    InternalError,
     InvalidParamsError,
     UsageError,
 )
@@ -301,15 +300,16 @@ class Mounts:
             sources: tuple[Mount | None, ...] = (None, *self._mounts)
             pages: list[_Page] = []
             missing: dict[str, str] = {}
+            count = 0
             while place < len(sources) and not _is_full(pages, page_size):
                 page = await self._read_page(call, own, kind, sources[place], cursor, missing)
                 pages.append(page)
-                if len(pages) > _MAX_PAGES:
-                    raise InternalError(
-                        f"The list of {kind.name}s has more than {_MAX_PAGES} pages"
-                    )
-                cursor = page.cursor
-                place += cursor is None
+                cursor, count = page.cursor, count + 1
+                if cursor is not None and count >= _MAX_PAGES:
+                    self._note_missing(sources[place], kind, "has a list without end", missing)
+                    cursor = None
+                if cursor is None:
+                    place, count = place + 1, 0
             following = None
             if place < len(sources):
                 following = encode_text_cursor(kind.method, place, cursor or "", salt=_SALT)
@@ -342,9 +342,16 @@ class Mounts:
         except (DovetailError, msgspec.MsgspecError) as error:
             if cursor is not None and isinstance(error, InvalidParamsError):
                 raise
-            logger.warning("%s: its %ss are missing: %s", mount.where, kind.name, error)
-            missing[mount.provider.source.name] = str(error)
+            self._note_missing(mount, kind, str(error), missing)
             return _EMPTY
+
+    def _note_missing(
+        self, mount: Mount | None, kind: Kind, reason: str, missing: dict[str, str]
+    ) -> None:
+        where = "this server" if mount is None else mount.where
+        logger.warning("%s: %ss are missing: %s", where, kind.name, reason)
+        source = self._own.source if mount is None else mount.provider.source
+        missing[source.name] = reason
 
     def _decode(self, call: Call, kind: Kind, mount: Mount | None, outcome: Outcome) -> _Page:
         """Return the entries of a list with their outer names, decoded once per body."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from dovetail.client.http_headers import ToolHeaders
 from dovetail.compose.proxy.changes import ChangeRelay
@@ -32,6 +33,8 @@ class ProxyProvider(Provider):
     def __init__(self, source: _ProxySource) -> None:
         super().__init__(source)
         self._proxy = source
+        # Sessions with subscriptions, which end with them.
+        self._sessions: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def serves_itself(self, kind: str, name: str) -> bool:
         """Return True: the upstream decides."""
@@ -64,7 +67,13 @@ class ProxyProvider(Provider):
     async def watch(self, call: Call, uri: str, *, stream: bool = False) -> None:
         """Subscribe to a resource of the upstream."""
         caller = self._proxy.forwarder.caller_of(call)
-        await self._proxy.relay.watch(caller._replace(key=call) if stream else caller, uri)
+        if stream:
+            caller = caller._replace(key=call)
+        session = None if stream else call.link.session
+        if session is not None and session not in self._sessions:
+            self._sessions.add(session)
+            weakref.finalize(session, self._proxy.relay.drop, caller.key)
+        await self._proxy.relay.watch(caller, uri)
 
     async def unwatch(self, call: Call, uri: str | None = None, *, stream: bool = False) -> None:
         """End the subscription to a resource, all of them without a URI."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import secrets
-import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -24,7 +23,7 @@ from dovetail.compose.proxy.envelopes import count_hops, declared_by
 from dovetail.compose.proxy.failures import UpstreamError
 from dovetail.compose.proxy.forwarder import Forwarder
 from dovetail.compose.proxy.provider import ProxyProvider
-from dovetail.compose.proxy.results import LISTS, find_next, fit_result, read_members
+from dovetail.compose.proxy.results import LISTS, find_next, fit_result
 from dovetail.compose.proxy.tasks import ProxyTasks
 from dovetail.compose.proxy.upstream import Caller, Upstream, UpstreamSettings
 from dovetail.core.call import Call
@@ -75,9 +74,6 @@ _EVERYTHING: dict[str, Any] = {
 }
 _PASSED_ON = ("tools", "prompts", "resources", "completions", "logging", "experimental")
 _TASKS: dict[str, Any] = {"cancel": {}, "requests": {"tools": {"call": {}}}}
-# A list with more pages or entries than this is treated as endless.
-_MAX_PAGES = 1000
-_MAX_ENTRIES = 100_000
 
 
 class Proxy(Server):
@@ -139,7 +135,6 @@ class Proxy(Server):
         self.relay = ChangeRelay(self._upstream, self._bus.publish)
         self.tool_headers = ToolHeaders()
         self._instructions: str | None = None
-        self._sessions: weakref.WeakSet[Any] = weakref.WeakSet()
         self._lifespan.add(self._running)
 
     @asynccontextmanager
@@ -178,87 +173,16 @@ class Proxy(Server):
             "subscriptions/listen": forwarding(partial(self._listen, own["subscriptions/listen"])),
         }
 
-    # -- what mounts use ------------------------------------------------------------------------
+    def _changed(self, what: ChangeKind) -> Callable[[], None]:
+        """Return what registering calls: a proxy has no handlers of its own."""
 
-    async def call_tool(self, call: Call, name: str) -> Outcome:
-        """Call a tool of the upstream with the arguments of a tools/call."""
-        given: CallToolParams = call.params  # type: ignore[assignment]
-        params: dict[str, Any] = {"name": name}
-        if given.arguments is not UNSET:
-            params["arguments"] = given.arguments
-        if not self._has_tasks:
-            answer = await self.forwarder.forward(call, "tools/call", params)
-            return fit_result(call, "tools/call", answer.raw, answer.revision)
-        asked = call.era.tasks.is_wanted(call)
-        if asked and call.era.revision.tasks:
-            params["task"] = given.task
-        prepare = partial(self._kept_tasks.prepare, call, name)
-        answer = await self.forwarder.forward(
-            call, "tools/call", params, tasks=asked, prepare=prepare
-        )
-        return self._kept_tasks.answer_call(call, answer, asked=asked)
+        def refuse() -> None:
+            raise UsageError(
+                f"{self.name!r} is a proxy and has the tools, prompts and resources of its "
+                "upstream; register others on a Server"
+            )
 
-    async def get_prompt(self, call: Call, name: str) -> Outcome:
-        """Get a prompt of the upstream with the arguments of a prompts/get."""
-        given: GetPromptParams = call.params  # type: ignore[assignment]
-        params: dict[str, Any] = {"name": name}
-        if given.arguments is not UNSET:
-            params["arguments"] = given.arguments
-        answer = await self.forwarder.forward(call, "prompts/get", params)
-        return fit_result(call, "prompts/get", answer.raw, answer.revision)
-
-    async def read(self, call: Call, uri: str) -> Outcome:
-        """Read a resource of the upstream."""
-        answer = await self.forwarder.forward(call, "resources/read", {"uri": uri}, uri=uri)
-        return fit_result(call, "resources/read", answer.raw, answer.revision)
-
-    async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:
-        """Return the contents of a resource of the upstream."""
-        answer = await self.forwarder.forward(call, "resources/read", {"uri": uri}, uri=uri)
-        try:
-            contents = codec.decode_as(WireReadResult, answer.raw).contents
-            return [each.read() for each in contents]
-        except (msgspec.ValidationError, PeerError) as error:
-            raise UpstreamError(self.name, f"violates the protocol: {error}") from None
-
-    async def complete_argument(self, call: Call, ref: Any) -> Outcome:
-        """Complete an argument of a prompt or template of the upstream, named by `ref`."""
-        given: CompleteParams = call.params  # type: ignore[assignment]
-        params: dict[str, Any] = {"ref": ref, "argument": given.argument}
-        if given.context is not None:
-            params["context"] = given.context
-        answer = await self.forwarder.forward(call, "completion/complete", params)
-        return fit_result(call, "completion/complete", answer.raw, answer.revision)
-
-    async def list_page(self, call: Call, method: str, cursor: str | None) -> Outcome:
-        """Return one page of a list of the upstream."""
-        params = {} if cursor is None else {"cursor": cursor}
-        answer = await self.forwarder.forward(call, method, params)
-        if cursor is not None and find_next(answer.raw) == cursor:
-            raise UpstreamError(self.name, f"has a list without end: {method}")
-        change = None
-        if method == "tools/list":
-            self.tool_headers.learn(answer.raw)
-            # In the modern era the server decides, and the list does not say.
-            if self._has_tasks and call.era.revision.tasks and not answer.revision.tasks:
-                change = _offer_tasks
-        return fit_result(call, method, answer.raw, answer.revision, change)
-
-    async def list_entries(self, call: Call, method: str) -> list[dict[str, Any]]:
-        """Return all entries of a list of the upstream, in the form of the caller's revision."""
-        member = LISTS[method][0]
-        entries: list[dict[str, Any]] = []
-        cursor: str | None = None
-        for _ in range(_MAX_PAGES):
-            page: Any = await self.list_page(call, method, cursor)
-            members = read_members(page.body, method)
-            entries += codec.decode_as(list[dict[str, Any]], members.get(member, b"[]"))
-            if "nextCursor" not in members:
-                return entries
-            cursor = codec.decode_as(str, members["nextCursor"])
-            if len(entries) > _MAX_ENTRIES:
-                break
-        raise UpstreamError(self.name, f"has a list without end: {method}")
+        return refuse
 
     # -- methods ----------------------------------------------------------------------------------
 
@@ -269,11 +193,6 @@ class Proxy(Server):
         result: Any = own.run(call)
         if self._instructions is not None:
             result["instructions"] = self._instructions
-        session = call.link.session
-        if session is not None and session not in self._sessions:
-            self._sessions.add(session)
-            key = self.forwarder.caller_of(call).key
-            weakref.finalize(session, self.relay.drop, key)
         return result
 
     async def _discover(self, own: MethodHandler, call: Call) -> Any:
@@ -297,24 +216,68 @@ class Proxy(Server):
             return
 
     async def _list(self, call: Call) -> Outcome:
-        params: ListParams = call.params  # type: ignore[assignment]
-        return await self.list_page(call, call.method, params.cursor)
+        given: ListParams = call.params  # type: ignore[assignment]
+        method, cursor = call.method, given.cursor
+        answer = await self.forwarder.forward(
+            call, method, {} if cursor is None else {"cursor": cursor}
+        )
+        if cursor is not None and find_next(answer.raw) == cursor:
+            raise UpstreamError(self.name, f"has a list without end: {method}")
+        change = None
+        if method == "tools/list":
+            self.tool_headers.learn(answer.raw)
+            # In the modern era the server decides, and the list does not say.
+            if self._has_tasks and call.era.revision.tasks and not answer.revision.tasks:
+                change = _offer_tasks
+        return fit_result(call, method, answer.raw, answer.revision, change)
 
     async def _call_tool(self, call: Call) -> Outcome:
-        params: CallToolParams = call.params  # type: ignore[assignment]
-        return await self.call_tool(call, params.name)
+        given: CallToolParams = call.params  # type: ignore[assignment]
+        params: dict[str, Any] = {"name": given.name}
+        if given.arguments is not UNSET:
+            params["arguments"] = given.arguments
+        if not self._has_tasks:
+            return await self._forward(call, params)
+        asked = call.era.tasks.is_wanted(call)
+        if asked and call.era.revision.tasks:
+            params["task"] = given.task
+        prepare = partial(self._kept_tasks.prepare, call, given.name)
+        answer = await self.forwarder.forward(
+            call, "tools/call", params, tasks=asked, prepare=prepare
+        )
+        return self._kept_tasks.answer_call(call, answer, asked=asked)
 
     async def _get_prompt(self, call: Call) -> Outcome:
-        params: GetPromptParams = call.params  # type: ignore[assignment]
-        return await self.get_prompt(call, params.name)
+        given: GetPromptParams = call.params  # type: ignore[assignment]
+        params: dict[str, Any] = {"name": given.name}
+        if given.arguments is not UNSET:
+            params["arguments"] = given.arguments
+        return await self._forward(call, params)
 
     async def _read(self, call: Call) -> Outcome:
-        params: ReadResourceParams = call.params  # type: ignore[assignment]
-        return await self.read(call, params.uri)
+        given: ReadResourceParams = call.params  # type: ignore[assignment]
+        answer = await self.forwarder.forward(call, call.method, {"uri": given.uri}, uri=given.uri)
+        return fit_result(call, call.method, answer.raw, answer.revision)
 
     async def _complete(self, call: Call) -> Outcome:
-        params: CompleteParams = call.params  # type: ignore[assignment]
-        return await self.complete_argument(call, params.ref)
+        given: CompleteParams = call.params  # type: ignore[assignment]
+        params: dict[str, Any] = {"ref": given.ref, "argument": given.argument}
+        if given.context is not None:
+            params["context"] = given.context
+        return await self._forward(call, params)
+
+    async def _forward(self, call: Call, params: dict[str, Any]) -> Outcome:
+        answer = await self.forwarder.forward(call, call.method, params)
+        return fit_result(call, call.method, answer.raw, answer.revision)
+
+    async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:
+        """Return the contents of a resource of the upstream."""
+        answer = await self.forwarder.forward(call, "resources/read", {"uri": uri}, uri=uri)
+        try:
+            contents = codec.decode_as(WireReadResult, answer.raw).contents
+            return [each.read() for each in contents]
+        except (msgspec.ValidationError, PeerError) as error:
+            raise UpstreamError(self.name, f"violates the protocol: {error}") from None
 
     async def _subscribe(self, own: MethodHandler, call: Call) -> Any:
         params: ResourceParams = call.params  # type: ignore[assignment]

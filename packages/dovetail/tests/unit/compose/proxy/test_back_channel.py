@@ -17,7 +17,10 @@ from dovetail.wire import codec
 from dovetail.wire.messages import Response
 from tests.unit.fakes import drive, in_session, make_call, sent_by
 
-QUESTIONS = {"a": {"method": "roots/list"}, "b": {"method": "roots/list", "params": {}}}
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "a": {"method": "roots/list"},
+    "b": {"method": "roots/list", "params": {}},
+}
 
 
 def asked_call() -> Any:

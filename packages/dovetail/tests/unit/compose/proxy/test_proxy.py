@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from dovetail import Client, Proxy, Server, UsageError
-from dovetail.compose.proxy.results import LISTS
-from dovetail.core.call import Call
 from dovetail.errors import ToolError
 from dovetail.spec.keys import TASKS
 from tests.peers.scripted import DISCOVERED, INITIALIZED, ScriptedServer, run
@@ -34,14 +32,23 @@ def test_the_name_comes_from_the_target(target: Any, name: str) -> None:
 
 
 def test_wrong_options_fail_at_once() -> None:
-    for target, options in (
+    wrong: list[tuple[Any, dict[str, Any]]] = [
         ({"nothing": 1}, {}),
         (["shop"], {"headers": {"A": "b"}}),
         ("https://shop.example", {"auth": "secret"}),
         ("https://shop.example", {"mode": "1999"}),
-    ):
+    ]
+    for target, options in wrong:
         with pytest.raises(UsageError):
-            Proxy(target, **options)  # type: ignore[arg-type]
+            Proxy(target, **options)
+
+
+def test_a_proxy_has_no_handlers_of_its_own() -> None:
+    with pytest.raises(UsageError, match="is a proxy"):
+
+        @Proxy("https://shop.example/mcp").tool
+        def add(a: int) -> int:
+            return a
 
 
 def capabilities_with(script: dict[str, Any], mode: str, caller: str = "modern") -> dict[str, Any]:
@@ -57,7 +64,11 @@ def capabilities_with(script: dict[str, Any], mode: str, caller: str = "modern")
 
 
 def test_capabilities_are_those_of_the_upstream() -> None:
-    offered = {"tools": {}, "experimental": {"x": {}}, "extensions": {TASKS: {}, "com.x": {}}}
+    offered: dict[str, Any] = {
+        "tools": {},
+        "experimental": {"x": {}},
+        "extensions": {TASKS: {}, "com.x": {}},
+    }
     discovered = {"server/discover": {**DISCOVERED, "capabilities": offered}}
     found = capabilities_with(discovered, "modern")
     assert found == {"tools": {}, "experimental": {"x": {}}, "extensions": {TASKS: {}}}
@@ -74,25 +85,27 @@ def test_the_oldest_revision_has_completion_without_a_capability() -> None:
     }
 
 
-def test_all_entries_of_a_list_for_a_mount() -> None:
+def test_a_mount_gets_all_pages_and_ends_an_endless_list() -> None:
     async def scenario() -> None:
         def page(message: dict[str, Any]) -> dict[str, Any]:
             more = {} if message["params"].get("cursor") == "2" else {"nextCursor": "2"}
-            return {"resultType": "complete", "tools": [TOOL], **more}
+            name = message["params"].get("cursor", "1")
+            return {"resultType": "complete", "tools": [{**TOOL, "name": name}], **more}
 
         def endless(message: dict[str, Any]) -> dict[str, Any]:
             cursor = str(int(message["params"].get("cursor", 0)) + 1)
             return {"resultType": "complete", "tools": [], "nextCursor": cursor}
 
         server = ScriptedServer({"server/discover": DISCOVERED, "tools/list": page})
-        proxy = Proxy(server, name="shop")
-        call: Call = make_call("tools/list", b"{}")
-        assert await proxy.list_entries(call, "tools/list") == [TOOL, TOOL]
-        server.script = {**server.script, "tools/list": endless}
-        with pytest.raises(ToolError, match="'shop' has a list without end: tools/list"):
-            await proxy.list_entries(call, "tools/list")
-        assert "tools/list" in LISTS
-        await proxy.close()
+        outer = Server("outer")
+        outer.mount(Proxy(server, name="shop"), "shop")
+        async with Client(outer) as client:
+            assert [each.name for each in await client.list_tools()] == ["shop_1", "shop_2"]
+            server.script = {**server.script, "tools/list": endless}
+            listed = await client.request("tools/list", {})
+            reason = listed["_meta"]["dev.dovetail/unavailable"]["shop"]
+            assert reason == "has a list without end"
+        await outer.close()
 
     run(scenario())
 
@@ -122,9 +135,9 @@ def test_headers_of_tools_are_learned_from_the_list() -> None:
         tools = {"resultType": "complete", "tools": [{"name": "t", "inputSchema": schema}]}
         proxy = Proxy(ScriptedServer({"server/discover": DISCOVERED, "tools/list": tools}))
         async with Client(proxy) as client:
-            assert proxy.header_params("t", make_call()) == ()
+            assert proxy.provider.header_params("t", make_call()) == ()
             await client.list_tools()
-            assert proxy.header_params("t", make_call()) == ((("city",), "City"),)
+            assert proxy.provider.header_params("t", make_call()) == ((("city",), "City"),)
         await proxy.close()
 
     run(scenario())

@@ -111,7 +111,9 @@ def test_a_kept_call_goes_on_with_the_answer() -> None:
 def test_a_refusal_is_passed_to_the_upstream() -> None:
     async def scenario() -> None:
         _, kept = start(KeptCalls(1000.0, 10))
-        [key] = await kept.outcome() or ()
+        asks = await kept.outcome()
+        assert asks is not None
+        [key] = asks
         kept.answer(key, InternalError("no"))
         assert await kept.outcome() is None
         assert kept.running is not None
