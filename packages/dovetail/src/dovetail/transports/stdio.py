@@ -27,7 +27,8 @@ from dovetail.transports.stdio_streams import LineReader, LineWriter
 
 __all__ = ["serve_stdio"]
 
-# Seconds for the last messages to be written, if the client does not read.
+# Seconds for the last messages to be written to a client that does not read, if calls have used
+# up the grace period.
 _FLUSH_SECONDS = 0.3
 
 # The user who starts the process has full access to it.
@@ -77,8 +78,11 @@ async def serve_stdio(
             if on_stop is not None:
                 on_stop()
             reader.stop()
-            await connection.close(server.options.grace, error)
-            await writer.flush(_FLUSH_SECONDS)
+            grace = server.options.grace
+            deadline = asyncio.get_running_loop().time() + grace
+            await connection.close(grace, error)
+            left = deadline - asyncio.get_running_loop().time()
+            await writer.flush(max(left, _FLUSH_SECONDS))
             await server.close()
 
 
