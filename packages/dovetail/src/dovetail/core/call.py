@@ -292,6 +292,8 @@ class Call:
     reporter: Any = None
     _meta: dict[str, Any] | None = None
     _record: Record | None = None
+    # The params on the wire, if the call was forwarded to another tool.
+    sent: Params | None = None
     _received: Params | None = None
     _state: dict[str, Any] | None = None
 

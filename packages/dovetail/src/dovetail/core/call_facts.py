@@ -8,7 +8,7 @@ from dovetail.core.call import Call
 from dovetail.core.principal import Principal
 from dovetail.wire import codec
 
-__all__ = ["CallFacts"]
+__all__ = ["CallFacts", "call_of"]
 
 
 class CallFacts:
@@ -44,3 +44,8 @@ class CallFacts:
     def scope(self) -> Any:
         """The ASGI scope of the request, or the `scope` passed to `server.handle`."""
         return self._call.origin.scope
+
+
+def call_of(facts: CallFacts) -> Call:
+    """Return the call behind a context, for other parts of the framework."""
+    return facts._call

@@ -85,7 +85,7 @@ class Dispatcher:
 
     def hooked(
         self, hooks: Sequence[Hook], transport: str, max_result_bytes: int | None = None
-    ) -> HookedDispatcher:
+    ) -> Dispatcher:
         """A dispatcher with hooks around every call and an additional result limit."""
         limits = [
             limit for limit in (max_result_bytes, self._max_result_bytes) if limit is not None

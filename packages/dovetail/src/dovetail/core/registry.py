@@ -16,7 +16,7 @@ from dovetail.core.cursor import decode_cursor, encode_cursor
 from dovetail.core.permission import NO_REQUIREMENTS, Requirements, Visibility
 from dovetail.errors import DuplicateError, UsageError
 
-__all__ = ["Registry", "RegistryPage"]
+__all__ = ["Registry", "RegistryPage", "suggest"]
 
 T = TypeVar("T")
 
@@ -130,16 +130,7 @@ class Registry(Generic[T]):
 
     def suggestion(self, name: str, visibility: Visibility | None = None) -> str:
         """Return the end of an error about an unknown name, such as "; did you mean 'x'?"."""
-        known = self._visible_names(visibility)
-        # The client sent the name and difflib is quadratic, so only the start is compared.
-        close = difflib.get_close_matches(name[:_LONGEST_COMPARED], known, n=3, cutoff=0.5)
-        if close:
-            return f"; did you mean {' or '.join(map(repr, close))}?"
-        if not known:
-            return f"; there are no {self.kind}s"
-        if len(known) <= 5:
-            return f"; there is: {', '.join(map(repr, known))}"
-        return f"; there are {len(known)} {self.kind}s, see the list"
+        return suggest(name, self._visible_names(visibility), self.kind)
 
     def _visible_names(self, visibility: Visibility | None) -> list[str]:
         return [
@@ -160,3 +151,16 @@ class Registry(Generic[T]):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+def suggest(name: str, known: list[str], kind: str) -> str:
+    """Return the end of an error about an unknown name; `known` are the names to suggest."""
+    # The client sent the name and difflib is quadratic, so only the start is compared.
+    close = difflib.get_close_matches(name[:_LONGEST_COMPARED], known, n=3, cutoff=0.5)
+    if close:
+        return f"; did you mean {' or '.join(map(repr, close))}?"
+    if not known:
+        return f"; there are no {kind}s"
+    if len(known) <= 5:
+        return f"; there is: {', '.join(map(repr, known))}"
+    return f"; there are {len(known)} {kind}s, see the list"

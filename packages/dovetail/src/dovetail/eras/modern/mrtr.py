@@ -204,7 +204,8 @@ def read_responses(raw: Raw) -> dict[str, Raw]:
 
 def _binding(call: Call) -> bytes:
     """The digest that binds a state to the principal, method, subject and arguments."""
-    params = call.received
+    # A state is opened before its call is forwarded, so it is bound to what was sent.
+    params = call.sent or call.received
     arguments: Any = UNSET
     if isinstance(params, CallToolParams):
         subject = params.name
