@@ -40,6 +40,7 @@ from dovetail.spec.models import (
 if _typing.TYPE_CHECKING:
     from dovetail.client import Client
     from dovetail.compose.proxy import Proxy
+    from dovetail.compose.search import ToolSearch
     from dovetail.features.context import current_context
 
 __all__ = [
@@ -80,6 +81,7 @@ __all__ = [
     "ToolOptions",
     "ToolResult",
     "ToolResultContent",
+    "ToolSearch",
     "UsageError",
     "current_context",
 ]
@@ -105,6 +107,10 @@ def __getattr__(name: str) -> _typing.Any:
         from dovetail.compose.proxy import Proxy  # noqa: PLC0415 - it needs the client
 
         return Proxy
+    if name == "ToolSearch":
+        from dovetail.compose.search import ToolSearch  # noqa: PLC0415 - few servers use it
+
+        return ToolSearch
     # Servers that do not use it need not set a context variable in every call.
     if name == "current_context":
         return _track_calls()

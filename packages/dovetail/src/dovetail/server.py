@@ -15,10 +15,11 @@ from collections.abc import (
     Coroutine,
     Iterable,
     Mapping,
+    MutableMapping,
     Sequence,
 )
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from dovetail.core.call import Call
 from dovetail.core.changes import ChangeEvent, ChangeKind
@@ -78,6 +79,16 @@ class HttpAppOptions(TypedDict, total=False):
     body_timeout: float
 
 
+class SearchMode(Protocol):
+    """The interface of `ToolSearch`, which changes how a server lists its tools."""
+
+    def install(self, server: Server, /) -> None:
+        """Change a new server."""
+
+    def wrap(self, handlers: MutableMapping[str, MethodHandler], /) -> None:
+        """Change the handlers of a server whenever they have been set."""
+
+
 class Server:
     """An MCP server: register tools, resources and prompts, then run it or embed it."""
 
@@ -99,11 +110,13 @@ class Server:
         options: Options | None = None,
         guard: AuthBackend | None = None,
         middleware: Sequence[AnyMiddleware] = (),
+        tool_search: SearchMode | None = None,
     ) -> None:
         """Create a server.
 
         `guard` applies however the server is served, unless a transport gets another one.
-        `middleware` runs around every request, the first one outermost.
+        `middleware` runs around every request, the first one outermost. With `tool_search`,
+        clients search for tools instead of listing them all.
         """
         if not name:
             raise UsageError("a server needs a name")
@@ -114,6 +127,7 @@ class Server:
         self.options = options or Options()
         self.guard = guard
         self.middleware: tuple[AnyMiddleware, ...] = ()
+        self._tool_search = tool_search
         # For tests: provider -> the one to use instead.
         self.dependency_overrides: dict[Callable[..., Any], Callable[..., Any]] = {}
         self._bus: MemoryBus[ChangeEvent] = MemoryBus()
@@ -174,6 +188,8 @@ class Server:
         self._tasks.attach(self.engine)
         # By the revision that legacy requests are served at.
         self._stateless: dict[str, StatelessEndpoint] = {}
+        if tool_search is not None:
+            tool_search.install(self)
 
     def _make_provider(self) -> Provider:
         return Provider(self)
@@ -383,6 +399,8 @@ class Server:
             self._plain_handlers = self._mounts.wrap(self._methods_without_mounts)
         self.handlers.update(self._plain_handlers)
         wrap_handlers(self.handlers, self._plain_handlers, REQUESTS, self.middleware)
+        if self._tool_search is not None:
+            self._tool_search.wrap(self.handlers)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
