@@ -1,0 +1,1 @@
+"""How well the search mode for large tool sets finds tools."""
