@@ -35,7 +35,8 @@ from dovetail.cli.supervisor import (
 from dovetail.errors import TransportError, UsageError
 from dovetail.server import Server
 from dovetail.stores.rounds_sqlite import SqliteRounds
-from dovetail.transports.http_server import HttpParser, ServedApp, bind, serve_app
+from dovetail.transports.asgi.messages import ServedApp
+from dovetail.transports.http_server import HttpParser, bind, serve_app
 from dovetail.transports.outer_app import OuterApp
 from dovetail.transports.streamable_http.app import HttpApp
 from dovetail.wire import codec

@@ -25,11 +25,8 @@ from uvicorn.protocols.http.httptools_impl import (
 
 from dovetail.runtime.eager_tasks import EagerTasks
 from dovetail.transports.asgi.error_status import respond_to_cancelled
-from dovetail.transports.asgi.messages import HttpResponse, PendingResponse
+from dovetail.transports.asgi.messages import HttpResponse, PendingResponse, ServedApp
 from dovetail.transports.h11_protocol import TimedH11Protocol
-from dovetail.transports.outer_app import OuterApp
-from dovetail.transports.path_router import PathRouter
-from dovetail.transports.streamable_http.app import HttpApp
 
 __all__ = ["fast_protocol"]
 
@@ -45,7 +42,7 @@ _MAX_HEADERS = 500
 _INTERNAL_ERROR = HttpResponse(500, b'{"error":"internal error"}')
 
 
-def fast_protocol(app: HttpApp | PathRouter | OuterApp) -> type[HttpToolsProtocol]:
+def fast_protocol(app: ServedApp) -> type[HttpToolsProtocol]:
     """The uvicorn protocol class that serves this application."""
 
     class FastProtocol(_FastProtocol):
@@ -58,7 +55,7 @@ def fast_protocol(app: HttpApp | PathRouter | OuterApp) -> type[HttpToolsProtoco
 
 
 class _FastProtocol(HttpToolsProtocol):
-    mcp: ClassVar[HttpApp | PathRouter | OuterApp]
+    mcp: ClassVar[ServedApp]
     eager_tasks: ClassVar[EagerTasks]
     # Fingerprints of validated requests: only the body of such a request is checked.
     validated: ClassVar[set[tuple[Any, ...]]]

@@ -23,15 +23,11 @@ from dovetail.errors import TransportError
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.server import HttpAppOptions, Server
 from dovetail.transports.asgi.error_status import respond_to_cancelled
-from dovetail.transports.asgi.messages import Receive, Scope, Transmit
+from dovetail.transports.asgi.messages import Receive, Scope, ServedApp, Transmit
 from dovetail.transports.h11_protocol import TimedH11Protocol
-from dovetail.transports.outer_app import OuterApp
-from dovetail.transports.path_router import PathRouter
-from dovetail.transports.streamable_http.app import HttpApp
 
-__all__ = ["HttpParser", "ServedApp", "bind", "serve_app", "serve_http"]
+__all__ = ["HttpParser", "bind", "serve_app", "serve_http"]
 
-ServedApp: TypeAlias = HttpApp | PathRouter | OuterApp
 HttpParser: TypeAlias = Literal["auto", "httptools", "h11"]
 
 # Seconds that an idle connection is kept. Clients reuse idle connections and fail if the server

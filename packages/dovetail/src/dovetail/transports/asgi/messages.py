@@ -19,6 +19,7 @@ __all__ = [
     "Receive",
     "RequestView",
     "Scope",
+    "ServedApp",
     "Transmit",
     "Watch",
     "read_body",
@@ -107,6 +108,31 @@ class HttpResponse(NamedTuple):
 
 # A complete response, or a coroutine that finishes the request and writes its response itself.
 PendingResponse: TypeAlias = HttpResponse | Coroutine[Any, Any, None]
+
+
+class ServedApp(Protocol):
+    """An ASGI application that the HTTP server can also call without a task for each request."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Transmit) -> None:
+        """Serve one ASGI connection."""
+
+    def is_validated(self, request: RequestView) -> bool:
+        """Whether an identical POST was validated before, so that only the body is unchecked."""
+
+    def begin(self, request: RequestView, body: bytes) -> PendingResponse | None:
+        """Start a validated POST with a complete body; None if the ASGI path is needed."""
+
+    def serve_directly(self) -> None:
+        """Leave the shutdown to the caller."""
+
+    def begin_shutdown(self) -> None:
+        """Refuse new requests and end streams."""
+
+    async def finish_shutdown(self, grace: float) -> None:
+        """Give running calls `grace` seconds, and end all sessions."""
+
+    def close(self) -> None:
+        """End all sessions and streams at once."""
 
 
 async def read_body(request: HttpRequest, limit: int, timeout: float) -> bytes:
