@@ -30,6 +30,7 @@ PUBLIC_MODULES = (
     "dovetail.commands",
     "dovetail.compose",
     "dovetail.compose.openapi",
+    "dovetail.compose.rest",
     "dovetail.errors",
     "dovetail.generated",
     "dovetail.guard",

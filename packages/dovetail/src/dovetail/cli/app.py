@@ -35,6 +35,7 @@ _LAZY = {
     "complete": "dovetail.cli.complete_command:complete",
     "subscribe": "dovetail.cli.subscribe_command:subscribe",
     "inspect": "dovetail.cli.inspect_command:inspect",
+    "openapi": "dovetail.cli.openapi_command:openapi",
     "generate": "dovetail.cli.generate_command:generate",
     "login": "dovetail.cli.login_command:login",
     "logout": "dovetail.cli.login_command:logout",
@@ -113,6 +114,7 @@ def _read_worker(
     metavar="PATH",
     help="URL path of the MCP endpoint.",
 )
+@click.option("--rest", is_flag=True, help="Also serve POST /tools/NAME and GET /openapi.json.")
 @click.option(
     "--workers",
     type=click.IntRange(min=1),

@@ -33,7 +33,7 @@ from dovetail.cli.supervisor import (
     WorkerReport,
 )
 from dovetail.errors import TransportError, UsageError
-from dovetail.server import Server
+from dovetail.server import HttpAppOptions, Server
 from dovetail.stores.rounds_sqlite import SqliteRounds
 from dovetail.transports.asgi.messages import ServedApp
 from dovetail.transports.http_server import HttpParser, bind, serve_app
@@ -69,6 +69,7 @@ class HttpSettings:
     allow_origins: Sequence[str] = ()
     stateless: bool = False
     access_log: bool = False
+    rest: bool = False
     workers: int = 1
     reload: bool = False
     parser: HttpParser = "auto"
@@ -182,8 +183,13 @@ class _Site:
         guard, warnings = choose_guard(loaded, run.guard, over_http=True)
         self.app: ServedApp
         if loaded.app is None:
-            self.app = make_app(loaded.server, run.path, guard, run)
-            endpoints = [Endpoint(run.path, self.app)]
+            endpoint = make_app(loaded.server, run.path, guard, run)
+            self.app = endpoint
+            if run.rest:
+                from dovetail.compose.rest import RestApp  # noqa: PLC0415 - few servers use it
+
+                self.app = RestApp(loaded.server, endpoint, guard, _app_options(run))
+            endpoints = [Endpoint(run.path, endpoint)]
         else:
             _refuse_app_options(loaded.source, run)
             endpoints = [*loaded.endpoints]
@@ -207,13 +213,15 @@ class _Site:
 
 def make_app(server: Server, path: str, guard: Guard | None, run: HttpSettings) -> HttpApp:
     """The application of a server, with the options of the command line."""
-    return server.http_app(
-        path,
-        guard=guard,
-        allowed_hosts=run.allow_hosts or None,
-        allowed_origins=run.allow_origins,
-        stateless=run.stateless,
-    )
+    return server.http_app(path, guard=guard, **_app_options(run))
+
+
+def _app_options(run: HttpSettings) -> HttpAppOptions:
+    return {
+        "allowed_hosts": run.allow_hosts or None,
+        "allowed_origins": run.allow_origins,
+        "stateless": run.stateless,
+    }
 
 
 def _refuse_app_options(source: str, run: HttpSettings) -> None:
@@ -222,6 +230,7 @@ def _refuse_app_options(source: str, run: HttpSettings) -> None:
         "--allow-host": run.allow_hosts,
         "--allow-origin": run.allow_origins,
         "--stateless": run.stateless,
+        "--rest": run.rest,
     }
     names = [name for name, is_given in given.items() if is_given] + run.guard.names
     if names:
@@ -309,7 +318,11 @@ def _worker_arguments(file: str, run: HttpSettings, port: int) -> list[str]:
     arguments += [f"--allow-host={host}" for host in run.allow_hosts]
     arguments += [f"--allow-origin={origin}" for origin in run.allow_origins]
     arguments += run.guard.to_arguments()
-    flags = {"--stateless": run.stateless, "--access-log": run.access_log}
+    flags = {
+        "--stateless": run.stateless,
+        "--access-log": run.access_log,
+        "--rest": run.rest,
+    }
     return [*arguments, *(flag for flag, is_set in flags.items() if is_set)]
 
 
@@ -341,6 +354,9 @@ def announce(endpoint: EndpointReport, port: int, run: HttpSettings) -> None:
     entry = {"mcpServers": {endpoint.name: settings}}
     _log(f"{endpoint.name}: serving {url}; press Ctrl-C to stop")
     _log(f"Client configuration: {codec.encode(entry).decode()}")
+    if run.rest:
+        root = url.removesuffix(endpoint.path)
+        _log(f"REST: POST {root}/tools/NAME, described by {root}/openapi.json")
     if not _is_loopback(run.host) and not endpoint.requires_auth:
         _log(
             f"Warning: {run.host} accepts connections from other machines without authentication; "

@@ -25,6 +25,7 @@ from dovetail.server import HttpAppOptions, Server
 from dovetail.transports.asgi.error_status import respond_to_cancelled
 from dovetail.transports.asgi.messages import Receive, Scope, ServedApp, Transmit
 from dovetail.transports.h11_protocol import TimedH11Protocol
+from dovetail.transports.outer_app import OuterApp
 
 __all__ = ["HttpParser", "bind", "serve_app", "serve_http"]
 

@@ -162,7 +162,7 @@ def test_every_option_arrives(file: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(module, "run_http", note)
     words = "--http [::1]:9 --path /x --allow-host a --allow-host b --allow-origin https://c"
-    more = "--stateless --access-log --workers 3 --http-parser h11 --worker 5,6"
+    more = "--stateless --access-log --rest --workers 3 --http-parser h11 --worker 5,6"
     assert dovetail(str(file), *words.split(), *more.split()).exit_code == 0
     expected = HttpSettings(
         host="::1",
@@ -172,6 +172,7 @@ def test_every_option_arrives(file: Path, monkeypatch: pytest.MonkeyPatch) -> No
         allow_origins=("https://c",),
         stateless=True,
         access_log=True,
+        rest=True,
         workers=3,
         parser="h11",
         worker=(5, 6),
@@ -188,6 +189,21 @@ def test_an_address_in_use_is_one_line_and_exit_code_4(
             assert run_http(str(file), HttpSettings(port=port, workers=workers)) == 4
             said = capsys.readouterr().err
             assert said == f"dovetail: Cannot listen on 127.0.0.1:{port}: Address already in use\n"
+
+
+@pytest.mark.parametrize("words", [("0", "--rest"), ("0", "--rest", "--stateless", "--workers=2")])
+def test_rest_is_served_beside_mcp(file: Path, words: tuple[str, ...]) -> None:
+    with run(file, *words) as running:
+        assert running.call() == "one"
+        with contextlib.closing(running.connect()) as connection:
+            connection.request("POST", "/tools/version")
+            response = connection.getresponse()
+            assert json.loads(response.read())["content"][0]["text"] == "one"
+            connection.request("GET", "/openapi.json")
+            document = json.loads(connection.getresponse().read())
+            assert list(document["paths"]) == ["/tools/version"]
+        assert "/tools/NAME" in running.said
+        assert running.end() == 0
 
 
 def test_a_host_that_cannot_be_bound_is_reported() -> None:
