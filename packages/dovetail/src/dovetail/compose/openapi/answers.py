@@ -14,8 +14,9 @@ from dovetail.features.tools import ToolResult
 
 __all__ = ["to_contents", "to_result"]
 
-# Characters of the body in an error.
+# Characters of the body in an error, and of a page that are searched for them.
 _SHOWN = 1500
+_SEARCHED = 20_000
 _TAG = re.compile(r"<(script|style)\b.*?</\1>|<[^<>]*>", re.DOTALL | re.IGNORECASE)
 _TEXT_TYPES = ("text/", "application/xml", "application/javascript", "application/yaml")
 
@@ -47,7 +48,7 @@ def describe_failure(answer: Answer, label: str) -> str | None:
     text = f"{label} failed: {_status(answer)}"
     body = _text(answer) if is_text(answer.media_type) or not answer.media_type else ""
     if "html" in answer.media_type:
-        body = _TAG.sub(" ", body)
+        body = _TAG.sub(" ", body[:_SEARCHED])
     body = " ".join(body.split())
     if len(body) > _SHOWN:
         body = body[:_SHOWN] + "…"

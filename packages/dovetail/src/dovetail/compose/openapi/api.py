@@ -7,6 +7,7 @@ who must not see each other's data, and for models that do what a response says.
 from __future__ import annotations
 
 import asyncio
+import zlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from http.cookiejar import Cookie, DefaultCookiePolicy
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Api", "import_httpx"]
 
 _MAX_REDIRECTS = 5
+_ENCODINGS = ("identity", "gzip", "deflate")
+# For zlib: find out whether the data is gzip or deflate.
+_ANY_WRAPPER = 32 + zlib.MAX_WBITS
 
 
 class Answer(NamedTuple):
@@ -127,7 +131,7 @@ class Api:
 
     async def _read(self, response: httpx.Response, label: str) -> Answer:
         body = bytearray()
-        async for chunk in response.aiter_bytes():
+        async for chunk in _decode(response, label, self._max_bytes):
             body += chunk
             if len(body) > self._max_bytes:
                 raise ToolError(
@@ -136,6 +140,26 @@ class Api:
                 )
         media_type = response.headers.get("content-type", "")
         return Answer(response.status_code, response.reason_phrase, media_type, bytes(body))
+
+
+async def _decode(response: httpx.Response, label: str, limit: int) -> AsyncIterator[bytes]:
+    """Yield the body in pieces of limited size; httpx would decompress a whole chunk at once."""
+    if response.is_stream_consumed:
+        yield response.content
+        return
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in _ENCODINGS:
+        raise ToolError(f"{label}: the response has the encoding {encoding!r}, which is not read")
+    decoder = zlib.decompressobj(_ANY_WRAPPER) if encoding != "identity" else None
+    async for chunk in response.aiter_raw():
+        if decoder is None:
+            yield chunk
+            continue
+        try:
+            # The rest of the chunk is left out: this much is over the limit.
+            yield decoder.decompress(chunk, limit + 1)
+        except zlib.error:
+            raise ToolError(f"{label}: the response is not valid {encoding}") from None
 
 
 class _NoNewCookies(DefaultCookiePolicy):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from dovetail.compose.openapi.api import Api, import_httpx
@@ -46,6 +45,9 @@ class OpenApiOptions(TypedDict, total=False):
     output_schemas: bool
     # Returns the document at a URL; without it, a $ref to another document is an error.
     load_ref: LoadRef
+    # from_fastapi: whether the lifespan of the application runs with that of the server. Turn it
+    # off if the application is also served by itself.
+    run_lifespan: bool
 
 
 S = TypeVar("S", bound=ToolServer)
@@ -65,13 +67,25 @@ def build_from_fastapi(make: Callable[..., S], app: Any, options: OpenApiOptions
     if not callable(describe):
         raise UsageError(f"from_fastapi takes a FastAPI application, got {type(app).__name__}")
     httpx = import_httpx()
-    router = getattr(app, "router", None)
-    lifespan = getattr(router, "lifespan_context", None)
-    around = nullcontext if lifespan is None else functools.partial(lifespan, app)
+    lifespan = getattr(getattr(app, "router", None), "lifespan_context", None)
+    state: dict[str, Any] = {}
+
+    @asynccontextmanager
+    async def around() -> AsyncIterator[None]:
+        if lifespan is None or not options.get("run_lifespan", True):
+            yield
+            return
+        async with lifespan(app) as found:
+            state.update(found or {})
+            yield
+
+    async def serve(scope: Any, receive: Any, send: Any) -> None:
+        # Handlers find what the lifespan yielded in `request.state`.
+        await app({**scope, "state": dict(state)}, receive, send)
 
     def connect() -> Any:
         # An exception in the application is its response with status 500.
-        transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+        transport = httpx.ASGITransport(app=serve, raise_app_exceptions=False)
         return httpx.AsyncClient(transport=transport, base_url=_LOCAL)
 
     document = {**describe(), "servers": [{"url": _LOCAL}]}

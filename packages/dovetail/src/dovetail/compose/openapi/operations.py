@@ -22,10 +22,11 @@ _STYLES: dict[str, tuple[str, ...]] = {
     "header": ("simple",),
     "cookie": ("form",),
 }
-# The specification takes the first three from other parts of the document. The rest belongs to
+# The specification takes three of them from other parts of the document. The rest belongs to
 # the connection: with one of these a model could choose the host or split the request.
 _OWN_HEADERS = {
     "accept",
+    "accept-encoding",
     "content-type",
     "authorization",
     "connection",

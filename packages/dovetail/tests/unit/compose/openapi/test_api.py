@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import zlib
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -53,6 +56,39 @@ def test_a_response_that_is_too_large_is_refused() -> None:
     result = call(server, "get")
     assert result.is_error
     assert "more than 1,000 bytes; ask for less" in result.text
+
+
+class Pieces(httpx.AsyncByteStream):
+    """A body that arrives in two pieces."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._body[:40]
+        yield self._body[40:]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "text"),
+    [
+        ("gzip", gzip.compress(b"x" * 500 + b"end"), "x" * 500 + "end"),
+        ("deflate", zlib.compress(bytes(range(65, 90)) * 20), "ABCDEFGHIJKLMNOPQRSTUVWXY" * 20),
+        ("identity", b"x" * 100, "x" * 100),
+        # A megabyte of compressed zeros stands for a gigabyte.
+        ("gzip", gzip.compress(b"0" * 10_000_000), "more than 1,000 bytes"),
+        ("gzip", b"no gzip at all, just text" * 3, "is not valid gzip"),
+        ("br", b"\x00" * 50, "the encoding 'br', which is not read"),
+    ],
+)
+def test_compressed_responses(encoding: str, body: bytes, text: str) -> None:
+    headers = {"content-encoding": encoding, "content-type": "text/plain"}
+    backend = Backend(lambda request: httpx.Response(200, headers=headers, stream=Pieces(body)))
+    server = Server.from_openapi(get("/a"), client=backend.client(), max_response_bytes=1000)
+    result = call(server, "get")
+    assert text in result.text
+    assert result.is_error is (result.text != text)
+    assert backend.seen[0].headers["accept-encoding"] == "gzip, deflate"
 
 
 def test_a_slow_api_ends_with_a_timeout() -> None:

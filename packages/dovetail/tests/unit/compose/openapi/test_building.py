@@ -10,7 +10,7 @@ from typing import Any
 
 import pydantic
 import pytest
-from fastapi import FastAPI, HTTPException, UploadFile
+from fastapi import FastAPI, HTTPException, Request, UploadFile
 
 from dovetail import Options, Server
 from dovetail.client import Client
@@ -25,9 +25,9 @@ class Item(pydantic.BaseModel):
 
 def make_shop(log: list[str]) -> FastAPI:
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, str]]:
         log.append("started")
-        yield
+        yield {"owner": "Ada"}
         log.append("stopped")
 
     app = FastAPI(title="Shop", version="3", lifespan=lifespan)
@@ -46,6 +46,10 @@ def make_shop(log: list[str]) -> FastAPI:
     @app.post("/photo", operation_id="add_photo")
     async def add_photo(photo: UploadFile) -> str:
         return f"{len(await photo.read())} bytes"
+
+    @app.get("/owner", operation_id="owner")
+    async def owner(request: Request) -> str:
+        return getattr(request.state, "owner", "nobody")
 
     @app.get("/crash", operation_id="crash")
     async def crash() -> None:
@@ -67,20 +71,29 @@ def test_a_fastapi_application_is_called_in_this_process() -> None:
                 await client.call("read_item", {"item_id": "x"}),
                 await client.call("add_item", {"body": {"name": "a", "children": [{"name": "b"}]}}),
                 await client.call("add_photo", {"body": {"photo": "AAEC"}}),
+                await client.call("owner"),
                 await client.call("crash"),
             ]
             await server.close()
             return found
 
-    item, missing, wrong, added, photo, crashed = asyncio.run(run())
+    item, missing, wrong, added, photo, owner, crashed = asyncio.run(run())
     assert item.structured == {"name": "3 True", "children": []}
     assert missing.is_error and '{"detail":"no such item"}' in missing.text
     assert wrong.is_error and "item_id: expected" in wrong.text
     assert added.structured["children"][0]["name"] == "b"
     assert photo.text == '"3 bytes"'
+    assert owner.text == '"Ada"'
     assert crashed.is_error and "500 Internal Server Error" in crashed.text
     assert "inside" not in crashed.text
     assert log == ["started", "stopped"]
+
+
+def test_an_application_that_is_served_by_itself_keeps_its_lifespan() -> None:
+    log: list[str] = []
+    server = Server.from_fastapi(make_shop(log), run_lifespan=False)
+    assert call(server, "owner").text == '"nobody"'
+    assert log == []
 
 
 def test_a_server_that_was_closed_starts_again() -> None:
