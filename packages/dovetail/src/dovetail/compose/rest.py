@@ -159,7 +159,7 @@ class RestApp:
         if scope["method"] != method:
             text = f"Method {scope['method']} is not allowed; allowed: {method}"
             return _Refusal(405, text, ((b"allow", method.encode()),))
-        caller = None if self._auth is None else self._auth.identify(headers)
+        caller = None if self._auth is None else self._auth.identify(request)
         if caller is not None and not isinstance(caller, Principal | AuthRejection):
             caller = await caller
         if isinstance(caller, AuthRejection):
