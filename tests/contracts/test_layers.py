@@ -85,6 +85,7 @@ DELEGATES: dict[tuple[str, str], str] = {
     ("dovetail.server", "dovetail.compose.mount.mounts"): (
         "`server.mount()`; mounts know a protocol for servers, not the class"
     ),
+    ("dovetail.server", "dovetail.compose.mount.copying"): "the same",
     ("dovetail.server", "dovetail.compose.mount.names"): "the same",
     ("dovetail.server", "dovetail.compose.mount.tasks"): "the same",
     ("dovetail.server", "dovetail.compose.mount.view"): "the same",

@@ -135,7 +135,7 @@ class Server:
         self.prompts = Prompts(self.options, self._changed(ChangeKind.PROMPTS))
         self.resources = Resources(self.options, self._changed(ChangeKind.RESOURCES))
         self.routes = CustomRoutes()
-        self._completions = Completions(self.prompts, self.resources)
+        self.completions = Completions(self.prompts, self.resources)
         self._capabilities: dict[str, Any] | None = None
         identity = Identity(
             Implementation(
@@ -159,6 +159,7 @@ class Server:
             self.provider.resource_exists,
             self.provider.resource_is_hidden,
         )
+        self._has_lifespan = lifespan is not None
         self._lifespan = Lifespan(None if lifespan is None else lambda: _enter(lifespan, self))
         self._tasks = TaskKeeper(
             lambda: open_task_store(self.options.task_store, name), self.provider.is_resumable
@@ -200,7 +201,7 @@ class Server:
             **self.tools.methods(),
             **self.prompts.methods(),
             **self.resources.methods(),
-            **self._completions.methods(),
+            **self.completions.methods(),
             **task_methods(),
             **eras.methods,
         }
@@ -311,7 +312,7 @@ class Server:
 
         @author_error
         def register(function: F) -> F:
-            self._completions.add(target, argument, function)
+            self.completions.add(target, argument, function)
             self._capabilities = None
             return function
 
@@ -387,6 +388,30 @@ class Server:
         self._mounts.add(server.provider, view, middleware)
         self._lifespan.add(server.running)
         self._wrap_handlers()
+
+    @author_error
+    def import_server(self, server: Server, prefix: str = "") -> None:
+        """Register the tools, prompts and resources that another server has now, as a copy.
+
+        The copies run in this server: its lifespan, middleware and guard apply. A server with its
+        own ones has to be mounted. Raises DuplicateError if both have an entry of one name.
+        """
+        from dovetail.compose.mount.copying import copy_entries  # noqa: PLC0415 - see test_layers
+        from dovetail.compose.mount.names import Prefix  # noqa: PLC0415 - see test_layers
+
+        copy_entries(server, self, Prefix(prefix))
+
+    @property
+    def not_copied(self) -> dict[str, bool]:
+        """What `import_server` would lose, and whether this server has it."""
+        return {
+            "a lifespan": self._has_lifespan,
+            "middleware": bool(self.middleware),
+            "a guard": self.guard is not None,
+            "mounted servers": self._mounts is not None,
+            "names that can change": not self.provider.has_fixed_names,
+            "resource lists": len(self.resources.lists.registry) > 0,
+        }
 
     def unmount(self, prefix: str) -> None:
         """Stop serving the server that was mounted with this prefix."""
@@ -546,7 +571,7 @@ class Server:
                 found["prompts"] = {"listChanged": True}
             if len(self.resources):
                 found["resources"] = {"listChanged": True, "subscribe": True}
-            if len(self._completions):
+            if len(self.completions):
                 found["completions"] = {}
             if self.tools.offers_tasks:
                 found["tasks"] = {"cancel": {}, "requests": {"tools": {"call": {}}}}
@@ -565,7 +590,7 @@ class Server:
             *self.resources.registry,
             *self.resources.templates_registry,
             *self.resources.lists.registry,
-            *self._completions,
+            *self.completions,
         )
         return any(entry.spec.uses_context for entry in registered)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +12,7 @@ from dovetail.core.session_states import SessionStateStore
 from dovetail.errors import UsageError
 from dovetail.spec.keys import LOG_LEVELS, LogLevel
 
-__all__ = ["Options"]
+__all__ = ["Options", "read_tags"]
 
 _AT_LEAST_ONE = (
     "concurrency",
@@ -56,6 +56,9 @@ class Options:
     worker_threads: int = 32
     # Entries per page of a list; None sends all entries in one page.
     page_size: int | None = None
+    # Serve only entries with one of these tags, and none with one of those.
+    include_tags: Iterable[str] | None = None
+    exclude_tags: Iterable[str] = ()
     # Bytes of one received message (the 4 MiB of the official SDK are too few for images in
     # base64) and of one result.
     max_message_bytes: int = 16 * 1024 * 1024
@@ -139,3 +142,15 @@ class Options:
             raise UsageError(
                 f"Options.log_level must be one of {', '.join(LOG_LEVELS)}, got {self.log_level!r}"
             )
+
+    def shows_tags(self, tags: frozenset[str]) -> bool:
+        """Whether an entry with these tags is served."""
+        included = self.include_tags is None or not tags.isdisjoint(self.include_tags)
+        return included and tags.isdisjoint(self.exclude_tags)
+
+
+def read_tags(given: Iterable[str], where: str) -> frozenset[str]:
+    """Return the tags of an entry; raises UsageError."""
+    if isinstance(given, str):
+        raise UsageError(f"{where}: tags is a set of strings, {{{given!r}}} for one, got {given!r}")
+    return frozenset(given)

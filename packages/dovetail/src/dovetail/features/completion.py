@@ -112,6 +112,15 @@ class Completions:
             f"nothing to complete: {target!r} is not a prompt or resource template of this server"
         )
 
+    def copy_from(
+        self, other: Completions, rename: Callable[[str], str], rename_uri: Callable[[str], str]
+    ) -> None:
+        """Add the completers of another server, for prompts and templates with new names."""
+        other._forget_orphans()
+        for (kind, name, argument), completer in other._completers.items():
+            new = rename(name) if kind == _PROMPT else rename_uri(name)
+            self._completers[kind, new, argument] = completer
+
     def methods(self) -> dict[str, MethodHandler]:
         """Return the handlers of the methods of this feature."""
         return {"completion/complete": MethodHandler(self._complete, needs_task=True)}

@@ -10,7 +10,7 @@ from msgspec import UNSET, ValidationError, convert
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler
 from dovetail.core.era import CacheHint, Encoded
-from dovetail.core.options import Options
+from dovetail.core.options import Options, read_tags
 from dovetail.core.permission import Requirements, may_use, read_scopes, visibility_of
 from dovetail.core.registry import Registry
 from dovetail.core.schema import ArgumentsSchema, arguments_schema
@@ -62,6 +62,7 @@ class PromptOptions(TypedDict, total=False):
     meta: Meta | None
     blocking: bool | None
     scopes: Iterable[str]
+    tags: Iterable[str]
 
 
 class RegisteredPrompt:
@@ -117,10 +118,12 @@ class Prompts:
         meta: Meta | None = None,
         blocking: bool | None = None,
         scopes: Iterable[str] = (),
+        tags: Iterable[str] = (),
     ) -> Prompt:
         """Register a function as a prompt and notify clients that listen for changes.
 
-        `scopes`: the scopes a caller needs; callers without them do not see the prompt.
+        `scopes`: the scopes a caller needs; callers without them do not see the prompt. `tags`:
+        the server leaves the prompt out if its options include or exclude other tags.
         """
         spec = inspect_handler(
             function, kind="prompt", name=name, blocking=blocking, timeout=timeout
@@ -139,9 +142,9 @@ class Prompts:
             meta=meta,
         )
         requirements = Requirements(read_scopes(scopes, spec.where))
-        self.registry.add(
-            spec.name, RegisteredPrompt(spec, listing, arguments, requirements), requirements
-        )
+        if self._options.shows_tags(read_tags(tags, spec.where)):
+            prompt = RegisteredPrompt(spec, listing, arguments, requirements)
+            self.registry.add(spec.name, prompt, requirements)
         return listing
 
     def remove(self, name: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict, Union, get_args, get_origin
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Shaped
 from dovetail.core.era import CacheHint, Encoded
-from dovetail.core.options import Options
+from dovetail.core.options import Options, read_tags
 from dovetail.core.permission import Requirements, may_use, read_scopes, visibility_of
 from dovetail.core.registry import Registry
 from dovetail.core.schema import ArgumentsSchema, arguments_schema
@@ -67,6 +67,7 @@ class ResourceOptions(TypedDict, total=False):
     ttl_ms: int
     cache_scope: Literal["public", "private"]
     scopes: Iterable[str]
+    tags: Iterable[str]
 
 
 class RegisteredResource:
@@ -137,10 +138,12 @@ class Resources:
         ttl_ms: int = 0,
         cache_scope: Literal["public", "private"] = "private",
         scopes: Iterable[str] = (),
+        tags: Iterable[str] = (),
     ) -> Resource | ResourceTemplate:
         """Register a function under a URI or a template and notify clients that listen.
 
-        `scopes`: the scopes a caller needs; callers without them do not see the resource.
+        `scopes`: the scopes a caller needs; callers without them do not see the resource. `tags`:
+        the server leaves the resource out if its options include or exclude other tags.
         """
         spec = inspect_handler(
             function, kind="resource", name=name, blocking=blocking, timeout=timeout
@@ -156,6 +159,10 @@ class Resources:
         }
         hint = _hint(ttl_ms, cache_scope, spec.where)
         requirements = Requirements(read_scopes(scopes, spec.where))
+        if not self._options.shows_tags(read_tags(tags, spec.where)):
+            if is_template(uri):
+                return ResourceTemplate(uri_template=uri, **common)
+            return Resource(uri=uri, size=size, **common)
         if is_template(uri):
             return self._add_template(uri, spec, common, hint, requirements)
         return self._add_fixed(uri, spec, {**common, "size": size}, hint, requirements)

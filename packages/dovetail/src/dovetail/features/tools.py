@@ -11,7 +11,7 @@ from msgspec import UNSET, Raw, UnsetType
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Outcome
 from dovetail.core.era import CacheHint, Encoded
-from dovetail.core.options import Options
+from dovetail.core.options import Options, read_tags
 from dovetail.core.permission import (
     NO_REQUIREMENTS,
     Requirements,
@@ -75,6 +75,7 @@ class ToolOptions(TypedDict, total=False):
     resumable: bool
     before_task: Callable[..., Any] | None
     scopes: Iterable[str]
+    tags: Iterable[str]
     listed: bool
 
 
@@ -199,12 +200,14 @@ class Tools:
         resumable: bool = False,
         before_task: Callable[..., Any] | None = None,
         scopes: Iterable[str] = (),
+        tags: Iterable[str] = (),
         listed: bool = True,
     ) -> Tool:
         """Register a function as a tool and notify clients that listen for changes.
 
-        `scopes`: the scopes a caller needs; callers without them do not see the tool. `listed`:
-        whether lists show the tool; clients that know its name can call it in any case.
+        `scopes`: the scopes a caller needs; callers without them do not see the tool. `tags`: the
+        server leaves the tool out if its options include or exclude other tags. `listed`: whether
+        lists show the tool; clients that know its name can call it in any case.
 
         `task`: whether calls run as tasks, whose result the client fetches later. Clients that do
         not know tasks get the result as usual. `resumable`: run a task again if its process ended
@@ -267,10 +270,15 @@ class Tools:
         tool.run_as_task(task, resumable, pre_task)
         reads = hints is not None and hints.read_only_hint is True
         tool.requirements = Requirements(read_scopes(scopes, spec.where), writes=not reads)
-        self.registry.add(spec.name, tool, tool.requirements, listed=listed)
+        if self._options.shows_tags(read_tags(tags, spec.where)):
+            self.add_registered(spec.name, tool, listed=listed)
+        return listing
+
+    def add_registered(self, name: str, tool: RegisteredTool, *, listed: bool = True) -> None:
+        """Add a tool that was registered before, in another server or under another name."""
+        self.registry.add(name, tool, tool.requirements, listed=listed)
         if tool.may_be_task:
             self._on_task_tool()
-        return listing
 
     @property
     def offers_tasks(self) -> bool:

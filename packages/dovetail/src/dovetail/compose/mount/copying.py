@@ -1,0 +1,81 @@
+"""`server.import_server()`: register the entries of another server once, as a copy."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Protocol
+
+import msgspec
+
+from dovetail.compose.mount.names import Prefix
+from dovetail.core.uri_template import UriTemplate
+from dovetail.errors import DuplicateError, UsageError
+from dovetail.features.completion import Completions
+from dovetail.features.prompts import Prompts
+from dovetail.features.resources import Resources
+from dovetail.features.tools import Tools
+from dovetail.runtime.provider import KINDS, Provider
+
+__all__ = ["copy_entries"]
+
+
+class _Copied(Protocol):
+    """The parts of both servers."""
+
+    name: str
+    tools: Tools
+    prompts: Prompts
+    resources: Resources
+    completions: Completions
+    provider: Provider
+
+    @property
+    def not_copied(self) -> Mapping[str, bool]:
+        """What a copy would lose, and whether the server has it."""
+
+
+def copy_entries(source: _Copied, target: _Copied, prefix: Prefix) -> None:
+    """Register copies of all entries; raises UsageError before anything is registered."""
+    lost = [what for what, has_it in source.not_copied.items() if has_it]
+    if lost:
+        raise UsageError(
+            f"server {source.name!r} has {' and '.join(lost)}, which a copy would lose; mount it "
+            "instead"
+        )
+    _refuse_duplicates(source, target, prefix)
+    for tool in source.tools.registry:
+        renamed = copy.copy(tool)
+        name = prefix.add(tool.listing.name)
+        renamed.listing = msgspec.structs.replace(tool.listing, name=name)
+        listed = tool in source.tools.registry.listed()
+        target.tools.add_registered(name, renamed, listed=listed)
+    for prompt in source.prompts.registry:
+        copied = copy.copy(prompt)
+        name = prefix.add(prompt.listing.name)
+        copied.listing = msgspec.structs.replace(prompt.listing, name=name)
+        target.prompts.registry.add(name, copied, prompt.requirements)
+    for resource in source.resources.registry:
+        fixed = copy.copy(resource)
+        uri = prefix.add_to_uri(resource.listing.uri)
+        fixed.listing = msgspec.structs.replace(resource.listing, uri=uri)
+        target.resources.registry.add(uri, fixed, resource.requirements)
+    for template in source.resources.templates_registry:
+        changed = copy.copy(template)
+        text = prefix.add_to_uri(template.listing.uri_template)
+        changed.listing = msgspec.structs.replace(template.listing, uri_template=text)
+        changed.template = UriTemplate(text)
+        target.resources.templates_registry.add(text, changed, template.requirements)
+    target.completions.copy_from(source.completions, prefix.add, prefix.add_to_uri)
+
+
+def _refuse_duplicates(source: _Copied, target: _Copied, prefix: Prefix) -> None:
+    for kind in KINDS:
+        is_uri = kind.startswith("resource")
+        for name in source.provider.names(kind):
+            outer = prefix.add_to_uri(name) if is_uri else prefix.add(name)
+            if target.provider.serves(kind, outer):
+                raise DuplicateError(
+                    f"{kind} {outer!r} of server {source.name!r} is registered already by server "
+                    f"{target.name!r}; choose another prefix"
+                )
