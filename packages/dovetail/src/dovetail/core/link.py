@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol, TypeAlias
 
 from dovetail.core.changes import ChangeStream
+from dovetail.core.session_states import SessionStateStore
 from dovetail.spec.models import InitializeParams
 from dovetail.spec.revisions import Revision
 from dovetail.wire.messages import Notification, Request
@@ -38,9 +39,11 @@ class ClientSession(Protocol):
     def revision(self) -> Revision:
         """The negotiated revision."""
 
-    @property
-    def state_owner(self) -> str | None:
-        """The owner of the session's values in a `SessionStateStore`; None if none are kept."""
+    def own_state(self, store: SessionStateStore) -> str | None:
+        """The owner of the session's values in a store, which it loses when the session ends.
+
+        None if the session is not kept.
+        """
 
 
 class Link(Protocol):

@@ -27,7 +27,7 @@ class SessionState:
             return
         session = call.link.session
         is_legacy = call.era.revision.family is Family.LEGACY
-        owner = session.state_owner if session is not None and is_legacy else None
+        owner = session.own_state(self._store) if session is not None and is_legacy else None
         if owner is None:
             reason = (
                 "this server keeps no sessions"

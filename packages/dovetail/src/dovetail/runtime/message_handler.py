@@ -259,8 +259,7 @@ class MessageHandler:
             return
         if self.session.back_channel is not None:
             self.session.back_channel.close()
-        if self.session.state_owner is not None:
-            self.engine.session_states.forget(self.session.state_owner)
+        self.session.forget_state()
 
     def resolve(self, message: Response) -> None:
         """Take the response to a request of the server."""

@@ -36,6 +36,13 @@ class Recording:
         self._inner.forget(owner)
 
 
+async def visit(ctx: Context) -> int:
+    count: int = await ctx.session_state.get("visits", 0) + 1
+    await ctx.session_state.set("visits", count)
+    await ctx.session_state.delete("other")
+    return count
+
+
 def test_a_server_uses_the_store_of_its_options() -> None:
     store = Recording()
     options = Options(
@@ -43,12 +50,7 @@ def test_a_server_uses_the_store_of_its_options() -> None:
     )
     server = Server("shop", options=options)
 
-    @server.tool
-    async def visit(ctx: Context) -> int:
-        count: int = await ctx.session_state.get("visits", 0) + 1
-        await ctx.session_state.set("visits", count)
-        await ctx.session_state.delete("other")
-        return count
+    server.tools.add(visit)
 
     async def run() -> None:
         async with Client(LocalCaller(server, "anna"), mode="modern") as client:
@@ -68,6 +70,25 @@ def test_a_server_uses_the_store_of_its_options() -> None:
     _, session, *_ = store.asked[-2]
     assert ("set", session, "visits", b"1", None, 1000) in store.asked
     assert store.asked[-1] == ("forget", session)
+
+
+def test_the_values_of_a_mounted_server_end_with_the_session_too() -> None:
+    store = Recording()
+    shop = Server("shop", options=Options(session_states=store))
+    shop.tools.add(visit)
+    mall = Server("mall")
+    mall.tools.add(visit)
+    mall.mount(shop, "shop")
+
+    async def run() -> None:
+        async with Client(mall, mode="legacy") as client:
+            # Each server has its own values.
+            assert (await client.call("shop_visit")).data == 1
+            assert (await client.call("visit")).data == 1
+            assert (await client.call("shop_visit")).data == 2
+
+    asyncio.run(run())
+    assert store.asked[-1] == ("forget", store.asked[0][1])
 
 
 def test_the_error_of_a_full_store_reaches_the_client() -> None:

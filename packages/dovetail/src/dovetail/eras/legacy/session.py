@@ -13,6 +13,7 @@ import secrets
 from typing import Any
 
 from dovetail.core.call import Call, Peer
+from dovetail.core.session_states import SessionStateStore
 from dovetail.eras.legacy.back_channel import BackChannel
 from dovetail.spec.models import ClientInfo
 from dovetail.spec.revisions import Revision
@@ -27,6 +28,7 @@ class LegacySession:
         "__weakref__",
         "_peer",
         "_state_owner",
+        "_state_stores",
         "back_channel",
         "capabilities",
         "client",
@@ -54,6 +56,8 @@ class LegacySession:
         self.back_channel: BackChannel | None = None
         self._peer: Peer | None = None
         self._state_owner: str | None = None
+        # The stores that have values of this session: those of the server and of its mounts.
+        self._state_stores: list[SessionStateStore] = []
         self.ready = False
         # The capabilities that the server declared; changes of others are not announced.
         self.declared: frozenset[str] = frozenset()
@@ -64,12 +68,20 @@ class LegacySession:
         # Tasks that the client created; it is notified of their changes.
         self.tasks: set[str] = set()
 
-    @property
-    def state_owner(self) -> str | None:
-        """The owner of the values that handlers keep for this session."""
-        if self._state_owner is None and self.is_kept:
+    def own_state(self, store: SessionStateStore) -> str | None:
+        """The owner of the session's values in a store, None if the session is not kept."""
+        if not self.is_kept:
+            return None
+        if self._state_owner is None:
             self._state_owner = f"session:{secrets.token_urlsafe(32)}"
+        if store not in self._state_stores:
+            self._state_stores.append(store)
         return self._state_owner
+
+    def forget_state(self) -> None:
+        """Remove the values of the session from all stores, because it has ended."""
+        for store in self._state_stores:
+            store.forget(self._state_owner or "")
 
     def peer(self) -> Peer:
         """The client, as calls see it."""
