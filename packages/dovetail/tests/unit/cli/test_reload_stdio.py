@@ -223,7 +223,8 @@ def test_calls_in_flight_finish_and_new_ones_wait(file: Path) -> None:
         write(file, "the third")
         answered, text = server.read()
         assert answered == slow
-        assert "shutting down" in text
+        # Of the server, or of its parent if the server ended before it could answer.
+        assert "shutting down" in text or "ended before it answered" in text
         assert server.call("version") == "the third"
         server.process.terminate()
         assert server.process.wait(CAP) == 0
