@@ -18,6 +18,7 @@
     │   ├── InsufficientScopeError        403, as in HTTP
     │   └── RateLimitError                429, as in HTTP
     ├── ToolError             shown to the model as written (`isError` result)
+    │   └── UpstreamError     a server behind a proxy cannot be reached or violates the protocol
     ├── LimitError            a limit of the server was reached; sent to the client
     ├── PeerError             the other side violated the protocol
     └── TransportError        the connection failed or is closed
@@ -54,6 +55,7 @@ __all__ = [
     "ToolError",
     "TransportError",
     "UnsupportedVersionError",
+    "UpstreamError",
     "UsageError",
 ]
 
@@ -237,6 +239,13 @@ class RateLimitError(RpcError):
 
 class ToolError(DovetailError):
     """Raise it in a tool: the message is sent to the model unchanged."""
+
+
+class UpstreamError(ToolError):
+    """A server behind a proxy cannot be reached or violates the protocol."""
+
+    def __init__(self, upstream: str, reason: str) -> None:
+        super().__init__(f"The upstream server {upstream!r} {reason}")
 
 
 class LimitError(DovetailError):

@@ -12,22 +12,15 @@ from dovetail.errors import (
     PeerError,
     ResourceNotFoundError,
     RpcError,
-    ToolError,
     TransportError,
     UnsupportedVersionError,
+    UpstreamError,
 )
 
 __all__ = ["UpstreamError", "explain"]
 
 # Errors about the connection between proxy and upstream, which the caller cannot correct.
 _INTERNAL = (HeaderMismatchError, UnsupportedVersionError)
-
-
-class UpstreamError(ToolError):
-    """The upstream cannot be reached or violates the protocol."""
-
-    def __init__(self, upstream: str, reason: str) -> None:
-        super().__init__(f"The upstream server {upstream!r} {reason}")
 
 
 def explain(
