@@ -48,7 +48,7 @@ from dovetail.runtime.runner import HandlerRunner
 from dovetail.runtime.stateless import StatelessEndpoint
 from dovetail.runtime.task_files import open_task_store
 from dovetail.runtime.tasks import TaskKeeper
-from dovetail.spec.models import Icon, Implementation, ReadResourceResult, ResourceContents
+from dovetail.spec.models import Icon, Implementation, ReadResourceResult, ResourceContents, Tool
 from dovetail.spec.revisions import LATEST_LEGACY, LEGACY, find_revision
 from dovetail.stores.bus import MemoryBus
 from dovetail.stores.session_states import MemorySessionStates
@@ -537,6 +537,10 @@ class Server:
     def resource_list_changed(self) -> None:
         """Notify clients that listen for changes that a `resource_list` has changed."""
         self._bus.publish(ChangeEvent(ChangeKind.RESOURCES))
+
+    def find_tool(self, name: str) -> Tool | None:
+        """Return the listing of a tool; None if it is not known in this process."""
+        return self.provider.find_tool(name)
 
     async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:
         """Return the contents that resources/read would return; `ctx.read_resource` calls it."""

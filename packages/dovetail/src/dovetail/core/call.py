@@ -24,7 +24,7 @@ from dovetail.core.session_states import SessionStateStore
 from dovetail.core.tasks import KeptTasks, RunningTask
 from dovetail.errors import InvalidParamsError, RpcError, UsageError
 from dovetail.spec.keys import PROGRESS_TOKEN
-from dovetail.spec.models import ClientInfo, Params, ResourceContents
+from dovetail.spec.models import ClientInfo, Params, ResourceContents, Tool
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification
 
@@ -101,6 +101,9 @@ class Host(Protocol):
     @property
     def dependency_overrides(self) -> Mapping[Callable[..., Any], Callable[..., Any]]:
         """Providers that replace others, for tests."""
+
+    def find_tool(self, name: str) -> Tool | None:
+        """The listing of a tool, None if it is not known here."""
 
     def resource_updated(self, uri: str) -> None:
         """Notify the subscribers of this resource."""

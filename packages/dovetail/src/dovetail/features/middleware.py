@@ -70,6 +70,11 @@ class CallTool(Request[ToolResult]):
             except msgspec.ValidationError as error:
                 raise InvalidParamsError(f"Invalid params: arguments: {error}") from None
 
+    @property
+    def tool(self) -> Tool | None:
+        """The listing of the tool; None if it does not exist, or if only a proxy knows it."""
+        return self._call.services.host.find_tool(self.name)
+
     def _to_params(self) -> Params:
         """Return the params with this name and these arguments."""
         arguments = Raw(codec.encode(self.arguments))

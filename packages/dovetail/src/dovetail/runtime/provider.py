@@ -19,6 +19,7 @@ from dovetail.features.resources import Resources
 from dovetail.features.tools import Tools
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.engine import Engine
+from dovetail.spec.models import Tool
 
 __all__ = ["KINDS", "Found", "Mounted", "Provider", "Source"]
 
@@ -139,6 +140,14 @@ class Provider:
         if found is not None:
             return found[0].provider.header_params(found[1], call)
         return self.source.tools.header_params(name, call)
+
+    def find_tool(self, name: str) -> Tool | None:
+        """Return the listing of a tool; None if it is not known in this process."""
+        found = self._find_mounted("tool", name)
+        if found is not None:
+            return found[0].provider.find_tool(found[1])
+        tool = self.source.tools.registry.get(name)
+        return None if tool is None else tool.listing
 
     def is_resumable(self, name: str) -> bool:
         """Whether an interrupted task of this tool may run again."""
