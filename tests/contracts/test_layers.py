@@ -45,7 +45,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "transports": _SERVER,
     "client": _SERVER,
     "guard": _SERVER,
-    "middleware": _SERVER,
+    # Ready-made middleware; retries, circuit breakers and redaction are those of the guard.
+    "middleware": (*_SERVER, "guard"),
     # What modules of `dovetail generate client` import.
     "generated": ("errors", "client"),
     # Servers made of other servers.

@@ -57,6 +57,11 @@ class Breaker:
             return "closed"
         return "half-open" if self._clock() - self._opened >= self._rest else "open"
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether the last call failed, or the circuit is not closed."""
+        return self._failures > 0 or self._opened is not None
+
     @asynccontextmanager
     async def guarding(self) -> AsyncIterator[None]:
         """Wrap one call of the service; raises ToolError while the breaker is open."""

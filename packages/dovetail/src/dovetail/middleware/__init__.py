@@ -1,4 +1,4 @@
-"""Middleware: the requests that it sees, for `isinstance` and for annotations."""
+"""Middleware: ready-made ones, and the requests that they see."""
 
 from dovetail.core.middleware import CallNext, Request
 from dovetail.features.middleware import (
@@ -13,10 +13,16 @@ from dovetail.features.middleware import (
     Middleware,
     ReadResource,
 )
+from dovetail.middleware.result_cache import ResultCache
+from dovetail.middleware.result_limit import ResultLimit
+from dovetail.middleware.structured_log import StructuredLog
+from dovetail.middleware.timing import Timed, Timing
+from dovetail.middleware.upstream_calls import CircuitBreaker, Retry
 
 __all__ = [
     "CallNext",
     "CallTool",
+    "CircuitBreaker",
     "Complete",
     "GetPrompt",
     "ListPage",
@@ -27,4 +33,10 @@ __all__ = [
     "Middleware",
     "ReadResource",
     "Request",
+    "ResultCache",
+    "ResultLimit",
+    "Retry",
+    "StructuredLog",
+    "Timed",
+    "Timing",
 ]

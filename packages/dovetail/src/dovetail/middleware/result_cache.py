@@ -1,0 +1,125 @@
+"""`ResultCache`: remembers the results of read-only tools for a while."""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict
+from collections.abc import Callable, Collection
+from time import monotonic
+from typing import Any, NamedTuple
+
+from msgspec import UNSET
+
+from dovetail.core.middleware import CallNext
+from dovetail.core.principal import Principal
+from dovetail.errors import UsageError
+from dovetail.features.content import to_blocks
+from dovetail.features.middleware import CallTool, Middleware
+from dovetail.features.tools import ToolResult
+from dovetail.wire import codec
+
+__all__ = ["ResultCache"]
+
+# Claims that differ between the tokens of one caller and say nothing about it.
+_VOLATILE_CLAIMS = frozenset({"auth_time", "exp", "iat", "jti", "nbf", "sid"})
+
+
+class _Kept(NamedTuple):
+    result: ToolResult
+    expires: float
+    size: int
+
+
+class ResultCache(Middleware):
+    """Middleware that caches the results of tools with `readOnlyHint`, by caller and arguments.
+
+    `tools`: cache these tools instead. A tool is cached if its result depends on nothing but the
+    caller and the arguments. Errors are not cached. The oldest results are dropped when there are
+    more than `max_entries`, or more than `max_bytes` of JSON.
+    """
+
+    def __init__(
+        self,
+        ttl: float = 60.0,
+        *,
+        tools: Collection[str] | None = None,
+        max_entries: int = 1000,
+        max_bytes: int = 16 * 1024 * 1024,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        if isinstance(tools, str):
+            raise UsageError(f"ResultCache: tools is a collection of names, got {tools!r}")
+        if ttl <= 0 or max_entries < 1 or max_bytes < 1:
+            raise UsageError("ResultCache needs ttl > 0, max_entries >= 1 and max_bytes >= 1")
+        self._ttl = ttl
+        self._tools = None if tools is None else frozenset(tools)
+        self._max_entries = max_entries
+        self._max_bytes = max_bytes
+        self._clock = clock
+        self._kept: OrderedDict[tuple[Any, ...], _Kept] = OrderedDict()
+        self._size = 0
+
+    def clear(self) -> None:
+        """Forget all results."""
+        self._kept.clear()
+        self._size = 0
+
+    async def call_tool(self, request: CallTool, call_next: CallNext[ToolResult]) -> ToolResult:
+        """Return the cached result, or call the tool."""
+        if not self._caches(request):
+            return await call_next(request)
+        key = _key_of(request)
+        kept = self._kept.get(key)
+        if kept is not None and kept.expires > self._clock():
+            self._kept.move_to_end(key)
+            # Middleware further outside may change what it gets.
+            return copy.deepcopy(kept.result)
+        result = await call_next(request)
+        if not result.is_error:
+            self._keep(key, result)
+        return result
+
+    def _caches(self, request: CallTool) -> bool:
+        if self._tools is not None:
+            return request.name in self._tools
+        tool = request.tool
+        annotations = None if tool is None else tool.annotations
+        return annotations is not None and annotations.read_only_hint is True
+
+    def _keep(self, key: tuple[Any, ...], result: ToolResult) -> None:
+        blocks = to_blocks(result.content)
+        size = len(key[-1]) + len(codec.encode(blocks))
+        if result.structured is not UNSET:
+            size += len(codec.encode(result.structured))
+        self._drop(key)
+        if size > self._max_bytes:
+            return
+        self._kept[key] = _Kept(copy.deepcopy(result), self._clock() + self._ttl, size)
+        self._size += size
+        while len(self._kept) > self._max_entries or self._size > self._max_bytes:
+            self._drop(next(iter(self._kept)))
+
+    def _drop(self, key: tuple[Any, ...]) -> None:
+        kept = self._kept.pop(key, None)
+        if kept is not None:
+            self._size -= kept.size
+
+
+def _key_of(request: CallTool) -> tuple[Any, ...]:
+    return (
+        _caller_of(request.principal),
+        # Results of older revisions have no structured data.
+        request.revision,
+        request.name,
+        codec.encode_canonical(request.arguments),
+    )
+
+
+def _caller_of(principal: Principal | None) -> tuple[Any, ...] | None:
+    """Return what a tool can know of its caller."""
+    if principal is None:
+        return None
+    claims = {
+        name: value for name, value in principal.claims.items() if name not in _VOLATILE_CLAIMS
+    }
+    return principal.id, principal.scopes, principal.trusted, repr(sorted(claims.items()))
