@@ -7,7 +7,7 @@ A call knows no event loop. Its `Link` reaches the client, its `Runner` runs the
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
@@ -37,6 +37,7 @@ __all__ = [
     "Call",
     "Given",
     "Host",
+    "MiddlewareLimit",
     "Origin",
     "Peer",
     "Record",
@@ -75,6 +76,13 @@ class Answer(Struct, array_like=True):
     value: Raw
 
 
+class MiddlewareLimit(Protocol):
+    """The time limit of the middleware of one call."""
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Context in which the time does not count."""
+
+
 class Runner(Protocol):
     """Runs an author's function under the server's limits."""
 
@@ -93,6 +101,9 @@ class Runner(Protocol):
 
     async def in_thread(self, call: Call, function: Callable[[], T]) -> T:
         """Run a function in a worker thread, for a handler that runs already."""
+
+    def limit_middleware(self, call: Call) -> AbstractAsyncContextManager[MiddlewareLimit]:
+        """Context of the middleware of a call; raises LimitError if it takes too long."""
 
 
 class Host(Protocol):

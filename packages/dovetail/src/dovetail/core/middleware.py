@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
-from dovetail.core.call import Call
+from dovetail.core.call import Call, MiddlewareLimit
 from dovetail.core.call_facts import CallFacts
 from dovetail.core.dispatch import InputRequired, MethodHandler, Outcome
 from dovetail.errors import UsageError
@@ -101,7 +101,8 @@ async def _run(
 ) -> Outcome:
     request = kind(call)
     try:
-        result = await _step(call, handler, chain, 0)(request)
+        async with call.services.runner.limit_middleware(call) as time_limit:
+            result = await _ChainRun(call, handler, chain, time_limit).step(0)(request)
     except _NotAResult as interim:
         if isinstance(interim.outcome, InputRequired):
             raise interim.outcome from None
@@ -109,43 +110,58 @@ async def _run(
     return request._write(result)
 
 
-def _step(
-    call: Call, handler: MethodHandler, chain: tuple[AnyMiddleware, ...], position: int
-) -> CallNext[Any]:
-    """Return the function that runs the chain from this position on."""
+class _ChainRun:
+    """One call on its way through a chain."""
 
-    has_run = False
+    __slots__ = ("_call", "_chain", "_handler", "_has_run", "_time_limit")
 
-    async def run_handler(request: Request[Any]) -> Any:
-        nonlocal has_run
-        if has_run:
+    def __init__(
+        self,
+        call: Call,
+        handler: MethodHandler,
+        chain: tuple[AnyMiddleware, ...],
+        time_limit: MiddlewareLimit,
+    ) -> None:
+        self._call = call
+        self._handler = handler
+        self._chain = chain
+        self._time_limit = time_limit
+        self._has_run = False
+
+    def step(self, position: int) -> CallNext[Any]:
+        """Return the function that runs the chain from this position on."""
+        if position == len(self._chain):
+            return self._run_handler
+        middleware = self._chain[position]
+
+        async def run_middleware(request: Request[Any]) -> Any:
+            result = await middleware(request, self.step(position + 1))
+            if result is None:
+                name = getattr(middleware, "__name__", type(middleware).__name__)
+                raise UsageError(
+                    f"middleware {name!r} returned None for {self._call.method}; return the "
+                    "result of `await call_next(request)`"
+                )
+            return result
+
+        return run_middleware
+
+    async def _run_handler(self, request: Request[Any]) -> Any:
+        call = self._call
+        if self._has_run:
             # The handler may ask the same questions again.
             call.record.begin_again()
-        has_run = True
+        self._has_run = True
         call.replace_params(request._to_params())
         try:
-            outcome = handler.run(call)
-            if isinstance(outcome, Coroutine):
-                outcome = await outcome
+            # The handler has time limits of its own.
+            with self._time_limit.paused():
+                outcome = self._handler.run(call)
+                if isinstance(outcome, Coroutine):
+                    outcome = await outcome
         except InputRequired as question:
             raise _NotAResult(question) from None
         result = request._read(outcome)
         if result is None:
             raise _NotAResult(outcome)
         return result
-
-    if position == len(chain):
-        return run_handler
-    middleware = chain[position]
-
-    async def run_middleware(request: Request[Any]) -> Any:
-        result = await middleware(request, _step(call, handler, chain, position + 1))
-        if result is None:
-            name = getattr(middleware, "__name__", type(middleware).__name__)
-            raise UsageError(
-                f"middleware {name!r} returned None for {call.method}; return the result of "
-                "`await call_next(request)`"
-            )
-        return result
-
-    return run_middleware

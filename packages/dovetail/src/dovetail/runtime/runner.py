@@ -24,6 +24,7 @@ from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import LimitError
 from dovetail.runtime.coroutines import resume_coroutine
 from dovetail.runtime.fair_queue import FairQueue
+from dovetail.runtime.middleware_time import MiddlewareTimeLimit
 from dovetail.runtime.workers import WorkerPool
 
 __all__ = ["HandlerRunner", "TaskRunner"]
@@ -42,6 +43,11 @@ class HandlerRunner:
         self._threads = _Threads(options.worker_threads)
         self._slots = _Slots(options.concurrency, options.queue)
         self._clock = _Clock(options.timeout, options.idle_timeout)
+        self._timeout: float | None = options.timeout
+
+    def limit_middleware(self, call: Call) -> MiddlewareTimeLimit:
+        """Context of the middleware of a call; raises LimitError if it takes too long."""
+        return MiddlewareTimeLimit(self._timeout, call.method)
 
     def start(
         self,
@@ -181,6 +187,7 @@ class TaskRunner(HandlerRunner):
         self._slots = _Slots(options.task_concurrency, sys.maxsize)
         # Only the timeouts of a tool itself apply to tasks.
         self._clock = _Clock(None, None)
+        self._timeout = None
 
     def release_slot(self) -> None:
         """Release the slot of a run that waits for the client."""

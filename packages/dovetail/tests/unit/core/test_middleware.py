@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from types import SimpleNamespace
 from typing import Any
 
 from msgspec import Raw
@@ -11,6 +12,8 @@ from msgspec import Raw
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Outcome
 from dovetail.core.middleware import CallNext, Request, wrap_handlers
+from dovetail.core.options import Options
+from dovetail.runtime.runner import HandlerRunner
 from dovetail.spec.models import Params
 
 
@@ -36,6 +39,7 @@ def run_with(handler: Any, *middleware: Any) -> Any:
     handlers = dict(plain)
     wrap_handlers(handlers, plain, [Echo], middleware)
     call = Call(b"1", "echo", Params(), None, None)  # type: ignore[arg-type]
+    call.services = SimpleNamespace(runner=HandlerRunner(Options()))
     outcome = handlers["echo"].run(call)
     return asyncio.run(outcome) if isinstance(outcome, Coroutine) else outcome
 
