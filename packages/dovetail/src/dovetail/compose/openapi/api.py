@@ -93,7 +93,10 @@ class Api:
         """Send a request and read its response; raises ToolError."""
         httpx = import_httpx()
         client = self._client
-        assert client is not None  # the lifespan has started
+        if client is None:
+            raise ToolError(
+                f"{label}: the server was running when its operations were added; pass client="
+            )
         url = base + parts.path + (f"?{parts.query}" if parts.query else "")
         content, files = (None, None) if parts.body is None else parts.body[:2]
         request = client.build_request(

@@ -128,6 +128,22 @@ def test_operations_can_join_a_server() -> None:
     assert call(own, "get").text == "done"
 
 
+def test_operations_of_a_running_server_need_a_client() -> None:
+    own = Server.from_fastapi(make_shop([]))
+
+    async def run() -> Any:
+        async with Client(own) as client:
+            await client.call("owner")
+            Server.from_openapi(
+                {**get("/a"), "servers": [{"url": "https://a.example"}]}, server=own
+            )
+            result = await client.call("get")
+            await own.close()
+            return result
+
+    assert "the server was running when its operations were added" in asyncio.run(run()).text
+
+
 def test_a_cycle_in_a_body_is_valid_in_both_eras() -> None:
     tree = {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/Tree"}}}
     body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Tree"}}}}
