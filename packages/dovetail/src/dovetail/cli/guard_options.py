@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING
 
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
-    from dovetail.guard import Authenticator, Guard
+    from dovetail.guard import Guard
 
 __all__ = ["GuardOptions"]
 
@@ -54,23 +54,6 @@ class GuardOptions:
         if self == GuardOptions():
             return None
         # A server without a guard does not import it.
-        from dovetail.guard import (  # noqa: PLC0415 - see above
-            ApiKeys,
-            AuditLog,
-            Guard,
-            Limits,
-            OAuth,
-            Rate,
-        )
+        from dovetail.guard.settings import make_guard  # noqa: PLC0415 - see above
 
-        authenticators: list[Authenticator] = []
-        if self.keys is not None:
-            authenticators.append(ApiKeys(self.keys, header=self.key_header))
-        if self.issuer is not None and self.resource is not None:
-            authenticators.append(OAuth(self.issuer, self.resource))
-        chosen: dict[str, Any] = {}
-        if self.rate is not None:
-            chosen["limits"] = Limits(per_principal=Rate.parse(self.rate))
-        if self.audit is not None:
-            chosen["audit"] = AuditLog(None if self.audit == "-" else self.audit)
-        return Guard(*authenticators, read_only=self.read_only, **chosen)
+        return make_guard(**asdict(self))
