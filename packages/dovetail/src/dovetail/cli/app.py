@@ -9,23 +9,26 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from dovetail.cli.failures import INTERRUPTED, WRONG_USAGE, Failure
 from dovetail.cli.groups import run_group
-from dovetail.cli.guard_options import GuardOptions
-from dovetail.cli.options import GUARD_OPTIONS, HTTP_OPTIONS, with_options
+from dovetail.cli.options import (
+    GUARD_OPTIONS,
+    HTTP_OPTIONS,
+    PATH_OPTION,
+    find_given,
+    take_guard,
+    with_options,
+)
 from dovetail.cli.plugins import COMMANDS, PluginError, unavailable
 from dovetail.cli.run_stdio import run_file
 from dovetail.errors import UsageError
 
 __all__ = ["app", "run_app"]
 
-_GUARD_FIELDS = tuple(option.name for option in fields(GuardOptions))
 # Commands of this package that are imported on first use: name -> module:object.
 _LAZY = {
     "list": "dovetail.cli.list_command:list_command",
@@ -106,14 +109,7 @@ def _read_worker(
 
 @app.command()
 @click.argument("file", metavar="FILE[:NAME]")
-@with_options(HTTP_OPTIONS)
-@click.option(
-    "--path",
-    default="/mcp",
-    show_default=True,
-    metavar="PATH",
-    help="URL path of the MCP endpoint.",
-)
+@with_options((*HTTP_OPTIONS, PATH_OPTION))
 @click.option("--rest", is_flag=True, help="Also serve POST /tools/NAME and GET /openapi.json.")
 @click.option(
     "--workers",
@@ -133,18 +129,13 @@ def _read_worker(
 def run(context: click.Context, /, file: str, address: str | None, **given: Any) -> None:
     """Serve the Server in FILE over stdio, or over HTTP with --http."""
     try:
-        guard = GuardOptions(**{name: given.pop(name) for name in _GUARD_FIELDS})
+        guard = take_guard(given)
     except UsageError as error:
         raise Failure(str(error), WRONG_USAGE) from None
     report = given.pop("report")
     if address is None:
         reload = given.pop("reload")
-        chosen = [
-            option.opts[0]
-            for option in context.command.params
-            if option.name in given
-            and context.get_parameter_source(str(option.name)) is not ParameterSource.DEFAULT
-        ]
+        chosen = find_given(context, given)
         if chosen:
             raise Failure(f"{', '.join(chosen)}: requires --http", WRONG_USAGE)
         if not reload:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import fields
 from typing import Any, TypeAlias, TypeVar
 
 import click
+from click.core import ParameterSource
+
+from dovetail.cli.guard_options import GuardOptions
 
 __all__ = [
     "ANSWER_OPTIONS",
     "GUARD_OPTIONS",
     "HTTP_OPTIONS",
+    "PATH_OPTION",
     "REACH_OPTIONS",
     "REQUEST_OPTIONS",
     "TARGET_OPTIONS",
     "OptionMaker",
+    "find_given",
+    "take_guard",
     "with_options",
 ]
 
@@ -31,6 +38,26 @@ def with_options(options: Sequence[OptionMaker]) -> Callable[[Callable[..., T]],
         return command
 
     return decorate
+
+
+def find_given(context: click.Context, names: Collection[str]) -> list[str]:
+    """Return the options among `names` that are on the command line, as written there."""
+    return [
+        option.opts[0]
+        for option in context.command.params
+        if option.name in names
+        and context.get_parameter_source(str(option.name)) is not ParameterSource.DEFAULT
+    ]
+
+
+def take_guard(given: dict[str, Any], base: Mapping[str, Any] | None = None) -> GuardOptions:
+    """Remove the values of GUARD_OPTIONS and return them; raises UsageError.
+
+    `base`: the values of options that are not on the command line.
+    """
+    taken = {option.name: given.pop(option.name) for option in fields(GuardOptions)}
+    chosen = {name: value for name, value in taken.items() if value}
+    return GuardOptions(**{**(base or {}), **chosen})
 
 
 def _read_env(_context: click.Context, _option: click.Parameter, value: Any) -> dict[str, str]:
@@ -169,6 +196,14 @@ HTTP_OPTIONS: Sequence[OptionMaker] = (
         show_default=True,
         help="HTTP parser; auto uses httptools if it is installed.",
     ),
+)
+
+PATH_OPTION: OptionMaker = click.option(
+    "--path",
+    default="/mcp",
+    show_default=True,
+    metavar="PATH",
+    help="URL path of the MCP endpoint.",
 )
 
 # The names match the fields of `guard_options.GuardOptions`.

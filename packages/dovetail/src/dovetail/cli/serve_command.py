@@ -7,14 +7,14 @@ Each server is a plugin (see `plugins.py`): a module with SUMMARY, ARGUMENTS, OP
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
 
 from dovetail.cli.failures import COULD_NOT_START, WRONG_USAGE, Failure, or_fail
 from dovetail.cli.guard_options import GuardOptions
-from dovetail.cli.options import GUARD_OPTIONS, HTTP_OPTIONS, with_options
+from dovetail.cli.options import GUARD_OPTIONS, HTTP_OPTIONS, take_guard, with_options
 from dovetail.cli.plugins import SERVERS, PluginError, unavailable
 from dovetail.cli.run_stdio import run_server
 from dovetail.errors import TransportError
@@ -126,15 +126,15 @@ class _SharedOptions:
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> _SharedOptions:
-        guard = {option.name: given.pop(option.name) for option in fields(GuardOptions)}
+        guard = or_fail(lambda: take_guard(given))
         # The server gets it too, because some servers have their own read-only mode.
-        given["read_only"] = guard["read_only"]
+        given["read_only"] = guard.read_only
         http = {name: given.pop(name) for name in _HTTP_FIELDS}
         address = given.pop("address")
         if address is None and any(value for name, value in http.items() if name != "parser"):
             text = "--allow-host, --allow-origin, --stateless, --access-log: requires --http"
             raise Failure(text, WRONG_USAGE)
-        return cls(address=address, guard=or_fail(lambda: GuardOptions(**guard)), http=http)
+        return cls(address=address, guard=guard, http=http)
 
 
 def _build(ready: Any, given: dict[str, Any], *, over_http: bool) -> Server | None:
