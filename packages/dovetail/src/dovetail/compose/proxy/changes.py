@@ -154,6 +154,7 @@ class ChangeRelay:
             try:
                 if watched.connection.is_open:
                     await self._open(watched)
+                    self._upstream.presence.found()
                     self._announce(watched)
                     return
                 # Lists are watched by the next connection, which the next call opens.
@@ -165,8 +166,10 @@ class ChangeRelay:
                 return
             except RpcError:
                 return
-            except (DovetailError, TimeoutError, TransportError) as error:
-                logger.info("the upstream server %r is away: %s", self._upstream.name, error)
+            except TransportError as error:
+                self._upstream.presence.lost(error)
+            except (DovetailError, TimeoutError) as error:
+                logger.info("the upstream server %r: %s", self._upstream.name, error)
 
     def _announce(self, watched: _Watched) -> None:
         lists = self._find_lists(watched.connection)
@@ -185,6 +188,8 @@ class ChangeRelay:
 
     def _changed(self, change: Change) -> None:
         event = ChangeEvent(_KINDS[change.kind], change.uri)
+        if self._closed:
+            return
         if event in self._timers:
             self._again.add(event)
             return

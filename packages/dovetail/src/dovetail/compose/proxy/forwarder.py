@@ -104,7 +104,10 @@ class Forwarder:
         try:
             answer = await self._forward(call, method, params, tasks, prepare, home)
         except (RpcError, PeerError, TransportError, TimeoutError) as error:
+            if isinstance(error, TransportError) and not isinstance(error, AccessDeniedError):
+                self.upstream.presence.lost(error)
             raise explain(self.upstream.name, error, call, uri) from None
+        self.upstream.presence.found()
         if len(bytes(answer.raw)) > self._limit:
             size = len(bytes(answer.raw))
             raise UpstreamError(

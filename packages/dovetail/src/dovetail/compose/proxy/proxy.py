@@ -22,6 +22,7 @@ from dovetail.compose.proxy.connection import UpstreamConnection
 from dovetail.compose.proxy.envelopes import count_hops, declared_by
 from dovetail.compose.proxy.failures import UpstreamError
 from dovetail.compose.proxy.forwarder import Forwarder
+from dovetail.compose.proxy.monitor import Monitor
 from dovetail.compose.proxy.provider import ProxyProvider
 from dovetail.compose.proxy.results import LISTS, find_next, fit_result
 from dovetail.compose.proxy.tasks import ProxyTasks
@@ -80,7 +81,8 @@ class Proxy(Server):
     """A server that forwards to another one: a URL, a command, or a configuration entry.
 
     `auth` logs in to a URL, for all callers, or is a function that returns the credentials for
-    the principal of a call. `headers`, `env`, `cwd` and `mode` are those of `Client`.
+    the principal of a call. `headers`, `env`, `cwd` and `mode` are those of `Client`. With
+    `eager` it connects at start, and tries again while the upstream is away; otherwise on demand.
     """
 
     def __init__(  # noqa: PLR0913 - public options, independent of each other
@@ -100,6 +102,7 @@ class Proxy(Server):
         connect_timeout: float = 10.0,
         max_connections: int = 32,
         max_kept_calls: int = 100,
+        eager: bool = False,
     ) -> None:
         self.forwarder: Forwarder
         super().__init__(
@@ -126,6 +129,7 @@ class Proxy(Server):
             max_connections=max_connections,
         )
         self._upstream = Upstream(settings, self._opened, self._notified)
+        self._upstream.presence.on_change.append(self._presence_changed)
         info = {"name": self.name, "version": version}
         self.forwarder = Forwarder(self._upstream, self.options, info, max_kept_calls)
         key = self.options.state_keys[0] if self.options.state_keys else secrets.token_bytes(32)
@@ -135,13 +139,18 @@ class Proxy(Server):
         self.relay = ChangeRelay(self._upstream, self._bus.publish)
         self.tool_headers = ToolHeaders()
         self._instructions: str | None = None
+        self._monitor = Monitor(self._upstream) if eager else None
         self._lifespan.add(self._running)
 
     @asynccontextmanager
     async def _running(self) -> AsyncIterator[None]:
+        if self._monitor is not None:
+            self._monitor.start()
         try:
             yield
         finally:
+            if self._monitor is not None:
+                await self._monitor.close()
             await self.relay.close()
             self.forwarder.kept.close()
             self._kept_tasks.close()
@@ -214,6 +223,10 @@ class Proxy(Server):
         except DovetailError:
             # The next request says why.
             return
+
+    def _presence_changed(self) -> None:
+        # Lists lack its entries while it is away.
+        self.relay.announce_lists()
 
     async def _list(self, call: Call) -> Outcome:
         given: ListParams = call.params  # type: ignore[assignment]

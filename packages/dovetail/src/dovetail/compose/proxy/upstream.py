@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import logging
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from dovetail.client.negotiation import Mode, parse_mode
 from dovetail.compose.proxy.connection import UpstreamConnection
 from dovetail.compose.proxy.envelopes import HOPS
 from dovetail.compose.proxy.failures import UpstreamError, explain
+from dovetail.compose.proxy.presence import Presence
 from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import DovetailError, LimitError, PeerError, TransportError
 from dovetail.wire import codec
@@ -29,11 +29,11 @@ from dovetail.wire.messages import Notification
 
 __all__ = ["Caller", "Upstream", "UpstreamSettings"]
 
-logger = logging.getLogger("dovetail")
-
 # Seconds between two attempts to connect: the first after a failure, and the longest.
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
+# Seconds that a call waits for an upstream that could not be reached before.
+_PATIENCE = 1.0
 
 # Requests that opening takes: a legacy server may not answer the first one at all.
 _OPENING_STEPS = 3
@@ -88,6 +88,7 @@ class Upstream:
         on_notification: Callable[[Notification], None],
     ) -> None:
         self.name = settings.name
+        self.presence = Presence(settings.name)
         self._settings = settings
         self._mode = self._asked_mode = parse_mode(settings.mode)
         self._on_open = on_open
@@ -99,7 +100,6 @@ class Upstream:
         self._closing = BackgroundTasks()
         self._failures = 0
         self._not_before = 0.0
-        self._reason = ""
 
     @property
     def is_per_principal(self) -> bool:
@@ -123,7 +123,25 @@ class Upstream:
                 await self._make_room()
                 if slot not in self._opening:
                     self._opening[slot] = self._start(self._connect(slot, caller))
-            await asyncio.shield(self._opening[slot])
+            await self._wait_for(self._opening[slot])
+
+    async def probe(self) -> None:
+        """Send a request that changes nothing, so that `presence` is up to date."""
+        try:
+            connection = await self.acquire(Caller(None, None, {}))
+        except DovetailError:
+            return
+        try:
+            method = "ping" if connection.is_legacy else "server/discover"
+            await connection.era.request(method, timeout=self._settings.timeout)
+        except (TransportError, TimeoutError) as error:
+            self.presence.lost(error)
+        except DovetailError:
+            self.presence.found()
+        else:
+            self.presence.found()
+        finally:
+            self.release()
 
     def release(self) -> None:
         """Wake calls that wait for a connection."""
@@ -187,6 +205,16 @@ class Upstream:
                     f"({self._settings.max_connections}). Try again later."
                 ) from None
 
+    async def _wait_for(self, opening: asyncio.Task[UpstreamConnection]) -> None:
+        """Wait until a connection is open; not for long if the last attempts failed."""
+        if not self._failures:
+            await asyncio.shield(opening)
+            return
+        await asyncio.wait([opening], timeout=_PATIENCE)
+        if not opening.done():
+            raise UpstreamError(self.name, f"is away: {self.presence.reason}")
+        opening.result()
+
     def _start(
         self, work: Coroutine[Any, Any, UpstreamConnection]
     ) -> asyncio.Task[UpstreamConnection]:
@@ -199,7 +227,7 @@ class Upstream:
     async def _connect(self, slot: _Slot, caller: Caller) -> UpstreamConnection:
         try:
             if time.monotonic() < self._not_before:
-                raise UpstreamError(self.name, f"is away: {self._reason}")
+                raise UpstreamError(self.name, f"is away: {self.presence.reason}")
             connection = await self._try_to_connect(caller)
         except AccessDeniedError as error:
             # It concerns this caller only.
@@ -212,6 +240,7 @@ class Upstream:
         finally:
             del self._opening[slot]
         self._failures = 0
+        self.presence.found()
         self._is_legacy = connection.is_legacy
         # Reconnecting is faster if the era is known.
         self._mode = Mode(not connection.is_legacy, connection.is_legacy, self._asked_mode.revision)
@@ -250,5 +279,4 @@ class Upstream:
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**self._failures)
         self._failures += 1
         self._not_before = time.monotonic() + pause
-        self._reason = str(error) or type(error).__name__
-        logger.warning("the upstream server %r is away: %s", self.name, self._reason)
+        self.presence.lost(error)

@@ -1,0 +1,48 @@
+"""`Monitor`: connects to an upstream at start, and again while it is away."""
+
+from __future__ import annotations
+
+import asyncio
+
+from dovetail.client.background import BackgroundTasks
+from dovetail.compose.proxy.upstream import Upstream
+
+__all__ = ["Monitor"]
+
+# Seconds between two attempts: the first, and the longest.
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 15.0
+
+
+class Monitor:
+    """Finds out whether an upstream is there before somebody calls it."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+        self._tasks = BackgroundTasks()
+        self._is_trying = False
+
+    def start(self) -> None:
+        """Connect in the background."""
+        self._upstream.presence.on_change.append(self._react)
+        self._tasks.start(self._upstream.probe())
+
+    async def close(self) -> None:
+        """Stop all attempts."""
+        self._upstream.presence.on_change.remove(self._react)
+        await self._tasks.close()
+
+    def _react(self) -> None:
+        if self._upstream.presence.is_away and not self._is_trying:
+            self._is_trying = True
+            self._tasks.start(self._try_again())
+
+    async def _try_again(self) -> None:
+        pause = _FIRST_PAUSE
+        try:
+            while self._upstream.presence.is_away:
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+                await self._upstream.probe()
+        finally:
+            self._is_trying = False

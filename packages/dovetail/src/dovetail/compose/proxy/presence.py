@@ -1,0 +1,40 @@
+"""`Presence`: whether an upstream can be reached; the log says when that changes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+__all__ = ["Presence"]
+
+logger = logging.getLogger("dovetail")
+
+
+class Presence:
+    """What is known about one upstream from the requests that it answered or did not answer."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.is_away = False
+        self.reason = ""
+        # Called after each change of `is_away`.
+        self.on_change: list[Callable[[], None]] = []
+
+    def lost(self, error: Exception) -> None:
+        """Take note that the upstream could not be reached."""
+        self.reason = str(error) or type(error).__name__
+        if not self.is_away:
+            logger.warning("the upstream server %r is away: %s", self._name, self.reason)
+            self._set(is_away=True)
+
+    def found(self) -> None:
+        """Take note that the upstream answered."""
+        if self.is_away:
+            # Not info, so that whoever sees that it went also sees that it is back.
+            logger.warning("the upstream server %r is back", self._name)
+            self._set(is_away=False)
+
+    def _set(self, *, is_away: bool) -> None:
+        self.is_away = is_away
+        for react in tuple(self.on_change):
+            react()
