@@ -24,6 +24,7 @@ from dovetail.compose.proxy.failures import UpstreamError
 from dovetail.compose.proxy.forwarder import Forwarder
 from dovetail.compose.proxy.monitor import Monitor
 from dovetail.compose.proxy.provider import ProxyProvider
+from dovetail.compose.proxy.read_only import ReadOnlyTools, is_read_only
 from dovetail.compose.proxy.results import LISTS, find_next, fit_result
 from dovetail.compose.proxy.tasks import ProxyTasks
 from dovetail.compose.proxy.upstream import Caller, Upstream, UpstreamSettings
@@ -34,7 +35,7 @@ from dovetail.core.middleware import AnyMiddleware
 from dovetail.core.options import Options
 from dovetail.core.principal import Principal
 from dovetail.eras.select import Eras
-from dovetail.errors import DovetailError, PeerError, UsageError
+from dovetail.errors import DovetailError, InvalidParamsError, PeerError, UsageError
 from dovetail.features.tools import failed
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.provider import Provider
@@ -138,6 +139,8 @@ class Proxy(Server):
         self.engine = self.engine._replace(tasks=self._kept_tasks)
         self.relay = ChangeRelay(self._upstream, self._bus.publish)
         self.tool_headers = ToolHeaders()
+        self._read_only_tools = ReadOnlyTools(self.forwarder)
+        self._bus.subscribe(self._read_only_tools.changed)
         self._instructions: str | None = None
         self._monitor = Monitor(self._upstream) if eager else None
         self._lifespan.add(self._running)
@@ -236,16 +239,20 @@ class Proxy(Server):
         )
         if cursor is not None and find_next(answer.raw) == cursor:
             raise UpstreamError(self.name, f"has a list without end: {method}")
-        change = None
+        raw, change = answer.raw, None
         if method == "tools/list":
-            self.tool_headers.learn(answer.raw)
+            self.tool_headers.learn(raw)
+            if is_read_only(call):
+                raw = self._read_only_tools.filter(raw)
             # In the modern era the server decides, and the list does not say.
             if self._has_tasks and call.era.revision.tasks and not answer.revision.tasks:
                 change = _offer_tasks
-        return fit_result(call, method, answer.raw, answer.revision, change)
+        return fit_result(call, method, raw, answer.revision, change)
 
     async def _call_tool(self, call: Call) -> Outcome:
         given: CallToolParams = call.params  # type: ignore[assignment]
+        if is_read_only(call) and not await self._read_only_tools.have(call, given.name):
+            raise InvalidParamsError(f"Unknown tool: {given.name!r}")
         params: dict[str, Any] = {"name": given.name}
         if given.arguments is not UNSET:
             params["arguments"] = given.arguments
