@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from dovetail.compose.mount.failures import AwayError
 from dovetail.compose.mount.kinds import BY_NAME, KINDS, Kind
 from dovetail.compose.mount.mounted import Mount
 from dovetail.compose.mount.view import View
@@ -342,16 +343,17 @@ class Mounts:
         except (DovetailError, msgspec.MsgspecError) as error:
             if cursor is not None and isinstance(error, InvalidParamsError):
                 raise
-            self._note_missing(mount, kind, str(error), missing)
+            self._note_missing(mount, kind, error, missing)
             return _EMPTY
 
     def _note_missing(
-        self, mount: Mount | None, kind: Kind, reason: str, missing: dict[str, str]
+        self, mount: Mount | None, kind: Kind, reason: str | Exception, missing: dict[str, str]
     ) -> None:
-        where = "this server" if mount is None else mount.where
-        logger.warning("%s: %ss are missing: %s", where, kind.name, reason)
+        if not isinstance(reason, AwayError):
+            where = "this server" if mount is None else mount.where
+            logger.warning("%s: %ss are missing: %s", where, kind.name, reason)
         source = self._own.source if mount is None else mount.provider.source
-        missing[source.name] = reason
+        missing[source.name] = str(reason)
 
     def _decode(self, call: Call, kind: Kind, mount: Mount | None, outcome: Outcome) -> _Page:
         """Return the entries of a list with their outer names, decoded once per body."""

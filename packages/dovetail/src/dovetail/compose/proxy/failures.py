@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail.compose.mount.failures import AwayError
 from dovetail.core.call import Call
 from dovetail.errors import (
     HeaderMismatchError,
@@ -17,10 +18,17 @@ from dovetail.errors import (
     UpstreamError,
 )
 
-__all__ = ["UpstreamError", "explain"]
+__all__ = ["UpstreamAwayError", "UpstreamError", "explain"]
 
 # Errors about the connection between proxy and upstream, which the caller cannot correct.
 _INTERNAL = (HeaderMismatchError, UnsupportedVersionError)
+
+
+class UpstreamAwayError(UpstreamError, AwayError):
+    """The upstream cannot be reached; its `Presence` has logged that."""
+
+    def __init__(self, upstream: str, reason: object) -> None:
+        super().__init__(upstream, f"is away: {reason}")
 
 
 def explain(
@@ -30,7 +38,7 @@ def explain(
     if isinstance(error, TimeoutError):
         return UpstreamError(upstream, f"did not answer: {error}")
     if isinstance(error, TransportError):
-        return UpstreamError(upstream, f"is away: {error}")
+        return UpstreamAwayError(upstream, error)
     if isinstance(error, PeerError):
         return UpstreamError(upstream, f"violates the protocol: {error}")
     if isinstance(error, _INTERNAL):

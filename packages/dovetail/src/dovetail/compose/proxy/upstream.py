@@ -20,7 +20,7 @@ from dovetail.client.channel import AccessDeniedError, Channel
 from dovetail.client.negotiation import Mode, parse_mode
 from dovetail.compose.proxy.connection import UpstreamConnection
 from dovetail.compose.proxy.envelopes import HOPS
-from dovetail.compose.proxy.failures import UpstreamError, explain
+from dovetail.compose.proxy.failures import UpstreamAwayError, UpstreamError, explain
 from dovetail.compose.proxy.presence import Presence
 from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import DovetailError, LimitError, PeerError, TransportError
@@ -212,7 +212,7 @@ class Upstream:
             return
         await asyncio.wait([opening], timeout=_PATIENCE)
         if not opening.done():
-            raise UpstreamError(self.name, f"is away: {self.presence.reason}")
+            raise UpstreamAwayError(self.name, self.presence.reason)
         opening.result()
 
     def _start(
@@ -227,7 +227,7 @@ class Upstream:
     async def _connect(self, slot: _Slot, caller: Caller) -> UpstreamConnection:
         try:
             if time.monotonic() < self._not_before:
-                raise UpstreamError(self.name, f"is away: {self.presence.reason}")
+                raise UpstreamAwayError(self.name, self.presence.reason)
             connection = await self._try_to_connect(caller)
         except AccessDeniedError as error:
             # It concerns this caller only.

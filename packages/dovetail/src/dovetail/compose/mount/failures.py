@@ -1,0 +1,11 @@
+"""Errors of mounted servers that the mount knows."""
+
+from __future__ import annotations
+
+from dovetail.errors import ToolError
+
+__all__ = ["AwayError"]
+
+
+class AwayError(ToolError):
+    """A mounted server cannot be reached; whoever raises this has logged it."""
