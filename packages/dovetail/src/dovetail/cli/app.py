@@ -45,6 +45,7 @@ _LAZY = {
     "whoami": "dovetail.cli.login_command:whoami",
     "tasks": "dovetail.cli.tasks_command:tasks",
     "serve": "dovetail.cli.serve_command:serve",
+    "gateway": "dovetail.cli.gateway_command:gateway",
     "keys": "dovetail.cli.keys_command:keys",
 }
 

@@ -1,0 +1,57 @@
+"""An upstream over HTTP, of all revisions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from dovetail import Context, Server, ToolAnnotations
+from dovetail.guard import Guard, Hook, HookedCall
+
+seen: dict[str, Any] = {}
+
+
+class Watch(Hook):
+    """Keeps the `_meta` of the last tool call."""
+
+    def before(self, call: HookedCall) -> None:
+        if call.method == "tools/call":
+            seen.clear()
+            seen.update(call.meta)
+
+
+server = Server("notes", guard=Guard(hooks=[Watch()]))
+
+
+@server.tool(annotations=ToolAnnotations(read_only_hint=True))
+def look() -> str:
+    """Look."""
+    return "seen"
+
+
+@server.tool
+def write(text: str) -> str:
+    """Write."""
+    return f"wrote {text}"
+
+
+@server.tool
+def meta() -> str:
+    """Return the metadata of the call."""
+    return json.dumps(seen)
+
+
+@server.tool
+def header(ctx: Context) -> str:
+    """Return the Authorization header of the request."""
+    return dict(ctx.scope["headers"]).get(b"authorization", b"none").decode()
+
+
+@server.resource("note://today")
+def today() -> str:
+    return "Buy milk"
+
+
+@server.prompt
+def plan() -> str:
+    return "Plan the day"
