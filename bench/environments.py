@@ -26,6 +26,7 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
     "bench-dovetail": (str(_PACKAGE), *_HTTP),
     "bench-mcp": ("mcp==2.3.0", *_HTTP),
     "bench-fastmcp": ("fastmcp==4.1.2", *_HTTP),
+    "bench-mcp-proxy": ("mcp-proxy==0.13.0",),
     "minimcp": ("minimcp==0.5.2", "mcp>=1.24,<2", *_HTTP),
 }
 

@@ -14,6 +14,9 @@ from bench.clients.targets import judge_clients
 from bench.design.measure import measure_design
 from bench.design.page import render_design
 from bench.design.targets import judge_design
+from bench.gateway.measure import measure_gateways
+from bench.gateway.page import render_gateways
+from bench.gateway.targets import judge_gateways
 from bench.graph.measure import measure_graph, measure_meaning
 from bench.graph.opponent import REFERENCE
 from bench.graph.page import render_graph
@@ -105,6 +108,14 @@ def _run_guards(effort: Effort) -> Outcome:
     return Outcome(render_guards(results, f"Best of {rounds} rounds", targets), targets)
 
 
+def _run_gateway(effort: Effort) -> Outcome:
+    # With sixteen calls in flight, a call takes FastMCP longer than a second.
+    rounds, seconds = (3, 6) if effort.rounds > 2 else (1, 6)
+    results = measure_gateways(rounds, seconds)
+    targets = judge_gateways(results)
+    return Outcome(render_gateways(results, f"Best of {rounds} rounds", targets), targets)
+
+
 def _run_design(effort: Effort) -> Outcome:
     rounds, designs = (20, 10_000) if effort.rounds > 2 else (3, 200)
     results = measure_design(rounds, designs)
@@ -125,6 +136,7 @@ PARTS: dict[str, Callable[[Effort], Outcome]] = {
     "http": _run_http,
     "clients": _run_clients,
     "guards": _run_guards,
+    "gateway": _run_gateway,
     "tasks": _run_tasks,
     "vault": _run_vault,
     "browser": _run_browser,

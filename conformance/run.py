@@ -87,7 +87,7 @@ LEGS = (
 _NOT_IN_LEGACY: Mapping[str, str] = {
     "server-stateless": "base.reqmeta.missing-capability-32021: before 2026-07-28 there is no "
     "error code for a missing capability; the upstream answers with a tool error",
-    "input-required-result-basic-elicitation": "mrtr.input-requests: a request of the upstream has "
+    "input-required-result-basic-elicitation": "mrtr.keys-unique: a request of the upstream has "
     "an id, but not the key of the question that the scenario expects",
     "tasks-mrtr-composition": "tasks.create-result (2025-11-25): the upstream creates the task "
     "before its tool can ask anything",
