@@ -44,7 +44,7 @@ def meta() -> str:
 @server.tool
 def header(ctx: Context) -> str:
     """Return the Authorization header of the request."""
-    return dict(ctx.scope["headers"]).get(b"authorization", b"none").decode()
+    return str(dict(ctx.scope["headers"]).get(b"authorization", b"none").decode())
 
 
 @server.resource("note://today")

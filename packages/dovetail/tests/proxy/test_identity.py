@@ -8,15 +8,17 @@ from typing import Any
 
 import pytest
 
-from dovetail import Client, Options, Proxy
+from dovetail import Client, Options, Proxy, Server, ToolAnnotations
 from dovetail.client.local_caller import LocalCaller
 from dovetail.core.principal import Principal
 from dovetail.errors import InvalidParamsError
+from dovetail.guard import Guard
 from dovetail.spec.keys import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from tests.peers.scripted import run
 from tests.proxy.pairing import LEGACY, MODERN, UPSTREAM
 from tests.proxy.upstream import make_upstream
 
+READS = ToolAnnotations(read_only_hint=True)
 GREET = {"name": "greet", "arguments": {}}
 META = {
     PROTOCOL_VERSION: MODERN,
@@ -152,6 +154,41 @@ def test_two_callers_of_a_legacy_process_get_their_own_questions() -> None:
         ):
             one, two = await asyncio.gather(ada.call("greet"), bob.call("greet"))
             assert (one.text, two.text) == ("Hello Ada", "Hello Bob")
+        await proxy.close()
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("mode", [LEGACY, MODERN])
+def test_a_read_only_guard_holds_for_the_tools_of_the_upstream(mode: str) -> None:
+    async def scenario() -> None:
+        upstream = Server("shop")
+        sold: list[str] = []
+
+        @upstream.tool(annotations=READS)
+        async def stock() -> str:
+            return "7"
+
+        @upstream.tool
+        async def sell() -> str:
+            sold.append("one")
+            return "sold"
+
+        proxy = Proxy(upstream, mode=mode)
+        async with Client(LocalCaller(proxy, guard=Guard(read_only=True))) as client:
+            assert [tool.name for tool in await client.list_tools()] == ["stock"]
+            assert (await client.call("stock")).text == "7"
+            with pytest.raises(InvalidParamsError, match="Unknown tool"):
+                await client.call("sell")
+            assert not sold
+
+            @upstream.tool(annotations=READS)
+            async def prices() -> str:
+                return "1"
+
+            while (await client.list_tools())[-1].name != "prices":
+                await asyncio.sleep(0.01)
+            assert (await client.call("prices")).text == "1"
         await proxy.close()
 
     run(scenario())

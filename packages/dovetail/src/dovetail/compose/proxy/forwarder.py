@@ -21,6 +21,7 @@ from dovetail.compose.proxy.upstream import Caller, Upstream
 from dovetail.core.call import Call
 from dovetail.core.options import Options
 from dovetail.core.principal import owner_of
+from dovetail.eras.select import LegacySession
 from dovetail.errors import PeerError, RpcError, TransportError
 from dovetail.runtime.connection import Connection
 from dovetail.spec.revisions import Family, Revision
@@ -77,7 +78,7 @@ class Forwarder:
         link = call.link
         session = link.session
         key: object = call
-        if session is not None:
+        if isinstance(session, LegacySession) and session.is_kept:
             key = self._keys.get(session)
             if key is None:
                 key = self._keys[session] = _CallerKey()
@@ -144,7 +145,7 @@ class Forwarder:
                     await prepare(connection, sent)
                 if not connection.is_legacy:
                     return await self._to_modern(connection, call, caller, method, sent, tasks)
-                if is_modern and caller.declared and call.era.methods[method].asks_back:
+                if is_modern and caller.declared and _asks_back(call, method):
                     return await self._keep(connection, call, caller, method, sent)
                 forwarding = Forwarding(call, caller.key, _SESSION_ASKER, self._seconds)
                 raw = await self._exchange(connection, forwarding, method, sent)
@@ -195,7 +196,7 @@ class Forwarder:
             head = read_head(raw, method)
             if head.result_type == "complete" or (tasks and head.result_type == "task"):
                 return Answer(raw, connection, head)
-            if head.result_type != "input_required" or not call.era.methods[method].asks_back:
+            if head.result_type != "input_required" or not _asks_back(call, method):
                 raise PeerError(f"{method} was answered with {head.result_type!r}")
             if call.era.revision.family is Family.MODERN:
                 raise pass_on_questions(call, head.input_requests, head.request_state)
@@ -257,3 +258,8 @@ class Forwarder:
         assert kept.running is not None
         answer: Answer = kept.running.result()
         return answer
+
+
+def _asks_back(call: Call, method: str) -> bool:
+    spec = call.era.methods.get(method)
+    return spec is not None and spec.asks_back

@@ -20,7 +20,7 @@ from dovetail.client.targets import Target, is_url, open_target
 from dovetail.compose.proxy.changes import ChangeRelay
 from dovetail.compose.proxy.connection import UpstreamConnection
 from dovetail.compose.proxy.envelopes import count_hops, declared_by
-from dovetail.compose.proxy.failures import UpstreamError
+from dovetail.compose.proxy.failures import UpstreamError, explain
 from dovetail.compose.proxy.forwarder import Forwarder
 from dovetail.compose.proxy.monitor import Monitor
 from dovetail.compose.proxy.provider import ProxyProvider
@@ -35,7 +35,14 @@ from dovetail.core.middleware import AnyMiddleware
 from dovetail.core.options import Options
 from dovetail.core.principal import Principal
 from dovetail.eras.select import Eras
-from dovetail.errors import DovetailError, InvalidParamsError, PeerError, UsageError
+from dovetail.errors import (
+    DovetailError,
+    InvalidParamsError,
+    PeerError,
+    RpcError,
+    TransportError,
+    UsageError,
+)
 from dovetail.features.tools import failed
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.provider import Provider
@@ -301,7 +308,10 @@ class Proxy(Server):
 
     async def _subscribe(self, own: MethodHandler, call: Call) -> Any:
         params: ResourceParams = call.params  # type: ignore[assignment]
-        await self.provider.watch(call, params.uri)
+        try:
+            await self.provider.watch(call, params.uri)
+        except (RpcError, PeerError, TransportError, TimeoutError) as error:
+            raise explain(self.name, error, call, params.uri) from None
         return own.run(call)
 
     async def _unsubscribe(self, own: MethodHandler, call: Call) -> Any:
@@ -317,7 +327,7 @@ class Proxy(Server):
             for uri in dict.fromkeys(wanted.resource_subscriptions or ()):
                 try:
                     await self.provider.watch(call, uri, stream=True)
-                except DovetailError:
+                except (DovetailError, TimeoutError):
                     continue  # subs.ack-subset: the acknowledgement leaves it out
                 watched.append(uri)
             if wanted.resource_subscriptions is not None:
@@ -344,11 +354,10 @@ class Proxy(Server):
         self._has_tasks = _offers_tasks(given)
         if self._has_tasks:
             found["tasks"] = _TASKS
-        is_known = self._capabilities is not None
         self._capabilities = found
         self._instructions = facts.instructions
         self.relay.attach(connection)
-        if is_known:
+        if self._upstream.take_loss():
             # It may be another version of the upstream.
             self.relay.announce_lists()
 

@@ -99,6 +99,7 @@ class Upstream:
         self._released = asyncio.Event()
         self._closing = BackgroundTasks()
         self._failures = 0
+        self._is_lost = False
         self._not_before = 0.0
 
     @property
@@ -110,6 +111,11 @@ class Upstream:
     def is_opening(self) -> bool:
         """Whether a connection is being opened."""
         return bool(self._opening)
+
+    def take_loss(self) -> bool:
+        """Return whether a connection broke since the last time this was asked."""
+        is_lost, self._is_lost = self._is_lost, False
+        return is_lost
 
     async def acquire(self, caller: Caller) -> UpstreamConnection:
         """Return a connection for one call; raises UpstreamError if the upstream is away."""
@@ -178,6 +184,7 @@ class Upstream:
         free: UpstreamConnection | None = None
         for connection in tuple(self._open.get(slot, ())):
             if not connection.is_open:
+                self._is_lost = True
                 self.discard(connection)
             elif connection.is_free_for(key):
                 if connection.last_caller is key:
