@@ -59,9 +59,9 @@ def expand(value: Any, path: str, problems: list[str]) -> Any:
 def _look_up(found: re.Match[str], path: str, problems: list[str]) -> str:
     if found["source"] not in (None, "env:"):
         problems.append(f"{path}: {found[0]} is only known to an editor; replace it by its value")
-        return ""
+        return found[0]
     text = os.environ.get(found["name"], found["default"])
     if text is None:
         problems.append(f"{path}: the environment variable {found['name']!r} is not set")
-        return ""
+        return found[0]
     return text
