@@ -41,7 +41,11 @@ class _DefaultRun(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group(cls=_DefaultRun, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_DefaultRun,
+    subcommand_metavar="FILE | check FILE",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 def gateway() -> None:
     """Serve many servers as one: `dovetail gateway gateway.toml`.
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from dovetail.client import Client
-from dovetail.compose.gateway.building import reach
 from dovetail.compose.gateway.config import GatewayConfig, UpstreamEntry
-from dovetail.compose.mount.kinds import KINDS
+from dovetail.compose.mount.kinds import BY_NAME, KINDS
 from dovetail.compose.mount.names import Prefix
 from dovetail.compose.mount.transform import check_arguments
 from dovetail.compose.mount.view import View
@@ -19,8 +18,6 @@ from dovetail.errors import DovetailError, UsageError
 from dovetail.spec.models import Tool
 
 __all__ = ["UpstreamReport", "check_upstreams"]
-
-_TOOL = next(kind for kind in KINDS if kind.name == "tool")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,7 +45,7 @@ async def _check(config: GatewayConfig, name: str) -> UpstreamReport:
     try:
         async with (
             asyncio.timeout(entry.connect_timeout),
-            Client(timeout=entry.connect_timeout, **reach(entry)) as client,
+            Client(timeout=entry.connect_timeout, **entry.reach()) as client,
         ):
             report.answers, report.revision = True, client.revision
             await _compare(client, entry, report)
@@ -109,4 +106,4 @@ def _moves(entry: UpstreamEntry, name: str) -> bool:
     if transform is not None and (transform.hidden or transform.name not in (None, name)):
         return True
     shown = View(Prefix("x"), entry.include, entry.exclude)
-    return shown.to_outer(_TOOL, name) is None
+    return shown.to_outer(BY_NAME["tool"], name) is None

@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
-from typing import Literal
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from dovetail.client.targets import is_url
+from dovetail.client.http_auth import Auth
+from dovetail.client.targets import is_url, open_target
 from dovetail.compose.mount.names import Prefix
 from dovetail.compose.mount.transform import ToolTransform
+from dovetail.compose.mount.view import View
 from dovetail.errors import UsageError
+
+if TYPE_CHECKING:
+    from dovetail.guard.guard import Guard
 
 __all__ = [
     "GatewayConfig",
@@ -22,6 +27,10 @@ __all__ = [
     "UpstreamEntry",
 ]
 
+# Keys that make sense only with one of two others.
+_NEEDS = {"url": ("headers", "token_env", "auth"), "command": ("args", "env", "cwd")}
+# Parts of the guard that can be wrong by themselves; the audit log would be opened.
+_INDEPENDENT = (("keys", "key_header"), ("issuer", "resource"), ("rate",))
 # Names in the file of a client may have any characters.
 _NOT_IN_PREFIX = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -58,12 +67,36 @@ class GuardSettings:
     rate: str | None = None
     audit: str | None = None
 
+    def build(self) -> Guard | None:
+        """Return the guard, None if nothing is set; raises UsageError."""
+        if self == GuardSettings():
+            return None
+        # A gateway without a guard does not import it.
+        from dovetail.guard.settings import make_guard  # noqa: PLC0415 - see above
+
+        return make_guard(**asdict(self))
+
     def find_problems(self, path: str) -> Iterator[str]:
-        """Yield options that need another one."""
+        """Yield options that need another one, and wrong values."""
         if self.key_header is not None and self.keys is None:
             yield f"{path}.key_header: requires {path}.keys"
         if (self.issuer is None) != (self.resource is None):
             yield f"{path}: issuer and resource must be used together"
+        for names in _INDEPENDENT:
+            try:
+                GuardSettings(**{name: getattr(self, name) for name in names}).build()
+            except UsageError as error:
+                yield f"{path}.{names[0]}: {error}"
+
+
+class Reach(TypedDict):
+    """The arguments of `Client` and `Proxy` that say how to connect."""
+
+    target: dict[str, Any]
+    env: dict[str, str]
+    cwd: str | None
+    headers: dict[str, str]
+    auth: Auth | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,12 +106,14 @@ class UpstreamEntry:
     url: str | None = None
     command: str | None = None
     args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
+    # Not in the repr, because many values are secrets.
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
     cwd: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     # The environment variable with a bearer token.
     token_env: str | None = None
-    auth: Literal["login"] | None = None
+    # "login": the stored login of `dovetail login URL`, for all callers.
+    auth: str | None = None
     # None: the name of the upstream.
     prefix: str | None = None
     include: tuple[str, ...] | None = None
@@ -87,35 +122,58 @@ class UpstreamEntry:
     connect_timeout: float = 30.0
     tools: Mapping[str, ToolTransform] = field(default_factory=dict)
 
+    def reach(self) -> Reach:
+        """Return how to connect; raises UsageError."""
+        headers = dict(self.headers)
+        if self.token_env is not None:
+            token = os.environ.get(self.token_env)
+            if not token:
+                raise UsageError(
+                    f"token_env: the environment variable {self.token_env!r} is not set"
+                )
+            headers["Authorization"] = f"Bearer {token}"
+        auth: Auth | None = None
+        if self.auth is not None:
+            from dovetail.client.auth import OAuth  # noqa: PLC0415 - most do not need it
+
+            # The login of `dovetail login`: a gateway has nobody to ask.
+            auth = OAuth(interactive=False)
+        target: dict[str, Any] = {"url": self.url}
+        if self.command is not None:
+            target = {"command": self.command, "args": self.args}
+        return Reach(target=target, env=dict(self.env), cwd=self.cwd, headers=headers, auth=auth)
+
     def find_problems(self, path: str) -> Iterator[str]:
-        """Yield what does not fit together."""
-        if (self.url is None) == (self.command is None):
-            yield f"{path}: needs either 'url' or 'command'"
-        elif self.url is None:
-            for name in ("headers", "token_env", "auth"):
-                if getattr(self, name):
-                    yield f"{path}.{name}: needs 'url'; a command gets its secrets from 'env'"
-        else:
-            yield from self._find_url_problems(path)
+        """Yield what does not fit together, and environment variables that are not set."""
         if self.connect_timeout <= 0:
             yield f"{path}.connect_timeout: must be more than 0, got {self.connect_timeout:g}"
-
-    def _find_url_problems(self, path: str) -> Iterator[str]:
-        for name in ("args", "env", "cwd"):
-            if getattr(self, name):
-                yield f"{path}.{name}: needs 'command'"
-        if self.url and not is_url(self.url):
-            yield f"{path}.url: must begin with http:// or https://"
-        given = {
-            "headers.Authorization": any(name.lower() == "authorization" for name in self.headers),
-            "token_env": self.token_env is not None,
-            "auth": self.auth is not None,
-        }
-        chosen = [name for name, is_given in given.items() if is_given]
-        if len(chosen) > 1:
-            yield f"{path}: {' and '.join(chosen)} exclude each other; give one"
-        if self.token_env is not None and not os.environ.get(self.token_env):
-            yield f"{path}.token_env: the environment variable {self.token_env!r} is not set"
+        if self.auth not in (None, "login"):
+            yield (
+                f"{path}.auth: must be 'login', got {self.auth!r}; tokens of callers are never "
+                "passed on"
+            )
+        if (self.url is None) == (self.command is None):
+            yield f"{path}: needs either 'url' or 'command'"
+            return
+        other, needed = ("url", "command") if self.command is None else ("command", "url")
+        wrong = [name for name in _NEEDS[needed] if getattr(self, name)]
+        for name in wrong:
+            yield f"{path}.{name}: needs {needed!r}, not {other!r}"
+        if self.url is not None and not is_url(self.url):
+            # The value may contain a secret. A variable that is not set has been reported.
+            if "${" not in self.url:
+                yield f"{path}.url: must begin with http:// or https://"
+        elif self.token_env and any(name.lower() == "authorization" for name in self.headers):
+            yield f"{path}: token_env and headers.Authorization exclude each other; give one"
+        elif not wrong:
+            try:
+                open_target(**self.reach())
+            except UsageError as error:
+                yield f"{path}: {error}"
+        try:
+            View(Prefix("x"), self.include, self.exclude, self.tools)
+        except UsageError as error:
+            yield f"{path}.tools: {error}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,7 +51,8 @@ def decode_settings(value: Any, kind: type[S], path: str, problems: list[str]) -
         try:
             found[key] = _read(item, hints[key], place, problems)
         except msgspec.ValidationError as error:
-            problems.append(f"{place}: {error}")
+            # TOML has no null.
+            problems.append(f"{place}: {str(error).replace(' | null', '')}")
             is_complete = False
     settings = kind(**found)
     if is_complete and isinstance(settings, Checked):
@@ -77,4 +78,4 @@ def _suggest(key: str, allowed: Mapping[str, Any]) -> str:
 
 
 def _kind_of(value: Any) -> str:
-    return f"a {type(value).__name__}"
+    return f"`{type(value).__name__}`"
