@@ -7,7 +7,7 @@ A call knows no event loop. Its `Link` reaches the client, its `Runner` runs the
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
@@ -79,8 +79,14 @@ class Answer(Struct, array_like=True):
 class MiddlewareLimit(Protocol):
     """The time limit of the middleware of one call."""
 
-    def paused(self) -> AbstractContextManager[None]:
-        """Context in which the time does not count."""
+    async def run(self, middleware: Coroutine[Any, Any, T]) -> T:
+        """Await the middleware; raises LimitError if it takes too long."""
+
+    def pause(self) -> None:
+        """Stop counting the time, because a handler runs."""
+
+    def resume(self) -> None:
+        """Count the time again."""
 
 
 class Runner(Protocol):
@@ -102,8 +108,8 @@ class Runner(Protocol):
     async def in_thread(self, call: Call, function: Callable[[], T]) -> T:
         """Run a function in a worker thread, for a handler that runs already."""
 
-    def limit_middleware(self, call: Call) -> AbstractAsyncContextManager[MiddlewareLimit]:
-        """Context of the middleware of a call; raises LimitError if it takes too long."""
+    def limit_middleware(self, call: Call) -> MiddlewareLimit:
+        """Return the time limit for the middleware of a call."""
 
 
 class Host(Protocol):

@@ -101,8 +101,8 @@ async def _run(
 ) -> Outcome:
     request = kind(call)
     try:
-        async with call.services.runner.limit_middleware(call) as time_limit:
-            result = await _ChainRun(call, handler, chain, time_limit).step(0)(request)
+        limit = call.services.runner.limit_middleware(call)
+        result = await limit.run(_ChainRun(call, handler, chain, limit).step(0)(request))
     except _NotAResult as interim:
         if isinstance(interim.outcome, InputRequired):
             raise interim.outcome from None
@@ -128,7 +128,7 @@ class _ChainRun:
         self._time_limit = time_limit
         self._has_run = False
 
-    def step(self, position: int) -> CallNext[Any]:
+    def step(self, position: int) -> Callable[[Request[Any]], Coroutine[Any, Any, Any]]:
         """Return the function that runs the chain from this position on."""
         if position == len(self._chain):
             return self._run_handler
@@ -154,11 +154,14 @@ class _ChainRun:
         self._has_run = True
         call.replace_params(request._to_params())
         try:
-            # The handler has time limits of its own.
-            with self._time_limit.paused():
-                outcome = self._handler.run(call)
-                if isinstance(outcome, Coroutine):
+            outcome = self._handler.run(call)
+            if isinstance(outcome, Coroutine):
+                # The handler has time limits of its own.
+                self._time_limit.pause()
+                try:
                     outcome = await outcome
+                finally:
+                    self._time_limit.resume()
         except InputRequired as question:
             raise _NotAResult(question) from None
         result = request._read(outcome)

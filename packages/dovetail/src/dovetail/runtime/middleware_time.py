@@ -3,57 +3,74 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import TracebackType
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from dovetail.errors import LimitError
+from dovetail.runtime.coroutines import resume_coroutine
 
 __all__ = ["MiddlewareTimeLimit"]
 
+T = TypeVar("T")
+
 
 class MiddlewareTimeLimit:
-    """Limits the time that the middleware of one call takes itself."""
+    """Limits the time that the middleware of one call takes itself.
+
+    The timer is started when the middleware waits for something; most calls never do.
+    """
+
+    __slots__ = ("_left", "_method", "_paused", "_seconds", "_timeout")
 
     def __init__(self, seconds: float | None, method: str) -> None:
         """`seconds`: the limit, None for no limit."""
         self._seconds = seconds
         self._method = method
-        self._timeout = asyncio.timeout(None)
         # Handlers that run now; a middleware may start several at the same time.
         self._paused = 0
+        self._timeout: asyncio.Timeout | None = None
+        self._left = seconds or 0.0
 
-    async def __aenter__(self) -> MiddlewareTimeLimit:
-        await self._timeout.__aenter__()
-        if self._seconds is not None:
-            self._timeout.reschedule(asyncio.get_running_loop().time() + self._seconds)
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def run(self, middleware: Coroutine[Any, Any, T]) -> T:
+        """Await the middleware; raises LimitError if it takes too long."""
+        if self._seconds is None:
+            return await middleware
+        result: T
         try:
-            await self._timeout.__aexit__(kind, error, traceback)
+            awaited = middleware.send(None)
+        except StopIteration as returned:
+            result = returned.value
+            return result
+        self._timeout = asyncio.timeout(None)
+        try:
+            async with self._timeout:
+                if not self._paused:
+                    self._start()
+                send, throw = middleware.send, middleware.throw
+                result = await resume_coroutine(middleware, awaited, send, throw)
+                return result
         except TimeoutError:
-            # A TimeoutError of the middleware itself is not changed: it is not raised here.
+            if not self._timeout.expired():
+                raise
             raise LimitError(
                 f"A middleware exceeded the time limit of {self._seconds:g} s for {self._method}"
             ) from None
 
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Context in which the time does not count."""
-        loop = asyncio.get_running_loop()
-        due = self._timeout.when()
-        left = None if due is None else due - loop.time()
+    def pause(self) -> None:
+        """Stop counting the time, because a handler runs."""
         self._paused += 1
-        self._timeout.reschedule(None)
-        try:
-            yield
-        finally:
-            self._paused -= 1
-            if not self._paused and left is not None and not self._timeout.expired():
-                self._timeout.reschedule(loop.time() + left)
+        if self._timeout is not None and self._paused == 1:
+            due = self._timeout.when()
+            assert due is not None
+            self._left = due - asyncio.get_running_loop().time()
+            self._timeout.reschedule(None)
+
+    def resume(self) -> None:
+        """Count the time again."""
+        self._paused -= 1
+        if self._timeout is not None and not self._paused:
+            self._start()
+
+    def _start(self) -> None:
+        assert self._timeout is not None
+        self._timeout.reschedule(asyncio.get_running_loop().time() + self._left)

@@ -46,7 +46,7 @@ class HandlerRunner:
         self._timeout: float | None = options.timeout
 
     def limit_middleware(self, call: Call) -> MiddlewareTimeLimit:
-        """Context of the middleware of a call; raises LimitError if it takes too long."""
+        """Return the time limit for the middleware of a call."""
         return MiddlewareTimeLimit(self._timeout, call.method)
 
     def start(

@@ -51,42 +51,62 @@ def test_a_middleware_that_never_calls_on_is_an_error(mode: str) -> None:
     run(scenario())
 
 
-def test_the_time_of_the_handler_does_not_count() -> None:
+def test_the_time_of_handlers_does_not_count() -> None:
+    async def middleware(limit: MiddlewareTimeLimit, first: bool) -> str:
+        if first:
+            await asyncio.sleep(0)
+        for handlers in (1, 2, 1):
+            for _ in range(handlers):
+                limit.pause()
+            pass_time(10)
+            await asyncio.sleep(0.001)
+            for _ in range(handlers):
+                limit.resume()
+        return "done"
+
     async def scenario() -> None:
-        async with MiddlewareTimeLimit(5, "tools/call") as limit:
-            for _ in range(3):
-                with limit.paused():
-                    pass_time(10)
-                    await asyncio.sleep(0.001)
-            with limit.paused(), limit.paused():
-                pass_time(10)
-                await asyncio.sleep(0.001)
+        for first in (True, False):
+            limit = MiddlewareTimeLimit(5, "tools/call")
+            assert await limit.run(middleware(limit, first)) == "done"
 
     run(scenario())
 
 
 def test_without_a_limit_nothing_expires() -> None:
+    async def middleware(limit: MiddlewareTimeLimit) -> str:
+        limit.pause()
+        limit.resume()
+        pass_time(100)
+        await asyncio.sleep(0.001)
+        return "done"
+
     async def scenario() -> None:
-        async with MiddlewareTimeLimit(None, "tools/call") as limit:
-            with limit.paused():
-                pass
-            pass_time(100)
-            await asyncio.sleep(0.001)
+        limit = MiddlewareTimeLimit(None, "tools/call")
+        assert await limit.run(middleware(limit)) == "done"
 
     run(scenario())
 
 
-def test_other_errors_and_cancellation_pass() -> None:
+@pytest.mark.parametrize("waits", [True, False])
+def test_other_errors_pass(waits: bool) -> None:
+    async def fail() -> None:
+        if waits:
+            await asyncio.sleep(0)
+        raise TimeoutError("mine")
+
     async def scenario() -> None:
         with pytest.raises(TimeoutError, match="mine"):
-            async with MiddlewareTimeLimit(5, "tools/call"):
-                raise TimeoutError("mine")
+            await MiddlewareTimeLimit(5, "tools/call").run(fail())
 
-        async def wait() -> None:
-            async with MiddlewareTimeLimit(5, "tools/call"):
-                await asyncio.Event().wait()
+    run(scenario())
 
-        task = asyncio.create_task(wait())
+
+def test_a_cancellation_passes() -> None:
+    async def wait() -> None:
+        await asyncio.Event().wait()
+
+    async def scenario() -> None:
+        task = asyncio.create_task(MiddlewareTimeLimit(5, "tools/call").run(wait()))
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
