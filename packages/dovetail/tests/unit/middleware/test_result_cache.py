@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dovetail import Context, Middleware, Server, ToolAnnotations, ToolError
+from dovetail import Context, Middleware, Server, ToolAnnotations, ToolError, ToolResult
 from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
 from dovetail.middleware import ResultCache
@@ -42,6 +42,11 @@ def make_server(cache: ResultCache, **how: Any) -> tuple[Server, list[str]]:
         runs.append("fail")
         raise ToolError("no")
 
+    @server.tool(annotations=READS)
+    async def complain() -> ToolResult:
+        runs.append("complain")
+        return ToolResult("no", is_error=True)
+
     @server.tool(annotations=READS, scopes={"deep"})
     async def secret() -> str:
         runs.append("secret")
@@ -76,7 +81,8 @@ def test_tools_that_write_and_errors_are_not_cached() -> None:
     for _ in range(2):
         call(server, "write")
         call(server, "fail")
-    assert sorted(runs) == ["fail", "fail", "write", "write"]
+        call(server, "complain")
+    assert sorted(runs) == ["complain", "complain", "fail", "fail", "write", "write"]
 
 
 def test_a_result_expires() -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from dovetail import Proxy, Server, ToolError
-from dovetail.errors import UpstreamError, UsageError
+from dovetail.errors import RpcError, UpstreamError, UsageError
 from dovetail.middleware import CircuitBreaker, Retry
-from tests.unit.talk import ERAS, ask, call, refusal, text_of
+from dovetail.testing import connect
+from tests.unit.talk import ERAS, ask, call, refusal, run, text_of
 
 
 class Service:
@@ -136,6 +137,24 @@ def test_unknown_names_neither_count_nor_fill_the_memory() -> None:
         refusal(server, "tools/call", {"name": f"t{number}"})
     assert len(breaker._circuits) <= 1000
     assert "unavailable" in text_of(call(server, "read"))
+
+
+def test_circuits_that_failed_are_bounded_too() -> None:
+    breaker = CircuitBreaker(failures=1)
+    server = Server("s", middleware=[breaker])
+
+    @server.resource("notes://{number}")
+    async def note(number: int) -> str:
+        raise ConnectionError("refused")
+
+    async def scenario() -> None:
+        async with connect(server, mode="2026-07-28") as client:
+            for number in range(1010):
+                with pytest.raises(RpcError):
+                    await client.read(f"notes://{number}")
+
+    run(scenario())
+    assert len(breaker._circuits) == 1000
 
 
 def test_a_breaker_inside_a_retry_counts_each_attempt() -> None:

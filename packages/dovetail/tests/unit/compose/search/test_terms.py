@@ -31,3 +31,9 @@ def test_a_question_implies_terms_that_count_less() -> None:
     terms = question_terms("which labels did I take off the issue?")
     assert terms["label"] == terms["issu"] == 1.0
     assert terms["list"] == terms["remov"] == terms[stem("authenticated")] < 1.0
+
+
+def test_values_and_parts_of_names_count_less_than_other_words() -> None:
+    terms = question_terms('show the GitHub label "production" in /tmp/reports')
+    assert terms["github"] == terms["label"] == 1.0
+    assert terms["git"] == terms["hub"] < terms["product"] == terms["report"] < 1.0

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import httpx
 import pytest
 
-from dovetail import Context, Middleware, Options, Server, ToolSearch
+from dovetail import Client, Context, Middleware, Options, Proxy, Server, ToolSearch
 from dovetail.core.principal import Principal
 from dovetail.errors import DuplicateError, InvalidParamsError, RateLimitError, UsageError
 from dovetail.features.header_params import Header
 from dovetail.guard import AuditLog, Guard, Limits, OAuth, Rate
 from dovetail.testing import connect
+from tests.patience import CAP
 from tests.unit.talk import (
     ERAS,
     LEGACY,
@@ -496,3 +499,69 @@ def test_an_error_of_the_tool_itself_is_not_an_unknown_tool() -> None:
 
     given = {"name": "call_tool", "arguments": {"name": "picky"}}
     assert refusal(server, "tools/call", given)["message"] == "not today"
+
+
+def test_few_short_lists_are_kept() -> None:
+    search = ToolSearch()
+    server = Server("s", tool_search=search)
+    for number in range(150):
+        server.tools.add(lambda: "", name=f"t{number}", blocking=False)
+        assert len(ask(server, "tools/list")["tools"]) == 2
+    assert len(search._short_lists) <= 64
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_over_stdio(mode: str, tmp_path: Path) -> None:
+    file = tmp_path / "office.py"
+    file.write_text(
+        "from dovetail import Server, ToolSearch\n"
+        "server = Server('office', tool_search=ToolSearch())\n"
+        "@server.tool\n"
+        "async def send_mail(to: str) -> str:\n"
+        "    'Send an email.'\n"
+        "    return f'sent to {to}'\n"
+        "server.run()\n"
+    )
+
+    async def scenario() -> None:
+        async with Client([sys.executable, str(file)], mode=mode, timeout=CAP) as client:
+            assert {tool.name for tool in await client.list_tools()} == SEARCH
+            result = await client.call("search_tools", {"query": "write an email"})
+            assert json.loads(result.text)["tools"][0]["name"] == "send_mail"
+            given = {"name": "send_mail", "arguments": {"to": "anna"}}
+            assert (await client.call("call_tool", given)).text == "sent to anna"
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_tools_behind_a_proxy_are_found_called_and_may_ask(mode: str, tmp_path: Path) -> None:
+    file = tmp_path / "shop.py"
+    file.write_text(
+        "from dovetail import Context, Server\n"
+        "server = Server('shop')\n"
+        "@server.tool\n"
+        "async def sell_book(title: str, ctx: Context) -> str:\n"
+        "    'Sell a book.'\n"
+        "    form = {'type': 'object', 'properties': {'name': {}}}\n"
+        "    buyer = await ctx.elicit('To whom?', form)\n"
+        "    return f'sold {title} to {buyer.data}'\n"
+        "server.run()\n"
+    )
+    server = make_server()
+    server.mount(Proxy([sys.executable, str(file)]), prefix="shop")
+
+    async def name(_: Any) -> dict[str, str]:
+        return {"name": "Anna"}
+
+    async def scenario() -> None:
+        async with connect(server, mode=mode, elicit=name, timeout=CAP) as client:
+            result = await client.call("search_tools", {"query": "sell a book"})
+            assert json.loads(result.text)["tools"][0]["name"] == "shop_sell_book"
+            given = {"name": "shop_sell_book", "arguments": {"title": "Emma"}}
+            sold = await client.call("call_tool", given)
+            assert sold.text == "sold Emma to {'name': 'Anna'}"
+            wrong = await client.call("call_tool", {**given, "name": "shop_sell_boot"})
+            assert wrong.is_error and "did you mean 'shop_sell_book'" in wrong.text
+
+    run(scenario())
