@@ -102,7 +102,8 @@ class Credentials:
         """Return the credentials of the first alternative that is complete; raises ToolError."""
         if self._source is None or not needed:
             return Placement()
-        for names in needed:
+        # An alternative without schemes means that credentials are optional.
+        for names in sorted(needed, key=lambda each: not each):
             found = Placement()
             for name in names:
                 value = await self._find(name, context)

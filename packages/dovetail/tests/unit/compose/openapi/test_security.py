@@ -74,6 +74,18 @@ def test_the_first_complete_alternative_is_used() -> None:
     assert backend.seen[0].headers["authorization"].startswith("Basic")
 
 
+def test_optional_credentials_are_used_if_there_are_some() -> None:
+    for credentials, expected in (({"bearer": "t"}, "Bearer t"), (lambda ctx, scheme: None, None)):
+        backend = Backend()
+        server = Server.from_openapi(
+            secured({}, {"bearer": []}),
+            client=backend.client(),
+            credentials=credentials,
+        )
+        assert not call(server, "get").is_error
+        assert backend.seen[0].headers.get("authorization") == expected
+
+
 def test_an_unknown_scheme_is_refused() -> None:
     with pytest.raises(UsageError, match=r"no security scheme 'typo'; it has: header, query"):
         Server.from_openapi(secured(), client=Backend().client(), credentials={"typo": "x"})
