@@ -25,7 +25,7 @@ from uvicorn.protocols.http.httptools_impl import (
 
 from dovetail.runtime.eager_tasks import EagerTasks
 from dovetail.transports.asgi.error_status import respond_to_cancelled
-from dovetail.transports.asgi.messages import HttpResponse, PendingResponse, ServedApp
+from dovetail.transports.asgi.messages import Headers, HttpResponse, PendingResponse, ServedApp
 from dovetail.transports.h11_protocol import TimedH11Protocol
 
 __all__ = ["fast_protocol"]
@@ -225,18 +225,36 @@ class _FastProtocol(HttpToolsProtocol):
     # -- responses ----------------------------------------------------------------------------
 
     def _write(self, answer: HttpResponse) -> None:
-        defaults = self.server_state.default_headers
-        if self._head[0] is not defaults:
-            lines = [b"%b: %b\r\n" % header for header in defaults]
-            self._head = (defaults, b"".join(lines))
         status, body, headers = answer
-        lines = [STATUS_LINE[status], self._head[1]]
-        lines += [b"%b: %b\r\n" % header for header in headers]
+        lines = self._format_head(status, headers)
         lines.append(b"content-length: %d\r\n\r\n" % len(body))
         lines.append(body)
         self.transport.write(b"".join(lines))
         self.server_state.total_requests += 1
         self._responses += 1
+
+    def finish(
+        self, cycle: RequestResponseCycle, status: int, headers: Headers, body: bytes
+    ) -> None:
+        """Write the whole response of a request that has waited; the headers have the length."""
+        if cycle.disconnected:
+            return
+        lines = self._format_head(status, headers)
+        lines.append(b"\r\n")
+        lines.append(body)
+        self.transport.write(b"".join(lines))
+        cycle.response_started = cycle.response_complete = True
+        cycle.message_event.set()
+        cycle.on_response()
+
+    def _format_head(self, status: int, headers: Headers) -> list[bytes]:
+        defaults = self.server_state.default_headers
+        if self._head[0] is not defaults:
+            lines = [b"%b: %b\r\n" % header for header in defaults]
+            self._head = (defaults, b"".join(lines))
+        lines = [STATUS_LINE[status], self._head[1]]
+        lines += [b"%b: %b\r\n" % header for header in headers]
+        return lines
 
     def _start_idle_timer(self) -> None:
         # One timer that checks for activity is cheaper than a new timer per request.
@@ -323,7 +341,7 @@ class _FastProtocol(HttpToolsProtocol):
 class _FastRequest:
     """A request whose scope and cycle are created only if needed."""
 
-    __slots__ = ("_lines", "_protocol", "_scope", "_url", "body", "cycle", "headers")
+    __slots__ = ("_lines", "_protocol", "_scope", "_start", "_url", "body", "cycle", "headers")
 
     def __init__(
         self,
@@ -339,6 +357,8 @@ class _FastRequest:
         self.body = b""
         self.cycle: RequestResponseCycle | None = None
         self._scope: Any = None
+        # The start of a response whose body has not been sent yet.
+        self._start: Any = None
 
     @property
     def scope(self) -> Any:
@@ -366,14 +386,23 @@ class _FastRequest:
 
     async def transmit(self, message: Any) -> None:
         """Send an ASGI message of the response."""
-        cycle = self.cycle
+        cycle, start = self.cycle, self._start
         assert cycle is not None
-        if message["type"] == "http.response.start" and _has_length(message):
-            cycle.transport = held = _HeldHead(cycle.transport)  # type: ignore[assignment]
+        if start is None:
+            if message["type"] == "http.response.start" and _has_length(message):
+                # Head and body leave in one write; uvicorn would write them one by one.
+                self._start = message
+            else:
+                await cycle.send(message)
+            return
+        self._start = None
+        if message.get("more_body") or cycle.access_log or not cycle.keep_alive:
+            await cycle.send(start)
             await cycle.send(message)
-            held.is_holding = False
-        else:
-            await cycle.send(message)
+            return
+        if cycle.flow.write_paused and not cycle.disconnected:
+            await cycle.flow.drain()
+        self._protocol.finish(cycle, start["status"], start["headers"], message["body"])
 
     async def wrap(self, rest: Coroutine[Any, Any, None]) -> None:
         """Run the rest of the request with uvicorn's error handling."""
@@ -398,30 +427,6 @@ class _Watch:
 
     def cancel(self) -> None:
         self._protocol.on_disconnect = None
-
-
-class _HeldHead:
-    """A transport that writes the head of a response together with the body.
-
-    uvicorn writes them separately, which takes a system call more and wakes the client twice.
-    """
-
-    __slots__ = ("_head", "_transport", "is_holding")
-
-    def __init__(self, transport: Any) -> None:
-        self._transport = transport
-        self._head = b""
-        self.is_holding = True
-
-    def write(self, data: bytes) -> None:
-        if self.is_holding:
-            self._head = data
-        else:
-            self._transport.write(self._head + data)
-            self._head = b""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
 
 
 def _has_length(start: Any) -> bool:
