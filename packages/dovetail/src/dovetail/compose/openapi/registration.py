@@ -133,8 +133,6 @@ class Registration:
             "idempotent_hint": head.method in _REPEATABLE,
             "open_world_hint": True,
         }
-        if head.method not in _SAFE:
-            annotations["destructive_hint"] = head.method in ("delete", "put", "patch")
 
         async def call(context: Context[Any] | None, arguments: dict[str, Any]) -> ToolResult:
             answer = await endpoint.answer(arguments, context)
@@ -177,7 +175,7 @@ class Registration:
             _resource_function(read, variables, needs_caller=self._credentials.need_caller),
             name=tool_name(head.id, head.method, head.path),
             description=describe_operation(operation.summary, operation.description, label),
-            mime_type=operation.media_types[0] if operation.media_types else None,
+            mime_type=next((each for each in operation.media_types if "*" not in each), None),
         )
 
     def _variables(self, endpoint: Endpoint) -> dict[str, Parameter]:

@@ -75,8 +75,8 @@ def build_request(
         else:
             cookies += cookie_pairs(name, value, explode)
     # Credentials come last, so that no argument replaces them.
-    query = [pair for pair in query if pair[0] not in credentials.query]
-    query += [(quote(name, safe=""), value) for name, value in credentials.query.items()]
+    keys = {quote(name, safe=""): value for name, value in credentials.query.items()}
+    query = [*(pair for pair in query if pair[0] not in keys), *keys.items()]
     own = {name.lower() for name in credentials.header}
     headers = {name: value for name, value in headers.items() if name.lower() not in own}
     headers |= credentials.header

@@ -41,7 +41,7 @@ def test_tools_are_named_annotated_and_described() -> None:
     assert reads is not None
     assert writes is not None
     assert (reads.read_only_hint, reads.idempotent_hint) == (True, True)
-    assert (writes.read_only_hint, writes.destructive_hint) == (False, False)
+    assert (writes.read_only_hint, writes.idempotent_hint) == (False, False)
     assert tools["get_pets_petId"].description == "Find a pet. By its id."
 
 

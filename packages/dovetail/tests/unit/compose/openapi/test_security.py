@@ -63,6 +63,16 @@ def test_a_key_in_the_query_is_not_an_argument() -> None:
     assert backend.seen[0].query == "q=1&key=s%26t"
 
 
+def test_no_member_of_an_object_replaces_a_key() -> None:
+    """An object with `explode` puts its members into the query under their own names."""
+    backend = Backend()
+    spec = secured({"query": []}, parameters=[{"name": "more", "in": "query", "schema": {
+        "type": "object"}}])  # fmt: skip
+    server = Server.from_openapi(spec, client=backend.client(), credentials={"query": "own"})
+    assert not call(server, "get", {"more": {"key": "other", "a": "b"}}).is_error
+    assert backend.seen[0].query == "a=b&key=own"
+
+
 def test_the_first_complete_alternative_is_used() -> None:
     backend = Backend()
     spec = secured({"header": [], "bearer": []}, {"basic": []})
