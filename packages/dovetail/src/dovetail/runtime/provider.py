@@ -96,7 +96,7 @@ class Provider:
         """Whether the server has a tool, prompt, resource or template, without its mounts."""
         if kind == "resource":
             return self.source.resources.matches(name)
-        return name in self._registry(kind)
+        return name in self.registry(kind)
 
     def serves(self, kind: str, name: str) -> bool:
         """Whether the server or one that is mounted in it has this name."""
@@ -108,11 +108,11 @@ class Provider:
     def names(self, kind: str) -> list[str]:
         """Return all names, those of mounts included."""
         mounted = [] if self.mounts is None else self.mounts.names(kind)
-        return [*self._registry(kind).names, *mounted]
+        return [*self.registry(kind).names, *mounted]
 
     def check_names(self, check: Callable[[str, str], None]) -> Callable[[], None]:
         """Call `check` with kind and name of each new entry, until the result is called."""
-        added = [(self._registry(kind).checks, functools.partial(check, kind)) for kind in KINDS]
+        added = [(self.registry(kind).checks, functools.partial(check, kind)) for kind in KINDS]
         for checks, each in added:
             checks.append(each)
 
@@ -122,7 +122,8 @@ class Provider:
 
         return remove
 
-    def _registry(self, kind: str) -> Registry[Any]:
+    def registry(self, kind: str) -> Registry[Any]:
+        """Return the registry of a kind."""
         source = self.source
         found: dict[str, Registry[Any]] = {
             "tool": source.tools.registry,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from types import CoroutineType
 from typing import Any
 
 from dovetail.compose.mount.results import map_uris
 from dovetail.compose.mount.view import View
-from dovetail.core.call import Call
+from dovetail.core.call import Call, Services
 from dovetail.core.dispatch import MethodHandler, Outcome
 from dovetail.core.middleware import AnyMiddleware, wrap_handlers
 from dovetail.core.permission import Permission
@@ -30,15 +30,23 @@ class Mount:
     ) -> None:
         self.provider = provider
         self.view = view
-        self._handlers = {
-            method: MethodHandler(functools.partial(self._run_inner, method), handler.fault)
-            for method, handler in provider.source.handlers.items()
-        }
-        wrap_handlers(self._handlers, dict(self._handlers), REQUESTS, middleware)
+        self.guard = provider.source.guard
+        self._lifespan = provider.source.engine.lifespan
+        # Those of the mounted server, which change if it gets more middleware.
+        self._handlers: Mapping[str, MethodHandler] = provider.source.handlers
+        if middleware:
+            own = {
+                method: MethodHandler(functools.partial(self._run_inner, method), handler.fault)
+                for method, handler in self._handlers.items()
+            }
+            wrapped = dict(own)
+            wrap_handlers(wrapped, own, REQUESTS, middleware)
+            self._handlers = wrapped
         # What to call when it is unmounted.
         self.on_removal: list[Callable[[], None]] = []
-        # The engine of the mounted server for calls of one engine of the outer server.
-        self._engines: dict[int, tuple[Engine, Engine]] = {}
+        # The engine of the last call, and that of the mounted server for it. Outer servers have
+        # one for each way of serving, mostly a single one.
+        self._engine: tuple[Engine | None, Engine] = (None, provider.source.engine)
 
     @property
     def where(self) -> str:
@@ -49,38 +57,34 @@ class Mount:
 
     def run(self, call: Call, params: Params) -> Outcome | Coroutine[Any, Any, Outcome]:
         """Run the method of the call in the mounted server, with these params."""
-        if not self.provider.source.engine.lifespan.started:
+        if not self._lifespan.started:
             return self._start_and_run(call, params)
-        with self._inside(call, params) as run:
-            outcome = run()
-            if not isinstance(outcome, Coroutine):
-                return map_uris(outcome, self.view.prefix)
-        return self._await(call, params, outcome)
+        outer, given = call.services, call.params
+        kept = self._engine
+        engine = kept[1] if kept[0] is outer else self._engine_for(outer)  # type: ignore[arg-type]
+        # A task keeps its runner, whose slots are apart from those of other calls.
+        call.services = engine if call.task is None else engine._replace(runner=outer.runner)
+        call.replace_params(params)
+        outcome: Outcome | Coroutine[Any, Any, Outcome] | None = None
+        try:
+            outcome = engine.dispatcher.delegate(call, self._handlers[call.method])
+        finally:
+            if not isinstance(outcome, CoroutineType):
+                call.services, call.params = outer, given
+        if isinstance(outcome, CoroutineType):
+            return self._await(call, outer, given, outcome)
+        return map_uris(outcome, self.view.prefix)  # type: ignore[arg-type]
 
     async def _start_and_run(self, call: Call, params: Params) -> Outcome:
         await self.provider.source.start()
         outcome = self.run(call, params)
-        return await outcome if isinstance(outcome, Coroutine) else outcome
+        return await outcome if isinstance(outcome, CoroutineType) else outcome  # type: ignore[return-value]
 
     async def _await(
-        self, call: Call, params: Params, outcome: Coroutine[Any, Any, Outcome]
+        self, call: Call, outer: Services, given: Params, outcome: Coroutine[Any, Any, Outcome]
     ) -> Outcome:
-        with self._inside(call, params):
-            return map_uris(await outcome, self.view.prefix)
-
-    @contextmanager
-    def _inside(
-        self, call: Call, params: Params
-    ) -> Iterator[Callable[[], Outcome | Coroutine[Any, Any, Outcome]]]:
-        """Make the call one of the mounted server for a while."""
-        outer, given = call.services, call.params
-        engine = self._engine_for(outer)  # type: ignore[arg-type]
-        handler = self._handlers[call.method]
-        call.replace_params(params)
-        # A task keeps its runner, whose slots are apart from those of other calls.
-        call.services = engine if call.task is None else engine._replace(runner=outer.runner)
         try:
-            yield lambda: engine.dispatcher.delegate(call, handler)
+            return map_uris(await outcome, self.view.prefix)
         finally:
             call.services, call.params = outer, given
 
@@ -89,25 +93,20 @@ class Mount:
         return self.provider.source.handlers[method].run(call)
 
     def _engine_for(self, outer: Engine) -> Engine:
-        kept = self._engines.get(id(outer))
-        if kept is not None and kept[0] is outer:
-            return kept[1]
         inner = self.provider.source.engine
-        guard = self.provider.source.guard
+        guard = self.guard
         if guard is not None:
             inner = guard.protect(inner, "mount")
         permission = _combine(outer.permission, inner.permission)
         # Clients ask the outer server for their tasks.
         tasks = inner.tasks if self.provider.keeps_tasks else outer.tasks
         inner = inner._replace(tasks=tasks, permission=permission)
-        if len(self._engines) > 16:
-            self._engines.clear()
-        self._engines[id(outer)] = (outer, inner)
+        self._engine = (outer, inner)
         return inner
 
     def admits(self, call: Call) -> bool:
         """Whether the guard of the mounted server accepts this caller."""
-        guard = self.provider.source.guard
+        guard = self.guard
         return guard is None or not guard.requires_auth or call.principal is not None
 
     def shows(self, call: Call, kind: str, inner: str) -> bool:

@@ -50,6 +50,7 @@ Run = Callable[[Call], Outcome | Coroutine[Any, Any, Outcome]]
 # What a list of one source may have at most; a mounted proxy may reach a server without an end.
 _MAX_PAGES = 1000
 _CACHED_PAGES = 64
+_KNOWN_NAMES = 4096
 _SALT = "mount"
 # In the `_meta` of a list: the mounted servers whose entries are missing, with the reason.
 UNAVAILABLE = "dev.dovetail/unavailable"
@@ -65,6 +66,7 @@ class Mounts:
         # Decoded pages by list, mount and body, and joined lists by their pages.
         self._pages: dict[tuple[str, Mount | None, bytes], _Page] = {}
         self._joined: dict[tuple[Any, ...], bytes] = {}
+        self._known: dict[str, dict[str, tuple[Mount, str]]] = {kind.name: {} for kind in KINDS}
 
     @property
     def providers(self) -> list[Provider]:
@@ -144,6 +146,8 @@ class Mounts:
             )
 
     def _announce(self) -> None:
+        for known in self._known.values():
+            known.clear()
         for what in (ChangeKind.TOOLS, ChangeKind.PROMPTS, ChangeKind.RESOURCES):
             self._publish(ChangeEvent(what))
 
@@ -203,17 +207,29 @@ class Mounts:
         }
 
     def _by_name(self, own: Run, kind: str) -> Run:
-        row, serves = BY_NAME[kind], self._own.serves_itself
+        row, registry = BY_NAME[kind], self._own.registry(kind)
+        # Names under a prefix; they belong to one mount whatever it registers.
+        known = self._known[kind]
 
         def run(call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
             params: Any = call.params
-            found = None if serves(kind, params.name) else self._find(row, params.name)
-            if found is None or not found[0].shows(call, kind, found[1]):
-                return own(call)
+            name: str = params.name
+            found = known.get(name)
+            if found is None:
+                found = None if name in registry else self._find(row, name)
+                if found is None:
+                    return own(call)
+                if found[0].view.prefix.text and len(known) < _KNOWN_NAMES:
+                    known[name] = found
             mount, inner = found
-            if kind == "tool":
-                params = mount.view.arguments(inner, params)
-            return _run_in(call, mount, msgspec.structs.replace(params, name=inner))
+            view = mount.view
+            if view.visible is not None and not mount.shows(call, kind, inner):
+                return own(call)
+            if kind == "tool" and view.has_transforms:
+                params = view.arguments(inner, params)
+            if mount.guard is not None:
+                mount.admit(call)
+            return mount.run(call, msgspec.structs.replace(params, name=inner))
 
         return run
 
@@ -458,7 +474,8 @@ def _read_cursor(cursor: str | None, kind: Kind) -> tuple[int, str | None]:
 
 
 def _run_in(call: Call, mount: Mount, params: Params) -> Outcome | Coroutine[Any, Any, Outcome]:
-    mount.admit(call)
+    if mount.guard is not None:
+        mount.admit(call)
     return mount.run(call, params)
 
 

@@ -30,6 +30,9 @@ def map_uris(outcome: Outcome, prefix: Prefix) -> Outcome:
     """Return the outcome with the prefix in the URIs of contents, links and resources."""
     if not prefix.text:
         return outcome
+    # The most frequent first. Encoded results are decoded only if there may be a URI in them.
+    if isinstance(outcome, Raw):
+        return Raw(_map_body(bytes(outcome), prefix)) if _URI in bytes(outcome) else outcome
     if isinstance(outcome, CallToolResult):
         blocks = [_map_block(block, prefix) for block in outcome.content]
         return msgspec.structs.replace(outcome, content=blocks)
@@ -45,11 +48,8 @@ def map_uris(outcome: Outcome, prefix: Prefix) -> Outcome:
             for each in outcome.result.contents
         ]
         return outcome._replace(result=msgspec.structs.replace(outcome.result, contents=contents))
-    # Encoded results are decoded only if there may be a URI in them.
     if isinstance(outcome, Encoded) and _URI in outcome.body:
         return Encoded(_map_body(outcome.body, prefix))
-    if isinstance(outcome, Raw) and _URI in bytes(outcome):
-        return Raw(_map_body(bytes(outcome), prefix))
     return outcome
 
 

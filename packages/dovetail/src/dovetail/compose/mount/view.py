@@ -40,6 +40,7 @@ class View:
         self._include = None if include is None else _patterns(include, "include")
         self._exclude = _patterns(exclude, "exclude")
         self._tools = dict(tools or {})
+        self.has_transforms = bool(self._tools)
         self.visible = visible
         # Inner names of tools by the names that they get.
         self._renamed = {
