@@ -29,6 +29,7 @@ PUBLIC_MODULES = (
     "dovetail.client.auth",
     "dovetail.commands",
     "dovetail.compose",
+    "dovetail.compose.gateway",
     "dovetail.compose.openapi",
     "dovetail.compose.rest",
     "dovetail.errors",

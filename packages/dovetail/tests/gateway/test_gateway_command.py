@@ -15,7 +15,9 @@ from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
 from dovetail.client import Client
+from dovetail.client.channel import AccessDeniedError
 from dovetail.errors import InvalidParamsError
+from dovetail.guard import KeyFile
 from tests.driving import eventually
 from tests.gateway.processes import OLD_SHOP, Process, start_notes
 from tests.patience import CAP
@@ -191,7 +193,8 @@ def test_calls_are_in_the_audit_log(site: Site) -> None:
     assert "notes_look" in [line.get("name") for line in lines]
 
 
-def test_an_upstream_that_goes_and_comes_back(tmp_path: Path) -> None:
+def test_an_upstream_that_goes_and_comes_back_behind_a_guard(tmp_path: Path) -> None:
+    _, key = KeyFile(tmp_path / "keys.json").add("anna")
     notes = start_notes(tmp_path)
     file = tmp_path / "gateway.toml"
     shop = {"command": sys.executable, "args": [str(OLD_SHOP)]}
@@ -200,14 +203,20 @@ def test_an_upstream_that_goes_and_comes_back(tmp_path: Path) -> None:
         "\n".join(["[upstreams.shop]", *entries, f'[upstreams.notes]\nurl = "{notes.url}"'])
     )
     port = str(urlsplit(notes.url).port)
-    gateway = Process(tmp_path / "gateway.log", "gateway", str(file), "--http", "0")
+    words = ("gateway", "--http", "0", "--keys", str(tmp_path / "keys.json"), str(file))
+    gateway = Process(tmp_path / "gateway.log", *words)
 
     async def scenario() -> None:
         nonlocal notes
+        with pytest.raises(AccessDeniedError):
+            async with Client(gateway.url, timeout=CAP):
+                pass
         async with (
-            Client(gateway.url, timeout=CAP) as client,
+            Client(gateway.url, headers={"Authorization": f"Bearer {key}"}, timeout=CAP) as client,
             client.subscribe(tools=True) as changes,
         ):
+            # auth.no-passthrough: the credentials of the caller end here
+            assert (await client.call("notes_header")).text == "none"
             assert (await client.call("notes_look")).text == "seen"
             notes.stop()
             for _ in range(3):
