@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
@@ -39,6 +40,8 @@ class Catalog:
     def __init__(self, excluded: frozenset[str]) -> None:
         self._excluded = excluded
         self._indexes: OrderedDict[FullList, _Index] = OrderedDict()
+        self._building = threading.Lock()
+        self._last_built: tuple[FullList, _Index] | None = None
         # The terms of the tools of the last list, because a change of a list changes few tools.
         self._documents: dict[str, tuple[Entry, Document]] = {}
 
@@ -47,14 +50,22 @@ class Catalog:
         index = self._indexes.get(listed)
         if index is None:
             # In a thread, because it takes half a millisecond for each new tool.
-            index = self._indexes[listed] = await asyncio.to_thread(self._build, listed)
-            if len(self._indexes) > _MOST_INDEXES:
-                self._indexes.popitem(last=False)
+            index = await asyncio.to_thread(self._build_once, listed)
+        self._indexes[listed] = index
         self._indexes.move_to_end(listed)
+        if len(self._indexes) > _MOST_INDEXES:
+            self._indexes.popitem(last=False)
         entries, ranking = index
         exact = [n for n, entry in enumerate(entries) if entry["name"] == query.strip()]
         numbers = dict.fromkeys([*exact, *ranking.find(question_terms(query))])
         return [entries[number] for number in [*numbers][:limit]]
+
+    def _build_once(self, listed: FullList) -> _Index:
+        # Clients that search at the same time after a change wait for one index.
+        with self._building:
+            if self._last_built is None or self._last_built[0] != listed:
+                self._last_built = listed, self._build(listed)
+            return self._last_built[1]
 
     def _build(self, listed: FullList) -> _Index:
         entries = [

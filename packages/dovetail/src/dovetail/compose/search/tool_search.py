@@ -60,12 +60,16 @@ class ToolSearch:
         self.pinned = frozenset(pinned)
         self.about = about
         self._catalog = Catalog(excluded=_OWN)
+        self._is_installed = False
         # The handler of the whole list.
         self._list: MethodHandler | None = None
         self._short_lists: dict[tuple[int, FullList], bytes] = {}
 
     def install(self, server: Server) -> None:
         """Register the two tools; `Server` calls it when it is created."""
+        if self._is_installed:
+            raise UsageError("a ToolSearch belongs to one server; create another one")
+        self._is_installed = True
         text = f"{_SEARCH_TEXT} Topics: {self.about}" if self.about else _SEARCH_TEXT
         tools = server.tools
         tools.add(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from typing import Any
 
 import pytest
 
 from dovetail.compose.search.catalog import Catalog, Entry, document_of, first_sentence
 from dovetail.compose.search.full_list import FullList
+from dovetail.compose.search.ranking import Ranking
 from tests.unit.talk import run
 
 
@@ -70,6 +73,24 @@ def test_few_indexes_are_kept() -> None:
     for number in range(30):
         assert find(catalog, "mail", list_of("mail", f"t{number}")) == ["mail"]
     assert len(catalog._indexes) <= 8
+
+
+def test_searches_at_the_same_time_build_one_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[int] = []
+
+    def count(*given: Any) -> Ranking:
+        built.append(1)
+        return Ranking(*given)
+
+    monkeypatch.setattr("dovetail.compose.search.catalog.Ranking", count)
+    catalog = Catalog(frozenset())
+
+    async def scenario() -> None:
+        searches = [catalog.find("mail", 5, list_of("mail")) for _ in range(20)]
+        assert {len(found) for found in await asyncio.gather(*searches)} == {1}
+
+    run(scenario())
+    assert len(built) == 1
 
 
 def test_the_exact_name_comes_first() -> None:

@@ -140,6 +140,13 @@ def test_the_names_of_the_two_tools_are_taken(name: str) -> None:
         make_server().tools.add(lambda: "", name=name)
 
 
+def test_each_server_has_its_own() -> None:
+    search = ToolSearch()
+    Server("one", tool_search=search)
+    with pytest.raises(UsageError, match="belongs to one server"):
+        Server("two", tool_search=search)
+
+
 def test_pinned_is_a_list_of_names() -> None:
     with pytest.raises(UsageError, match="a list of tool names, got 'ping'"):
         ToolSearch("ping")
