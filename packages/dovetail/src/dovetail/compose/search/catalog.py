@@ -12,7 +12,7 @@ from dovetail.compose.search.full_list import FullList
 from dovetail.compose.search.ranking import Document, Field, Ranking
 from dovetail.compose.search.terms import question_terms, split_terms
 
-__all__ = ["Catalog", "Entry", "document_of", "first_sentence"]
+__all__ = ["Catalog", "Entry", "description_of", "document_of", "first_sentence"]
 
 # A tool as in tools/list.
 Entry: TypeAlias = dict[str, Any]
@@ -89,9 +89,9 @@ def _describe(entry: Entry, known: dict[str, tuple[Entry, Document]]) -> tuple[E
 
 def document_of(tool: Entry) -> Document:
     """Return the terms of a tool, by field."""
-    description = tool.get("description") or ""
+    description = description_of(tool)
     summary = first_sentence(description)
-    parameters = dict(_parameters(tool["inputSchema"]))
+    parameters = dict(_parameters(tool.get("inputSchema")))
     return {
         "name": split_terms(f"{tool['name']} {tool.get('title') or ''}"),
         "summary": split_terms(summary),
@@ -101,15 +101,21 @@ def document_of(tool: Entry) -> Document:
     }
 
 
+def description_of(tool: Entry) -> str:
+    """Return the description of a tool; a server behind a proxy may send anything."""
+    description = tool.get("description")
+    return description if isinstance(description, str) else ""
+
+
 def first_sentence(text: str) -> str:
     """Return the text up to the first full stop or blank line."""
     sentence, stop, _ = text.partition("\n\n")[0].partition(". ")
     return sentence + stop.rstrip()
 
 
-def _parameters(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _parameters(schema: Any) -> Iterator[tuple[str, str]]:
     """Yield name and description of the parameters of a tool."""
-    properties = schema.get("properties")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
     for name, field in properties.items() if isinstance(properties, dict) else ():
         text = field.get("description") if isinstance(field, dict) else None
         yield name, text if isinstance(text, str) else ""

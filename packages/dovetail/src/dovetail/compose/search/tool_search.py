@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from dovetail.compose.search.catalog import Catalog, Entry, first_sentence
+from dovetail.compose.search.catalog import Catalog, Entry, description_of, first_sentence
 from dovetail.compose.search.forwarding import CALL_TOOL, ForwardingDispatcher, forward
 from dovetail.compose.search.full_list import FullList, cache_hint, read_full_list
 from dovetail.core.call import Call
@@ -178,9 +178,10 @@ def _describe(tools: list[Entry]) -> Iterator[dict[str, Any]]:
     size = 0
     for place, tool in enumerate(tools):
         shown: dict[str, Any] = {key: tool[key] for key in _SHOWN if key in tool}
-        if tool.get("description"):
-            shown["description"] = _cut(first_sentence(tool["description"]))
-        schema = codec.encode(tool["inputSchema"])
+        description = description_of(tool)
+        if description:
+            shown["description"] = _cut(first_sentence(description))
+        schema = codec.encode(tool.get("inputSchema", {}))
         size += len(schema)
         if place and size > _MOST_SCHEMA_BYTES:
             shown["note"] = f"The input schema is long; search for {tool['name']!r} to get it."

@@ -12,6 +12,8 @@ import httpx
 import pytest
 
 from dovetail import Client, Context, Middleware, Options, Proxy, Server, ToolSearch
+from dovetail.core.dispatch import MethodHandler
+from dovetail.core.era import Encoded
 from dovetail.core.principal import Principal
 from dovetail.errors import DuplicateError, InvalidParamsError, RateLimitError, UsageError
 from dovetail.features.header_params import Header
@@ -572,3 +574,18 @@ def test_tools_behind_a_proxy_are_found_called_and_may_ask(mode: str, tmp_path: 
             assert wrong.is_error and "did you mean 'shop_sell_book'" in wrong.text
 
     run(scenario())
+
+
+def test_a_list_of_a_proxy_that_breaks_the_protocol_can_be_searched() -> None:
+    odd: list[dict[str, Any]] = [
+        {"name": "odd_mail"},
+        {"name": "odd_mail_2", "description": 5, "inputSchema": [], "annotations": 7},
+        {"name": "odd_mail_3", "inputSchema": {"properties": {"a": 1, "b": {"description": 2}}}},
+    ]
+    search = ToolSearch()
+    server = Server("s", tool_search=search)
+    server.handlers["tools/list"] = MethodHandler(
+        lambda _: Encoded(json.dumps({"tools": odd}).encode())
+    )
+    search.wrap(server.handlers)
+    assert [tool["name"] for tool in found(server, "mail")] == [tool["name"] for tool in odd]
