@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 
+from dovetail import Proxy
 from dovetail.client import Change, Client
 from dovetail.errors import ResourceNotFoundError, RpcError
 from dovetail.spec.models import AudioContent
+from tests.peers.scripted import INITIALIZED, ScriptedServer, run
 from tests.proxy.pairing import LEGACY, MODERN, Open
 
 
@@ -208,3 +211,41 @@ def test_many_calls_at_once(opened: Open) -> None:
         assert [each.text for each in results] == [str(2 * n) for n in range(20)]
 
     opened.run(scenario)
+
+
+def test_the_end_of_a_visit_reaches_a_legacy_caller() -> None:
+    async def scenario() -> None:
+        upstream = ScriptedServer({"initialize": INITIALIZED, "logging/setLevel": {}})
+        proxy = Proxy(upstream, mode=LEGACY)
+        told: list[bytes] = []
+        connection = proxy.connect(told.append)
+
+        async def until(words: bytes) -> dict[str, Any]:
+            while not (found := [each for each in told if words in each]):
+                await asyncio.sleep(0.01)
+            message: dict[str, Any] = json.loads(found[0])
+            return message
+
+        def say(**message: Any) -> None:
+            connection.receive(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+        client = {"name": "c", "version": "1"}
+        able: dict[str, Any] = {"elicitation": {"url": {}}}
+        hello = {"protocolVersion": LEGACY, "capabilities": able, "clientInfo": client}
+        say(id=1, method="initialize", params=hello)
+        await until(b'"protocolVersion"')
+        say(method="notifications/initialized")
+        say(id=2, method="tools/call", params={"name": "visit"})
+        await upstream.until_method("tools/call")
+        page = {"mode": "url", "message": "m", "url": "https://a.example", "elicitationId": "e1"}
+        upstream.say({"id": 9, "method": "elicitation/create", "params": page})
+        asked = await until(b"elicitation/create")
+        say(id=asked["id"], result={"action": "accept"})
+        await upstream.until(lambda message: message.get("id") == 9)
+        upstream.tell("notifications/elicitation/complete", {"elicitationId": "e1"})
+        done = await until(b"notifications/elicitation/complete")
+        assert done["params"] == {"elicitationId": "e1"}
+        await connection.close()
+        await proxy.close()
+
+    run(scenario())

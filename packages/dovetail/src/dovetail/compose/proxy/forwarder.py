@@ -32,7 +32,6 @@ Prepare: TypeAlias = Callable[[UpstreamConnection, dict[str, Any]], Awaitable[No
 
 # How often a legacy caller is asked for one call.
 _MAX_ROUNDS = 20
-_SESSION_ASKER = SessionAsker()
 
 
 class _CallerKey:
@@ -67,6 +66,7 @@ class Forwarder:
         self, upstream: Upstream, options: Options, client_info: dict[str, Any], max_kept: int
     ) -> None:
         self.upstream = upstream
+        self.asker = SessionAsker()
         self.kept = KeptCalls(options.state_lifetime, max_kept)
         self._seconds = options.timeout
         self._limit = options.max_result_bytes
@@ -147,7 +147,7 @@ class Forwarder:
                     return await self._to_modern(connection, call, caller, method, sent, tasks)
                 if is_modern and caller.declared and _asks_back(call, method):
                     return await self._keep(connection, call, caller, method, sent)
-                forwarding = Forwarding(call, caller.key, _SESSION_ASKER, self._seconds)
+                forwarding = Forwarding(call, caller.key, self.asker, self._seconds)
                 raw = await self._exchange(connection, forwarding, method, sent)
                 return Answer(raw, connection)
             except TransportError as error:
@@ -190,7 +190,7 @@ class Forwarder:
         stamp_modern(params["_meta"], call, revision, self._client_info, tasks=tasks)
         if call.era.revision.family is Family.MODERN:
             params.update(await read_answers(call))
-        forwarding = Forwarding(call, caller.key, _SESSION_ASKER, self._seconds)
+        forwarding = Forwarding(call, caller.key, self.asker, self._seconds)
         for _ in range(_MAX_ROUNDS):
             raw = await self._exchange(connection, forwarding, method, params)
             head = read_head(raw, method)
@@ -231,7 +231,7 @@ class Forwarder:
         seconds: float | None = None,
     ) -> KeptCall:
         """Run a call at a legacy upstream in a task that collects the questions."""
-        forwarding = Forwarding(call, caller.key, _SESSION_ASKER, seconds or self._seconds)
+        forwarding = Forwarding(call, caller.key, self.asker, seconds or self._seconds)
         kept = KeptCall(forwarding, owner_of(call.principal))
         forwarding.asker = kept
 

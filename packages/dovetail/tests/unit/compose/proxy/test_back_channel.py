@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from dovetail.eras.legacy.session import LegacySession
 from dovetail.errors import MethodNotFoundError, ToolError
 from dovetail.spec.revisions import LATEST_LEGACY
 from dovetail.wire import codec
-from dovetail.wire.messages import Response
+from dovetail.wire.messages import Notification, Response
 from tests.unit.fakes import drive, in_session, make_call, sent_by
 
 QUESTIONS: dict[str, dict[str, Any]] = {
@@ -61,3 +62,23 @@ def test_a_refusal_ends_the_call() -> None:
 def test_a_caller_without_a_session_cannot_be_asked() -> None:
     with pytest.raises(MethodNotFoundError, match="needs a session"):
         drive(SessionAsker().ask(make_call(), "roots/list", {}))
+
+
+def test_the_caller_hears_that_it_has_visited_the_page() -> None:
+    async def scenario() -> None:
+        call, channel = asked_call()
+        asker = SessionAsker()
+        page = {"mode": "url", "url": "u", "message": "m", "elicitationId": "e1"}
+        asking = asyncio.ensure_future(asker.ask(call, "elicitation/create", page))
+        await asyncio.sleep(0)
+        channel.resolve(Response(b"1", Raw(b'{"action":"accept"}')))
+        await asking
+        method = "notifications/elicitation/complete"
+        for params in (b"{}", b'{"elicitationId":"other"}', b'{"elicitationId":"e1"}'):
+            asker.complete(Notification(method, Raw(params)))
+        # Once is enough.
+        asker.complete(Notification(method, Raw(b'{"elicitationId":"e1"}')))
+        [told] = [json.loads(message) for message in call.link.unrelated]
+        assert told["params"] == {"elicitationId": "e1"}
+
+    drive(scenario())
