@@ -509,7 +509,12 @@ def _add_prompts(server: Server) -> None:
         raise RuntimeError("secret detail")
 
 
-if __name__ == "__main__":
+def run(arguments: list[str]) -> None:
+    """Serve a variant on stdio."""
     if "DEBUG_LOG" in os.environ:
         logging.basicConfig(level=logging.DEBUG)
-    asyncio.run(serve_stdio(make_server(*sys.argv[1:])))
+    asyncio.run(serve_stdio(make_server(*arguments)))
+
+
+if __name__ == "__main__":
+    run(sys.argv[1:])

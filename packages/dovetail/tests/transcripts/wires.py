@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sys
+import os
+import signal
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ from typing import IO, Protocol
 from dovetail.spec.revisions import Revision
 from dovetail.transports.http_server import HttpParser
 from tests.patience import CAP
+from tests.transcripts.forking import start_server
 from tests.transcripts.handle_wire import HandleWire
 from tests.transcripts.http_wire import open_http, open_sse
 from tests.transcripts.server import PRINCIPALS, make_server
@@ -57,21 +59,27 @@ class _MemoryWire:
 
 
 class _StdioWire:
-    def __init__(self, process: asyncio.subprocess.Process, log: IO[bytes]) -> None:
-        assert process.stdin is not None and process.stdout is not None
+    def __init__(
+        self, stdin: asyncio.WriteTransport, stdout: asyncio.StreamReader, log: IO[bytes]
+    ) -> None:
         self._log = log
-        self._stdin = process.stdin
-        self._stdout = process.stdout
+        self._stdin = stdin
+        self._stdout = stdout
 
     async def send(self, line: bytes) -> None:
         self._stdin.write(line + b"\n")
-        await self._stdin.drain()
 
     async def receive(self) -> bytes | None:
         return (await self._stdout.readline()) or None
 
     async def close(self) -> None:
         self._stdin.close()
+
+    async def wait(self) -> None:
+        """Wait until the server has closed its end."""
+        self._stdin.close()
+        async with asyncio.timeout(CAP):
+            await self._stdout.read()
 
     def stderr(self) -> str:
         """What the process has written to stderr so far."""
@@ -100,34 +108,38 @@ async def open_wire(transport: str, variant: str, revision: Revision) -> AsyncIt
         finally:
             await wire.close()
         return
+    async with _open_stdio(variant) as over_stdio:
+        yield over_stdio
+
+
+@asynccontextmanager
+async def _open_stdio(variant: str) -> AsyncIterator[_StdioWire]:
+    """A server process at the other end of two pipes."""
+    loop = asyncio.get_running_loop()
+    their_input, our_output = os.pipe()
+    our_input, their_output = os.pipe()
     with tempfile.TemporaryFile() as log:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tests.transcripts.server", variant),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=log,
-            limit=_LINE_LIMIT,
-        )
         try:
-            yield _StdioWire(process, log)
+            id = start_server([variant], their_input, their_output, log.fileno())
+        finally:
+            os.close(their_input)
+            os.close(their_output)
+        stdout = asyncio.StreamReader(_LINE_LIMIT)
+        reading, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(stdout), os.fdopen(our_input, "rb")
+        )
+        stdin, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(our_output, "wb"))
+        wire = _StdioWire(stdin, stdout, log)
+        try:
+            yield wire
         except BaseException as error:
-            log.seek(0)
-            error.add_note(f"the server's stderr:\n{log.read().decode(errors='replace')}")
+            error.add_note(f"the server's stderr:\n{wire.stderr()}")
             raise
         finally:
-            await _end(process)
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    assert process.stdin is not None and process.stdout is not None
-    process.stdin.close()
-    try:
-        async with asyncio.timeout(CAP):
-            await process.stdout.read()
-            await process.wait()
-    except TimeoutError:
-        process.kill()
-        await process.wait()
-        raise
-    finally:
-        process._transport.close()  # type: ignore[attr-defined]
+            try:
+                await wire.wait()
+            except TimeoutError:
+                os.kill(id, signal.SIGKILL)
+                raise
+            finally:
+                reading.close()
