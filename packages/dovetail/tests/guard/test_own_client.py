@@ -28,6 +28,7 @@ from dovetail.client.auth import (
 )
 from dovetail.client.auth.records import LoginRecord, decode_record, encode_record
 from tests.guard.browser import Browser
+from tests.guard.calls import bearer, modern
 from tests.guard.conftest import Place
 from tests.patience import CAP
 
@@ -138,6 +139,15 @@ def test_no_secret_is_in_the_log_the_audit_or_the_traces(place: Place) -> None:
         assert not [secret for secret in secrets if secret in text], written.name
     for written in (place.audit, place.traces):
         assert "write_note" in written.read_text()
+
+
+def test_secret_parameters_of_a_uri_are_in_no_log(place: Place) -> None:
+    uri = "notes://nowhere?token=canary-1&page=2&api_key=canary-2#access_token=canary-3"
+    assert modern(place.url, "resources/read", bearer(place.key), uri=uri).status_code == 200
+    for written in (place.log, place.audit, place.traces):
+        assert "canary-" not in written.read_text(), written.name
+    for written in (place.audit, place.traces):
+        assert "notes://nowhere?token=[redacted]&page=2" in written.read_text()
 
 
 def _secrets(store: MemoryStore, anna: Anna) -> set[str]:
