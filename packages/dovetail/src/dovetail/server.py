@@ -582,7 +582,8 @@ class Server:
             if self._can_log():
                 found["logging"] = {}
             for provider in self.provider.providers:
-                found = {**provider.source.capabilities(), **found}
+                for name, members in provider.source.capabilities().items():
+                    found[name] = {**members, **found.get(name, {})}
             self._capabilities = found
         return self._capabilities
 

@@ -416,3 +416,21 @@ def test_a_failing_mount_does_not_take_the_others_along() -> None:
         assert raw["_meta"]["dev.dovetail/unavailable"] == {"shop": "broken list"}
 
     use(outer, script)
+
+
+def test_capabilities_of_all_servers_are_joined() -> None:
+    outer, plain, inner = Server("outer"), Server("plain"), Server("inner")
+    # Such as a proxy of a server that does not announce changes.
+    plain.capabilities = lambda: {"resources": {"subscribe": True}}  # type: ignore[method-assign]
+    inner.tool("look")(lambda: "seen")
+    inner.resource("note://a", name="a")(lambda: "a")
+    for mounted in (plain, inner):
+        outer.mount(mounted, mounted.name)
+    assert outer.capabilities() == {
+        "tools": {"listChanged": True},
+        "resources": {"listChanged": True, "subscribe": True},
+    }
+    plain.capabilities = lambda: {"tools": {}}  # type: ignore[method-assign]
+    outer.unmount("plain")
+    outer.mount(plain, "plain")
+    assert outer.capabilities()["tools"] == {"listChanged": True}
