@@ -82,6 +82,7 @@ _EVERYTHING: dict[str, Any] = {
     "logging": {},
 }
 _PASSED_ON = ("tools", "prompts", "resources", "completions", "logging", "experimental")
+_LISTED = frozenset({"tools", "prompts", "resources"})
 _TASKS: dict[str, Any] = {"cancel": {}, "requests": {"tools": {"call": {}}}}
 
 
@@ -349,6 +350,9 @@ class Proxy(Server):
         facts, revision = connection.era.facts, connection.era.revision
         given = facts.capabilities
         found = {name: given[name] for name in _PASSED_ON if isinstance(given.get(name), dict)}
+        for name in _LISTED & found.keys():
+            # The proxy announces changes when the upstream goes, comes back or is replaced.
+            found[name] = {**found[name], "listChanged": True}
         if not revision.completions_capability and ("prompts" in found or "resources" in found):
             found["completions"] = {}
         self._has_tasks = _offers_tasks(given)

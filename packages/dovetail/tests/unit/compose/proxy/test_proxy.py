@@ -71,7 +71,9 @@ def test_capabilities_are_those_of_the_upstream() -> None:
     }
     discovered = {"server/discover": {**DISCOVERED, "capabilities": offered}}
     found = capabilities_with(discovered, "modern")
-    assert found == {"tools": {}, "experimental": {"x": {}}, "extensions": {TASKS: {}}}
+    # The proxy itself announces changes of lists.
+    tools = {"listChanged": True}
+    assert found == {"tools": tools, "experimental": {"x": {}}, "extensions": {TASKS: {}}}
     found = capabilities_with(discovered, "modern", "legacy")
     assert found["tasks"]["requests"] == {"tools": {"call": {}}}
     assert "extensions" not in found
@@ -80,7 +82,7 @@ def test_capabilities_are_those_of_the_upstream() -> None:
 def test_the_oldest_revision_has_completion_without_a_capability() -> None:
     oldest = {**INITIALIZED, "protocolVersion": "2024-11-05", "capabilities": {"prompts": {}}}
     assert capabilities_with({"initialize": oldest}, "legacy") == {
-        "prompts": {},
+        "prompts": {"listChanged": True},
         "completions": {},
     }
 
