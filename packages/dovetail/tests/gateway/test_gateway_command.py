@@ -15,6 +15,8 @@ from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
 from dovetail.client import Client
+from dovetail.client.auth import login
+from dovetail.client.auth.storage import default_store
 from dovetail.client.channel import AccessDeniedError
 from dovetail.errors import InvalidParamsError
 from dovetail.guard import KeyFile
@@ -22,6 +24,7 @@ from tests.driving import eventually
 from tests.gateway.processes import OLD_SHOP, Process, start_notes
 from tests.patience import CAP
 from tests.peers.scripted import run
+from tests.unit.client.auth.authority import Visitor, fake_authority, make_auth
 
 GATEWAY = """
 [server]
@@ -262,5 +265,28 @@ def test_the_file_of_a_client_over_stdio_in_read_only_mode(tmp_path: Path) -> No
             assert await client.list_tools() == []
             with pytest.raises(InvalidParamsError):
                 await client.call("my_shop_erase")
+
+    run(scenario())
+
+
+def test_the_stored_login_is_used_for_all_callers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+    async def scenario() -> None:
+        async with fake_authority() as fake:
+            file = tmp_path / "gateway.toml"
+            text = (
+                f'[upstreams.shop]\nurl = "{fake.url}"\nauth = "login"\nconnect_timeout = {CAP}\n'
+            )
+            file.write_text(text)
+            words = [sys.executable, "-m", "dovetail", "gateway", str(file)]
+            async with Client(words, timeout=CAP) as client:
+                refused = await client.call("shop_hello")
+                assert refused.is_error
+                assert f"dovetail login {fake.url}" in refused.text
+                await login(fake.url, make_auth(Visitor(), store=default_store()))
+                assert not (await client.call("shop_hello")).is_error
 
     run(scenario())
