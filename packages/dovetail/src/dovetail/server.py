@@ -137,6 +137,7 @@ class Server:
         self.routes = CustomRoutes()
         self.completions = Completions(self.prompts, self.resources)
         self._capabilities: dict[str, Any] | None = None
+        self._mounted_capabilities: list[dict[str, Any]] = []
         identity = Identity(
             Implementation(
                 name=name,
@@ -567,7 +568,10 @@ class Server:
 
     def capabilities(self) -> dict[str, Any]:
         """Return the capabilities of this server, computed from the registered handlers."""
-        if self._capabilities is None:
+        # Those of a proxy change when it has reached its upstream.
+        mounts = () if self._mounts is None else self._mounts.providers
+        mounted = [each.source.capabilities() for each in mounts]
+        if self._capabilities is None or mounted != self._mounted_capabilities:
             found: dict[str, Any] = {}
             if len(self.tools.registry):
                 found["tools"] = {"listChanged": True}
@@ -581,9 +585,10 @@ class Server:
                 found["tasks"] = {"cancel": {}, "requests": {"tools": {"call": {}}}}
             if self._can_log():
                 found["logging"] = {}
-            for provider in self.provider.providers:
-                for name, members in provider.source.capabilities().items():
+            for each in mounted:
+                for name, members in each.items():
                     found[name] = {**members, **found.get(name, {})}
+            self._mounted_capabilities = mounted
             self._capabilities = found
         return self._capabilities
 

@@ -13,6 +13,7 @@ from dovetail import (
     Context,
     Middleware,
     Options,
+    Proxy,
     Resource,
     ResourceLink,
     ResourcePage,
@@ -434,3 +435,17 @@ def test_capabilities_of_all_servers_are_joined() -> None:
     outer.unmount("plain")
     outer.mount(plain, "plain")
     assert outer.capabilities()["tools"] == {"listChanged": True}
+
+
+def test_capabilities_follow_a_mounted_proxy() -> None:
+    outer = make_outer()
+    outer.mount(Proxy(make_shop(), name="shop"), "shop")
+
+    async def script(client: Client) -> None:
+        assert "tasks" not in outer.capabilities()
+        assert (await client.call("shop_add", {"a": 1})).text == "1"
+        assert "tasks" in outer.capabilities()
+        task = await client.start("shop_slow", {"text": "x"})
+        assert (await task.result(timeout=CAP)).text == "x"
+
+    use(outer, script)
