@@ -98,6 +98,7 @@ class Dispatcher:
         )
         dispatcher.hooks = tuple(hooks)
         dispatcher.transport = transport
+        dispatcher.own_limit = max_result_bytes
         return dispatcher
 
     def needs_task(self, call: Call) -> bool:
@@ -139,18 +140,10 @@ class Dispatcher:
             return self._fault(call, handler, error)
 
     def _completed(self, call: Call, outcome: Outcome) -> bytes:
-        if isinstance(outcome, Encoded):
-            body = outcome.body
-        elif isinstance(outcome, Shaped):
-            body = call.era.complete(outcome.result, outcome.hint)
-        else:
-            body = call.era.complete(outcome)
+        body = _encode(call, outcome)
         limit = self._max_result_bytes
         if limit is not None and len(body) > limit:
-            raise LimitError(
-                f"The result is too large: {len(body):,} bytes, the limit is {limit:,}. "
-                "Ask for less."
-            )
+            raise _too_large(body, limit)
         return codec.encode_result(call.id, body)
 
     def _fault(self, call: Call, handler: MethodHandler, error: Exception) -> bytes:
@@ -204,6 +197,20 @@ class Dispatcher:
         )
 
 
+def _encode(call: Call, outcome: Outcome) -> bytes:
+    if isinstance(outcome, Encoded):
+        return outcome.body
+    if isinstance(outcome, Shaped):
+        return call.era.complete(outcome.result, outcome.hint)
+    return call.era.complete(outcome)
+
+
+def _too_large(body: bytes, limit: int) -> LimitError:
+    return LimitError(
+        f"The result is too large: {len(body):,} bytes, the limit is {limit:,}. Ask for less."
+    )
+
+
 _REFUSED = MethodHandler(lambda call: {})
 
 
@@ -212,6 +219,8 @@ class HookedDispatcher(Dispatcher):
 
     hooks: tuple[Hook, ...] = ()
     transport = ""
+    # The result limit of the hooks' guard, without that of the server.
+    own_limit: int | None = None
 
     def needs_task(self, call: Call) -> bool:
         """Always True: a hook may wait in any method."""
@@ -236,6 +245,9 @@ class HookedDispatcher(Dispatcher):
             outcome = handler.run(call)
             if isinstance(outcome, Coroutine):
                 outcome = await outcome
+            limit = self.own_limit
+            if limit is not None and len(body := _encode(call, outcome)) > limit:
+                raise _too_large(body, limit)
             if isinstance(outcome, CallToolResult) and outcome.is_error:
                 hooked.outcome = "tool_error"
         except Exception as error:
