@@ -82,6 +82,10 @@ class HttpAppOptions(TypedDict, total=False):
 class SearchMode(Protocol):
     """The interface of `ToolSearch`, which changes how a server lists its tools."""
 
+    @property
+    def tools(self) -> frozenset[str]:
+        """The names of the tools that it adds."""
+
     def install(self, server: Server, /) -> None:
         """Change a new server."""
 
@@ -427,6 +431,11 @@ class Server:
         wrap_handlers(self.handlers, self._plain_handlers, REQUESTS, self.middleware)
         if self._tool_search is not None:
             self._tool_search.wrap(self.handlers)
+
+    @property
+    def search_tools(self) -> frozenset[str]:
+        """The tools that find and call the other tools, in search mode."""
+        return frozenset() if self._tool_search is None else self._tool_search.tools
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -254,15 +254,13 @@ class Resources:
 
     def matches(self, uri: str) -> bool:
         """Whether a resource or a template has this URI, whoever may read it."""
+        return uri in self.registry or bool(self.templates_of(uri))
+
+    def templates_of(self, uri: str) -> list[str]:
+        """Return the URI templates that match a URI; none for the URI of a resource."""
         if uri in self.registry:
-            return True
-        for each in self.templates_registry:
-            try:
-                if each.template.match(uri) is not None:
-                    return True
-            except UnsafeValue:
-                return True
-        return False
+            return []
+        return [each.template.text for each in self.templates_registry if _is_match(each, uri)]
 
     def exists(self, call: Call, uri: str) -> bool:
         """Whether the caller can read this URI."""
@@ -362,6 +360,13 @@ class Resources:
     def list(self) -> list[Resource]:
         """Return the listings of the resources with a fixed URI, in order."""
         return [resource.listing for resource in self.registry]
+
+
+def _is_match(template: RegisteredTemplate, uri: str) -> bool:
+    try:
+        return template.template.match(uri) is not None
+    except UnsafeValue:
+        return True
 
 
 def _is_for(call: Call, entry: RegisteredResource | RegisteredTemplate) -> bool:

@@ -38,6 +38,10 @@ class Source(Protocol):
     resources: Resources
 
     @property
+    def search_tools(self) -> frozenset[str]:
+        """The tools that find and call its other tools."""
+
+    @property
     def handlers(self) -> Mapping[str, MethodHandler]:
         """The handlers of its methods, with middleware and mounts."""
 
@@ -64,6 +68,9 @@ class Mounted(Protocol):
 
     def names(self, kind: str) -> list[str]:
         """Return the names of all mounted servers, with their prefixes."""
+
+    def templates_of(self, uri: str) -> list[str]:
+        """Return the URI templates of the mounted server that serves a URI."""
 
     @property
     def providers(self) -> Iterable[Provider]:
@@ -149,6 +156,19 @@ class Provider:
             return found[0].provider.find_tool(found[1])
         tool = self.source.tools.registry.get(name)
         return None if tool is None else tool.listing
+
+    def is_search_tool(self, name: str) -> bool:
+        """Whether this tool finds or calls other tools of its server."""
+        found = self._find_mounted("tool", name)
+        if found is not None:
+            return found[0].provider.is_search_tool(found[1])
+        return name in self.source.search_tools
+
+    def templates_of(self, uri: str) -> list[str]:
+        """Return the URI templates that match a URI; none for the URI of a resource."""
+        if self.mounts is None or self.serves_itself("resource", uri):
+            return self.source.resources.templates_of(uri)
+        return self.mounts.templates_of(uri)
 
     def is_resumable(self, name: str) -> bool:
         """Whether an interrupted task of this tool may run again."""

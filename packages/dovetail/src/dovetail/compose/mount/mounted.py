@@ -111,8 +111,7 @@ class Mount:
 
     def shows(self, call: Call, kind: str, inner: str) -> bool:
         """Whether the caller may see this entry of the mounted server."""
-        visible = self.view.visible
-        return visible is None or visible(call.principal, kind, inner)
+        return self.view.shows(call.principal, kind, inner)
 
     def admit(self, call: Call, uri: str | None = None) -> None:
         """Raise if the caller may not use the mounted server, or this resource of it."""

@@ -84,7 +84,7 @@ class Mounts:
         self, provider: Provider, view: View, middleware: Sequence[AnyMiddleware] = ()
     ) -> Mount:
         """Mount a server; raises UsageError or DuplicateError."""
-        view.check(provider)
+        view.attach(provider)
         mount = Mount(provider, view, middleware)
         name = provider.source.name
         if provider is self._own or self._own in all_mounted(provider):
@@ -155,7 +155,10 @@ class Mounts:
         if change.what is ChangeKind.TASK:
             return  # tasks belong to the outer server
         if change.uri is not None:
-            change = change._replace(uri=mount.view.prefix.add_to_uri(change.uri))
+            outer = mount.view.to_outer(BY_NAME["resource"], change.uri)
+            if outer is None:
+                return
+            change = change._replace(uri=outer)
         self._publish(change)
 
     # -- finding ------------------------------------------------------------------------------
@@ -167,10 +170,19 @@ class Mounts:
     def _find(self, kind: Kind, name: str) -> tuple[Mount, str] | None:
         for mount in self._mounts:
             inner = mount.view.to_inner(kind, name)
-            has_prefix = bool(mount.view.prefix.text)
-            if inner is not None and (has_prefix or mount.provider.serves(kind.name, inner)):
+            # The error of the mounted server for an unknown name suggests names that it has.
+            is_whole = mount.view.prefix.text and not mount.view.is_partial
+            if inner is not None and (is_whole or mount.provider.serves(kind.name, inner)):
                 return mount, inner
         return None
+
+    def templates_of(self, uri: str) -> list[str]:
+        """Return the URI templates of the mount that serves a URI, with its prefix."""
+        found = self._find(BY_NAME["resource"], uri)
+        if found is None:
+            return []
+        mount, inner = found
+        return [mount.view.prefix.add_to_uri(each) for each in mount.provider.templates_of(inner)]
 
     def names(self, kind: str) -> list[str]:
         """Return the outer names of the entries of all mounts."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from fnmatch import fnmatchcase
 from typing import Any
 
+from dovetail.compose.mount.filters import Filter, spellings
 from dovetail.compose.mount.kinds import Kind
 from dovetail.compose.mount.names import Prefix
 from dovetail.compose.mount.transform import (
@@ -37,11 +37,13 @@ class View:
         visible: Visible | None = None,
     ) -> None:
         self.prefix = prefix
-        self._include = None if include is None else _patterns(include, "include")
-        self._exclude = _patterns(exclude, "exclude")
+        self._filter = Filter(include, exclude)
         self._tools = dict(tools or {})
         self.has_transforms = bool(self._tools)
         self.visible = visible
+        # Whether some entries are hidden or changed.
+        self.is_partial = not self._filter.is_empty or bool(tools) or visible is not None
+        self._provider: Provider | None = None
         # Inner names of tools by the names that they get.
         self._renamed = {
             each.name: inner for inner, each in self._tools.items() if each.name is not None
@@ -51,8 +53,18 @@ class View:
         if twice is not None:
             raise UsageError(f"two tools would have the name {twice!r}")
 
-    def check(self, provider: Provider) -> None:
-        """Raise UsageError if a transform names a tool or an argument that does not exist."""
+    def attach(self, provider: Provider) -> None:
+        """Set the server that this is the view of.
+
+        Raises UsageError if a transform names a tool or an argument that does not exist, and for
+        a server in search mode, whose `call_tool` calls every tool.
+        """
+        self._provider = provider
+        if any(map(self._forwards, provider.names("tool"))):
+            raise UsageError(
+                f"server {provider.source.name!r} is in search mode: its tools cannot be filtered "
+                "or changed where it is mounted; use tool_search in the outer server instead"
+            )
         if not provider.has_fixed_names:
             return
         known = provider.names("tool")
@@ -68,7 +80,11 @@ class View:
 
     def to_outer(self, kind: Kind, inner: str) -> str | None:
         """Return the name that clients use; None if they cannot see the entry."""
-        if not self._shows(inner):
+        if kind.name == "resource":
+            shown = self._filter.is_empty or self._filter.shows_uri(inner, self._templates(inner))
+        else:
+            shown = self._filter.shows(inner)
+        if not shown:
             return None
         if kind.is_uri:
             return self.prefix.add_to_uri(inner)
@@ -78,8 +94,8 @@ class View:
                 return None
             if transform is not None and transform.name is not None:
                 return self.prefix.add(transform.name)
-            if inner in self._renamed:
-                return None  # another tool has this name now
+            if inner in self._renamed or self._forwards(inner):
+                return None  # another tool has this name now, or it calls hidden tools
         return self.prefix.add(inner)
 
     def to_inner(self, kind: Kind, outer: str) -> str | None:
@@ -106,17 +122,20 @@ class View:
         transform = self._tools.get(inner)
         return params if transform is None else change_arguments(params, transform)
 
-    def _shows(self, inner: str) -> bool:
-        if self._include is not None and not _matches(inner, self._include):
-            return False
-        return not _matches(inner, self._exclude)
+    def shows(self, principal: Principal | None, kind: str, inner: str) -> bool:
+        """Whether `visible` shows this entry to a caller; a URI in all its spellings."""
+        visible = self.visible
+        if visible is None:
+            return True
+        if kind != "resource":
+            return visible(principal, kind, inner)
+        return all(visible(principal, kind, uri) for uri in spellings(inner)) and all(
+            visible(principal, "resource template", each) for each in self._templates(inner)
+        )
 
+    def _templates(self, uri: str) -> list[str]:
+        return [] if self._provider is None else self._provider.templates_of(uri)
 
-def _patterns(given: Iterable[str], where: str) -> tuple[str, ...]:
-    if isinstance(given, str):
-        raise UsageError(f"{where} is a list of names or patterns, [{given!r}] for one")
-    return tuple(given)
-
-
-def _matches(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    def _forwards(self, tool: str) -> bool:
+        provider = self._provider
+        return self.is_partial and provider is not None and provider.is_search_tool(tool)

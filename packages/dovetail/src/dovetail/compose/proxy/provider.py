@@ -52,6 +52,10 @@ class ProxyProvider(Provider):
         """Return the parameters of a listed tool that HTTP repeats in headers."""
         return self._proxy.tool_headers.params_of(name)
 
+    def templates_of(self, uri: str) -> list[str]:
+        """Return none: the upstream decides what serves a URI."""
+        return []
+
     def is_resumable(self, name: str) -> bool:
         """Return False: a call of the upstream is not repeated."""
         return False

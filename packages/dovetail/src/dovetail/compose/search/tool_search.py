@@ -65,6 +65,11 @@ class ToolSearch:
         self._list: MethodHandler | None = None
         self._short_lists: dict[tuple[int, FullList], bytes] = {}
 
+    @property
+    def tools(self) -> frozenset[str]:
+        """The names of the two tools."""
+        return _OWN
+
     def install(self, server: Server) -> None:
         """Register the two tools; `Server` calls it when it is created."""
         if self._is_installed:
