@@ -27,3 +27,9 @@ def test_attacks_that_are_named_are_in_the_table() -> None:
         for names in re.findall(r"test_attacks\.py` \(([^)]*)\)", line):
             for name in re.findall(r"`([^`]+)`", names):
                 assert f'"{name}":' in table or f"def {name}" in table, name
+
+
+def test_the_attack_table_of_mounts_names_every_test() -> None:
+    source = (PACKAGE / "tests" / "compose" / "test_attacks.py").read_text("utf-8")
+    named = re.findall(r"\| `(test_\w+)` \|$", PAGE, re.M)
+    assert sorted(named) == sorted(re.findall(r"^def (test_\w+)", source, re.M))
