@@ -577,9 +577,10 @@ class Server:
 
     def capabilities(self) -> dict[str, Any]:
         """Return the capabilities of this server, computed from the registered handlers."""
+        if self._capabilities is not None and self._mounts is None:
+            return self._capabilities
         # Those of a proxy change when it has reached its upstream.
-        mounts = () if self._mounts is None else self._mounts.providers
-        mounted = [each.source.capabilities() for each in mounts]
+        mounted = [each.source.capabilities() for each in self.provider.providers]
         if self._capabilities is None or mounted != self._mounted_capabilities:
             found: dict[str, Any] = {}
             if len(self.tools.registry):

@@ -368,7 +368,7 @@ class Proxy(Server):
     def _notified(self, message: Notification) -> None:
         """Take a notification that belongs to no call and no subscription."""
         if message.method == "notifications/elicitation/complete":
-            self._forwarder.asker.complete(message)
+            self.forwarder.asker.complete(message)
         elif message.method == "notifications/tasks/status":
             task = self._kept_tasks.read_status(message)
             if task is not None:
