@@ -200,7 +200,7 @@ def test_an_upstream_that_goes_and_comes_back_behind_a_guard(tmp_path: Path) -> 
     _, key = KeyFile(tmp_path / "keys.json").add("anna")
     notes = start_notes(tmp_path)
     file = tmp_path / "gateway.toml"
-    shop = {"command": sys.executable, "args": [str(OLD_SHOP)]}
+    shop = {"command": sys.executable, "args": [str(OLD_SHOP)], "connect_timeout": CAP}
     entries = [f"{key} = {json.dumps(value)}" for key, value in shop.items()]
     file.write_text(
         "\n".join(["[upstreams.shop]", *entries, f'[upstreams.notes]\nurl = "{notes.url}"'])

@@ -1,10 +1,17 @@
-"""`Monitor`: connects to an upstream at start, and again while it is away."""
+"""`Monitor`: connects to an upstream at start, and again while it is away.
+
+Because it notices when the upstream is back, lists need not wait for an upstream that is away or
+does not answer; they would keep those of other upstreams waiting.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from dovetail.client.background import BackgroundTasks
+from dovetail.compose.proxy.failures import UpstreamAwayError
 from dovetail.compose.proxy.upstream import Upstream
 
 __all__ = ["Monitor"]
@@ -31,6 +38,19 @@ class Monitor:
         """Stop all attempts."""
         self._upstream.presence.on_change.remove(self._react)
         await self._tasks.close()
+
+    @asynccontextmanager
+    async def limited(self) -> AsyncIterator[None]:
+        """Limit the time of a list; raises UpstreamAwayError, at once if the upstream is away."""
+        presence, seconds = self._upstream.presence, self._upstream.timeout
+        if presence.is_away:
+            raise UpstreamAwayError(self._upstream.name, presence.reason)
+        try:
+            async with asyncio.timeout(seconds):
+                yield
+        except TimeoutError:
+            presence.lost(TimeoutError(f"no answer to a list within {seconds:g} s"))
+            raise UpstreamAwayError(self._upstream.name, presence.reason) from None
 
     def _react(self) -> None:
         if self._upstream.presence.is_away and not self._is_trying:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -242,9 +242,10 @@ class Proxy(Server):
     async def _list(self, call: Call) -> Outcome:
         given: ListParams = call.params  # type: ignore[assignment]
         method, cursor = call.method, given.cursor
-        answer = await self.forwarder.forward(
-            call, method, {} if cursor is None else {"cursor": cursor}
-        )
+        async with nullcontext() if self._monitor is None else self._monitor.limited():
+            answer = await self.forwarder.forward(
+                call, method, {} if cursor is None else {"cursor": cursor}
+            )
         if cursor is not None and find_next(answer.raw) == cursor:
             raise UpstreamError(self.name, f"has a list without end: {method}")
         raw, change = answer.raw, None

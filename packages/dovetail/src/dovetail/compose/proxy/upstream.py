@@ -108,6 +108,11 @@ class Upstream:
         return self._settings.per_principal
 
     @property
+    def timeout(self) -> float:
+        """Seconds to connect in."""
+        return self._settings.timeout
+
+    @property
     def is_opening(self) -> bool:
         """Whether a connection is being opened."""
         return bool(self._opening)

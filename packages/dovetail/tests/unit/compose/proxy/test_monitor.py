@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dovetail import Proxy
+from dovetail import Client, Proxy, Server
 from dovetail.compose.proxy import monitor
 from dovetail.errors import TransportError
 from tests.driving import eventually
@@ -94,3 +94,27 @@ def test_other_proxies_connect_on_demand() -> None:
         await proxy.close()
 
     run(scenario())
+
+
+def test_a_list_that_is_not_answered_does_not_delay_others_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(monitor, "_FIRST_PAUSE", CAP)
+
+    async def scenario() -> None:
+        silent: Any = ScriptedServer({"server/discover": DISCOVERED, "tools/list": None})
+        outer = Server("outer")
+        outer.tool("own")(lambda: "own")
+        outer.mount(Proxy(silent, name="shop", eager=True, connect_timeout=0.5), "shop")
+        async with Client(outer, timeout=CAP) as client:
+            for _ in range(3):
+                listed = await client.request("tools/list", {})
+                assert [tool["name"] for tool in listed["tools"]] == ["own"]
+                reason = listed["_meta"]["dev.dovetail/unavailable"]["shop"]
+                assert "'shop' is away: " in reason
+        asked = [message.get("method") for message in silent.heard]
+        assert asked.count("tools/list") <= 1
+        await outer.close()
+
+    run(scenario())
+    assert len([message for message in caplog.messages if "is away" in message]) == 1
