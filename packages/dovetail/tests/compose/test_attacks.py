@@ -326,6 +326,20 @@ def test_a_cached_result_is_not_returned_to_another_caller() -> None:
     run(attack())
 
 
+def test_a_cache_that_mounts_share_keeps_their_results_apart() -> None:
+    async def attack() -> None:
+        cache, outer = ResultCache(tools={"name"}), Server("outer")
+        for name in ("shop", "bank"):
+            mounted = Server(name)
+            mounted.tool(lambda name=name: name, name="name", input_schema={"type": "object"})
+            outer.mount(mounted, name, middleware=[cache])
+        for name in ("shop", "bank", "shop"):
+            assert await via("tools/call", outer, f"{name}_name") == name
+        await outer.close()
+
+    run(attack())
+
+
 # -- identity ---------------------------------------------------------------------------------
 
 

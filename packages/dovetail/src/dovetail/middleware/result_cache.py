@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
+from dovetail.core.call_facts import call_of
 from dovetail.core.middleware import CallNext
 from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
@@ -107,6 +108,8 @@ class ResultCache(Middleware):
 
 def _key_of(request: CallTool) -> tuple[Any, ...]:
     return (
+        # Several mounts may share a cache, and have tools of one name.
+        call_of(request).services.host,
         _caller_of(request.principal),
         # Results of older revisions have no structured data.
         request.revision,
