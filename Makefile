@@ -87,9 +87,9 @@ test: $(VENV) $(SYSTEM) .proxies/.stamp .openapi/.stamp .venv-minimcp/.stamp ## 
 
 # The framework's and the checker's tests, with the ready servers left out.
 SUITES := packages/dovetail/tests packages/dovetail-check/tests
-SUITE_INSTALL := --editable 'packages/dovetail[traces]' --editable packages/dovetail-check --group test --group peers
+SUITE_INSTALL := --editable 'packages/dovetail[openapi,traces]' --editable packages/dovetail-check --group test --group peers
 
-test-lowest: .venv-lowest/.stamp .venv-minimcp/.stamp .proxies/.stamp $(SYSTEM) ## test framework and checker with the oldest allowed libraries
+test-lowest: .venv-lowest/.stamp .venv-minimcp/.stamp .proxies/.stamp .openapi/.stamp $(SYSTEM) ## test framework and checker with the oldest allowed libraries
 	@.venv-lowest/bin/pytest --quiet --numprocesses=3 --dist=loadfile $(SUITES)
 
 .venv-lowest/.stamp: pyproject.toml $(PYPROJECTS) tools/lowest.py
@@ -100,7 +100,7 @@ test-lowest: .venv-lowest/.stamp .venv-minimcp/.stamp .proxies/.stamp $(SYSTEM) 
 	@.venv-lowest/bin/pip install --quiet --constraint .venv-lowest/constraints.txt $(SUITE_INSTALL)
 	@touch $@
 
-test-pythons: .venv-minimcp/.stamp .proxies/.stamp $(SYSTEM) ## test framework and checker on every Python from 3.12 on that is installed
+test-pythons: .venv-minimcp/.stamp .proxies/.stamp .openapi/.stamp $(SYSTEM) ## test framework and checker on every Python from 3.12 on that is installed
 	@versions=$$($(BIN)/python -m tools.pythons); \
 	  test -n "$$versions" || { echo "No Python 3.12 or newer on PATH or in ~/.pyenv/versions."; exit 1; }; \
 	  for version in $$versions; do $(MAKE) test-python-$$version || exit 1; done

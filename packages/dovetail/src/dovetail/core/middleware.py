@@ -6,6 +6,7 @@ when a middleware is added, so servers without middleware do not pay for it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
@@ -20,7 +21,7 @@ __all__ = ["AnyMiddleware", "CallNext", "Request", "wrap_handlers"]
 R = TypeVar("R")
 
 
-class Request(CallFacts, Generic[R]):
+class Request(CallFacts, ABC, Generic[R]):
     """A request on its way to its handler; R is the type of the result."""
 
     __slots__ = ()
@@ -34,17 +35,17 @@ class Request(CallFacts, Generic[R]):
         """Values for the time of this request; handlers find them in `ctx.state`."""
         return self._call.state
 
+    @abstractmethod
     def _to_params(self) -> Params:
         """Return the params of the request, with the changes of the middleware."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _read(self, outcome: Any) -> R | None:
         """Return what the handler returned as a result; None if it is not one, such as a task."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _write(self, result: R) -> Outcome:
         """Return a result in the form that the client's revision has; raises UsageError."""
-        raise NotImplementedError
 
 
 CallNext: TypeAlias = Callable[[Request[R]], Awaitable[R]]

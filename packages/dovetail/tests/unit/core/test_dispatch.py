@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from dovetail.core.call import Call
 from dovetail.core.dispatch import Dispatcher, InputRequired, MethodHandler, Shaped
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.handler import Handler, Style
+from dovetail.core.hooks import Hook, HookedCall
 from dovetail.errors import (
     InvalidParamsError,
     LimitError,
@@ -25,6 +26,7 @@ from dovetail.errors import (
     ToolError,
     UsageError,
 )
+from dovetail.spec.models import CallToolResult
 from dovetail.spec.revisions import REVISIONS, V2025_11_25, V2026_07_28, Revision
 from tests.unit.fakes import PlainEra, drive, make_call
 
@@ -329,3 +331,88 @@ def test_what_is_no_exception_passes_through(stop: type[BaseException], is_async
             await wait_for(dispatcher.answer(make_call()))
 
     asyncio.run(run())
+
+
+# -- calls that another server answers ----------------------------------------------------------
+
+
+class Noting(Hook):
+    """A hook that notes what it sees, and may wait or refuse."""
+
+    def __init__(self, refusal: Exception | None = None) -> None:
+        self.refusal = refusal
+        self.seen: list[Any] = []
+
+    async def _wait(self) -> None:
+        await asyncio.sleep(0)
+        if self.refusal is not None:
+            raise self.refusal
+
+    def before(self, call: HookedCall) -> Awaitable[None] | None:
+        self.seen.append("before")
+        return self._wait()
+
+    def after(self, call: HookedCall) -> None:
+        self.seen.append(call.outcome)
+
+
+class Quick(Noting):
+    """One that does not wait."""
+
+    def before(self, call: HookedCall) -> Awaitable[None] | None:
+        self.seen.append("before")
+        return None
+
+
+def delegate(entry: MethodHandler, *hooks: Hook, limit: int | None = None) -> Any:
+    plain = Dispatcher({"tools/call": entry}, lambda: {"tools": {}})
+    dispatcher = plain.hooked(hooks, "mount", limit) if hooks else plain
+    call = make_call("tools/call", b'{"name":"t"}', era=PlainEra(V2025_11_25))
+
+    async def run() -> Any:
+        outcome = dispatcher.delegate(call, entry)
+        try:
+            return await outcome if isinstance(outcome, Coroutine) else outcome
+        finally:
+            assert call.hooked is None
+
+    return drive(run())
+
+
+@both_ways
+def test_a_delegated_call_has_the_hooks_around_it(is_async: bool) -> None:
+    slow, quick = Noting(), Quick()
+    assert delegate(handler({"x": 1}, is_async=is_async), slow, quick) == {"x": 1}
+    assert (slow.seen, quick.seen) == (["before", "ok"], ["before", "ok"])
+    assert delegate(handler({"x": 1}, is_async=is_async)) == {"x": 1}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "seen"),
+    [
+        (CallToolResult(content=[], is_error=True), "tool_error"),
+        (ToolError("no"), "error"),
+        (InputRequired(b"{}"), "ok"),
+    ],
+)
+def test_hooks_see_how_a_delegated_call_ended(outcome: Any, seen: str) -> None:
+    hook = Quick()
+    if isinstance(outcome, Exception):
+        with pytest.raises(type(outcome)):
+            delegate(handler(outcome), hook)
+    else:
+        assert delegate(handler(outcome), hook) is outcome
+    assert hook.seen == ["before", seen]
+
+
+def test_a_hook_may_refuse_a_delegated_call() -> None:
+    outer, refusing, inner = Quick(), Noting(LimitError("busy")), Quick()
+    with pytest.raises(LimitError, match="busy"):
+        delegate(handler({"x": 1}), outer, refusing, inner)
+    assert (outer.seen, refusing.seen, inner.seen) == (["before", "refused"], ["before"], [])
+
+
+def test_the_result_limit_holds_for_delegated_calls() -> None:
+    with pytest.raises(LimitError, match="too large"):
+        delegate(handler({"x": "y" * 100}), Quick(), limit=50)
+    assert delegate(handler({"x": "y"}), Quick(), limit=50) == {"x": "y"}
