@@ -68,17 +68,28 @@ NAMES = {
 }
 
 
+@PROXIED
+def test_every_route_reaches_a_tool_that_is_not_hidden(proxied: bool) -> None:
+    async def control() -> None:
+        outer = make_outer(make_shop(), proxied=proxied)
+        for route in ROUTES:
+            assert TREASURE in await via(route, outer, "shop_secret"), route
+        await outer.close()
+
+    run(control())
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("hiding", HIDING)
 @PROXIED
 def test_a_hidden_tool_cannot_be_called(proxied: bool, hiding: str, name: str) -> None:
     async def attack() -> None:
         outer = make_outer(make_shop(), proxied=proxied, **HIDING[hiding])
+        # The mount itself works, and a proxy has reached its upstream.
+        assert await via("tools/call", outer, "shop_greet") == "Hello you"
         for route in ROUTES:
             answer = await via(route, outer, NAMES[name])
             assert TREASURE not in answer, route
-        # The mount itself works.
-        assert await via("tools/call", outer, "shop_greet") == "Hello you"
         await outer.close()
 
     run(attack())
