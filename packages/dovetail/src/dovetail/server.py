@@ -577,7 +577,7 @@ class Server:
 
     def capabilities(self) -> dict[str, Any]:
         """Return the capabilities of this server, computed from the registered handlers."""
-        if self._capabilities is not None and self._mounts is None:
+        if self._capabilities is not None and not self._mounted_capabilities:
             return self._capabilities
         # Those of a proxy change when it has reached its upstream.
         mounted = [each.source.capabilities() for each in self.provider.providers]
@@ -598,7 +598,8 @@ class Server:
             for each in mounted:
                 for name, members in each.items():
                     found[name] = {**members, **found.get(name, {})}
-            self._mounted_capabilities = mounted
+            # Those of servers without proxies change only together with their registries.
+            self._mounted_capabilities = [] if self.provider.has_fixed_names else mounted
             self._capabilities = found
         return self._capabilities
 

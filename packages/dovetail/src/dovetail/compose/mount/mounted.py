@@ -65,14 +65,14 @@ class Mount:
         # A task keeps its runner, whose slots are apart from those of other calls.
         call.services = engine if call.task is None else engine._replace(runner=outer.runner)
         call.replace_params(params)
-        outcome: Outcome | Coroutine[Any, Any, Outcome] | None = None
         try:
             outcome = engine.dispatcher.delegate(call, self._handlers[call.method])
-        finally:
-            if not isinstance(outcome, CoroutineType):
-                call.services, call.params = outer, given
+        except BaseException:
+            call.services, call.params = outer, given
+            raise
         if isinstance(outcome, CoroutineType):
             return self._await(call, outer, given, outcome)
+        call.services, call.params = outer, given
         return map_uris(outcome, self.view.prefix)  # type: ignore[arg-type]
 
     async def _start_and_run(self, call: Call, params: Params) -> Outcome:
