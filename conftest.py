@@ -46,8 +46,8 @@ if importlib.util.find_spec("sniffio") is None:
     sys.modules["sniffio"] = None  # type: ignore[assignment]
 
 # No deadline for an example: pytest's timeout ends tests that hang.
-settings.register_profile("desk", deadline=None, max_examples=60)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=60)
+settings.register_profile("desk", deadline=None, max_examples=30)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=30)
 settings.register_profile("fuzz", deadline=None, max_examples=20_000)
 settings.load_profile("ci" if os.environ.get("CI") else "desk")
 

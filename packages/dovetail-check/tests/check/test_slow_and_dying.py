@@ -101,7 +101,7 @@ class Front:
         self._is_stopped = True
         self._server.close()
         # Some may just be accepted.
-        for _ in range(5):
+        for _ in range(50):
             for writer in self._open:
                 writer.transport.abort()
             await asyncio.sleep(0)
@@ -147,7 +147,7 @@ async def check_behind(front: Front, path: str, revisions: tuple[Revision, ...])
     return recording
 
 
-DEATHS = range(1, 400) if ALL else (3, 40, 95, 150)
+DEATHS = range(1, 400) if ALL else (3, 95)
 
 
 @pytest.mark.parametrize("after", DEATHS)
@@ -182,7 +182,7 @@ async def readline(self):
 asyncio.StreamReader.readline = readline
 asyncio.run(over_stdio.main(None))
 """
-LINES = range(1, 300) if ALL else (1, 9, 60, 110)
+LINES = range(1, 300) if ALL else (9, 60)
 
 
 @pytest.mark.parametrize("after", LINES)

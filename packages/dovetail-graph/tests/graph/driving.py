@@ -27,9 +27,13 @@ async def over_stdio(database: Path, *options: str, **client: Any) -> AsyncItera
 
 
 def children() -> list[str]:
-    """Return the ids of the processes that this one started."""
+    """Return the ids of the servers that this process started."""
     tasks = Path("/proc/self/task").glob("*/children")
-    return [pid for task in tasks for pid in task.read_text().split()]
+    started = [pid for task in tasks for pid in task.read_text().split()]
+    # Other tests may have left processes that they share.
+    return [
+        pid for pid in started if b"\0serve\0graph\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
 
 
 def entity(name: str, *observations: Any, kind: str = "thing", **more: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from tests.fuzz.mutate import HANDSHAKE, MODERN, Mutator
 from tests.patience import CAP
 from tests.unit.talk import request, text_of
 
-LINES = int(os.environ.get("FUZZ_LINES", "50000"))
+LINES = int(os.environ.get("FUZZ_LINES", "20000"))
 SEED = int(os.environ.get("FUZZ_SEED", "20260728"))
 PER_WRITE = 500
 # What a process may gain while it serves: caches that fill up to their limits, and fragments.

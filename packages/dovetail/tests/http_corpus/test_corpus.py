@@ -16,7 +16,7 @@ BY_NAME = {case.name: case for case in CASES}
 RUN_STACKS = [name for name in STACKS if name.startswith("run")]
 # Stacks whose parser keeps state of its own between segments; the others are split less often.
 SPLIT_EVERYWHERE = ("run, fast path", "uvicorn, httptools")
-STRIDE = int(os.environ.get("CORPUS_STRIDE", "7"))
+STRIDE = int(os.environ.get("CORPUS_STRIDE", "13"))
 SPLIT = ("chunked", "both framings", "trailer", "h2c", "upgrade that smuggles", "pipelined")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from dovetail import Proxy, Server, ToolError
 from dovetail.errors import RpcError, UpstreamError, UsageError
-from dovetail.middleware import CircuitBreaker, Retry
+from dovetail.middleware import CircuitBreaker, Retry, upstream_calls
 from dovetail.testing import connect
 from tests.unit.talk import ERAS, ask, call, refusal, run, text_of
 
@@ -139,7 +139,8 @@ def test_unknown_names_neither_count_nor_fill_the_memory() -> None:
     assert "unavailable" in text_of(call(server, "read"))
 
 
-def test_circuits_that_failed_are_bounded_too() -> None:
+def test_circuits_that_failed_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upstream_calls, "_MOST_CIRCUITS", 20)
     breaker = CircuitBreaker(failures=1)
     server = Server("s", middleware=[breaker])
 
@@ -149,12 +150,12 @@ def test_circuits_that_failed_are_bounded_too() -> None:
 
     async def scenario() -> None:
         async with connect(server, mode="2026-07-28") as client:
-            for number in range(1010):
+            for number in range(25):
                 with pytest.raises(RpcError):
                     await client.read(f"notes://{number}")
 
     run(scenario())
-    assert len(breaker._circuits) == 1000
+    assert len(breaker._circuits) == 20
 
 
 def test_a_breaker_inside_a_retry_counts_each_attempt() -> None:

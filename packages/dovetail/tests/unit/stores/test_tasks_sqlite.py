@@ -53,7 +53,7 @@ import multiprocessing, sys
 from dovetail.stores.tasks_sqlite import SqliteTaskStore
 
 def open_all(barrier):
-    for number in range(200):
+    for number in range(60):
         barrier.wait()
         SqliteTaskStore(f"{sys.argv[1]}/{number}.sqlite3").close()
 
