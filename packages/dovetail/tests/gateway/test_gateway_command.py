@@ -16,7 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from dovetail.client import Client
 from dovetail.client.auth import login
-from dovetail.client.auth.storage import default_store
+from dovetail.client.auth.file_store import FileStore
 from dovetail.client.channel import AccessDeniedError
 from dovetail.errors import InvalidParamsError
 from dovetail.guard import KeyFile
@@ -286,7 +286,8 @@ def test_the_stored_login_is_used_for_all_callers(
                 refused = await client.call("shop_hello")
                 assert refused.is_error
                 assert f"dovetail login {fake.url}" in refused.text
-                await login(fake.url, make_auth(Visitor(), store=default_store()))
+                # Not the default one: other tests of this process have a keyring of their own.
+                await login(fake.url, make_auth(Visitor(), store=FileStore()))
                 # The gateway pauses between attempts to connect.
                 while (await client.call("shop_hello")).is_error:
                     await asyncio.sleep(0.05)

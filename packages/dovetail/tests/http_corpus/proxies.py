@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -95,6 +96,16 @@ def _find(program: str) -> str:
     return found
 
 
+def _is_listening(path: Path) -> bool:
+    # The file is there a moment before connections are accepted.
+    with socket.socket(socket.AF_UNIX) as client:
+        try:
+            client.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
 @contextmanager
 def proxying(name: str, folder: Path, port: int) -> Iterator[Proxy]:
     """A proxy in front of the server at this port."""
@@ -117,7 +128,7 @@ def proxying(name: str, folder: Path, port: int) -> Iterator[Proxy]:
         ) as process,
     ):
         try:
-            wait_until(lambda: (folder / "socket").exists() or process.poll() is not None)
+            wait_until(lambda: _is_listening(folder / "socket") or process.poll() is not None)
             assert process.poll() is None, (folder / "printed").read_text()
             yield Proxy(folder / "socket", log)
         finally:
