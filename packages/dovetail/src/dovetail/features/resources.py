@@ -253,7 +253,7 @@ class Resources:
         return f"{known} (templates: {', '.join(texts)})" if texts else known
 
     def matches(self, uri: str) -> bool:
-        """Whether a resource or a template has this URI, whoever may read it."""
+        """Whether a resource or a template has this URI, without a check of permissions."""
         return uri in self.registry or bool(self.templates_of(uri))
 
     def templates_of(self, uri: str) -> list[str]:

@@ -45,7 +45,7 @@ class BoundToken(NamedTuple):
 class Credentials(NamedTuple):
     """The bearer token of a request, if there is one, and its headers by lower-case name.
 
-    A request with a bound token has no bearer token: whoever accepts it must check the proof.
+    A request with a bound token has no bearer token: the authenticator must check the proof.
     """
 
     token: bytes | None

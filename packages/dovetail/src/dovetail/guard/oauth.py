@@ -155,7 +155,7 @@ class OAuth:
         return self._refuse_bound(found)
 
     def _find(self, token: bytes) -> Found | Coroutine[Any, Any, Found]:
-        """The principal of a token, whoever sent it."""
+        """The principal of a token, without a check of its sender."""
         known = self._cache.find(token)
         if known is not None:
             return known
@@ -178,7 +178,7 @@ class OAuth:
     # -- bound tokens -----------------------------------------------------------------------------
 
     def _refuse_bound(self, found: Found) -> Found:
-        """A bearer token must not be bound: whoever sent it may have stolen it."""
+        """A bearer token must not be bound: its sender may have stolen it."""
         if not isinstance(found, Principal):
             return found
         if find_bound_key(found.claims) is not None:

@@ -8,4 +8,4 @@ __all__ = ["AwayError"]
 
 
 class AwayError(ToolError):
-    """A mounted server cannot be reached; whoever raises this has logged it."""
+    """A mounted server cannot be reached; the code that raises this has logged it."""

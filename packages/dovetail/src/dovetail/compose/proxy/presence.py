@@ -30,7 +30,7 @@ class Presence:
     def found(self) -> None:
         """Take note that the upstream answered."""
         if self.is_away:
-            # Not info, so that whoever sees that it went also sees that it is back.
+            # A warning like the message that it is away, so that the same logs show both.
             logger.warning("the upstream server %r is back", self._name)
             self._set(is_away=False)
 
