@@ -59,7 +59,7 @@ def comment_of(lines: str) -> str:
 def _value_events(lines: str) -> tuple[int, list[Any]]:
     """Return the end of the key and the events of its value; none if there are several keys."""
     try:
-        events = list(yaml.parse(lines, Loader=_Loader))
+        events: list[Any] = list(yaml.parse(lines, Loader=_Loader))
     except (yaml.YAMLError, UnicodeEncodeError):
         return 0, []
     # Stream, document and mapping start, the key, the value, and three ends.
