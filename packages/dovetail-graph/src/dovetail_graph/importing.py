@@ -39,8 +39,9 @@ __all__ = ["import_graph"]
 # Invalid items after which an import fails: each takes time.
 _MAX_REJECTED = 10_000
 _MAX_REASONS = 20
-# What parse_timestamp reads as EARLIEST.
+# What parse_timestamp reads as EARLIEST and as FOREVER.
 _LONG_AGO = "0001-01-01"
+_NO_END = "9999-12-31T23:59:59.999999Z"
 
 
 class StoredTimes(msgspec.Struct, rename="camel", kw_only=True, forbid_unknown_fields=True):
@@ -339,6 +340,14 @@ def _is_present(item: _Stored | str) -> bool:
 
 
 def _make_times_explicit(item: _Stored | str) -> None:
-    """Set the beginning of a stored fact that has none; a new fact would begin now."""
-    if not isinstance(item, str) and item.record is not None and item.valid_from is None:
+    """Set the beginning and the end of a stored fact that has none.
+
+    A new fact would begin now, and an observation would end with the version of the entity that it
+    is written in. Relations keep no end: they end with their entities.
+    """
+    if isinstance(item, str) or item.record is None:
+        return
+    if item.valid_from is None:
         item.valid_from = _LONG_AGO
+    if item.valid_to is None and not isinstance(item, StoredRelation):
+        item.valid_to = _NO_END

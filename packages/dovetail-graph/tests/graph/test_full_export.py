@@ -194,6 +194,38 @@ def test_an_import_into_a_graph_with_content_adds_what_is_said_now(tmp_path: Pat
     asyncio.run(run())
 
 
+def test_an_observation_outlives_the_version_of_its_entity_that_it_is_exported_in(
+    tmp_path: Path,
+) -> None:
+    texts = {"Bo": "sails", "Cy": "cooks"}
+
+    async def run() -> None:
+        options = [GraphOptions(embeddings="ngrams", namespace=name) for name in ("one", "two")]
+        async with connect(build_server(tmp_path / "graph.db", options[0])) as client:
+            made = [entity(name, text, validFrom="2015-01-01") for name, text in texts.items()]
+            await good(client, "create_entities", entities=made)
+            # Written last, so it is the version that carries the observations.
+            older = [entity(name, validFrom="1969-05-01") for name in texts]
+            await good(client, "create_entities", entities=older)
+            exported = await good(client, "transfer_graph", action="export", format="json")
+        for number in (0, 1):
+            async with connect(build_server(tmp_path / "graph.db", options[number])) as client:
+                # The other namespace is not empty, so the document is added to what is there.
+                await good(client, "create_entities", entities=[entity("Ann")])
+                done = await good(
+                    client, "transfer_graph", action="import", format="json", data=exported["data"]
+                )
+                assert done["rejected"] == 0, done["reasons"]
+                found = (await good(client, "open_nodes", names=list(texts)))["entities"]
+                told = {
+                    one["name"]: [(each["content"], each.get("status")) for each in one["details"]]
+                    for one in found
+                }
+                assert told == {name: [(text, None)] for name, text in texts.items()}
+
+    asyncio.run(run())
+
+
 def test_a_forged_history_is_rejected_or_made_consistent(tmp_path: Path) -> None:
     def version(name: str, **record: Any) -> dict[str, Any]:
         return {"name": name, "entityType": "x", "validFrom": "2015-01-01", "record": record}
