@@ -3,8 +3,9 @@
 usage: python -m tools.changelog VERSION [--date YYYY-MM-DD]
        python -m tools.changelog --draft
 
-A fragment is a file `<number>.<kind>.md`; the number is the issue or pull request, the text
-one or a few sentences for users. Merging writes the section and deletes the fragments.
+A fragment is a file `<number>.<kind>.md` or `<number>.<word>.<kind>.md`; the number is the issue or
+pull request, the word tells its fragments apart, the text is one or a few sentences for users.
+Merging writes the section and deletes the fragments.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 KINDS = {"breaking": "Breaking", "added": "Added", "changed": "Changed", "fixed": "Fixed"}
 MARKER = "<!-- releases, newest first -->\n"
 
-_NAME = re.compile(rf"([0-9]+)\.({'|'.join(KINDS)})\.md")
+_NAME = re.compile(rf"([0-9]+)(?:\.[a-z-]+)?\.({'|'.join(KINDS)})\.md")
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+((a|b|rc)[0-9]+)?")
 
 
@@ -49,12 +50,12 @@ def read_fragments(folder: Path) -> list[Fragment]:
             continue
         match = _NAME.fullmatch(path.name)
         if match is None:
-            raise FragmentError(f"{path.name}: expected <number>.<{'|'.join(KINDS)}>.md")
+            raise FragmentError(f"{path.name}: expected <number>[.<word>].<{'|'.join(KINDS)}>.md")
         text = " ".join(path.read_text("utf-8").split())
         if not text:
             raise FragmentError(f"{path.name}: the file is empty")
         fragments.append(Fragment(path, int(match[1]), match[2], text))
-    return sorted(fragments, key=lambda fragment: fragment.number)
+    return sorted(fragments, key=lambda fragment: (fragment.number, fragment.path.name))
 
 
 def render_section(heading: str, fragments: Sequence[Fragment]) -> str:

@@ -27,7 +27,7 @@ def test_the_committed_fragments_and_the_changelog_can_be_merged() -> None:
 def test_merging_groups_by_kind_and_removes_the_fragments(root: Path) -> None:
     changes = root / "changes"
     (changes / "12.fixed.md").write_text("A lone\nsurrogate is refused.\n", "utf-8")
-    (changes / "9.fixed.md").write_text("Ping answers.", "utf-8")
+    (changes / "9.ping.fixed.md").write_text("Ping answers.", "utf-8")
     (changes / "10.breaking.md").write_text("`run` takes options.", "utf-8")
     merge(root, "0.2.0", "2030-01-02")
     assert (root / "CHANGELOG.md").read_text("utf-8") == (
