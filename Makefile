@@ -12,8 +12,10 @@ PYPROJECTS := $(wildcard packages/*/pyproject.toml)
 PROGRAMS := chromium:chromium
 # library:Debian package, for skia and for Playwright's driver
 LIBRARIES := libEGL.so.1:libegl1 libGL.so.1:libgl1 libatomic.so.1:libatomic1
-# Debian packages, for the tests behind proxies; unpacked only, because installing starts services
-PROXIES := nginx haproxy liblua5.3-0 libopentracing1 libopentracing-c-wrapper0 libpcre2-8-0
+# Debian packages, for the tests behind proxies and of clusters; unpacked only, because installing
+# starts services
+PROXIES := nginx haproxy liblua5.3-0 libopentracing1 libopentracing-c-wrapper0 libpcre2-8-0 \
+  redis-server redis-tools liblzf1 liblua5.1-0 lua-cjson lua-bitop libjemalloc2 libhiredis0.14 libatomic1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 # Tests start some thousand Python processes; without compiled files each takes twice the time.
@@ -22,7 +24,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup serve check format contracts test test-lowest test-pythons cover durability fuzz gallery docs api changelog openapi conformance audit bench bench-setup soak clean
+.PHONY: help setup serve check format contracts test test-lowest test-pythons cover durability fuzz gallery docs api changelog openapi conformance audit bench bench-setup soak cluster clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -51,8 +53,8 @@ $(SYSTEM): Makefile $(SERVE)
 
 .proxies/.stamp:
 	@mkdir -p .proxies
-	@command -v nginx >/dev/null && command -v haproxy >/dev/null || { \
-	  echo "Unpacking nginx and haproxy into .proxies ..." && apt-get update -qq && cd .proxies && \
+	@command -v nginx >/dev/null && command -v haproxy >/dev/null && command -v redis-server >/dev/null || { \
+	  echo "Unpacking nginx, haproxy and redis into .proxies ..." && apt-get update -qq && cd .proxies && \
 	  apt-get download -qq $(PROXIES) && for each in *.deb; do dpkg -x $$each . || exit 1; done; }
 	@touch $@
 
@@ -87,7 +89,7 @@ test: $(VENV) $(SYSTEM) .proxies/.stamp .openapi/.stamp .venv-minimcp/.stamp ## 
 
 # The framework's and the checker's tests, with the ready servers left out.
 SUITES := packages/dovetail/tests packages/dovetail-check/tests
-SUITE_INSTALL := --editable 'packages/dovetail[openapi,traces]' --editable packages/dovetail-check --group test --group peers
+SUITE_INSTALL := --editable 'packages/dovetail[cluster,openapi,traces]' --editable packages/dovetail-check --group test --group peers
 
 test-lowest: .venv-lowest/.stamp .venv-minimcp/.stamp .proxies/.stamp .openapi/.stamp $(SYSTEM) ## test framework and checker with the oldest allowed libraries
 	@.venv-lowest/bin/pytest --quiet --numprocesses=3 --dist=loadfile $(SUITES)
@@ -127,7 +129,7 @@ DURABLE := packages/dovetail/tests/durability packages/*/tests/*/test_durability
   $(addprefix packages/dovetail-browser/tests/browser/test_,no_orphans.py memory.py)
 
 durability: $(VENV) $(SYSTEM) ## run the durability tests in full: 100 kills, 1,000 edits, 1,000 fetches; half an hour
-	@DURABILITY_RUNS=100 BROWSER_KILL_RUNS=100 BROWSER_FETCHES=1000 $(BIN)/pytest --quiet --timeout=0 $(DURABLE)
+	@DURABILITY_RUNS=100 CLUSTER_KILLS=20 CLUSTER_TASKS=1000 BROWSER_KILL_RUNS=100 BROWSER_FETCHES=1000 $(BIN)/pytest --quiet --timeout=0 $(DURABLE)
 
 gallery: $(VENV) $(SYSTEM) ## draw docs/gallery.md with the design server
 	@$(BIN)/python -m tools.gallery
@@ -141,7 +143,7 @@ fuzz: $(VENV) .proxies/.stamp ## run the property tests with many more examples,
 openapi: $(VENV) .openapi/.stamp ## make servers from OpenAPI documents of real APIs, all of them, and call every tool
 	@OPENAPI_STRIDE=1 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/openapi
 
-conformance: $(VENV) .conformance/.stamp ## run the official conformance suite and other clients, over HTTP
+conformance: $(VENV) .conformance/.stamp .proxies/.stamp ## run the official conformance suite and other clients, over HTTP
 	@$(BIN)/python conformance/run.py
 
 # Not `npm ci`: npm leaves optional packages of other platforms out of the lock file and then
@@ -175,7 +177,7 @@ changelog: $(VENV) ## merge changes/ into CHANGELOG.md: make changelog VERSION=1
 bench: bench-setup ## run the benchmarks; one part: make bench ONLY=http
 	@$(BIN)/python bench/run.py $(if $(ONLY),--only $(ONLY))
 
-bench-setup: $(VENV) .venv-minimcp/.stamp ## install what the benchmarks need: minimcp, wrk, taskset, npm
+bench-setup: $(VENV) .venv-minimcp/.stamp .proxies/.stamp ## install what the benchmarks need: minimcp, wrk, taskset, npm
 	@command -v wrk >/dev/null || apt-get install -qq -y wrk
 	@command -v taskset >/dev/null || apt-get install -qq -y util-linux
 	@command -v npm >/dev/null || apt-get install -qq -y npm
@@ -190,6 +192,10 @@ soak: $(VENV) ## run the HTTP load test: connections, sessions, streams, killed 
 	@command -v wrk >/dev/null || apt-get install -qq -y wrk
 	@$(BIN)/python -m soak.run
 
+cluster: $(VENV) .proxies/.stamp ## measure what a cluster promises: four processes on Redis behind haproxy; minutes
+	@command -v wrk >/dev/null || apt-get install -qq -y wrk
+	@PYTHONPATH=packages/dovetail $(BIN)/python -m cluster.run
+
 clean: ## remove build and test output; environments are kept
 	@rm -rf build dist htmlcov coverage.json .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	@find packages tests tools examples bench soak -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find packages tests tools examples bench soak cluster -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

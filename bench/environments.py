@@ -23,7 +23,7 @@ _HTTP = tuple(f"{name}=={version}" for name, version in HTTP_STACK.items())
 # dovetail is installed as its users install it, anew for each run: an editable install would be
 # measured while somebody edits it, and without byte code.
 REQUIREMENTS: dict[str, tuple[str, ...]] = {
-    "bench-dovetail": (str(_PACKAGE), *_HTTP),
+    "bench-dovetail": (f"{_PACKAGE}[cluster]", *_HTTP),
     "bench-mcp": ("mcp==2.3.0", *_HTTP),
     "bench-fastmcp": ("fastmcp==4.1.2", *_HTTP),
     "bench-mcp-proxy": ("mcp-proxy==0.13.0",),

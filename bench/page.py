@@ -84,14 +84,17 @@ def circumstances(effort: str) -> str:
     )
 
 
+# Environments with another version of the SDK than the one that is measured.
+_OTHER_SDKS = {"minimcp": "mcp (for MiniMCP)", "mcp-proxy": "mcp (for mcp-proxy)"}
+
+
 def _told_versions() -> str:
     told: dict[str, str] = {}
     for environment in REQUIREMENTS:
         found = versions(environment)
         for name in ("dovetail", "msgspec", "fastmcp", "minimcp", "mcp", "pydantic"):
             if name in found:
-                # mcp 1 is there for MiniMCP only.
-                shown = "mcp (for MiniMCP)" if (environment, name) == ("minimcp", "mcp") else name
+                shown = _OTHER_SDKS.get(environment, name) if name == "mcp" else name
                 told[shown] = found[name] + (_revision() if name == "dovetail" else "")
     return ", ".join(f"{name} {version}" for name, version in told.items()) + "."
 

@@ -11,6 +11,9 @@ from bench.browser.targets import judge_browser
 from bench.clients.measure import measure_clients
 from bench.clients.page import render_clients
 from bench.clients.targets import judge_clients
+from bench.cluster.measure import measure_cluster
+from bench.cluster.page import render_cluster
+from bench.cluster.targets import judge_cluster
 from bench.design.measure import measure_design
 from bench.design.page import render_design
 from bench.design.targets import judge_design
@@ -108,6 +111,13 @@ def _run_guards(effort: Effort) -> Outcome:
     return Outcome(render_guards(results, f"Best of {rounds} rounds", targets), targets)
 
 
+def _run_cluster(effort: Effort) -> Outcome:
+    rounds, calls = (7, 2_000) if effort.rounds > 2 else (2, 300)
+    results = measure_cluster(rounds, calls)
+    targets = judge_cluster(results)
+    return Outcome(render_cluster(results, f"Best of {rounds} rounds", targets), targets)
+
+
 def _run_gateway(effort: Effort) -> Outcome:
     # With sixteen calls in flight, a call takes FastMCP longer than a second.
     rounds, seconds = (3, 6) if effort.rounds > 2 else (1, 6)
@@ -136,6 +146,7 @@ PARTS: dict[str, Callable[[Effort], Outcome]] = {
     "http": _run_http,
     "clients": _run_clients,
     "guards": _run_guards,
+    "cluster": _run_cluster,
     "gateway": _run_gateway,
     "tasks": _run_tasks,
     "vault": _run_vault,

@@ -43,7 +43,7 @@ _CLIENT_TIMEOUT_MS = 120_000
 _ALONE_AT_ONCE = 6
 # Parts that are scripts beside this one: `authority.py`, `generated_client.py`.
 _SCRIPTS = ("authority", "generated_client")
-PARTS = ("server", "proxy", "client", *_SCRIPTS)
+PARTS = ("server", "cluster", "proxy", "client", *_SCRIPTS)
 _START_SECONDS = 20
 _CURRENT, _PREVIOUS = "@modelcontextprotocol/conformance", "conformance-previous"
 
@@ -422,6 +422,23 @@ def check_server(parsers: Sequence[str], suite: Path, out: Path) -> list[str]:
     return problems
 
 
+def check_cluster(suite: Path, out: Path) -> list[str]:
+    """Run every leg of the server on two processes, one at random per request; the problems."""
+    # The harness of the tests, which is not installed: redis-server, processes, haproxy.
+    sys.path += [str(ROOT), str(ROOT / "packages" / "dovetail")]
+    from tests.cluster.processes import running_cluster  # noqa: PLC0415 - the other parts need no tests
+    from tests.cluster.redis_server import running_redis  # noqa: PLC0415 - the same
+
+    out.mkdir(parents=True)
+    file = ROOT / "conformance" / "server.py"
+    with running_redis(out / "redis") as redis, running_cluster(file, redis.url, out) as cluster:
+        outcomes = [
+            run_leg(leg, suite, cluster.url, out / re.sub(r"\W+", "-", leg.name)) for leg in LEGS
+        ]
+    show("two processes on Redis behind haproxy", outcomes)
+    return _name_problems("cluster, ", outcomes)
+
+
 def check_proxy(suite: Path, out: Path) -> list[str]:
     """Run the required scenarios through proxies, in all pairings of eras; the problems."""
     problems: list[str] = []
@@ -471,6 +488,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     shutil.rmtree(out, ignore_errors=True)
     if "server" in parts:
         problems += check_server(given.parser or PARSERS, given.suite, out)
+    if "cluster" in parts:
+        problems += check_cluster(given.suite, out / "cluster")
     if "proxy" in parts:
         problems += check_proxy(given.suite, out / "proxy")
     if "client" in parts:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -38,11 +39,16 @@ SOUND = (
     b"D\xac\x00\x00\x88X\x01\x00\x02\x00\x10\x00data\x00\x00\x00\x00"
 )
 
+# Set for one of several processes, which share the key as well.
+CLUSTER = os.environ.get("CLUSTER_URL")
+
 server = Server(
     "conformance",
     version="1.0.0",
     instructions="For the conformance suite.",
-    options=Options(task_store="memory"),
+    options=Options(cluster=CLUSTER, state_keys=[b"shared by all processes" * 2])
+    if CLUSTER
+    else Options(task_store="memory"),
 )
 
 

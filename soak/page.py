@@ -12,8 +12,6 @@ from soak.verdicts import Verdict
 
 __all__ = ["render", "write_between_markers"]
 
-_BEGIN = "<!-- soak: begin -->"
-_END = "<!-- soak: end -->"
 _WORDS = {True: "PASS", False: "FAIL", None: ""}
 
 
@@ -42,10 +40,11 @@ def _cpu_model() -> str:
     return platform.machine()
 
 
-def write_between_markers(page: Path, text: str) -> None:
+def write_between_markers(page: Path, text: str, name: str = "soak") -> None:
     """Put the text into the page; what stands around the markers stays."""
-    before, begin, rest = page.read_text().partition(_BEGIN)
-    _, end, after = rest.partition(_END)
+    first, last = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    before, begin, rest = page.read_text().partition(first)
+    _, end, after = rest.partition(last)
     if not begin or not end:
-        raise ValueError(f"{page} lacks the markers {_BEGIN} and {_END}")
-    page.write_text(f"{before}{_BEGIN}\n\n{text}\n\n{_END}{after}")
+        raise ValueError(f"{page} lacks the markers {first} and {last}")
+    page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}")

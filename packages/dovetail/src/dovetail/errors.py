@@ -10,7 +10,8 @@
     │   ├── MethodNotFoundError           -32601
     │   ├── InvalidParamsError            -32602
     │   ├── InternalError                 -32603
-    │   │   └── ShutdownError             the server is shutting down
+    │   │   ├── ShutdownError             the server is shutting down
+    │   │   └── StoreError                the shared store of a cluster cannot be used
     │   ├── ResourceNotFoundError         -32002, or -32602 in revisions that require it
     │   ├── HeaderMismatchError           -32020
     │   ├── MissingCapabilityError        -32021
@@ -52,6 +53,7 @@ __all__ = [
     "ResourceNotFoundError",
     "RpcError",
     "ShutdownError",
+    "StoreError",
     "ToolError",
     "TransportError",
     "UnsupportedVersionError",
@@ -170,6 +172,18 @@ class ShutdownError(InternalError):
 
     def __init__(self) -> None:
         super().__init__("The server is shutting down; send the request again")
+
+
+class StoreError(InternalError):
+    """The request needs the shared store of a cluster, which cannot be used; over HTTP with 503."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("The shared store of this server cannot be used now; try again")
+        # For logs only: it may contain addresses.
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"The shared store cannot be used: {self.reason}"
 
 
 class ResourceNotFoundError(RpcError):

@@ -7,6 +7,7 @@ from the registered handlers.
 
 from __future__ import annotations
 
+import os
 from collections.abc import (
     AsyncIterator,
     Awaitable,
@@ -31,7 +32,7 @@ from dovetail.core.principal import Principal, to_principal
 from dovetail.eras.select import Eras
 from dovetail.errors import UsageError
 from dovetail.features.completion import Completions
-from dovetail.features.custom_routes import CustomRoutes
+from dovetail.features.custom_routes import CustomRoute, CustomRoutes
 from dovetail.features.handlers import author_error, locate
 from dovetail.features.middleware import REQUESTS
 from dovetail.features.prompts import PromptOptions, Prompts
@@ -40,17 +41,21 @@ from dovetail.features.resources import ResourceOptions, Resources
 from dovetail.features.tasks import task_methods
 from dovetail.features.tools import ToolOptions, Tools
 from dovetail.runtime.auth_backend import AuthBackend
+from dovetail.runtime.cluster_url import find_cluster
 from dovetail.runtime.connection import Connection
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.lifespan import Lifespan
-from dovetail.runtime.provider import Provider
+from dovetail.runtime.open_stores import open_shared_stores
+from dovetail.runtime.provider import Membership, Provider
 from dovetail.runtime.runner import HandlerRunner
+from dovetail.runtime.shared_bus import SharedBus
+from dovetail.runtime.state_keys import find_state_keys
 from dovetail.runtime.stateless import StatelessEndpoint
-from dovetail.runtime.task_files import open_task_store
+from dovetail.runtime.task_files import make_task_rows
 from dovetail.runtime.tasks import TaskKeeper
 from dovetail.spec.models import Icon, Implementation, ReadResourceResult, ResourceContents, Tool
 from dovetail.spec.revisions import LATEST_LEGACY, LEGACY, find_revision
-from dovetail.stores.bus import MemoryBus
+from dovetail.stores.bus import Bus, MemoryBus
 from dovetail.stores.session_states import MemorySessionStates
 
 if TYPE_CHECKING:
@@ -77,6 +82,7 @@ class HttpAppOptions(TypedDict, total=False):
     session_lifetime: float
     old_sse: str | None
     body_timeout: float
+    health: bool
 
 
 class SearchMode(Protocol):
@@ -134,7 +140,11 @@ class Server:
         self._tool_search = tool_search
         # For tests: provider -> the one to use instead.
         self.dependency_overrides: dict[Callable[..., Any], Callable[..., Any]] = {}
-        self._bus: MemoryBus[ChangeEvent] = MemoryBus()
+        cluster = find_cluster(self.options.cluster)
+        self._shared = None if cluster is None else open_shared_stores(cluster, name)
+        self._bus: Bus[ChangeEvent] = (
+            MemoryBus() if self._shared is None else SharedBus(self._shared.cluster)
+        )
         self.tools = Tools(self.options, self._changed(ChangeKind.TOOLS), self._offer_tasks)
         self.prompts = Prompts(self.options, self._changed(ChangeKind.PROMPTS))
         self.resources = Resources(self.options, self._changed(ChangeKind.RESOURCES))
@@ -164,10 +174,21 @@ class Server:
             self.provider.resource_exists,
             self.provider.resource_is_hidden,
         )
+        state_keys = find_state_keys(
+            self.options.state_keys, os.environ, for_cluster=cluster is not None
+        )
+        if state_keys is not None:
+            eras.sealer.follow(state_keys)
+        if self._shared is not None:
+            membership = Membership(self._shared.cluster, lambda: eras.sealer.keys)
+            self.provider.membership = membership
         self._has_lifespan = lifespan is not None
         self._lifespan = Lifespan(None if lifespan is None else lambda: _enter(lifespan, self))
+        if self._shared is not None:
+            self._lifespan.add(self._shared.opened)
+            eras.rounds.set_default_store(self._shared.rounds)
         self._tasks = TaskKeeper(
-            lambda: open_task_store(self.options.task_store, name), self.provider.is_resumable
+            make_task_rows(self.options.task_store, name, self._shared), self.provider.is_resumable
         )
         self._offers_tasks = False
         self._methods_without_mounts = self._methods(eras)
@@ -189,7 +210,9 @@ class Server:
             lifespan=self._lifespan,
             options=self.options,
             tasks=self._tasks,
-            session_states=self.options.session_states or MemorySessionStates(),
+            session_states=self.options.session_states
+            or (MemorySessionStates() if self._shared is None else self._shared.session_states),
+            shared=self._shared,
         )
         self._tasks.attach(self.engine)
         # By the revision that legacy requests are served at.
@@ -389,10 +412,29 @@ class Server:
             tasks = JoinedTasks(self.engine.tasks, self._mounts.tasks_of_proxies)
             self.engine = self.engine._replace(tasks=tasks)
             self._stateless.clear()
-        view = View(Prefix(prefix), include, exclude, tools, visible)
-        self._mounts.add(server.provider, view, middleware)
+        options = self.options
+        has_tag_filter = options.include_tags is not None or options.exclude_tags
+        tags = options.shows_tags if has_tag_filter else None
+        view = View(Prefix(prefix), include, exclude, tools, visible, tags)
+        self.routes.mount(server.routes, server._adapt_route)
+        try:
+            self._mounts.add(server.provider, view, middleware)
+        except UsageError:
+            self.routes.unmount(server.routes)
+            raise
         self._lifespan.add(server.running)
+        if server._offers_tasks:
+            self._offer_tasks()
+        self._lifespan.add(self._closing_tasks)
         self._wrap_handlers()
+
+    def _adapt_route(self, route: CustomRoute) -> CustomRoute:
+        """Return a custom route for servers that this one is mounted in."""
+        needs_caller = self.guard is not None and self.guard.requires_auth
+        return route._replace(
+            mounted_state=route.mounted_state or (lambda: self._lifespan.state),
+            needs_caller=route.guarded and (route.needs_caller or needs_caller),
+        )
 
     @author_error
     def import_server(self, server: Server, prefix: str = "") -> None:
@@ -422,7 +464,7 @@ class Server:
         """Stop serving the server that was mounted with this prefix."""
         if self._mounts is None:
             raise UsageError("no server is mounted")
-        self._mounts.remove(prefix)
+        self.routes.unmount(self._mounts.remove(prefix).routes)
 
     def _wrap_handlers(self) -> None:
         if self._mounts is not None:
@@ -572,6 +614,14 @@ class Server:
         if not self._offers_tasks:
             self._offers_tasks = True
             self._lifespan.add(self._tasks.open)
+
+    @asynccontextmanager
+    async def _closing_tasks(self) -> AsyncIterator[None]:
+        """End tasks before a mounted server exits, also those of tools it registered later."""
+        try:
+            yield
+        finally:
+            await self._tasks.close()
 
     # -- capabilities ---------------------------------------------------------------------
 

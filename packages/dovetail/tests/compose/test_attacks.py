@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from dovetail import Context, Middleware, Proxy, Server, ToolError, ToolSearch, UsageError
@@ -38,6 +39,7 @@ from tests.proxy.pairing import at_url
 ROUTE = pytest.mark.parametrize("route", ROUTES)
 PROXIED = pytest.mark.parametrize("proxied", [False, True], ids=["mount", "proxy"])
 ADA = Principal("ada", {"shop:write"})
+LOCAL = "http://127.0.0.1"
 
 
 def run(attack: Awaitable[None]) -> None:
@@ -550,13 +552,25 @@ def test_the_result_limit_of_a_mounted_guard_holds() -> None:
     run(attack())
 
 
-def test_routes_of_a_mounted_server_are_not_served() -> None:
+def test_a_guarded_route_of_a_mounted_server_stays_guarded(tmp_path: Path) -> None:
     async def attack() -> None:
-        shop = make_shop()
-        shop.custom_route("/admin")(lambda request: TREASURE)
-        outer = make_outer(shop)
-        assert TREASURE not in await via("POST /tools/NAME", outer, "../admin")
-        assert list(outer.routes) == []
+        keys = KeyFile(tmp_path / "keys.json")
+        keys.add("ada")
+        shop = Server("shop", guard=Guard(ApiKeys(keys.path)))
+        shop.custom_route("/admin", guarded=True)(lambda request: TREASURE)
+        # Neither of them has a guard that could tell who calls.
+        middle, outer = Server("middle"), Server("outer")
+        middle.mount(shop, "shop")
+        outer.mount(middle, "middle")
+        for server in (middle, outer):
+            transport = httpx.ASGITransport(server.http_app())
+            async with httpx.AsyncClient(transport=transport, base_url=LOCAL) as client:
+                for headers in ({}, {"Authorization": "Bearer x"}):
+                    response = await client.get("/admin", headers=headers)
+                    assert response.status_code == 403
+                    assert TREASURE not in response.text
+        middle.unmount("shop")
+        assert not list(outer.routes)
         await outer.close()
 
     run(attack())

@@ -18,7 +18,7 @@ from typing import Any
 from dovetail import Context, Options, Server
 from dovetail.spec import keys
 
-__all__ = ["Caller", "make_server"]
+__all__ = ["Caller", "make_server", "say"]
 
 _META = {
     keys.PROTOCOL_VERSION: "2026-07-28",
@@ -102,7 +102,8 @@ class Caller:
             await asyncio.sleep(0.005)
 
 
-def _say(*words: object) -> None:
+def say(*words: object) -> None:
+    """Print a line at once."""
     os.write(1, f"{' '.join(map(str, words))}\n".encode())
 
 
@@ -116,9 +117,9 @@ async def _main(store: Path, traces: Path, count: int) -> None:
         async with room:
             tool = "dig" if count or number % 2 else "build"
             id = await caller.make(tool, number)
-            _say("made", id, tool)
+            say("made", id, tool)
             await caller.see_end(id)
-            _say("done", id)
+            say("done", id)
 
     if count:
         await asyncio.gather(*(one(os.getpid() * 10_000 + number) for number in range(count)))

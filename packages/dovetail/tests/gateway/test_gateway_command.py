@@ -293,3 +293,22 @@ def test_the_stored_login_is_used_for_all_callers(
                     await asyncio.sleep(0.05)
 
     run(scenario())
+
+
+def test_several_workers_serve_a_gateway(tmp_path: Path) -> None:
+    file = tmp_path / "gateway.toml"
+    shop = f"command = {json.dumps(sys.executable)}\nargs = [{json.dumps(str(OLD_SHOP))}]"
+    file.write_text(f"[upstreams.shop]\n{shop}\nconnect_timeout = {CAP}\n")
+    words = ("gateway", str(file), "--http=0", "--workers=2", "--stateless", "--path=/team")
+    gateway = Process(tmp_path / "log", *words)
+
+    async def look() -> None:
+        for mode in MODES:
+            async with Client(gateway.url, mode=mode, timeout=CAP) as client:
+                assert "shop_price" in [tool.name for tool in await client.list_tools()]
+
+    try:
+        assert gateway.url.endswith("/team")
+        run(look())
+    finally:
+        gateway.stop()

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from tests.patience import CAP, wait_until
 
-__all__ = ["PROXIES", "Proxy", "proxying"]
+__all__ = ["PROXIES", "Proxy", "find_program", "program_environment", "proxying"]
 
 _PROGRAMS = Path(__file__).parents[4] / ".proxies" / "usr"
 # After this time without input the connection is closed. A test never waits for less.
@@ -90,10 +90,16 @@ PROXIES: dict[str, tuple[str, Callable[[Path, int], str]]] = {
 }
 
 
-def _find(program: str) -> str:
+def find_program(program: str) -> str:
+    """The path of nginx or haproxy."""
     found = shutil.which(program, path=f"{_PROGRAMS}/sbin:{os.environ['PATH']}:/usr/sbin")
     assert found is not None, f"{program} is missing; `make test` installs it"
     return found
+
+
+def program_environment() -> dict[str, str]:
+    """The environment in which unpacked programs find their libraries."""
+    return {**os.environ, "LD_LIBRARY_PATH": f"{_PROGRAMS}/lib/x86_64-linux-gnu"}
 
 
 def _is_listening(path: Path) -> bool:
@@ -114,8 +120,7 @@ def proxying(name: str, folder: Path, port: int) -> Iterator[Proxy]:
     config.write_text(configure(folder, port))
     log = folder / "log"
     log.touch()
-    words = [_find(program), "-db", "-f"] if program == "haproxy" else [_find(program), "-c"]
-    env = {**os.environ, "LD_LIBRARY_PATH": f"{_PROGRAMS}/lib/x86_64-linux-gnu"}
+    words = [find_program(program), *(["-db", "-f"] if program == "haproxy" else ["-c"])]
     with (
         (folder / "printed").open("wb") as printed,
         log.open("ab") as lines,
@@ -124,7 +129,7 @@ def proxying(name: str, folder: Path, port: int) -> Iterator[Proxy]:
             stdin=subprocess.DEVNULL,
             stdout=lines if program == "haproxy" else printed,
             stderr=printed,
-            env=env,
+            env=program_environment(),
         ) as process,
     ):
         try:

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, c
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import pytest
@@ -25,7 +26,9 @@ from dovetail.client.targets import Target
 from dovetail.spec.models import LogParams
 from dovetail.spec.revisions import LEGACY, REVISIONS, Family, Revision
 from dovetail.transports import serve_http
-from tests.interaction.workshop import make_workshop
+from tests.cluster.in_process import serving_cluster
+from tests.cluster.redis_server import running_redis
+from tests.interaction.workshop import make_workshop, make_workshops
 from tests.patience import CAP
 
 __all__ = ["COMBINATIONS", "Combination", "Desk", "Link", "Served", "Transport", "with_mark"]
@@ -56,23 +59,54 @@ def _as_process() -> Iterator[Served]:
     yield Served(command, lambda pid: os.kill(pid, signal.SIGTERM))
 
 
+def _at_url(path: str = "/mcp", **options: Any) -> AbstractContextManager[Served]:
+    async def serve(ready: Callable[[str], None]) -> None:
+        await serve_http(
+            make_workshop(),
+            port=0,
+            on_ready=lambda port: ready(f"http://127.0.0.1:{port}{path}"),
+            **options,
+        )
+
+    return _in_thread(serve)
+
+
 @contextmanager
-def _at_url(path: str = "/mcp", **options: Any) -> Iterator[Served]:
-    ports: list[int] = []
+def _in_cluster() -> Iterator[Served]:
+    """Two servers; each request goes to one of them at random."""
+
+    async def serve(ready: Callable[[str], None]) -> None:
+        workshops = iter(make_workshops(redis.url, 2))
+        async with serving_cluster(lambda _: next(workshops), redis.url) as cluster:
+            ready(cluster.url)
+            await asyncio.Event().wait()
+
+    with (
+        TemporaryDirectory() as folder,
+        running_redis(Path(folder)) as redis,
+        _in_thread(serve) as served,
+    ):
+        yield served
+
+
+@contextmanager
+def _in_thread(serve: Callable[[Callable[[str], None]], Awaitable[None]]) -> Iterator[Served]:
+    """A server on an event loop of its own; it tells its URL when it is ready."""
+    urls: list[str] = []
     ready = threading.Event()
     loop = asyncio.new_event_loop()
 
-    def note(port: int) -> None:
-        ports.append(port)
+    def note(url: str) -> None:
+        urls.append(url)
         ready.set()
 
-    task = loop.create_task(serve_http(make_workshop(), port=0, on_ready=note, **options))
+    task = loop.create_task(_awaited(serve(note)))
 
-    def serve() -> None:
+    def run() -> None:
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
             runner.run(_until_cancelled(task))
 
-    thread = threading.Thread(target=serve)
+    thread = threading.Thread(target=run)
 
     def end(_: int = 0) -> None:
         if thread.is_alive():
@@ -82,10 +116,14 @@ def _at_url(path: str = "/mcp", **options: Any) -> Iterator[Served]:
     thread.start()
     try:
         assert ready.wait(CAP)
-        yield Served(f"http://127.0.0.1:{ports[0]}{path}", end)
+        yield Served(urls[0], end)
     finally:
         end()
         assert not thread.is_alive()
+
+
+async def _awaited(running: Awaitable[None]) -> None:
+    await running
 
 
 async def _until_cancelled(task: asyncio.Task[None]) -> None:
@@ -107,6 +145,7 @@ TRANSPORTS = (
     Transport("sessions", _at_url),
     Transport("stateless", partial(_at_url, stateless=True)),
     Transport("plain", partial(_at_url, streaming=False)),
+    Transport("cluster", _in_cluster),
     Transport("old_sse", partial(_at_url, "/sse", old_sse="/sse"), LEGACY),
 )
 

@@ -11,9 +11,9 @@ import os
 from dataclasses import dataclass
 
 from dovetail import Context, Options, ResourceNotFoundError, Server, ToolError
-from tests.interaction.agency import Agency, Consent
+from tests.interaction.agency import KEY, Agency, Consent
 
-__all__ = ["JOURNAL", "make_workshop"]
+__all__ = ["JOURNAL", "make_workshop", "make_workshops"]
 
 JOURNAL = "workshop://journal"
 SIZES = {"nail": 3, "nut": 8, "bolt": 12, "größe": 5}
@@ -29,30 +29,36 @@ class Part:
 
 
 class Workshop:
-    """The server and what it remembers."""
+    """The server and what it remembers; the servers of a cluster remember together."""
 
-    def __init__(self) -> None:
-        self.server = Server(
+    def __init__(self, cluster: str | None = None, count: int = 1) -> None:
+        self.journal: list[str] = []
+        self.doors: dict[str, asyncio.Event] = {}
+        self.agency = Agency()
+        keys = [KEY] if cluster else []
+        options = Options(page_size=3, grace=0.2, cluster=cluster, state_keys=keys)
+        self.servers = [self._make(options) for _ in range(count)]
+
+    def _make(self, options: Options) -> Server:
+        server = Server(
             "workshop",
             version="1.2.3",
             title="The Workshop",
             instructions="Measure twice, cut once.",
-            options=Options(page_size=3, grace=0.2),
+            options=options,
         )
-        self.journal: list[str] = []
-        self.doors: dict[str, asyncio.Event] = {}
-        self.agency = Agency()
         for tool in (
             *(self.measure, self.echo, self.fill, self.reject, self.crash),
             *(self.saw, self.remark, self.confirm, self.advise, self.folders, self.agency.book),
             *(self.wait, self.open_door, self.hang_up, self.take_down, self.write, self.whoami),
         ):
-            self.server.tool(tool)
-        self.server.resource(JOURNAL)(self.read_journal)
-        self.server.resource("workshop://ledger")(self.ledger)
-        self.server.resource("workshop://parts/{name}")(self.part)
-        self.server.prompt(self.plan)
-        self.server.complete("plan", "part")(self.complete_part)
+            server.tool(tool)
+        server.resource(JOURNAL)(self.read_journal)
+        server.resource("workshop://ledger")(self.ledger)
+        server.resource("workshop://parts/{name}")(self.part)
+        server.prompt(self.plan)
+        server.complete("plan", "part")(self.complete_part)
+        return server
 
     # -- tools ----------------------------------------------------------------------------
 
@@ -128,12 +134,14 @@ class Workshop:
         async def use() -> str:
             return f"{tool} used"
 
-        self.server.tools.add(use, name=tool)
+        for server in self.servers:
+            server.tools.add(use, name=tool)
         return "hung up"
 
     async def take_down(self, tool: str) -> str:
         """Take it away again."""
-        self.server.tools.remove(tool)
+        for server in self.servers:
+            server.tools.remove(tool)
         return "taken down"
 
     async def write(self, line: str) -> str:
@@ -147,7 +155,8 @@ class Workshop:
 
     def note(self, line: str) -> None:
         self.journal.append(line)
-        self.server.resource_updated(JOURNAL)
+        # One tells the others.
+        self.servers[0].resource_updated(JOURNAL)
 
     # -- resources and prompts --------------------------------------------------------------
 
@@ -175,7 +184,12 @@ class Workshop:
 
 def make_workshop() -> Server:
     """A workshop in which nothing has happened yet."""
-    return Workshop().server
+    return Workshop().servers[0]
+
+
+def make_workshops(cluster: str, count: int) -> list[Server]:
+    """The servers of a cluster that are one workshop."""
+    return Workshop(cluster, count).servers
 
 
 server = make_workshop()

@@ -143,11 +143,11 @@ class LocalApi:
 
 @asynccontextmanager
 async def serve(app: Any) -> AsyncIterator[int]:
-    config = uvicorn.Config(app, port=0, log_level="error", lifespan="off")
+    config = uvicorn.Config(app, port=0, log_level="error", lifespan="off", ws="none")
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve())
     async with asyncio.timeout(CAP):
-        while not server.started:
+        while not server.started and not task.done():
             await asyncio.sleep(0.01)
     try:
         yield server.servers[0].sockets[0].getsockname()[1]

@@ -92,6 +92,10 @@ class Process:
                     pipe.close()
         for call in self._calls:
             call.join(CAP)
+        self.disconnect()
+
+    def disconnect(self) -> None:
+        """End all connections."""
         for connection in self._connections:
             connection.close()
 

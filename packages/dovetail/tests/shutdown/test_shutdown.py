@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import subprocess
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from tests.patience import CAP, wait_until
 from tests.shutdown.processes import ERAS, MODERN, PARSERS, SERVER, run_http, running
+from tests.shutdown.refusal import is_refused
 
 WORKERS = [(), ("--workers", "2")]
 TOOLS = ["wait", "report_and_wait"]
@@ -31,7 +31,7 @@ def test_calls_that_end_within_the_grace_period_are_answered(
         server.wait_for_start("a")
         server.terminate()
         # New connections are refused from now on.
-        wait_until(lambda: _is_refused(server.port))
+        wait_until(lambda: is_refused(server.port))
         (tmp_path / "a").touch()
         reply = call.reply()
         assert reply.status == 200
@@ -141,11 +141,3 @@ def test_an_application_in_plain_uvicorn_exits_although_clients_listen(
         (tmp_path / "a").touch()
         assert call.reply().status == 200
         assert server.exit_code() in (0, -15)
-
-
-def _is_refused(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=CAP).close()
-    except ConnectionRefusedError:
-        return True
-    return False

@@ -187,6 +187,13 @@ class Wire:
                 self._news.clear()
                 await self._news.wait()
 
+    async def wait_for_more(self, seen: int) -> None:
+        """Wait until more than `seen` messages were sent."""
+        async with asyncio.timeout(CAP):
+            while len(self.sent) <= seen:
+                self._news.clear()
+                await self._news.wait()
+
     async def response(self, id: int | str) -> Json:
         """The response of this id."""
         found: Json = await self.until(

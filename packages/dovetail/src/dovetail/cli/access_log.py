@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 
+from dovetail.cli.log_format import make_formatter
+
 __all__ = ["log_requests"]
 
 
@@ -23,7 +25,7 @@ def log_requests() -> None:
     """Send uvicorn's access log to stderr."""
     logger = logging.getLogger("uvicorn.access")
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    handler.setFormatter(make_formatter("%(asctime)s %(message)s"))
     handler.addFilter(_WithoutQuery())
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

@@ -16,9 +16,12 @@ import click
 from dovetail.cli.failures import INTERRUPTED, WRONG_USAGE, Failure
 from dovetail.cli.groups import run_group
 from dovetail.cli.options import (
+    CLUSTER_OPTIONS,
     GUARD_OPTIONS,
     HTTP_OPTIONS,
+    LOG_FORMAT_OPTION,
     PATH_OPTION,
+    WORKER_OPTION,
     find_given,
     take_guard,
     with_options,
@@ -99,32 +102,16 @@ def app() -> None:
     """
 
 
-def _read_worker(
-    _context: click.Context, _option: click.Parameter, value: str | None
-) -> tuple[int, int] | None:
-    if value is None:
-        return None
-    listener, report = value.split(",")
-    return int(listener), int(report)
-
-
 @app.command()
 @click.argument("file", metavar="FILE[:NAME]")
-@with_options((*HTTP_OPTIONS, PATH_OPTION))
+@with_options((*HTTP_OPTIONS, PATH_OPTION, LOG_FORMAT_OPTION))
 @click.option("--rest", is_flag=True, help="Also serve POST /tools/NAME and GET /openapi.json.")
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Number of server processes.",
-)
+@with_options(CLUSTER_OPTIONS)
 @click.option(
     "--reload", is_flag=True, help="Restart when a Python file in the folder of FILE changes."
 )
 @with_options(GUARD_OPTIONS)
-@click.option("--worker", hidden=True, callback=_read_worker)
+@with_options((WORKER_OPTION,))
 @click.option("--report", type=int, hidden=True)
 @click.pass_context
 def run(context: click.Context, /, file: str, address: str | None, **given: Any) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.table import Table
@@ -12,9 +13,12 @@ from rich.table import Table
 from dovetail.cli.escaping import escape_control
 from dovetail.cli.failures import FAILED_CALL, WRONG_USAGE, Failure, or_fail
 from dovetail.cli.options import (
+    CLUSTER_OPTIONS,
     GUARD_OPTIONS,
     HTTP_OPTIONS,
+    LOG_FORMAT_OPTION,
     PATH_OPTION,
+    WORKER_OPTION,
     find_given,
     take_guard,
     with_options,
@@ -22,12 +26,19 @@ from dovetail.cli.options import (
 from dovetail.cli.output import make_console, print_json
 from dovetail.cli.run_stdio import run_server
 from dovetail.compose.gateway import (
+    GatewayConfig,
     GuardSettings,
     UpstreamReport,
     build_gateway,
     check_upstreams,
     read_gateway,
 )
+from dovetail.core.options import Options
+from dovetail.runtime.cluster_url import CLUSTER
+from dovetail.server import Server
+
+if TYPE_CHECKING:
+    from dovetail.transports.streamable_http.app import HttpApp
 
 __all__ = ["gateway"]
 
@@ -53,19 +64,18 @@ def gateway() -> None:
     """
 
 
-def _refuse_workers(_context: click.Context, _option: click.Parameter, value: int | None) -> None:
-    if value is not None and value != 1:
-        raise Failure(
-            "--workers: a gateway runs in one process, because sessions with its upstreams and "
-            "their questions belong to the process that opened them",
-            WRONG_USAGE,
-        )
-
-
 @gateway.command()
 @click.argument("file", metavar="FILE")
-@with_options((*HTTP_OPTIONS, PATH_OPTION, *GUARD_OPTIONS))
-@click.option("--workers", type=int, hidden=True, expose_value=False, callback=_refuse_workers)
+@with_options(
+    (
+        *HTTP_OPTIONS,
+        PATH_OPTION,
+        *CLUSTER_OPTIONS,
+        LOG_FORMAT_OPTION,
+        *GUARD_OPTIONS,
+        WORKER_OPTION,
+    )
+)
 @click.pass_context
 def run(context: click.Context, /, file: str, address: str | None, **given: Any) -> None:
     """Serve the upstreams in FILE over stdio, or over HTTP with --http.
@@ -77,10 +87,9 @@ def run(context: click.Context, /, file: str, address: str | None, **given: Any)
     names = find_given(context, given) if address is None else []
     if names:
         raise Failure(f"{', '.join(names)}: requires --http", WRONG_USAGE)
-    settings = GuardSettings(**asdict(guard))
-    server = or_fail(lambda: build_gateway(replace(config, guard=settings)))
+    guarded = replace(config, guard=GuardSettings(**asdict(guard)))
     if address is None:
-        raise SystemExit(run_server(server))
+        raise SystemExit(run_server(or_fail(lambda: _build(guarded))))
     from dovetail.cli.run_http import (  # noqa: PLC0415 - uvicorn
         HttpSettings,
         make_app,
@@ -90,8 +99,23 @@ def run(context: click.Context, /, file: str, address: str | None, **given: Any)
 
     host, port = or_fail(lambda: parse_address(address))
     serving = or_fail(lambda: HttpSettings(host=host, port=port, guard=guard, **given))
-    app = make_app(server, serving.path, None, serving)
-    raise SystemExit(run_server_http(server, serving, app))
+    serving.set_environment()
+
+    def build() -> tuple[Server, HttpApp]:
+        server = _build(guarded)
+        return server, make_app(server, serving.path, None, serving)
+
+    raise SystemExit(run_server_http(build, serving, ["gateway", "run", file]))
+
+
+def _build(config: GatewayConfig) -> Server:
+    """The gateway, in the cluster if there is one.
+
+    The proxies inside it use the cluster of the gateway, and commands that it starts must not join
+    by the environment that they inherit.
+    """
+    cluster = os.environ.pop(CLUSTER, None)
+    return build_gateway(config, options=Options(cluster=cluster) if cluster else None)
 
 
 @gateway.command()

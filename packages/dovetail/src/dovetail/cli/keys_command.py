@@ -1,18 +1,27 @@
-"""`dovetail keys`: create, list, rotate and revoke API keys. A key is shown only once."""
+"""`dovetail keys`: create, list, rotate and revoke API keys, and create state keys.
+
+An API key is shown only once.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import re
+import secrets
 import time
 from datetime import UTC, datetime
 from typing import Any
 
 import click
 
-from dovetail.cli.failures import WRONG_USAGE, Failure
+from dovetail.cli.failures import FAILED_CALL, WRONG_USAGE, Failure
 from dovetail.cli.output import print_json
-from dovetail.errors import UsageError
+from dovetail.eras.modern.sealing import MIN_KEY_BYTES
+from dovetail.errors import LimitError, StoreError, UsageError
 from dovetail.guard.key_file import KeyFile, KeyRecord
+from dovetail.runtime.cluster_url import CLUSTER
+from dovetail.runtime.open_stores import open_shared_stores
+from dovetail.stores.shared_stores import SharedStores
 
 __all__ = ["keys"]
 
@@ -41,7 +50,7 @@ def _parse_duration(value: str) -> float:
 
 @click.group()
 def keys() -> None:
-    """Create, list, rotate and revoke API keys.
+    """Create, list, rotate and revoke API keys; create state keys.
 
     To require a key: dovetail run FILE --http PORT --keys keys.json
     """
@@ -90,13 +99,42 @@ def list_keys(path: str, as_json: bool) -> None:
 @keys.command()
 @click.argument("id")
 @_file
-def revoke(id: str, path: str) -> None:
+@click.option(
+    "--cluster",
+    "url",
+    metavar="URL",
+    envvar=CLUSTER,
+    help=f"Revoke it in all processes of this cluster too; also {CLUSTER}.",
+)
+@click.option("--server", metavar="NAME", help="Name of the server; needed with a cluster.")
+def revoke(id: str, path: str, url: str | None, server: str | None) -> None:
     """Revoke a key permanently.
 
-    Running servers reject it within a second.
+    Running servers that read this file reject it within a second; with --cluster, those on other
+    machines do so at once, whatever is in their files.
     """
+    if url is not None and server is None:
+        raise Failure("Each server has its own cluster: add --server NAME", WRONG_USAGE)
+    stores = None if url is None else _do(lambda: open_shared_stores(url, server or ""))
     record = _do(lambda: KeyFile(path).revoke(id))
+    if stores is not None:
+        _revoke_in_cluster(stores, record, path)
     click.echo(f"Key {record.id} ({record.label}) is revoked.")
+
+
+def _revoke_in_cluster(stores: SharedStores, record: KeyRecord, path: str) -> None:
+    async def tell() -> None:
+        async with stores.opened():
+            await stores.revocations.revoke(record.id, record.expires)
+
+    try:
+        asyncio.run(tell())
+    except (StoreError, LimitError) as error:
+        raise Failure(
+            f"Key {record.id} is revoked in {path}, but not in the cluster: {error}. Run the "
+            "command again",
+            FAILED_CALL,
+        ) from None
 
 
 @keys.command()
@@ -118,6 +156,20 @@ def rotate(id: str, grace: float, path: str, as_json: bool) -> None:
     """
     record, text = _do(lambda: KeyFile(path).rotate(id, grace))
     _show_new(record, text, as_json)
+
+
+@keys.command()
+def state() -> None:
+    """Print a new state key, which all processes of a cluster need.
+
+    \b
+    (umask 077; dovetail keys state > state.keys)
+    dovetail run FILE --http PORT --cluster URL --state-keys state.keys
+
+    To replace a key, add a new one as the second line in all files, then move it to the first
+    line. Running servers read the changes within a second.
+    """
+    click.echo(secrets.token_hex(MIN_KEY_BYTES))
 
 
 def _do(work: Any) -> Any:

@@ -10,15 +10,19 @@ import click
 from click.core import ParameterSource
 
 from dovetail.cli.guard_options import GuardOptions
+from dovetail.cli.log_format import choose_log_format
 
 __all__ = [
     "ANSWER_OPTIONS",
+    "CLUSTER_OPTIONS",
     "GUARD_OPTIONS",
     "HTTP_OPTIONS",
+    "LOG_FORMAT_OPTION",
     "PATH_OPTION",
     "REACH_OPTIONS",
     "REQUEST_OPTIONS",
     "TARGET_OPTIONS",
+    "WORKER_OPTION",
     "OptionMaker",
     "find_given",
     "take_guard",
@@ -196,6 +200,51 @@ HTTP_OPTIONS: Sequence[OptionMaker] = (
         show_default=True,
         help="HTTP parser; auto uses httptools if it is installed.",
     ),
+)
+
+CLUSTER_OPTIONS: Sequence[OptionMaker] = (
+    click.option(
+        "--workers",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Number of server processes.",
+    ),
+    click.option(
+        "--cluster",
+        metavar="URL",
+        help="Share sessions, tasks and limits through this Redis; also DOVETAIL_CLUSTER.",
+    ),
+    click.option(
+        "--state-keys",
+        type=click.Path(),
+        metavar="FILE",
+        help="File with the keys that all processes share; `dovetail keys state` makes one.",
+    ),
+)
+
+
+def _read_worker(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    channel, report = value.split(",")
+    return int(channel), int(report)
+
+
+# For workers only.
+WORKER_OPTION: OptionMaker = click.option("--worker", hidden=True, callback=_read_worker)
+
+LOG_FORMAT_OPTION: OptionMaker = click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    expose_value=False,
+    callback=lambda _context, _option, value: choose_log_format(value),
+    help="Format of the lines on stderr; json adds the ids of the current trace.",
 )
 
 PATH_OPTION: OptionMaker = click.option(

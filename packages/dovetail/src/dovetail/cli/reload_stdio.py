@@ -20,6 +20,7 @@ from pathlib import Path
 from dovetail.cli.file_watcher import take_snapshot, wait_for_change
 from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.loading import split_spec
+from dovetail.cli.log_format import log_format_arguments, write_line
 from dovetail.cli.reload_relay import Child, Relay
 from dovetail.cli.supervisor import WorkerReport, read_all, stop_process
 from dovetail.transports.stdio_streams import LineReader, LineWriter
@@ -40,11 +41,12 @@ def reload_stdio(file: str, guard: GuardOptions) -> int:
     """Serve until stdin is closed or a signal arrives; returns the exit code."""
     parts = split_spec(file)
     if parts is None or not parts[0].is_file():
-        _log(f"dovetail: There is no file {file!r}; expected FILE.py or FILE.py:NAME")
+        write_line(f"dovetail: There is no file {file!r}; expected FILE.py or FILE.py:NAME")
         return 2
     if sys.stdin.isatty():
-        _log(f"{file}: serving on stdio, waiting for a client; press Ctrl-C to stop")
+        write_line(f"{file}: serving on stdio, waiting for a client; press Ctrl-C to stop")
     command = [sys.executable, "-m", "dovetail", "run", file, *guard.to_arguments()]
+    command += log_format_arguments()
     return asyncio.run(_run(command, parts[0].resolve().parent))
 
 
@@ -95,7 +97,7 @@ class _Reloader:
             changed = await wait_for_change(self._folder, before)
             # Before the child reads the files: later changes cause another reload.
             before = take_snapshot(self._folder)
-            _log(f"{changed} changed; reloading")
+            write_line(f"{changed} changed; reloading")
             await self._replace()
 
     async def _leave(self) -> None:
@@ -121,9 +123,9 @@ class _Reloader:
                     await self._stop(old)
                 self._relay.resume(new)
             elif old is not None:
-                _log("The server could not be loaded; the previous version goes on")
+                write_line("The server could not be loaded; the previous version goes on")
             else:
-                _log("The server could not be loaded; it restarts when a file changes")
+                write_line("The server could not be loaded; it restarts when a file changes")
                 self._relay.resume(None)
 
     async def _start(self) -> Child | None:
@@ -172,9 +174,4 @@ class _Reloader:
         was_serving = self._relay.child is child and not child.is_replaced
         self._relay.drop(child)
         if was_serving and not self._left.is_set():
-            _log("The server has exited; it restarts when a file changes")
-
-
-def _log(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
+            write_line("The server has exited; it restarts when a file changes")

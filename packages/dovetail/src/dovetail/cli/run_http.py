@@ -1,7 +1,7 @@
 """`dovetail run FILE --http`: serve over HTTP, in one process or under a supervisor.
 
-A worker is the same command with `--worker`: it inherits the bound socket, and sends a report when
-it is ready. Messages for the user go to stderr.
+A worker is the same command with `--worker`: it gets its connections from the supervisor, and sends
+a report when it is ready. Messages for the user go to stderr.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+import logging
 import os
 import re
 import signal
@@ -16,15 +17,18 @@ import socket
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dovetail.cli.access_log import log_requests
 from dovetail.cli.applications import Endpoint
+from dovetail.cli.connection_sharing import SharedAcceptor
 from dovetail.cli.exit_deadline import ExitDeadline
 from dovetail.cli.gc_tuning import tune_gc
 from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.guards import choose_guard
 from dovetail.cli.loading import Loaded, load, split_spec
+from dovetail.cli.log_format import log_format_arguments, write_line
 from dovetail.cli.supervisor import (
     SHARED_FOLDER,
     STATE_KEY,
@@ -33,8 +37,11 @@ from dovetail.cli.supervisor import (
     WorkerReport,
 )
 from dovetail.errors import TransportError, UsageError
+from dovetail.runtime.cluster_url import CLUSTER
+from dovetail.runtime.state_keys import KEYS_FILE
 from dovetail.server import HttpAppOptions, Server
 from dovetail.stores.rounds_sqlite import SqliteRounds
+from dovetail.transports.acceptors import Acceptor
 from dovetail.transports.asgi.messages import ServedApp
 from dovetail.transports.http_server import HttpParser, bind, serve_app
 from dovetail.transports.outer_app import OuterApp
@@ -71,10 +78,13 @@ class HttpSettings:
     access_log: bool = False
     rest: bool = False
     workers: int = 1
+    # The URL of the shared store, and the file with the keys that seal states.
+    cluster: str | None = None
+    state_keys: str | None = None
     reload: bool = False
     parser: HttpParser = "auto"
     guard: GuardOptions = field(default_factory=GuardOptions)
-    # File descriptors of the socket and of the pipe for the worker's report.
+    # File descriptors of the socket that passes connections, and of the pipe for the report.
     worker: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
@@ -82,6 +92,14 @@ class HttpSettings:
             raise UsageError(f"--path must begin with a slash, got {self.path!r}")
         if self.reload and self.workers > 1:
             raise UsageError("--reload cannot be combined with --workers")
+
+    def set_environment(self) -> None:
+        """Let servers that are created from now on join the cluster, in workers too.
+
+        Not in arguments of workers: the URL may have a password, and all users see arguments.
+        """
+        given = {CLUSTER: self.cluster, KEYS_FILE: self.state_keys}
+        os.environ.update({name: value for name, value in given.items() if value})
 
 
 def parse_address(text: str) -> tuple[str, int]:
@@ -101,30 +119,35 @@ def run_http(file: str, run: HttpSettings) -> int:
     """
 
     def serve() -> int:
-        if run.worker is not None:
-            _serve_as_worker(file, run, *run.worker)
-        elif run.workers > 1 or run.reload:
-            return _supervise(file, run)
-        else:
-            _serve_alone(file, run)
+        run.set_environment()
+        if run.worker is None and (run.workers > 1 or run.reload):
+            parts = split_spec(file)
+            if parts is None or not parts[0].is_file():
+                raise UsageError(f"There is no file {file!r}; expected FILE.py or FILE.py:NAME")
+            return _supervise(["run", file], run, parts[0].resolve().parent)
+        _serve_site(lambda runner: _Site(load(file, runner.run), run), run)
         return 0
 
     return _exit_code(serve)
 
 
-def run_server_http(server: Server, run: HttpSettings, app: HttpApp) -> int:
-    """Serve an application of a server until a signal arrives; returns the exit code."""
+def run_server_http(
+    build: Callable[[], tuple[Server, HttpApp]], run: HttpSettings, command: Sequence[str] = ()
+) -> int:
+    """Serve an application of a server until a signal arrives; returns the exit code.
+
+    `command`: the arguments with which a worker builds the same application.
+    """
 
     def serve() -> int:
-        report = WorkerReport([describe(Endpoint(run.path, app))], server.options.grace)
-        with make_runner() as runner:
-            listener = bind(run.host, run.port)
-            port = listener.getsockname()[1]
+        if run.worker is None and run.workers > 1:
+            return _supervise(command, run, None)
 
-            def announce_all(_: int) -> None:
-                _announce(report, port, run)
+        def make_site(_: asyncio.Runner) -> _Site:
+            server, app = build()
+            return _Site(Loaded("", (server,), app, (Endpoint(run.path, app),)), run, app)
 
-            serve_until_signal(app, [server], listener, run, announce_all, runner=runner)
+        _serve_site(make_site, run)
         return 0
 
     return _exit_code(serve)
@@ -142,47 +165,54 @@ def _exit_code(serve: Callable[[], int]) -> int:
 
 
 def _report(error: Exception, code: int) -> int:
-    _log(f"dovetail: {error}")
+    write_line(f"dovetail: {error}", logging.ERROR)
     return code
 
 
-def _serve_alone(file: str, run: HttpSettings) -> None:
+def _serve_site(make_site: Callable[[asyncio.Runner], _Site], run: HttpSettings) -> None:
+    for descriptor in run.worker or ():
+        # The supervisor waits until it is closed, so child processes must not keep it open.
+        os.set_inheritable(descriptor, False)
     with make_runner() as runner:
-        site = _Site.load(file, run, runner)
+        site = make_site(runner)
+        if run.worker is not None:
+            site.share()
+            _serve_as_worker(site, run, *run.worker, runner=runner)
+            return
         listener = bind(run.host, run.port)
         port = listener.getsockname()[1]
         site.serve(listener, runner, lambda: _announce(site.report, port, run))
 
 
-def _serve_as_worker(file: str, run: HttpSettings, socket_number: int, report: int) -> None:
-    # Handlers and their child processes must not see it.
-    state_key, folder = bytes.fromhex(os.environ.pop(STATE_KEY)), os.environ.pop(SHARED_FOLDER)
-    with make_runner() as runner:
-        site = _Site.load(file, run, runner)
-        for server in site.servers:
-            # A client may return to another worker than the one that asked its user.
-            server.engine.eras.sealer.set_default_key(state_key)
-            server.engine.eras.rounds.set_default_store(SqliteRounds(f"{folder}/rounds"))
+def _serve_as_worker(
+    site: _Site, run: HttpSettings, channel: int, report: int, *, runner: asyncio.Runner
+) -> None:
+    def report_start() -> None:
+        with open(report, "wb") as pipe:
+            pipe.write(codec.encode(site.report))
+        # The supervisor never writes to stdin; EOF means that it has ended.
+        asyncio.get_running_loop().add_reader(0, os.kill, os.getpid(), signal.SIGTERM)
 
-        def report_start() -> None:
-            with open(report, "wb") as pipe:
-                pipe.write(codec.encode(site.report))
-            # The supervisor never writes to stdin; EOF means that it has ended.
-            asyncio.get_running_loop().add_reader(0, os.kill, os.getpid(), signal.SIGTERM)
-
-        site.serve(socket.socket(fileno=socket_number), runner, report_start)
+    site.serve(SharedAcceptor(socket.socket(fileno=channel), run.port), runner, report_start)
 
 
 class _Site:
     """The application that a file serves."""
 
-    def __init__(self, loaded: Loaded, run: HttpSettings) -> None:
-        """Raises UsageError for options that do not apply."""
+    def __init__(self, loaded: Loaded, run: HttpSettings, app: HttpApp | None = None) -> None:
+        """`app`: an application with the options of the command line already.
+
+        Raises UsageError for options that do not apply.
+        """
         self._run = run
         self.servers = loaded.servers
-        guard, warnings = choose_guard(loaded, run.guard, over_http=True)
+        endpoints = [*loaded.endpoints]
+        warnings: list[str] = []
         self.app: ServedApp
-        if loaded.app is None:
+        if app is not None:
+            self.app = app
+        elif loaded.app is None:
+            guard, warnings = choose_guard(loaded, run.guard, over_http=True)
             endpoint = make_app(loaded.server, run.path, guard, run)
             self.app = endpoint
             if run.rest:
@@ -192,23 +222,41 @@ class _Site:
             endpoints = [Endpoint(run.path, endpoint)]
         else:
             _refuse_app_options(loaded.source, run)
-            endpoints = [*loaded.endpoints]
             self.app = OuterApp(loaded.app, [each.app for each in endpoints])
+        if run.workers > 1:
+            _refuse_own_sessions(endpoints, run.workers)
         grace = max(server.options.grace for server in self.servers)
         self.report = WorkerReport([describe(each) for each in endpoints], grace, warnings)
 
-    @classmethod
-    def load(cls, file: str, run: HttpSettings, runner: asyncio.Runner) -> _Site:
-        """Load the file; an async factory runs in the event loop that serves."""
-        return cls(load(file, runner.run), run)
+    def share(self) -> None:
+        """Share with the other workers of this machine what needs no cluster."""
+        # Handlers and their child processes must not see it.
+        state_key, folder = bytes.fromhex(os.environ.pop(STATE_KEY)), os.environ.pop(SHARED_FOLDER)
+        for server in self.servers:
+            engine = server.engine
+            if engine.shared is None:
+                # A client may return to another worker than the one that asked its user.
+                engine.eras.sealer.set_default_key(state_key)
+                engine.eras.rounds.set_default_store(SqliteRounds(f"{folder}/rounds"))
 
     def serve(
-        self, listener: socket.socket, runner: asyncio.Runner, ready: Callable[[], None]
+        self, listener: socket.socket | Acceptor, runner: asyncio.Runner, ready: Callable[[], None]
     ) -> None:
         """Serve until a signal arrives."""
         serve_until_signal(
             self.app, self.servers, listener, self._run, lambda _: ready(), runner=runner
         )
+
+
+def _refuse_own_sessions(endpoints: Sequence[Endpoint], workers: int) -> None:
+    for _, app in endpoints:
+        assert isinstance(app.host, Server)
+        if not app.legacy.is_stateless and app.host.engine.shared is None:
+            raise UsageError(
+                f"--workers {workers}: {app.host.name!r} keeps the sessions of legacy clients in "
+                "the memory of one process, and their next request may reach another; share them "
+                "with --cluster redis://HOST:PORT/0, or serve without sessions with --stateless"
+            )
 
 
 def make_app(server: Server, path: str, guard: Guard | None, run: HttpSettings) -> HttpApp:
@@ -221,6 +269,7 @@ def _app_options(run: HttpSettings) -> HttpAppOptions:
         "allowed_hosts": run.allow_hosts or None,
         "allowed_origins": run.allow_origins,
         "stateless": run.stateless,
+        "health": True,
     }
 
 
@@ -248,7 +297,6 @@ def describe(endpoint: Endpoint) -> EndpointReport:
         app.host.name,
         endpoint.path,
         requires_auth=app.auth is not None and app.auth.requires_auth,
-        has_sessions=not app.legacy.is_stateless,
     )
 
 
@@ -260,7 +308,7 @@ def make_runner() -> asyncio.Runner:
 def serve_until_signal(
     app: ServedApp,
     servers: Sequence[Server],
-    listener: socket.socket,
+    listener: socket.socket | Acceptor,
     run: HttpSettings,
     on_ready: Callable[[int], None],
     *,
@@ -295,29 +343,30 @@ def _find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-def _supervise(file: str, run: HttpSettings) -> int:
-    parts = split_spec(file)
-    if parts is None or not parts[0].is_file():
-        raise UsageError(f"There is no file {file!r}; expected FILE.py or FILE.py:NAME")
+def _supervise(command: Sequence[str], run: HttpSettings, folder: Path | None) -> int:
+    """Run a command line in workers; with --reload, while no file in the folder changes."""
     with bind(run.host, run.port) as listener:
         port = listener.getsockname()[1]
         supervisor = Supervisor(
-            [sys.executable, "-m", "dovetail", *_worker_arguments(file, run, port)],
+            [sys.executable, "-m", "dovetail", *command, *_worker_arguments(run, port)],
             listener,
             log=_log,
             announce=lambda report: _announce(report, port, run),
         )
-        folder = parts[0].resolve().parent
-        work = supervisor.reload(folder) if run.reload else supervisor.keep(run.workers)
-        return asyncio.run(_until_signal(work))
+        if run.reload:
+            assert folder is not None
+            return asyncio.run(_until_signal(supervisor.reload(folder)))
+        return asyncio.run(_until_signal(supervisor.keep(run.workers), supervisor.restart))
 
 
-def _worker_arguments(file: str, run: HttpSettings, port: int) -> list[str]:
-    """The command line of a worker, without the --worker option."""
-    arguments = ["run", file, f"--http={port}", f"--path={run.path}", f"--http-parser={run.parser}"]
+def _worker_arguments(run: HttpSettings, port: int) -> list[str]:
+    """The options of a worker, without --worker."""
+    arguments = [f"--http={port}", f"--path={run.path}", f"--http-parser={run.parser}"]
+    arguments += [f"--workers={run.workers}"]
     arguments += [f"--allow-host={host}" for host in run.allow_hosts]
     arguments += [f"--allow-origin={origin}" for origin in run.allow_origins]
     arguments += run.guard.to_arguments()
+    arguments += log_format_arguments()
     flags = {
         "--stateless": run.stateless,
         "--access-log": run.access_log,
@@ -326,9 +375,13 @@ def _worker_arguments(file: str, run: HttpSettings, port: int) -> list[str]:
     return [*arguments, *(flag for flag, is_set in flags.items() if is_set)]
 
 
-async def _until_signal(work: Coroutine[None, None, int]) -> int:
+async def _until_signal(
+    work: Coroutine[None, None, int], on_hangup: Callable[[], None] | None = None
+) -> int:
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
+    if on_hangup is not None:
+        loop.add_signal_handler(signal.SIGHUP, on_hangup)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, task.cancel)
     try:
@@ -362,11 +415,6 @@ def announce(endpoint: EndpointReport, port: int, run: HttpSettings) -> None:
             f"Warning: {run.host} accepts connections from other machines without authentication; "
             "add --keys or --issuer, or omit the host to listen on 127.0.0.1 only"
         )
-    if run.workers > 1 and endpoint.has_sessions:
-        _log(
-            "Warning: each worker has its own sessions, so clients of legacy revisions will lose "
-            "theirs; add --stateless"
-        )
 
 
 def _reachable(run: HttpSettings) -> str:
@@ -387,5 +435,4 @@ def _is_loopback(host: str) -> bool:
 
 
 def _log(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
+    write_line(text)

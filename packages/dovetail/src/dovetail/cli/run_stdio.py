@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import select
 import sys
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from dovetail.cli.gc_tuning import tune_gc
 from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.guards import choose_guard
 from dovetail.cli.loading import load
+from dovetail.cli.log_format import write_line
 from dovetail.errors import TransportError, UsageError
 from dovetail.server import Server
 from dovetail.transports.stdio import serve_stdio
@@ -41,7 +43,7 @@ def run_file(text: str, guard: GuardOptions | None = None, report: int | None = 
         except TransportError as error:
             return _report(error, 4)
         for warning in warnings:
-            sys.stderr.write(f"Warning: {warning}\n")
+            write_line(f"Warning: {warning}", logging.WARNING)
         if report is not None:
             _report_and_wait(server, report)
         return run_server(server, auth, runner=runner)
@@ -53,9 +55,7 @@ def run_server(
     """Serve over stdio until stdin is closed."""
     if sys.stdin is not None and sys.stdin.isatty():
         # In a terminal it would look like a hang without a message.
-        sys.stderr.write(
-            f"{server.name}: serving on stdio, waiting for a client; press Ctrl-C to stop\n"
-        )
+        write_line(f"{server.name}: serving on stdio, waiting for a client; press Ctrl-C to stop")
     tune_gc()
     try:
         with (
@@ -79,5 +79,5 @@ def _report_and_wait(server: Server, report: int) -> None:
 
 
 def _report(error: Exception, code: int) -> int:
-    sys.stderr.write(f"dovetail: {error}\n")
+    write_line(f"dovetail: {error}", logging.ERROR)
     return code

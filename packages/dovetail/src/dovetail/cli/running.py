@@ -24,4 +24,4 @@ def run(server: Server, http: int | str | None, path: str, options: HttpAppOptio
         "stateless": options.get("stateless", False),
     }
     run = HttpSettings(host=host, port=port, path=path, **settings)
-    return run_server_http(server, run, server.http_app(path, **options))
+    return run_server_http(lambda: (server, server.http_app(path, **options)), run)

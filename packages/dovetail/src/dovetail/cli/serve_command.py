@@ -6,6 +6,7 @@ Each server is a plugin (see `plugins.py`): a module with SUMMARY, ARGUMENTS, OP
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -14,10 +15,17 @@ import click
 
 from dovetail.cli.failures import COULD_NOT_START, WRONG_USAGE, Failure, or_fail
 from dovetail.cli.guard_options import GuardOptions
-from dovetail.cli.options import GUARD_OPTIONS, HTTP_OPTIONS, take_guard, with_options
+from dovetail.cli.options import (
+    GUARD_OPTIONS,
+    HTTP_OPTIONS,
+    LOG_FORMAT_OPTION,
+    take_guard,
+    with_options,
+)
 from dovetail.cli.plugins import SERVERS, PluginError, unavailable
 from dovetail.cli.run_stdio import run_server
 from dovetail.errors import TransportError
+from dovetail.runtime.cluster_url import CLUSTER
 from dovetail.server import Server
 
 __all__ = ["run_serve", "serve"]
@@ -44,7 +52,7 @@ class _ReadyServers(click.Group):
     cls=_ReadyServers, name="serve", context_settings={"help_option_names": ["-h", "--help"]}
 )
 def serve() -> None:
-    """Run a ready-made server over stdio, or over HTTP with --http."""
+    """Run a ready-made server over stdio, or over HTTP with --http, in one process."""
 
 
 def run_serve(arguments: Sequence[str]) -> int:
@@ -106,10 +114,33 @@ def _command_for_all() -> click.Command:
     return _make_command("all", text, list(own.values()), run)
 
 
+def _refuse_cluster(_context: click.Context, option: click.Parameter, value: Any) -> None:
+    if value is not None and value != "1":
+        name = (
+            option.opts[0] if value != os.environ.get(CLUSTER) else f"{option.opts[0]}, {CLUSTER}"
+        )
+        raise Failure(
+            f"{name}: a ready-made server runs in one process, because its tabs and indexes live "
+            "in it; `dovetail run` and `dovetail gateway` run in several",
+            WRONG_USAGE,
+        )
+
+
+# Not for these servers; the message says why.
+_CLUSTER_OPTIONS = (
+    click.option("--workers", hidden=True, expose_value=False, callback=_refuse_cluster),
+    click.option(
+        "--cluster", envvar=CLUSTER, hidden=True, expose_value=False, callback=_refuse_cluster
+    ),
+)
+
+
 def _make_command(
     name: str, summary: str, own: list[click.Parameter], run: Callable[..., None]
 ) -> click.Command:
-    command = click.command(name, help=summary)(with_options((*HTTP_OPTIONS, *GUARD_OPTIONS))(run))
+    command = click.command(name, help=summary)(
+        with_options((*HTTP_OPTIONS, LOG_FORMAT_OPTION, *GUARD_OPTIONS, *_CLUSTER_OPTIONS))(run)
+    )
     names = {parameter.name for parameter in own}
     # A server's own option replaces the shared option of the same name.
     command.params = [*own, *(shared for shared in command.params if shared.name not in names)]

@@ -1,7 +1,8 @@
-"""Worker processes that share one listening socket: several, or one that is restarted.
+"""Worker processes behind one listening socket: several, or one that is restarted.
 
-The supervisor keeps the socket open, so clients wait while a worker is replaced. A worker writes
-a report to a pipe when it is ready; if the pipe closes without one, the worker could not start.
+The supervisor accepts connections and passes them to the workers, see `connection_sharing.py`. A
+worker writes a report to a pipe when it is ready; if the pipe closes without one, the worker could
+not start. SIGHUP replaces the workers one after the other, without losing a request.
 All workers get the same random key for sealed state. Workers run in their own process sessions, so
 that Ctrl-C reaches only the supervisor, and exit when their stdin is closed, which happens when the
 supervisor ends.
@@ -10,16 +11,20 @@ supervisor ends.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import secrets
+import signal
 import socket
 import tempfile
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from dovetail.cli.connection_sharing import ConnectionSharer
 from dovetail.cli.file_watcher import take_snapshot, wait_for_change
 from dovetail.wire import codec
 
@@ -47,7 +52,6 @@ class EndpointReport(Struct):
     name: str
     path: str = "/mcp"
     requires_auth: bool = False
-    has_sessions: bool = True
 
 
 class WorkerReport(Struct):
@@ -58,8 +62,31 @@ class WorkerReport(Struct):
     warnings: list[str] = []
 
 
+class _StartError(Exception):
+    """A worker could not start; it has printed why."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code or 1
+
+
+class _Worker(NamedTuple):
+    """A running worker, and the socket through which it gets connections."""
+
+    process: Process
+    channel: socket.socket
+
+
+class _Slot:
+    """The place of a worker that is replaced when it ends."""
+
+    def __init__(self, worker: _Worker) -> None:
+        self.worker = worker
+        # Held while the worker is replaced.
+        self.replacing = asyncio.Lock()
+
+
 class Supervisor:
-    """Starts and stops workers."""
+    """Starts, replaces and stops workers."""
 
     def __init__(
         self,
@@ -74,12 +101,13 @@ class Supervisor:
         The listener is closed when the supervisor stops.
         """
         self._command = command
-        self._listener = listener
+        self._sharer = ConnectionSharer(listener)
         self._log = log
         self._announce = announce
-        self._running: set[Process] = set()
+        self._running: set[_Worker] = set()
         self._grace = 0.0
         self._is_announced = False
+        self._restart_wanted = asyncio.Event()
         self._folder = tempfile.TemporaryDirectory(prefix="dovetail-")
         self._environment = {
             **os.environ,
@@ -89,91 +117,144 @@ class Supervisor:
 
     async def keep(self, count: int) -> int:
         """Keep `count` workers running; returns the exit code of a worker that cannot start."""
-        slots: list[asyncio.Future[int]] = []
+        slots: list[_Slot] = []
+        tasks: list[asyncio.Future[Any]] = []
         try:
-            first, is_ready = await self._start()
-            if not is_ready:
-                return await first.wait() or 1
-            slots += [asyncio.ensure_future(self._keep_one(first))]
-            slots += [asyncio.ensure_future(self._keep_one(None)) for _ in range(count - 1)]
-            done, _ = await asyncio.wait(slots, return_when=asyncio.FIRST_COMPLETED)
-            return done.pop().result()
+            # The others start at the same time once the first shows that the server can start.
+            slots.append(_Slot(await self._start()))
+            starting = [asyncio.ensure_future(self._start()) for _ in range(count - 1)]
+            tasks += starting
+            slots += map(_Slot, await asyncio.gather(*starting))
+            tasks += [asyncio.ensure_future(self._keep_one(slot)) for slot in slots]
+            tasks.append(asyncio.ensure_future(self._restart_on_demand(slots)))
+            await asyncio.gather(*tasks)
+        except _StartError as error:
+            return error.code
         finally:
             # Cancel these first, because they start new workers.
-            for slot in slots:
-                slot.cancel()
+            for task in tasks:
+                task.cancel()
             await self._shut_down()
+        return 0
 
-    async def _keep_one(self, process: Process | None) -> int:
+    async def _keep_one(self, slot: _Slot) -> None:
         while True:
-            if process is None:
-                process, is_ready = await self._start()
-                if not is_ready:
-                    return await process.wait() or 1
-            code = await process.wait()
-            self._running.discard(process)
-            self._log(f"Worker {process.pid} exited with code {code}; starting another one")
+            worker = slot.worker
+            code = await worker.process.wait()
+            async with slot.replacing:
+                if slot.worker is worker:
+                    self._forget(worker)
+                    self._log(
+                        f"Worker {worker.process.pid} exited with code {code}; starting another one"
+                    )
+                    slot.worker = await self._start_again()
+
+    async def _start_again(self) -> _Worker:
+        """Start a worker in place of one that has ended; raises _StartError if it was the last."""
+        while True:
             await asyncio.sleep(_RESTART_DELAY)
-            process = None
+            try:
+                return await self._start()
+            except _StartError:
+                if not self._running:
+                    raise
+                self._log("The worker could not start; trying again, the others go on")
+
+    def restart(self) -> None:
+        """Replace all workers, one after the other, while the others serve."""
+        self._restart_wanted.set()
+
+    async def _restart_on_demand(self, slots: Sequence[_Slot]) -> None:
+        while True:
+            await self._restart_wanted.wait()
+            self._restart_wanted.clear()
+            self._log(f"Restarting {len(slots)} workers, one after the other")
+            try:
+                for slot in slots:
+                    async with slot.replacing:
+                        old, slot.worker = slot.worker, await self._start()
+                        await self._stop(old)
+            except _StartError:
+                self._log("The new worker could not start; the old workers go on")
+            else:
+                self._log("All workers have been restarted")
 
     async def reload(self, folder: Path) -> int:
         """Keep one worker, and restart it whenever a Python file in the folder changes."""
         try:
             while True:
                 before = take_snapshot(folder)
-                process, is_ready = await self._start()
                 change = asyncio.ensure_future(wait_for_change(folder, before))
-                end = asyncio.ensure_future(process.wait())
-                if is_ready:
+                worker: _Worker | None = None
+                with contextlib.suppress(_StartError):
+                    worker = await self._start()
+                    end = asyncio.ensure_future(worker.process.wait())
                     await asyncio.wait([change, end], return_when=asyncio.FIRST_COMPLETED)
                 if not change.done():
                     self._log("The server has exited; it restarts when a file changes")
                 self._log(f"{await change} changed; restarting")
-                await self._stop(process)
-                await end
+                if worker is not None:
+                    # Not SIGTERM: a developer does not wait for idle connections.
+                    await self._stop(worker, signal.SIGINT)
+                    await end
         finally:
             await self._shut_down()
 
-    async def _start(self) -> tuple[Process, bool]:
-        """Start a worker; returns it, and whether it is ready or failed to start."""
+    async def _start(self) -> _Worker:
+        """Start a worker and wait until it is ready; raises _StartError."""
         reading, writing = os.pipe()
+        channel, other = socket.socketpair()
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._command,
-                f"--worker={self._listener.fileno()},{writing}",
+                f"--worker={other.fileno()},{writing}",
                 stdin=PIPE,
                 env=self._environment,
-                pass_fds=(self._listener.fileno(), writing),
+                pass_fds=(other.fileno(), writing),
                 start_new_session=True,
             )
         finally:
             os.close(writing)
-        self._running.add(process)
+            other.close()
+        worker = _Worker(process, channel)
+        self._running.add(worker)
         data = await read_all(reading)
         if not data:
-            return process, False
+            code = await process.wait()
+            self._forget(worker)
+            raise _StartError(code)
         report = codec.decode_as(WorkerReport, data)
         self._grace = report.grace
+        self._sharer.add(channel)
         if not self._is_announced:
             self._is_announced = True
             self._announce(report)
-        return process, True
+        return worker
 
-    async def _stop(self, process: Process) -> None:
-        await stop_process(process, self._grace)
-        self._running.discard(process)
+    async def _stop(self, worker: _Worker, number: signal.Signals = signal.SIGTERM) -> None:
+        # It must not get connections that it would never see.
+        self._sharer.remove(worker.channel)
+        await stop_process(worker.process, self._grace, number)
+        self._forget(worker)
+
+    def _forget(self, worker: _Worker) -> None:
+        self._running.discard(worker)
+        self._sharer.remove(worker.channel)
+        worker.channel.close()
 
     async def _shut_down(self) -> None:
         # Otherwise clients could still connect, and nobody would answer them.
-        self._listener.close()
+        self._sharer.close()
         await asyncio.gather(*map(self._stop, list(self._running)))
         self._folder.cleanup()
 
 
-async def stop_process(process: Process, grace: float) -> None:
+async def stop_process(
+    process: Process, grace: float, number: signal.Signals = signal.SIGTERM
+) -> None:
     """Terminate a process; kill it some time after its grace period."""
     if process.returncode is None:
-        process.terminate()
+        process.send_signal(number)
     try:
         await asyncio.wait_for(process.wait(), grace + _STOP_SECONDS)
     except TimeoutError:

@@ -1,13 +1,15 @@
 """`dovetail tasks FILE`: list and cancel the tasks of a server, for its operator.
 
 The command reads and changes the task store directly, so the server need not run, and may run in
-several processes. Over the protocol, a client sees only its own tasks.
+several processes or as a cluster. Over the protocol, a client sees only its own tasks.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +18,14 @@ import click
 from dovetail.cli.failures import COULD_NOT_START, FAILED_CALL, WRONG_USAGE, Failure
 from dovetail.cli.loading import load_server
 from dovetail.cli.output import print_json
-from dovetail.errors import TransportError, UsageError
-from dovetail.runtime.task_files import find_task_file
+from dovetail.errors import StoreError, TransportError, UsageError
+from dovetail.runtime.task_files import find_task_file, make_task_rows
+from dovetail.runtime.task_rows import TaskRows
 from dovetail.stores.tasks import FINAL, TaskRow
 from dovetail.wire import codec
 
 if TYPE_CHECKING:
-    from dovetail.stores.tasks_sqlite import SqliteTaskStore
+    from dovetail.server import Server
 
 __all__ = ["tasks"]
 
@@ -43,17 +46,10 @@ _SHOWN_ID = 12
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def tasks(file: str, ids: tuple[str, ...], with_ended: bool, as_json: bool) -> None:
     """List the tasks of the Server in FILE, or cancel some."""
-    store = _open_store(file)
     try:
-        now = time.time()
-        rows = [row for row in _read_all(store) if row.expires is None or row.expires > now]
-        if ids:
-            found = [_find(rows, id) for id in ids]
-            rows = [_cancel(store, row) for row in found]
-        elif not with_ended:
-            rows = [row for row in rows if row.status not in FINAL]
-    finally:
-        store.close()
+        rows = asyncio.run(_list_or_cancel(_load(file), ids, with_ended=with_ended))
+    except (StoreError, TransportError) as error:
+        raise Failure(str(error), COULD_NOT_START) from None
     if as_json:
         print_json([_describe(row) for row in rows])
     else:
@@ -61,35 +57,56 @@ def tasks(file: str, ids: tuple[str, ...], with_ended: bool, as_json: bool) -> N
             click.echo(line)
 
 
-def _open_store(file: str) -> SqliteTaskStore:
+def _load(file: str) -> Server:
     try:
-        server = load_server(file)
+        return load_server(file)
     except UsageError as error:
         raise Failure(str(error), WRONG_USAGE) from None
-    except TransportError as error:
-        raise Failure(str(error), COULD_NOT_START) from None
-    path = find_task_file(server.options.task_store, server.name)
-    if path is None:
-        text = (
-            f"{server.name} keeps its tasks in memory; set Options.task_store to use this command"
-        )
-        raise Failure(text, WRONG_USAGE)
-    if not path.exists():
-        raise Failure(
-            f"{server.name} has no tasks yet: there is no file {str(path)!r}", FAILED_CALL
-        )
-    from dovetail.stores.tasks_sqlite import SqliteTaskStore  # noqa: PLC0415 - only this command
-
-    try:
-        return SqliteTaskStore(path)
-    except TransportError as error:
-        raise Failure(str(error), COULD_NOT_START) from None
 
 
-def _read_all(store: SqliteTaskStore) -> Iterator[TaskRow]:
+async def _list_or_cancel(
+    server: Server, ids: tuple[str, ...], *, with_ended: bool
+) -> list[TaskRow]:
+    async with AsyncExitStack() as stack:
+        store = await _open_store(server, stack)
+        now = time.time()
+        rows = [row async for row in _read_all(store) if row.expires is None or row.expires > now]
+        if ids:
+            rows = [await _cancel(store, _find(rows, id)) for id in ids]
+        elif not with_ended:
+            rows = [row for row in rows if row.status not in FINAL]
+        # Pages of a cluster do not contain the requests.
+        return [row if row.request else await store.get(row.id) or row for row in rows]
+
+
+async def _open_store(server: Server, stack: AsyncExitStack) -> TaskRows:
+    chosen, shared = server.options.task_store, server.engine.shared
+    if shared is not None and chosen is None:
+        await stack.enter_async_context(shared.opened())
+    else:
+        path = find_task_file(chosen, server.name)
+        if path is None:
+            text = (
+                f"{server.name} keeps its tasks in memory; set Options.task_store to use this "
+                "command"
+            )
+            raise Failure(text, WRONG_USAGE)
+        if not path.exists():
+            raise Failure(
+                f"{server.name} has no tasks yet: there is no file {str(path)!r}", FAILED_CALL
+            )
+        chosen = str(path)
+    store = make_task_rows(chosen, server.name, shared)
+    await store.open()
+    stack.push_async_callback(store.close)
+    return store
+
+
+async def _read_all(store: TaskRows) -> AsyncIterator[TaskRow]:
     after = 0
-    while page := store.page(None, None, after, _PAGE):
-        yield from page
+    while page := await store.page(None, None, after, _PAGE):
+        for row in page:
+            yield row
         after = page[-1].number
 
 
@@ -101,7 +118,7 @@ def _find(rows: list[TaskRow], id: str) -> TaskRow:
     return found[0]
 
 
-def _cancel(store: SqliteTaskStore, row: TaskRow) -> TaskRow:
+async def _cancel(store: TaskRows, row: TaskRow) -> TaskRow:
     ended = replace(
         row,
         status="cancelled",
@@ -110,12 +127,12 @@ def _cancel(store: SqliteTaskStore, row: TaskRow) -> TaskRow:
         asks=None,
         record=None,
     )
-    if not store.save(ended):
+    if not await store.save(ended):
         raise Failure(
             f"Task {row.id[:_SHOWN_ID]} has already ended: it is {row.status}", FAILED_CALL
         )
-    # The process that runs the task stops it when it reads this.
-    store.leave(row.id, b"")
+    # The process that runs the task stops it.
+    await store.tell_cancelled(row.id)
     return ended
 
 
@@ -134,8 +151,8 @@ def _describe(row: TaskRow) -> dict[str, Any]:
 
 
 def _tool(row: TaskRow) -> str:
-    name = codec.decode_json(row.request).get("params", {}).get("name", "?")
-    return str(name)
+    request = codec.decode_json(row.request) if row.request else {}
+    return str(request.get("params", {}).get("name", "?"))
 
 
 def _lines(rows: list[TaskRow]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from dovetail.client.results import CallResult, Page, ReadResult
 from dovetail.client.skills import Skill, SkillEntry, SkillFile
 from dovetail.client.subscriptions import Change, Interest, Subscription
 from dovetail.client.tasks import ClientTask, TaskState
+from dovetail.client.telemetry import Telemetry
 
 __all__ = [
     "CallResult",
@@ -39,4 +40,5 @@ __all__ = [
     "SkillFile",
     "Subscription",
     "TaskState",
+    "Telemetry",
 ]

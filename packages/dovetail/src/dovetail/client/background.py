@@ -30,6 +30,11 @@ class BackgroundTasks:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a task is running."""
+        return bool(self._tasks)
+
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run a coroutine as a task; an exception is reported to the event loop."""
         task = asyncio.get_running_loop().create_task(work)

@@ -11,6 +11,8 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from dovetail.errors import TransportError
+from dovetail.wire import codec
+from dovetail.wire.messages import Incoming, Request
 
 __all__ = [
     "AccessDeniedError",
@@ -24,8 +26,14 @@ __all__ = [
     "UnreachableError",
 ]
 
-OnMessage = Callable[[bytes], None]
 OnClosed = Callable[[TransportError], None]
+
+
+class OnMessage(Protocol):
+    """Takes the messages of the server."""
+
+    def __call__(self, data: bytes, message: Incoming | None = None, /) -> None:
+        """Take one message, which the channel may have decoded already."""
 
 
 class UnreachableError(TransportError):
@@ -74,6 +82,12 @@ class Connectable(Protocol):
 class Channel(ABC):
     """Exchanges messages with one server."""
 
+    # For telemetry: "http", "stdio" or another name, and host and port if there are any.
+    transport = ""
+    address: tuple[str, int] | None = None
+    # Whether `send` lasts until the response has arrived.
+    waits_for_response = False
+
     @abstractmethod
     async def open(self, on_message: OnMessage, on_closed: OnClosed) -> None:
         """Connect to the server; raises TransportError if that fails."""
@@ -86,6 +100,10 @@ class Channel(ABC):
         ends: cancelling it closes the response, and its errors are raised here. Raises PeerError
         for a response that breaks the protocol.
         """
+
+    async def send_request(self, request: Request) -> None:
+        """Send a request; a channel that needs its parts need not decode them again."""
+        await self.send(codec.encode_message(request))
 
     @abstractmethod
     async def close(self) -> None:

@@ -33,6 +33,7 @@ from dovetail.client.skills import (
 from dovetail.client.subscriptions import Interest, Subscription
 from dovetail.client.targets import Target, open_target
 from dovetail.client.tasks import ClientTask, TaskState
+from dovetail.client.telemetry import Telemetry
 from dovetail.errors import (
     DovetailError,
     InvalidParamsError,
@@ -78,6 +79,7 @@ class Client:
     Use it as `async with Client(target) as client: ...`. The target is a Server in this process,
     a command, a path to a .py file, a URL, or a configuration entry. `headers` are sent with
     every request to a URL; `auth` logs in to it, see `dovetail.client.auth.OAuth`.
+    `telemetry` makes OpenTelemetry spans and metrics of requests.
     """
 
     def __init__(  # noqa: PLR0913 - public options, independent of each other
@@ -98,6 +100,7 @@ class Client:
         echo_stderr: bool = False,
         headers: Mapping[str, str] | None = None,
         auth: Auth | None = None,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self._mode = parse_mode(mode)
         self._settings = Settings(
@@ -107,6 +110,7 @@ class Client:
             on_log=on_log,
             on_change=on_change,
             timeout=timeout,
+            telemetry=telemetry,
         )
         self._make_channel = partial(
             open_target,

@@ -19,6 +19,7 @@ from dovetail.client.results import ServerFacts
 from dovetail.client.rpc import ProgressCallback, RpcConnection
 from dovetail.client.subscriptions import Change, Interest, Subscription
 from dovetail.client.tasks import TaskCalls
+from dovetail.client.telemetry import Telemetry
 from dovetail.errors import TransportError, UsageError
 from dovetail.spec.keys import LOG_LEVELS
 from dovetail.spec.methods import METHODS, methods_at
@@ -55,6 +56,8 @@ class Settings:
     log_level: str = "info"
     # How often a request is retried because the server wants more input.
     max_rounds: int = 10
+    # Observes requests; None: they are not observed.
+    telemetry: Telemetry | None = None
 
 
 class ClientEra(ABC):

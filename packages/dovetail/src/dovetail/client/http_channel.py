@@ -46,6 +46,9 @@ _JSON = "application/json"
 class HttpChannel(Channel):
     """One POST per message."""
 
+    transport = "http"
+    waits_for_response = True
+
     def __init__(
         self,
         url: str,
@@ -55,6 +58,7 @@ class HttpChannel(Channel):
         limit: int = _MAX_MESSAGE,
     ) -> None:
         self._endpoint = parse_url(url)
+        self.address = (self._endpoint.host, self._endpoint.port)
         self._own_headers = [
             # Compression is not supported; some servers compress unless told not to.
             ("Accept-Encoding", "identity"),
@@ -84,16 +88,23 @@ class HttpChannel(Channel):
             raise TransportError("The connection to the server is closed")
         message = codec.decode(data)
         if isinstance(message, Request):
-            if self._sse is not None:
-                await self._sse.send(data, message.method)
-            else:
-                await self._send_request(message, data)
+            await self.send_request(message)
         elif isinstance(message, Notification) and message.method != "notifications/cancelled":
             await self._send_notice(message, data)
         elif self._session is not None or self._sse is not None:
             await self._try_send_notice(data)
         # Otherwise it cancels a modern request. Its HTTP response is already closed, and no
         # message is sent (2026-07-28 basic/transports/streamable-http, cancellation).
+
+    async def send_request(self, request: Request) -> None:
+        """Post a request and deliver the messages in its response."""
+        if self._closed:
+            raise TransportError("The connection to the server is closed")
+        data = codec.encode_message(request)
+        if self._sse is not None:
+            await self._sse.send(data, request.method)
+        else:
+            await self._send_request(request, data)
 
     async def close(self) -> None:
         """End the session, if there is one, and close every connection."""
@@ -142,13 +153,13 @@ class HttpChannel(Channel):
     async def _read_response(
         self, reader: ResponseReader, response: ClientResponse, cursor: Cursor
     ) -> None:
-        method = reader.request.method
+        method, kind = reader.request.method, response.content_type
         if response.status != 200:
             await self._handle_error_status(response, reader)
         elif response.coding:
             text = f"{self._endpoint} compressed its response to {method} with {response.coding}"
             raise PeerError(f"{text}; the request allowed only identity")
-        elif response.content_type == EVENT_STREAM:
+        elif kind == EVENT_STREAM:
             reader.read_head(response)
             await read_events(response, cursor, reader.take)
             is_over = reader.session is None or not cursor.can_resume
@@ -156,14 +167,13 @@ class HttpChannel(Channel):
                 raise TransportError(
                     f"The stream from {self._endpoint} ended before {method} was answered"
                 )
-        elif response.content_type == _JSON:
+        elif kind == _JSON:
             reader.read_head(response)
             if not reader.take(await response.read(self._limit)):
                 text = f"{self._endpoint} answered {method} with JSON that is not a response to it"
                 raise PeerError(text)
         else:
-            kind = response.content_type or "no Content-Type"
-            text = f"{self._endpoint} answered {method} with {kind}"
+            text = f"{self._endpoint} answered {method} with {kind or 'no Content-Type'}"
             raise PeerError(f"{text}; expected {_JSON} or {EVENT_STREAM}")
 
     async def _handle_error_status(self, response: ClientResponse, reader: ResponseReader) -> None:
@@ -242,5 +252,5 @@ class HttpChannel(Channel):
                 await previous.stop_listening()
 
 
-def _drop(_: object) -> None:
+def _drop(*_: object) -> None:
     """Ignore what arrives before the channel is open."""

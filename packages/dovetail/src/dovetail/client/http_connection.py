@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from http import HTTPStatus
@@ -22,7 +23,8 @@ __all__ = ["ClientResponse", "Headers", "HttpConnection", "ResponseHead", "expla
 
 Headers = Sequence[tuple[str, str]]
 
-_CHUNK = 65536
+# Bytes of a body that wait to be read before the connection stops receiving.
+_MAX_UNREAD = 128 * 1024
 # Heads of requests that are kept on a connection.
 _KEPT_HEADS = 16
 # Headers of a response.
@@ -38,14 +40,19 @@ class ClientResponse:
         # The endpoint that answered, after redirects.
         self.endpoint = endpoint
         self.status = head.status_code
-        self.headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers
-        }
-        if len(self.headers) < len(head.headers):
-            self.headers = _join_repeated(head)
+        self._head = head
         # Words that messages about this response must not show.
         self.secrets: Sequence[str] = ()
         self._connection = connection
+
+    @functools.cached_property
+    def headers(self) -> dict[str, str]:
+        """The headers; a name that occurs twice has both values (RFC 9110, section 5.2)."""
+        joined: dict[str, str] = {}
+        for name, value in self._head.headers:
+            key, text = name.decode("latin-1"), value.decode("latin-1")
+            joined[key] = f"{joined[key]}, {text}" if key in joined else text
+        return joined
 
     @property
     def content_type(self) -> str:
@@ -73,14 +80,15 @@ class ClientResponse:
 
     async def read(self, limit: int) -> bytes:
         """The whole body; raises PeerError if it exceeds the limit."""
-        body = bytearray()
-        while chunk := await self._connection.read():
-            body += chunk
-            if len(body) > limit:
-                raise PeerError(
-                    f"{self.endpoint} sent a body longer than the limit of {limit} bytes"
-                )
-        return bytes(body)
+        connection = self._connection
+        chunks = [await connection.read()]
+        size = len(chunks[0])
+        while size <= limit and connection.has_more:
+            chunks.append(await connection.read())
+            size += len(chunks[-1])
+        if size > limit:
+            raise PeerError(f"{self.endpoint} sent a body longer than the limit of {limit} bytes")
+        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
 class ResponseHead:
@@ -102,6 +110,8 @@ class _ResponseParser:
         # Bytes after the response would be read as the response to the next request.
         self.has_extra = False
         self.keeps_open = False
+        # Bytes of the body that have not been taken.
+        self.unread = 0
         self._headers: list[tuple[bytes, bytes]] = []
         self._body: list[bytes] = []
         self._parser = httptools.HttpResponseParser(self)
@@ -110,13 +120,12 @@ class _ResponseParser:
         """Take bytes; raises httptools.HttpParserError."""
         self._parser.feed_data(data)
 
-    def feed_end(self) -> bool:
-        """Take the end of the connection; whether it completes the response."""
+    def feed_end(self) -> None:
+        """Take the end of the connection, which may complete the response."""
         # RFC 9112, section 6.3: without a length, the body lasts until the connection closes.
         names = {name for name, _ in self._headers}
         if self.head is not None and not names & {b"content-length", b"transfer-encoding"}:
             self.is_complete = True
-        return self.is_complete
 
     def take_body(self) -> bytes:
         """The part of the body that has not been taken yet."""
@@ -124,6 +133,7 @@ class _ResponseParser:
             return b""
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         self._body.clear()
+        self.unread = 0
         return body
 
     # -- called by the parser -------------------------------------------------------------
@@ -145,6 +155,7 @@ class _ResponseParser:
     def on_body(self, body: bytes) -> None:
         if not self.has_extra:
             self._body.append(body)
+            self.unread += len(body)
 
     def on_message_complete(self) -> None:
         # A message without a head is an informational response: the real one follows.
@@ -153,28 +164,41 @@ class _ResponseParser:
             self.keeps_open = self._parser.should_keep_alive()
 
 
-class HttpConnection:
-    """One TCP connection; one request at a time."""
+class HttpConnection(asyncio.Protocol):
+    """One TCP connection; one request at a time.
 
-    def __init__(
-        self, endpoint: Endpoint, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    A response is parsed as it arrives, so the request waits once for a short response.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
-        self._reader = reader
-        self._writer = writer
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
         self._response = _ResponseParser()
+        # Set while a request waits for more of its response.
+        self._arrival: asyncio.Future[None] | None = None
+        self._is_idle = True
         self._idle_since = 0.0
+        self._is_paused = False
+        # Nothing more arrives; `_failure` says why, unless the server closed the connection.
+        self._has_ended = False
+        self._failure: TransportError | None = None
+        self._closed: asyncio.Future[None] = self._loop.create_future()
         self._heads: dict[tuple[object, ...], bytes] = {}
 
     @property
     def is_done(self) -> bool:
-        """Whether the response has been read to its end."""
+        """Whether the response has arrived to its end."""
         return self._response.is_complete
+
+    @property
+    def has_more(self) -> bool:
+        """Whether a part of the body has not been read yet."""
+        return self._response.unread > 0 or not self._response.is_complete
 
     def is_fresh(self, seconds: float) -> bool:
         """Whether the connection was idle for less than `seconds` and still looks open."""
-        idle = asyncio.get_running_loop().time() - self._idle_since
-        return idle < seconds and not self._reader.at_eof() and not self._writer.is_closing()
+        return not self._has_ended and self._loop.time() - self._idle_since < seconds
 
     def recycle(self) -> bool:
         """Prepare for another request; False if the connection cannot be reused."""
@@ -182,36 +206,98 @@ class HttpConnection:
         if not (response.is_complete and response.keeps_open) or response.has_extra:
             return False
         self._response = _ResponseParser()
-        self._idle_since = asyncio.get_running_loop().time()
-        return True
+        self._is_idle = True
+        self._idle_since = self._loop.time()
+        self._resume()
+        return not self._has_ended
 
     def close(self) -> None:
         """Close the connection, even if a response is incomplete."""
-        if self._writer.transport.get_write_buffer_size():
+        if self._transport is None:
+            return
+        if self._transport.get_write_buffer_size():
             # A graceful close would wait for the unsent data, which is no longer needed.
-            self._writer.transport.abort()
-        self._writer.close()
+            self._transport.abort()
+        self._transport.close()
 
     async def wait_closed(self) -> None:
         """Wait briefly until the connection is closed."""
-        with contextlib.suppress(OSError, TimeoutError):
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_SECONDS):
-                await self._writer.wait_closed()
+                await asyncio.shield(self._closed)
+
+    # -- called by the transport ------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take the transport of the new connection."""
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Parse a part of the response."""
+        if self._is_idle:
+            # Nothing was asked: it must not become the response to the next request.
+            self.close()
+            self._end()
+        if self._has_ended:
+            return
+        response = self._response
+        try:
+            response.feed(data)
+        except httptools.HttpParserError as error:
+            # An exception in a callback is the cause.
+            self._end(self._invalid(f": {error.__cause__ or error}"))
+            return
+        if response.unread > _MAX_UNREAD and not self._is_paused and self._transport is not None:
+            self._is_paused = True
+            self._transport.pause_reading()
+        self._wake()
+
+    def eof_received(self) -> None:
+        """Take the end of what the server sends."""
+        self._end()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Take the end of the connection."""
+        failure = None
+        if isinstance(exc, OSError):
+            text = f"The connection to {self.endpoint} failed: {explain_os_error(exc)}"
+            failure = TransportError(text)
+        self._end(failure)
+        if not self._closed.done():
+            self._closed.set_result(None)
+
+    def _end(self, failure: TransportError | None = None) -> None:
+        if self._has_ended:
+            return
+        self._has_ended, self._failure = True, failure
+        if failure is None:
+            self._response.feed_end()
+        self._wake()
+
+    def _wake(self) -> None:
+        arrival = self._arrival
+        if arrival is not None and not arrival.done():
+            arrival.set_result(None)
+
+    def _resume(self) -> None:
+        if self._is_paused:
+            self._is_paused = False
+            assert self._transport is not None
+            self._transport.resume_reading()
+
+    # -- called by the pool -----------------------------------------------------------------
 
     async def send(self, method: str, resource: str, headers: Headers, body: bytes) -> ResponseHead:
         """Write a request and wait for the head of its response."""
         head = self._make_head(method, resource, headers)
         if body or method == "POST":
             head += b"Content-Length: %d\r\n" % len(body)
-        try:
-            self._writer.write(b"%b\r\n%b" % (head, body))
-            await self._writer.drain()
-        except OSError:
-            # A server that rejects a long body may answer before it has read it.
-            pass
+        assert self._transport is not None
+        self._is_idle = False
+        self._transport.write(b"%b\r\n%b" % (head, body))
         response = self._response
         while response.head is None:
-            await self._receive()
+            await self._more()
         return response.head
 
     def _make_head(self, method: str, resource: str, headers: Headers) -> bytes:
@@ -232,42 +318,26 @@ class HttpConnection:
         """The next chunk of the body; empty at its end."""
         response = self._response
         while not (chunk := response.take_body()) and not response.is_complete:
-            await self._receive()
+            await self._more()
+        self._resume()
         return chunk
 
-    async def _receive(self) -> None:
-        """Wait for more of the response."""
-        response = self._response
-        try:
-            data = await self._reader.read(_CHUNK)
-            if data:
-                response.feed(data)
-                return
-        except httptools.HttpParserError as error:
-            # An exception in a callback is the cause.
-            raise self._invalid(f": {error.__cause__ or error}") from None
-        except OSError as error:
-            text = f"The connection to {self.endpoint} failed: {explain_os_error(error)}"
-            raise TransportError(text) from None
-        if not response.feed_end():
-            if response.head is None:
+    def _more(self) -> asyncio.Future[None]:
+        """What to await for more of the response; raises TransportError if there is no more."""
+        if self._has_ended:
+            if self._failure is not None:
+                raise self._failure
+            if self._response.head is None:
                 text = f"{self.endpoint} closed the connection without a response"
                 raise TransportError(text)
             raise self._invalid()
+        self._arrival = self._loop.create_future()
+        return self._arrival
 
     def _invalid(self, reason: str = "") -> TransportError:
         return TransportError(
             f"{self.endpoint} sent an incomplete or invalid HTTP response{reason}"
         )
-
-
-def _join_repeated(head: ResponseHead) -> dict[str, str]:
-    """The headers, where a name that occurs twice has both values (RFC 9110, section 5.2)."""
-    joined: dict[str, str] = {}
-    for name, value in head.headers:
-        key, text = name.decode("latin-1"), value.decode("latin-1")
-        joined[key] = f"{joined[key]}, {text}" if key in joined else text
-    return joined
 
 
 def explain_os_error(error: OSError) -> str:

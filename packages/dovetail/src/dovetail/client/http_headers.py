@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -99,7 +100,7 @@ def encode_value(text: str) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    visible = all(" " <= character <= "~" or character == "\t" for character in text)
+    visible = text.isascii() and text.replace("\t", " ").isprintable()
     return visible and text == text.strip(_BLANKS)
 
 
@@ -112,15 +113,22 @@ def mirror_request(message: Request, tools: ToolHeaders) -> list[tuple[str, str]
     version = params.meta.version
     if not isinstance(version, str):
         return None
+    member = _find_member(version, message.method)
     headers = [("MCP-Protocol-Version", version), ("Mcp-Method", message.method)]
-    spec = methods_at(find_revision(version) or MODERN[-1]).get(message.method)
-    if spec is not None and spec.member is not None:
-        value = getattr(params, spec.member)
+    if member is not None:
+        value = getattr(params, member)
         if value is not None:
             headers.append(("Mcp-Name", encode_value(value)))
     if message.method == "tools/call" and params.name is not None:
         headers.extend(tools.mirror(params.name, params.arguments))
     return headers
+
+
+@functools.lru_cache(maxsize=256)
+def _find_member(version: str, method: str) -> str | None:
+    """The member of the params that is mirrored, if there is one."""
+    spec = methods_at(find_revision(version) or MODERN[-1]).get(method)
+    return None if spec is None else spec.member
 
 
 def _read_params(message: Request) -> _Params:

@@ -147,7 +147,8 @@ class HttpPool:
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 find = self._find_address
-                reader, writer = await asyncio.open_connection(
+                _, connection = await asyncio.get_running_loop().create_connection(
+                    lambda: HttpConnection(endpoint),
                     endpoint.host if find is None else await find(endpoint),
                     endpoint.port,
                     ssl=self._context,
@@ -160,7 +161,6 @@ class HttpPool:
             raise UnreachableError(
                 f"Could not connect to {endpoint}: {explain_os_error(error)}"
             ) from None
-        connection = HttpConnection(endpoint, reader, writer)
         self._all.add(connection)
         return connection
 
@@ -195,8 +195,10 @@ class _Exchange:
 
 
 def _find_redirect(response: ClientResponse) -> Endpoint | None:
+    if response.status not in _REDIRECTS:
+        return None
     location = response.headers.get("location")
-    if location is None or response.status not in _REDIRECTS:
+    if location is None:
         return None
     # Other origins must not get the user's headers. The error names the location, so the user
     # can decide.

@@ -49,7 +49,7 @@ class ResponseReader:
 
     def take(self, data: bytes) -> bool:
         """Deliver one message; returns whether the request is answered."""
-        incoming = codec.decode(data)
+        incoming, received = codec.decode(data), data
         for item in incoming.items if isinstance(incoming, Batch) else (incoming,):
             if isinstance(item, Response) and item.id == self.request.id:
                 self.is_answered = True
@@ -59,7 +59,7 @@ class ResponseReader:
                 data = self._add_id(item)
             elif isinstance(item, Malformed) and item.id == self.request.id:
                 self.is_answered = True
-        self._deliver(data)
+        self._deliver(data, incoming if data is received else None)
         return self.is_answered
 
     def _inspect_result(self, answer: Response, data: bytes) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable
 from typing import Any
 
 from msgspec import Raw, Struct
@@ -93,6 +94,7 @@ class LegacyClientEra(ClientEra):
             result.instructions,
             (result.protocol_version,),
         )
+        self.rpc.begin_session()
         await self.rpc.notify("notifications/initialized")
         if self._log_level is None and settings.on_log is not None:
             self._log_level = settings.log_level
@@ -134,15 +136,15 @@ class LegacyClientEra(ClientEra):
             await self._restart_session(handshakes)
         return await self._send(method, params, timeout, progress)
 
-    async def _send(
+    def _send(
         self,
         method: str,
         params: dict[str, Any] | None,
         timeout: float | None = None,
         progress: ProgressCallback | None = None,
-    ) -> Raw:
+    ) -> Awaitable[Raw]:
         seconds = self.settings.timeout if timeout is None else timeout
-        return await self.rpc.request(method, params, timeout=seconds, progress=progress)
+        return self.rpc.request(method, params, timeout=seconds, progress=progress)
 
     async def _restart_session(self, handshakes: int) -> None:
         """Replace a session that the server has ended (2025-11-25 basic/transports)."""

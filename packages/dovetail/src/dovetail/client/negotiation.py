@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from dovetail.client.channel import Channel, UnreachableError
 from dovetail.client.era import ClientEra, Settings
@@ -73,16 +74,15 @@ async def negotiate(
     """Open a channel and negotiate an era; closes the channel if that fails."""
     if mode.modern and mode.legacy:
         try:
-            return await _open(make_channel, lambda rpc: _open_auto(rpc, settings))
+            return await _open(make_channel, settings, _open_auto)
         except _DisconnectedError:
             # Some legacy servers exit if the first message is not initialize; start again
             # with initialize.
-            return await _open(make_channel, lambda rpc: _open_legacy(rpc, settings))
+            return await _open(make_channel, settings, _open_legacy)
     if mode.modern:
         wanted = mode.revision or MODERN[-1]
-        return await _open(make_channel, lambda rpc: _open_modern(rpc, settings, wanted))
-    revision = mode.revision
-    return await _open(make_channel, lambda rpc: _open_legacy(rpc, settings, revision))
+        return await _open(make_channel, settings, partial(_open_modern, revision=wanted))
+    return await _open(make_channel, settings, partial(_open_legacy, revision=mode.revision))
 
 
 class _DisconnectedError(TransportError):
@@ -90,13 +90,15 @@ class _DisconnectedError(TransportError):
 
 
 async def _open(
-    make_channel: Callable[[], Channel], agree: Callable[[RpcConnection], Awaitable[ClientEra]]
+    make_channel: Callable[[], Channel],
+    settings: Settings,
+    agree: Callable[[RpcConnection, Settings], Awaitable[ClientEra]],
 ) -> ClientEra:
-    rpc = RpcConnection(make_channel())
+    rpc = RpcConnection(make_channel(), settings.telemetry)
     agreed: ClientEra | None = None
     try:
         await rpc.open()
-        agreed = await agree(rpc)
+        agreed = await agree(rpc, settings)
     finally:
         if agreed is None:
             await rpc.close()

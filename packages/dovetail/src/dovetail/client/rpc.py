@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from itertools import count
+from time import perf_counter
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
@@ -21,12 +22,23 @@ from msgspec import Raw, Struct
 
 from dovetail.client.background import BackgroundTasks, resolve
 from dovetail.client.channel import Channel, SessionEndedError, StreamLostError
+from dovetail.client.telemetry import Telemetry
 from dovetail.client.time_limits import time_limit
+from dovetail.core.trace_context import current_trace_context
 from dovetail.errors import DovetailError, PeerError, RpcError, TransportError
-from dovetail.spec.keys import PROGRESS_TOKEN
+from dovetail.spec.keys import PROGRESS_TOKEN, TRACE_KEYS
 from dovetail.spec.models import ProgressParams
+from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
-from dovetail.wire.messages import Batch, Malformed, Message, Notification, Request, Response
+from dovetail.wire.messages import (
+    Batch,
+    Incoming,
+    Malformed,
+    Message,
+    Notification,
+    Request,
+    Response,
+)
 
 __all__ = ["Listener", "PendingRequest", "ProgressCallback", "RpcConnection"]
 
@@ -40,6 +52,10 @@ _DRAIN_SECONDS = 0.5
 
 class Listener(Protocol):
     """Receives the messages that the server sends on its own initiative."""
+
+    @property
+    def revision(self) -> Revision:
+        """The revision that is spoken, or offered."""
 
     def on_notification(self, message: Notification) -> None:
         """Handle a notification. Progress notifications are not passed on."""
@@ -65,6 +81,8 @@ class PendingRequest:
     """A request that is waiting for its response."""
 
     number: int
+    # The id as JSON.
+    id: bytes
     method: str
     response: asyncio.Future[Raw]
     progress: ProgressCallback | None = None
@@ -72,16 +90,11 @@ class PendingRequest:
     # The task that sends it, if it is not the task that waits for the response.
     sending: asyncio.Task[None] | None = None
 
-    @property
-    def id(self) -> bytes:
-        """The id as JSON."""
-        return codec.encode_id(self.number)
-
 
 class RpcConnection:
     """Sends requests, matches responses, and passes everything else to its listener."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, telemetry: Telemetry | None = None) -> None:
         self.listener: Listener | None = None
         # Callbacks that handle requests from the server.
         self.request_tasks = BackgroundTasks()
@@ -91,6 +104,9 @@ class RpcConnection:
         # Long requests; over HTTP, sending one lasts as long as its response.
         self._stream_tasks = BackgroundTasks()
         self._channel = channel
+        self._telemetry = telemetry
+        # When the current session began; None without sessions.
+        self._session_began: float | None = None
         self._numbers = count(1)
         self._pending: dict[bytes, PendingRequest] = {}
         self._close_error: TransportError | None = None
@@ -107,8 +123,26 @@ class RpcConnection:
         for unfinished in (self.notification_tasks, self._send_tasks):
             await unfinished.drain(_DRAIN_SECONDS)
             await unfinished.close()
+        self._end_session()
         self.closed(TransportError("The client is closed"))
         await self._channel.close()
+
+    def begin_session(self) -> None:
+        """A handshake was successful; the session lasts until the next one or until `close`."""
+        self._end_session()
+        self._session_began = perf_counter()
+
+    def _end_session(self) -> None:
+        began, self._session_began = self._session_began, None
+        if began is not None and self._telemetry is not None:
+            duration = perf_counter() - began
+            self._telemetry.end_session(duration, self._revision, self._channel)
+
+    @property
+    def _revision(self) -> str:
+        # The listener is the era that makes the requests.
+        assert self.listener is not None
+        return self.listener.revision.date
 
     @property
     def is_closed(self) -> bool:
@@ -126,19 +160,21 @@ class RpcConnection:
         """Create a pending request; `send` sends it, `forget` abandons it."""
         self.check_open()
         response: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
-        call = PendingRequest(next(self._numbers), method, response, progress)
+        number = next(self._numbers)
+        call = PendingRequest(number, codec.encode_id(number), method, response, progress)
         self._pending[call.id] = call
         return call
 
-    async def send(self, call: PendingRequest, params: dict[str, Any] | None) -> None:
-        """Send a request that `start` created."""
+    def send(self, call: PendingRequest, params: dict[str, Any] | None) -> Awaitable[None]:
+        """Send a request that `start` created; to be awaited at once."""
         if call.progress is not None:
             # progress.token-type (2025-11-25 basic/utilities/progress): unique among the
             # active requests, which the request's own id is.
             params = params or {}
             params["_meta"] = {**params.get("_meta", {}), PROGRESS_TOKEN: call.number}
-        body = None if params is None else codec.encode(params)
-        await self._channel.send(codec.encode_request(call.id, call.method, body))
+        params = _continue_trace(params)
+        body = None if params is None else Raw(codec.encode(params))
+        return self._channel.send_request(Request(call.id, call.method, body))
 
     def send_in_background(self, call: PendingRequest, params: dict[str, Any] | None) -> None:
         """Send a request without waiting, for calls with a long-lived response."""
@@ -148,9 +184,7 @@ class RpcConnection:
         try:
             await self.send(call, params)
         except (TransportError, PeerError) as error:
-            # A response, or closing the client, gives a better reason than this error.
-            if not call.response.done():
-                call.response.set_exception(error)
+            _fail(call, error)
 
     def forget(self, call: PendingRequest, reason: str | None = None) -> None:
         """Stop waiting; with a reason, also send a cancellation to the server."""
@@ -186,6 +220,22 @@ class RpcConnection:
         Raises RpcError, PeerError, TransportError or TimeoutError.
         """
         call = self.start(method, progress)
+        if self._telemetry is None:
+            return await self._complete(call, params, timeout, cancellable)
+        with self._telemetry.observe(
+            method, params, call.number, self._revision, self._channel
+        ) as operation:
+            result = await self._complete(call, params, timeout, cancellable)
+            operation.answered(result)
+            return result
+
+    async def _complete(
+        self,
+        call: PendingRequest,
+        params: dict[str, Any] | None,
+        timeout: float,
+        cancellable: bool,
+    ) -> Raw:
         reason: str | None = "The client no longer waits for the answer"
         try:
             # lifecycle.timeouts.set (2025-11-25 basic/lifecycle): every request has a timeout.
@@ -195,7 +245,7 @@ class RpcConnection:
                 return await self._wait_for_result(call, params)
         except TimeoutError:
             reason = f"No answer within {timeout:g} s"
-            raise TimeoutError(self._describe_timeout(method, timeout)) from None
+            raise TimeoutError(self._describe_timeout(call.method, timeout)) from None
         except DovetailError:
             # It was answered, or it never arrived: there is nothing to cancel.
             reason = None
@@ -206,10 +256,13 @@ class RpcConnection:
             self.forget(call, reason if cancellable else None)
 
     async def _wait_for_result(self, call: PendingRequest, params: dict[str, Any] | None) -> Raw:
-        await self._send_or_fail(call, params)
-        if call.response.done():
-            # Progress callbacks run before the call returns: let those that were started
-            # meanwhile run.
+        try:
+            await self.send(call, params)
+        except (TransportError, PeerError) as error:
+            _fail(call, error)
+        channel_waited = self._channel.waits_for_response and not self.notification_tasks.is_busy
+        if call.response.done() and not channel_waited:
+            # Callbacks run before the call returns: let those that were started meanwhile run.
             await asyncio.sleep(0)
         result = await call.response
         if call.progress_tasks:
@@ -243,10 +296,12 @@ class RpcConnection:
 
     # -- in -----------------------------------------------------------------------------
 
-    def receive(self, data: bytes) -> None:
+    def receive(self, data: bytes, message: Incoming | None = None) -> None:
         """Handle one message from the channel."""
-        incoming = codec.decode(data)
-        if isinstance(incoming, Batch):
+        incoming = codec.decode(data) if message is None else message
+        if isinstance(incoming, Response):
+            self._handle_response(incoming, data)
+        elif isinstance(incoming, Batch):
             for item in incoming.items:
                 self._route(item, data)
         else:
@@ -327,6 +382,22 @@ class RpcConnection:
         if call is not None and call.progress is not None:
             task = asyncio.get_running_loop().create_task(resolve(call.progress, params))
             call.progress_tasks.append(task)
+
+
+def _continue_trace(params: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The params with the trace context of the current span, unless they have one."""
+    # base.meta.trace-context (2026-07-28 basic/index): W3C trace context
+    context = current_trace_context()
+    meta = {} if params is None else params.get("_meta", {})
+    if not context or any(name in meta for name in TRACE_KEYS):
+        return params
+    return {**(params or {}), "_meta": {**context, **meta}}
+
+
+def _fail(call: PendingRequest, error: Exception) -> None:
+    # A response, or closing the client, gives a better reason than this error.
+    if not call.response.done():
+        call.response.set_exception(error)
 
 
 def _read_error(method: str, raw: Raw) -> RpcError | PeerError:

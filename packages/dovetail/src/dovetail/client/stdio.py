@@ -48,6 +48,8 @@ class Command:
 class StdioChannel(Channel):
     """One message per line, over stdin and stdout of a child process."""
 
+    transport = "stdio"
+
     def __init__(
         self, command: Command, *, grace: float = _GRACE_SECONDS, echo_stderr: bool = False
     ) -> None:

@@ -129,12 +129,12 @@ class RestApp:
         self._mcp.serve_directly()
 
     def begin_shutdown(self) -> None:
-        """Refuse new requests."""
-        self._is_closing = True
+        """End the streams of the MCP endpoint."""
         self._mcp.begin_shutdown()
 
     async def finish_shutdown(self, grace: float) -> None:
-        """Give running calls `grace` seconds."""
+        """Refuse new requests, and give running calls `grace` seconds."""
+        self._is_closing = True
         await self._mcp.finish_shutdown(grace)
 
     def close(self) -> None:

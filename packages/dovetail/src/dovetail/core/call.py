@@ -339,6 +339,11 @@ class Call:
         return self._record
 
     @property
+    def is_retried(self) -> bool:
+        """Whether the request brings the answers of an earlier round."""
+        return self._record is not None and self._record.round is not None
+
+    @property
     def received(self) -> Params:
         """The params that the client sent; middleware may have replaced `params`."""
         return self.params if self._received is None else self._received
@@ -367,6 +372,8 @@ class Call:
     def progress_token(self) -> str | int | None:
         """The token for progress notifications, if the client sent one."""
         token = self.meta.get(PROGRESS_TOKEN)
+        if token is None:
+            return None
         # progress.token-type: a string or an integer; anything else is ignored.
         return token if isinstance(token, str | int) and not isinstance(token, bool) else None
 

@@ -6,6 +6,7 @@ client decides which notification announces it.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Collection
 from enum import Enum
 from typing import NamedTuple, Protocol
 
@@ -32,11 +33,20 @@ class ChangeKind(Enum):
 
 
 class ChangeEvent(NamedTuple):
-    """One change; `uri` is set for a single resource only, `task` for a task only."""
+    """One change; `uri` is set for a single resource only, `task` for a task only.
+
+    A change of a resource without `uri` says that any resource may have changed.
+
+    If `load` is set, `task` has no questions and no outcome, because another process published the
+    change; `load` reads the whole task.
+    """
 
     what: ChangeKind
     uri: str | None = None
     task: TaskView | None = None
+    load: Callable[[], Awaitable[TaskView]] | None = None
+    # Whether other processes of a cluster learn of it in another way.
+    is_local: bool = False
 
 
 class ChangeStream(Protocol):
@@ -45,6 +55,13 @@ class ChangeStream(Protocol):
     @property
     def id(self) -> bytes:
         """The id of the request, as JSON."""
+
+    @property
+    def uris(self) -> Collection[str]:
+        """The resources whose updates the client asked for."""
+
+    def wants(self, change: ChangeEvent) -> bool:
+        """Whether the client asked for this change."""
 
     def announce(self, change: ChangeEvent) -> Notification | None:
         """The notification for this stream, or None if the client did not ask for it."""

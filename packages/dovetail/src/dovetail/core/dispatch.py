@@ -122,6 +122,9 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001 - the boundary
             return self._fault(call, handler, error)
 
+    def end_session(self, revision: str, duration: float) -> None:
+        """A legacy session has ended, after `duration` seconds."""
+
     def delegate(
         self, call: Call, handler: MethodHandler
     ) -> Outcome | Coroutine[Any, Any, Outcome]:
@@ -177,11 +180,12 @@ class Dispatcher:
         return f"Internal error, reference {reference}; the server's log has the details."
 
     def _failed(self, call: Call, error: RpcError) -> bytes:
-        call.failure, call.refusal = error.code, error
+        call.refusal = error
         if isinstance(error, ResourceNotFoundError):
             # resources.notfound.32602 (2026-07-28 server/resources) and earlier -32002
             code = call.era.revision.resource_not_found
             error = RpcError(error.message, error.data, code=code)
+        call.failure = error.code
         return codec.encode_error(call.id, error)
 
     def _unknown(self, call: Call) -> RpcError:
@@ -230,6 +234,14 @@ class HookedDispatcher(Dispatcher):
         """The encoded response, or a coroutine that returns it."""
         hooked = call.hooked = HookedCall(call, self.transport)
         return self._run_hooks(call, hooked, 0)
+
+    def end_session(self, revision: str, duration: float) -> None:
+        """Tell the hooks."""
+        for hook in self.hooks:
+            try:
+                hook.session_ended(revision, self.transport, duration)
+            except Exception:
+                logger.exception("a hook failed after a session")
 
     async def delegate(self, call: Call, handler: MethodHandler) -> Outcome:
         """The outcome of a handler, with the hooks of this server around it."""

@@ -14,6 +14,7 @@ from msgspec import UNSET, Raw
 
 from dovetail.core.call import Call
 from dovetail.core.call_facts import CallFacts
+from dovetail.core.trace_context import SpanIds
 from dovetail.wire import codec
 
 __all__ = ["Hook", "HookedCall", "Outcomes"]
@@ -27,7 +28,7 @@ class HookedCall(CallFacts):
     """One call, as hooks see it."""
 
     __slots__ = (
-        "_duration", "_notes", "_started", "error", "outcome", "size", "transport",
+        "_duration", "_notes", "_started", "error", "outcome", "size", "span_ids", "transport",
     )  # fmt: skip
 
     def __init__(self, call: Call, transport: str) -> None:
@@ -41,6 +42,8 @@ class HookedCall(CallFacts):
         self.size = 0
         # The exception that ended the call, if any.
         self.error: Exception | None = None
+        # The span of the call, if a hook traces it.
+        self.span_ids: SpanIds | None = None
 
     @property
     def method(self) -> str:
@@ -60,6 +63,14 @@ class HookedCall(CallFacts):
             return None
         name: str | None = getattr(self._call.params, spec.member, None)
         return name
+
+    @property
+    def has_known_target(self) -> bool:
+        """Whether the named tool, prompt or resource exists; only known after the call.
+
+        False as well if the call was rejected before the server looked for it.
+        """
+        return self._call.handler is not None or self.outcome in ("ok", "tool_error")
 
     @property
     def raw_arguments(self) -> bytes:
@@ -118,3 +129,6 @@ class Hook:
     def failed(self, call: HookedCall, error: Exception) -> None:
         """Runs instead of `after` if the call raised an exception; calls `after` by default."""
         self.after(call)
+
+    def session_ended(self, revision: str, transport: str, duration: float) -> None:
+        """Runs when a session of a legacy revision has ended, after `duration` seconds."""

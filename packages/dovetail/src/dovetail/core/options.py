@@ -67,8 +67,8 @@ class Options:
     grace: float = 2.0
 
     # -- tasks ------------------------------------------------------------------------
-    # Where tasks are stored: the path of an SQLite file, "memory", or None for a file of this
-    # server in XDG_STATE_HOME.
+    # Where tasks are stored: the path of an SQLite file, "memory", or None for the cluster or,
+    # without one, a file of this server in XDG_STATE_HOME.
     task_store: str | None = None
     # Seconds a task is stored, finished or not: the default, and the maximum for clients.
     task_ttl: float = 3600.0
@@ -103,19 +103,27 @@ class Options:
 
     # -- asking the user in the modern era -----------------------------------------------
     # Keys of at least 32 bytes that seal the state which clients hold between the runs of a
-    # request: the first one seals, all of them open. Empty: a random key per process.
+    # request: the first one seals, all of them open. Keys in the file DOVETAIL_STATE_KEYS_FILE or
+    # in DOVETAIL_STATE_KEYS take precedence. Empty: a random key per process.
     state_keys: Sequence[bytes] = ()
     state_lifetime: float = 900.0
     # Remembers which answers have been used, so that they are not used again. None: in the memory
     # of this process; processes that share `state_keys` need a store that they share.
     used_rounds: RoundStore | None = None
 
+    # -- several processes ---------------------------------------------------------------
+    # The URL of a Redis server, like "redis://127.0.0.1:6379/0", through which all processes of
+    # this server share sessions, streams, changes, tasks, rates and used rounds. Add ?name=NAME to
+    # separate servers with the same name. It needs state keys. The variable DOVETAIL_CLUSTER
+    # takes precedence. None: this process shares nothing.
+    cluster: str | None = None
+
     # -- session state ------------------------------------------------------------------
     # Seconds for which the values in `ctx.session_state` of an authenticated caller are stored
     # after their last use, and bytes of all values of one caller.
     session_state_lifetime: float = 1800.0
     max_session_state_bytes: int = 64 * 1024
-    # Where they are stored. None: in the memory of this process.
+    # Where they are stored. None: in the cluster, else in the memory of this process.
     session_states: SessionStateStore | None = None
 
     def __post_init__(self) -> None:

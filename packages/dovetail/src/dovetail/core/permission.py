@@ -36,6 +36,8 @@ class Requirements(NamedTuple):
     scopes: frozenset[str] = frozenset()
     # It may change something, so it is hidden if the guard is read-only.
     writes: bool = False
+    # Its tags: servers may leave it out.
+    tags: frozenset[str] = frozenset()
 
 
 NO_REQUIREMENTS = Requirements()

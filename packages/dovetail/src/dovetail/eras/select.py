@@ -27,6 +27,7 @@ from dovetail.eras.legacy.changes import announce
 from dovetail.eras.legacy.era import era_of
 from dovetail.eras.legacy.lifecycle import legacy_methods, negotiate
 from dovetail.eras.legacy.session import LegacySession
+from dovetail.eras.legacy.session_fields import change_session, read_session, session_fields
 from dovetail.eras.legacy.tasks import result_methods
 from dovetail.eras.modern.discover import discover_methods
 from dovetail.eras.modern.envelope import Admitted, admit, is_modern, may_be_modern, recall
@@ -54,8 +55,11 @@ __all__ = [
     "Eras",
     "LegacySession",
     "announce",
+    "change_session",
     "id_in_use",
     "no_batches",
+    "read_session",
+    "session_fields",
     "speaks_modern",
 ]
 
@@ -239,3 +243,8 @@ class Eras:
         session.back_channel = BackChannel(self._ask_timeout)
         session.declared = frozenset(self._capabilities())
         return session
+
+    def share_session(self, session: LegacySession, id: str, node: str) -> None:
+        """Prepare a session for several processes, of which this one is `node`."""
+        session.share(id)
+        session.back_channel = BackChannel(self._ask_timeout, node)

@@ -68,6 +68,10 @@ class CustomRoute(NamedTuple):
     function: Callable[[RouteRequest], Any]
     guarded: bool
     is_async: bool
+    # Returns what the lifespan of a mounted server yielded; None for the server itself.
+    mounted_state: Callable[[], Any] | None = None
+    # With `guarded`: the guard of a mounted server refuses anonymous callers.
+    needs_caller: bool = False
 
     @property
     def where(self) -> str:
@@ -89,6 +93,8 @@ class CustomRoutes:
         self._by_path: dict[str, list[CustomRoute]] = {}
         # The applications that serve these routes.
         self._apps: WeakSet[HasOwnPaths] = WeakSet()
+        # The servers that serve these routes too, and what makes a route one of theirs.
+        self._outer: list[tuple[CustomRoutes, Callable[[CustomRoute], CustomRoute]]] = []
 
     def add(
         self,
@@ -107,13 +113,46 @@ class CustomRoutes:
                 "'-', '.', '_' and '~', without parameters"
             )
         _check_signature(route)
-        for other in self._by_path.get(path, ()):
+        self._check(route)
+        self._insert(route)
+
+    def _check(self, route: CustomRoute) -> None:
+        for other in self._by_path.get(route.path, ()):
             taken = sorted(other.methods & route.methods)
             if taken:
                 raise UsageError(f"{route.where} has {other.where} for {', '.join(taken)} already")
         for app in self._apps:
             app.check_route(route)
-        self._by_path.setdefault(path, []).append(route)
+        for outer, adapt in self._outer:
+            outer._check(adapt(route))
+
+    def _insert(self, route: CustomRoute) -> None:
+        self._by_path.setdefault(route.path, []).append(route)
+        for outer, adapt in self._outer:
+            outer._insert(adapt(route))
+
+    def mount(self, inner: CustomRoutes, adapt: Callable[[CustomRoute], CustomRoute]) -> None:
+        """Serve the routes of a mounted server at the same paths, also later ones.
+
+        Raises UsageError if a path is taken.
+        """
+        for route in inner:
+            self._check(adapt(route))
+        for route in inner:
+            self._insert(adapt(route))
+        inner._outer.append((self, adapt))
+
+    def unmount(self, inner: CustomRoutes) -> None:
+        """Serve the routes of a mounted server no more."""
+        inner._outer = [each for each in inner._outer if each[0] is not self]
+        for route in inner:
+            self._remove(route)
+
+    def _remove(self, route: CustomRoute) -> None:
+        kept = [each for each in self.find(route.path) if each[:3] != route[:3]]
+        self._by_path[route.path] = kept
+        for outer, _ in self._outer:
+            outer._remove(route)
 
     def attach(self, app: HasOwnPaths) -> None:
         """Check the routes, also later ones, against the other paths of an application."""

@@ -141,8 +141,9 @@ class Prompts:
             or None,
             meta=meta,
         )
-        requirements = Requirements(read_scopes(scopes, spec.where))
-        if self._options.shows_tags(read_tags(tags, spec.where)):
+        own_tags = read_tags(tags, spec.where)
+        requirements = Requirements(read_scopes(scopes, spec.where), tags=own_tags)
+        if self._options.shows_tags(own_tags):
             prompt = RegisteredPrompt(spec, listing, arguments, requirements)
             self.registry.add(spec.name, prompt, requirements)
         return listing

@@ -158,8 +158,9 @@ class Resources:
             "meta": meta,
         }
         hint = _hint(ttl_ms, cache_scope, spec.where)
-        requirements = Requirements(read_scopes(scopes, spec.where))
-        if not self._options.shows_tags(read_tags(tags, spec.where)):
+        own_tags = read_tags(tags, spec.where)
+        requirements = Requirements(read_scopes(scopes, spec.where), tags=own_tags)
+        if not self._options.shows_tags(own_tags):
             if is_template(uri):
                 return ResourceTemplate(uri_template=uri, **common)
             return Resource(uri=uri, size=size, **common)

@@ -269,8 +269,9 @@ class Tools:
         tool = RegisteredTool(spec, listing, arguments, result, headers)
         tool.run_as_task(task, resumable, pre_task)
         reads = hints is not None and hints.read_only_hint is True
-        tool.requirements = Requirements(read_scopes(scopes, spec.where), writes=not reads)
-        if self._options.shows_tags(read_tags(tags, spec.where)):
+        own_tags = read_tags(tags, spec.where)
+        tool.requirements = Requirements(read_scopes(scopes, spec.where), not reads, own_tags)
+        if self._options.shows_tags(own_tags):
             self.add_registered(spec.name, tool, listed=listed)
         return listing
 

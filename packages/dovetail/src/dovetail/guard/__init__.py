@@ -2,18 +2,20 @@
 
 from dovetail.core.hooks import Hook, HookedCall
 from dovetail.core.principal import Principal
+from dovetail.core.redaction import Redaction
 from dovetail.guard.api_keys import ApiKeys
 from dovetail.guard.audit import AuditLog
 from dovetail.guard.breaker import Breaker
 from dovetail.guard.credentials import Authenticator, Credentials, Rejected
 from dovetail.guard.guard import Guard
 from dovetail.guard.introspection import Introspection
+from dovetail.guard.json_formatter import JsonFormatter
 from dovetail.guard.key_file import KeyFile
 from dovetail.guard.limits import Limits
 from dovetail.guard.metrics import Metrics
 from dovetail.guard.oauth import OAuth
+from dovetail.guard.opentelemetry_metrics import OpenTelemetryMetrics
 from dovetail.guard.rates import Rate
-from dovetail.guard.redaction import Redaction
 from dovetail.guard.retries import retry
 from dovetail.guard.traces import Traces
 
@@ -27,10 +29,12 @@ __all__ = [
     "Hook",
     "HookedCall",
     "Introspection",
+    "JsonFormatter",
     "KeyFile",
     "Limits",
     "Metrics",
     "OAuth",
+    "OpenTelemetryMetrics",
     "Principal",
     "Rate",
     "Redaction",

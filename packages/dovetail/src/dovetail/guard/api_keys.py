@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import base64
 import hmac
-import logging
 import os
 import secrets
 import time
+from collections.abc import Container
 from typing import NamedTuple
 
 from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
 from dovetail.guard.credentials import MAX_TOKEN, Credentials, Found, Rejected
 from dovetail.guard.key_file import PREFIX, KeyFile, KeyRecord, hash_of
+from dovetail.runtime.reloaded_file import ReloadedFile
 
 __all__ = ["ApiKeys"]
-
-logger = logging.getLogger("dovetail")
 
 _PREFIX = PREFIX.encode()
 
@@ -56,15 +55,19 @@ class ApiKeys:
         self.credential_headers = (
             (b"authorization",) if self._header is None else (b"authorization", self._header)
         )
-        self._look_every = look_every
-        self._checked = time.monotonic()
-        self._state = self._file_state()
-        if self._state is None:
+        if not self._file.path.exists():
             raise UsageError(
                 f"{self._file.path}: no such file; create it with: dovetail keys add "
                 f"--file {self._file.path} LABEL"
             )
-        self._known = self._load()
+        self._known = ReloadedFile(path, self._load, look_every=look_every)
+        # Ids of revoked keys, from the clusters of the servers that use this object.
+        self._revoked: list[Container[str]] = []
+
+    def reject(self, revoked: Container[str]) -> None:
+        """Reject keys with these ids as well; the ids may change."""
+        if revoked not in self._revoked:
+            self._revoked.append(revoked)
 
     def authenticate(self, credentials: Credentials) -> Found:
         """The principal of the key in a request."""
@@ -79,12 +82,8 @@ class ApiKeys:
 
     def check(self, key: bytes) -> Principal | Rejected:
         """The principal of a key."""
-        monotonic = time.monotonic()
-        if monotonic - self._checked >= self._look_every:
-            self._checked = monotonic
-            self._reload_if_changed()
         id = key[len(_PREFIX) :].partition(b"_")[0]
-        known = self._known.get(id)
+        known = self._known.current().get(id)
         now = time.time()
         is_right = False
         # Compare with all of them, so that the response time does not tell which one matched.
@@ -93,27 +92,13 @@ class ApiKeys:
             is_right |= is_same and (until is None or now < until)
         if known is None or not is_right:
             return Rejected("unknown key")
-        if not known.record.is_valid(now):
-            return Rejected(f"key {known.record.id} is revoked or expired")
+        record = known.record
+        if not record.is_valid(now) or (self._revoked and self._is_revoked(record.id)):
+            return Rejected(f"key {record.id} is revoked or expired")
         return known.principal
 
-    def _reload_if_changed(self) -> None:
-        state = self._file_state()
-        if state == self._state:
-            return
-        try:
-            self._known = self._load() if state is not None else {}
-        except UsageError as error:
-            # Keep the previous keys rather than locking everyone out.
-            logger.error("the key file was not reloaded: %s", error)
-        self._state = state
-
-    def _file_state(self) -> tuple[int, int, int] | None:
-        try:
-            found = os.stat(self._file.path)
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+    def _is_revoked(self, id: str) -> bool:
+        return any(id in revoked for revoked in self._revoked)
 
     def _load(self) -> dict[bytes, _Known]:
         return {record.id.encode(): _known(record) for record in self._file.read()}

@@ -14,10 +14,10 @@ import msgspec
 from msgspec import Struct
 
 from dovetail.core.hooks import Hook, HookedCall
+from dovetail.core.redaction import Redaction
 from dovetail.errors import InternalError, UsageError
 from dovetail.guard.log_files import LineFile
 from dovetail.guard.rates import Bucket, Rate
-from dovetail.guard.redaction import Redaction
 
 __all__ = ["AuditLog"]
 
@@ -41,6 +41,8 @@ class _Line(Struct, omit_defaults=True):
     name: str | None = None
     arguments: Any = None
     code: int | None = None
+    trace_id: str | None = None
+    span_id: str | None = None
 
 
 class _Rejection(Struct, omit_defaults=True):
@@ -100,6 +102,7 @@ class AuditLog(Hook):
         """Log a call."""
         principal = call.principal
         name = call.name
+        trace_id, span_id = call.span_ids or (None, None)
         self._write(
             _Line(
                 time=_now(),
@@ -115,6 +118,8 @@ class AuditLog(Hook):
                 name=None if name is None else self._clean_name(call, name),
                 arguments=self._format_arguments(call),
                 code=call.code,
+                trace_id=trace_id,
+                span_id=span_id,
             )
         )
 

@@ -51,6 +51,10 @@ class ProofChecker:
         # sends many proofs makes the server forget its own proofs only.
         self._seen: OrderedDict[str, tuple[MemoryRounds, float]] = OrderedDict()
 
+    def set_default_store(self, store: RoundStore) -> None:
+        """Use this store of proofs, if none was given."""
+        self._used = self._used or store
+
     async def check(self, bound: BoundToken, thumbprint: str) -> str | None:
         """What is wrong with the proof of a token that is bound to this key; None if nothing."""
         found = _read(bound.proof)

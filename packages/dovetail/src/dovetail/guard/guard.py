@@ -27,8 +27,11 @@ from dovetail.guard.credentials import (
 from dovetail.guard.limits import Limits, RateLimiter
 from dovetail.guard.metrics import Metrics
 from dovetail.guard.oauth import OAuth
+from dovetail.guard.shared_limits import share_limits
 from dovetail.runtime.auth_backend import AuthRejection, AuthRequest, AuthResult, PublicDocument
 from dovetail.runtime.engine import Engine
+from dovetail.runtime.health import find_health_page
+from dovetail.stores.shared_stores import SharedStores
 
 __all__ = ["Guard"]
 
@@ -68,7 +71,7 @@ class Guard:
         self._metrics = metrics
         self._health = health
         self._local = local
-        self._lifespan: Any = None
+        self._engine: Engine
         self._oauth = next((each for each in authenticators if isinstance(each, OAuth)), None)
         self.credential_headers = frozenset(
             header for each in authenticators for header in each.credential_headers
@@ -91,12 +94,26 @@ class Guard:
 
     def protect(self, engine: Engine, transport: str) -> Engine:
         """A copy of the engine with the permissions, limits and hooks of this guard."""
-        self._lifespan = engine.lifespan
+        self._engine = engine
+        if self._metrics is not None and engine.shared is not None:
+            self._metrics.watch(engine.shared.cluster)
         dispatcher = engine.dispatcher
         max_bytes = self._limits.max_result_bytes
-        if self._hooks or max_bytes is not None:
-            dispatcher = dispatcher.hooked(self._hooks, transport, max_bytes)
+        hooks = self._hooks
+        if engine.shared is not None:
+            hooks = share_limits(hooks, engine.shared.rates)
+            self._share_credentials(engine.shared)
+        if hooks or max_bytes is not None:
+            dispatcher = dispatcher.hooked(hooks, transport, max_bytes)
         return engine._replace(dispatcher=dispatcher, permission=self._permission)
+
+    def _share_credentials(self, shared: SharedStores) -> None:
+        """Revoked keys and used proofs are those of all processes."""
+        for each in self._authenticators:
+            if isinstance(each, ApiKeys):
+                each.reject(shared.revocations)
+            elif isinstance(each, OAuth):
+                each.set_default_store(shared.rounds)
 
     # -- authentication -------------------------------------------------------------------------
 
@@ -197,10 +214,8 @@ class Guard:
         page = None if self._oauth is None else self._oauth.page(path, mcp_path)
         if page is None and self._metrics is not None:
             page = self._metrics.page(path)
-        if page is None and self._health and path in ("/healthz", "/readyz"):
-            is_ready = path == "/healthz" or self._lifespan.started
-            body = b'{"status":"ok"}' if is_ready else b'{"status":"starting"}'
-            page = PublicDocument(200 if is_ready else 503, body)
+        if page is None and self._health:
+            page = find_health_page(path, self._engine)
         return page
 
 

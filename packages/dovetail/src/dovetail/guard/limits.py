@@ -11,7 +11,7 @@ from dovetail.core.hooks import Hook, HookedCall
 from dovetail.errors import RateLimitError, UsageError
 from dovetail.guard.rates import Bucket, Rate
 
-__all__ = ["Limits", "RateLimiter"]
+__all__ = ["Limits", "RateLimiter", "all_busy", "caller_busy", "over_rate"]
 
 K = TypeVar("K")
 
@@ -48,7 +48,7 @@ class RateLimiter(Hook):
     """Middleware that enforces limits. A rejected call does not count against any limit."""
 
     def __init__(self, limits: Limits, clock: Callable[[], float] = monotonic) -> None:
-        self._limits = limits
+        self.limits = limits
         self._clock = clock
         self._total = None if limits.total is None else Bucket(limits.total, clock)
         self._callers: dict[str, Bucket] = {}
@@ -61,7 +61,7 @@ class RateLimiter(Hook):
         """Reject the call if it exceeds a limit."""
         principal = call.principal
         caller = "" if principal is None else principal.id
-        limits = self._limits
+        limits = self.limits
         if self._counts_in_flight:
             self._check_in_flight(caller)
         own = tool = None
@@ -102,19 +102,11 @@ class RateLimiter(Hook):
             del self._in_flight[caller]
 
     def _check_in_flight(self, caller: str) -> None:
-        limits = self._limits
+        limits = self.limits
         if limits.in_flight is not None and self._in_flight.get(caller, 0) >= limits.in_flight:
-            raise RateLimitError(
-                f"Too many concurrent calls: {limits.in_flight} of your calls are still running. "
-                "Try again when one has finished",
-                _RETRY_AFTER,
-            )
+            raise caller_busy(limits.in_flight)
         if limits.in_flight_total is not None and self._total_in_flight >= limits.in_flight_total:
-            raise RateLimitError(
-                f"The server is busy: {limits.in_flight_total} calls are still running. Try again "
-                "later",
-                _RETRY_AFTER,
-            )
+            raise all_busy(limits.in_flight_total)
 
     def _new_bucket(self, buckets: dict[K, Bucket], key: K, rate: Rate) -> Bucket:
         if len(buckets) >= _MAX_CALLERS:
@@ -135,7 +127,27 @@ def _drop_buckets(buckets: dict[K, Bucket]) -> None:
 def _check(bucket: Bucket, whose: str) -> None:
     wait = bucket.wait()
     if wait:
-        raise RateLimitError(
-            f"Too many calls: the limit is {bucket.rate} for {whose}. Try again in {wait:.2g} s",
-            wait,
-        )
+        raise over_rate(bucket.rate, whose, wait)
+
+
+def over_rate(rate: Rate, whose: str, wait: float) -> RateLimitError:
+    """The error for a call that must wait for its rate."""
+    return RateLimitError(
+        f"Too many calls: the limit is {rate} for {whose}. Try again in {wait:.2g} s", wait
+    )
+
+
+def caller_busy(limit: int) -> RateLimitError:
+    """The error for a caller whose calls are still running."""
+    return RateLimitError(
+        f"Too many concurrent calls: {limit} of your calls are still running. "
+        "Try again when one has finished",
+        _RETRY_AFTER,
+    )
+
+
+def all_busy(limit: int) -> RateLimitError:
+    """The error for a call while those of all callers are still running."""
+    return RateLimitError(
+        f"The server is busy: {limit} calls are still running. Try again later", _RETRY_AFTER
+    )

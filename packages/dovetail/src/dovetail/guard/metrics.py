@@ -7,6 +7,7 @@ from collections import Counter
 
 from dovetail.core.hooks import Hook, HookedCall
 from dovetail.runtime.auth_backend import PublicDocument
+from dovetail.stores.cluster import Cluster
 
 __all__ = ["Metrics"]
 
@@ -29,6 +30,11 @@ class Metrics(Hook):
         self._seconds = 0.0
         self._bytes = 0
         self._in_flight = 0
+        self._cluster: Cluster | None = None
+
+    def watch(self, cluster: Cluster) -> None:
+        """Also render the state of the cluster that the server is part of."""
+        self._cluster = cluster
 
     def before(self, call: HookedCall) -> None:
         """Count a call that starts."""
@@ -76,4 +82,21 @@ class Metrics(Hook):
         ]
         for status, number in sorted(self._rejections.items()):
             lines.append(f'dovetail_refused_total{{status="{status}"}} {number}')
+        if self._cluster is not None:
+            lines += _render_cluster(self._cluster)
         return "\n".join(lines) + "\n"
+
+
+def _render_cluster(cluster: Cluster) -> list[str]:
+    counts = cluster.statistics
+    metrics = (
+        ("dovetail_store_reachable", "gauge", int(cluster.problem is None)),
+        ("dovetail_cluster_messages_total", "counter", counts.messages),
+        ("dovetail_cluster_resets_total", "counter", counts.resets),
+        ("dovetail_tasks_taken_over_total", "counter", counts.tasks_taken_over),
+    )
+    return [
+        line
+        for name, kind, value in metrics
+        for line in (f"# TYPE {name} {kind}", f"{name} {value}")
+    ]

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from dovetail.core.permission import read_scopes
 from dovetail.core.principal import Principal
 from dovetail.core.rounds import RoundStore
-from dovetail.errors import RateLimitError, TransportError, UsageError
+from dovetail.errors import RateLimitError, StoreError, TransportError, UsageError
 from dovetail.guard.credentials import BoundToken, Credentials, Found, Rejected, challenge
 from dovetail.guard.dpop import ALGORITHMS as PROOF_ALGORITHMS
 from dovetail.guard.dpop import ProofChecker, find_bound_key
@@ -69,7 +69,8 @@ class OAuth:
         later; tools that need only these are listed to every caller. `audiences`: accepted
         audiences besides the URL, for issuers without resource indicators. `dpop`: accept tokens
         that are bound to a key of the client (RFC 9449), or `"required"`: accept no others.
-        `used_proofs`: remembers the proofs of bound tokens; None: in the memory of this process.
+        `used_proofs`: remembers the proofs of bound tokens; None: in the cluster of the server,
+        else in the memory of this process.
         `remember`: seconds for which a validated token is cached. `key_lifetime`: seconds after
         which keys are fetched again. `key_patience`: seconds for which old keys are used if that
         fails. `key_cooldown`: minimum seconds between two fetches for an unknown key.
@@ -134,6 +135,11 @@ class OAuth:
         """
         return cls(realm, resource, **{"scopes_of": keycloak_scopes, **options})
 
+    def set_default_store(self, store: RoundStore) -> None:
+        """Remember the proofs of bound tokens here, if no `used_proofs` was given."""
+        if self._proofs is not None:
+            self._proofs.set_default_store(store)
+
     # -- for the guard ------------------------------------------------------------------------
 
     def page(self, path: str, mcp_path: str) -> PublicDocument | None:
@@ -197,7 +203,12 @@ class OAuth:
         thumbprint = find_bound_key(found.claims)
         if thumbprint is None:
             return Rejected("the token is not bound to a key and was sent with a proof")
-        problem = await proofs.check(bound, thumbprint)
+        try:
+            problem = await proofs.check(bound, thumbprint)
+        except StoreError as error:
+            logger.warning("a proof cannot be checked: %s", error.reason)
+            text = "The shared store of this server cannot be used; try again later"
+            return AuthRejection(503, text, ((b"retry-after", b"1"),))
         return found if problem is None else self._refuse_proof(problem)
 
     def _refuse_proof(self, problem: str) -> AuthRejection:

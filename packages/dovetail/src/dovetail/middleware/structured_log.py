@@ -13,10 +13,11 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from dovetail.core.middleware import CallNext, Request
+from dovetail.core.redaction import Redaction
+from dovetail.core.trace_context import current_span_ids
 from dovetail.errors import RpcError, UsageError
 from dovetail.features.middleware import Middleware
 from dovetail.features.tools import ToolResult
-from dovetail.guard.redaction import Redaction
 from dovetail.middleware.timing import subject_of
 from dovetail.wire import codec
 
@@ -39,6 +40,9 @@ class _Line(Struct, omit_defaults=True):
     arguments: Any = None
     error: str | None = None
     code: int | None = None
+    # The current OpenTelemetry span.
+    trace_id: str | None = None
+    span_id: str | None = None
 
 
 class StructuredLog(Middleware):
@@ -92,6 +96,7 @@ class StructuredLog(Middleware):
 
     def _begin(self, request: Request[Any]) -> _Line:
         name = subject_of(request)
+        trace_id, span_id = current_span_ids() or (None, None)
         return _Line(
             time=datetime.now(UTC).isoformat(timespec="milliseconds"),
             method=request.method,
@@ -101,6 +106,8 @@ class StructuredLog(Middleware):
             name=None if name is None else self._redaction.clean_name(name),
             principal=self._principal_of(request),
             arguments=self._arguments_of(request),
+            trace_id=trace_id,
+            span_id=span_id,
         )
 
     def _principal_of(self, request: Request[Any]) -> str | None:

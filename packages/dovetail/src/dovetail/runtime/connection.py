@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any
 
 from dovetail.core.call import Given
@@ -74,7 +74,7 @@ class Connection:
         self._starting: asyncio.Task[None] | None = None
         self._eager_tasks = EagerTasks(self._loop)
         self._is_closed = False
-        self._feed = ChangeFeed(engine.bus, self._wants, self._announce)
+        self._feed = ChangeFeed(engine.bus, self._wants, self._announce, self._uris)
 
     # -- incoming -------------------------------------------------------------------------------
 
@@ -204,10 +204,16 @@ class Connection:
     # -- changes --------------------------------------------------------------------------------
 
     def _wants(self, change: ChangeEvent) -> bool:
-        if self._streams:
+        if any(stream.wants(change) for stream in self._streams):
             return True
         session = self.handler.session
         return session is not None and (change.task is None or change.task.id in session.tasks)
+
+    def _uris(self) -> Iterator[str]:
+        if self.handler.session is not None:
+            yield from self.handler.session.uris
+        for stream in self._streams:
+            yield from stream.uris
 
     def _announce(self, change: ChangeEvent) -> None:
         session = self.handler.session

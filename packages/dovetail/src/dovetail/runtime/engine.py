@@ -14,6 +14,7 @@ from dovetail.core.tasks import KeptTasks
 from dovetail.eras.select import Eras
 from dovetail.runtime.lifespan import Lifespan
 from dovetail.stores.bus import Bus
+from dovetail.stores.shared_stores import SharedStores
 
 __all__ = ["Engine"]
 
@@ -30,5 +31,7 @@ class Engine(NamedTuple):
     options: Options
     tasks: KeptTasks
     session_states: SessionStateStore
+    # What this process shares with others that serve the same server.
+    shared: SharedStores | None = None
     # What the guard of a transport allows to all its callers.
     permission: Permission | None = None

@@ -108,7 +108,7 @@ class RequestLink(NullLink):
                 self.send(message)
 
         self._stream = stream
-        self._feed = ChangeFeed(self._engine.bus, lambda change: True, deliver)
+        self._feed = ChangeFeed(self._engine.bus, stream.wants, deliver, lambda: stream.uris)
 
     def close_stream(self, stream: ChangeStream) -> None:
         """Deliver no more."""

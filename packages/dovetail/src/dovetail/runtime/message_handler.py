@@ -25,6 +25,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from time import perf_counter
 from typing import Any, TypeAlias
 
 from dovetail.core.call import Call, Origin
@@ -91,14 +92,18 @@ class InFlight:
 class MessageHandler:
     """Handles messages; `ClientHandler` and `StatelessHandler` say whose they are."""
 
-    __slots__ = ("_limit", "engine", "in_flight", "session")
+    __slots__ = ("_limit", "engine", "in_flight", "relay", "session", "started")
 
     def __init__(self, engine: Engine, session: LegacySession | None = None) -> None:
         self.engine = engine
         self.session = session
+        # When the session was started here; None for one that was not, and after its end.
+        self.started: float | None = None
         # Calls that wait for something. Those of one client by id, as cancellations name them.
         self.in_flight: dict[bytes | Call, InFlight] = {}
         self._limit = engine.options.max_calls_per_client
+        # Passes on cancellations and responses that another process may wait for.
+        self.relay: Callable[[Notification | Response], None] | None = None
 
     # -- requests -----------------------------------------------------------------------------
 
@@ -235,7 +240,7 @@ class MessageHandler:
             self._cancel(message)
         elif message.method == "notifications/initialized" and self.session is not None:
             if self.session.is_kept:
-                self.session.ready = True
+                self.session.make_ready()
         else:
             # base.notification.no-reply: unknown ones are ignored
             logger.debug("ignored the notification %.100r", message.method)
@@ -243,6 +248,9 @@ class MessageHandler:
     def _cancel(self, message: Notification) -> None:
         cancellation = read_cancellation(message)
         in_flight = self.in_flight.get(cancellation.id) if cancellation is not None else None
+        if cancellation is not None and in_flight is None and self.relay is not None:
+            self.relay(message)
+            return
         if cancellation is None or in_flight is None:
             # cancel.invalid-ignored (2025-11-25 basic/utilities/cancellation)
             logger.debug("ignored a cancellation: no such request is in flight")
@@ -260,11 +268,19 @@ class MessageHandler:
         if self.session.back_channel is not None:
             self.session.back_channel.close()
         self.session.forget_state()
+        if self.started is not None:
+            duration = perf_counter() - self.started
+            self.started = None
+            self.engine.dispatcher.end_session(self.session.revision.date, duration)
 
     def resolve(self, message: Response) -> None:
         """Take the response to a request of the server."""
         channel = self.session.back_channel if self.session is not None else None
-        if channel is None or not channel.resolve(message):
+        if channel is not None and channel.resolve(message):
+            return
+        if self.relay is not None:
+            self.relay(message)
+        else:
             logger.debug("ignored a response: no such request was sent")
 
 
@@ -281,6 +297,7 @@ class ClientHandler(MessageHandler):
     def start_session(self, revision: Revision, params: InitializeParams) -> None:
         """Keep what `initialize` negotiated."""
         self.session = self.engine.eras.new_session(revision, params)
+        self.started = perf_counter()
 
     def _track(self, call: Call) -> InFlight:
         in_flight = self.in_flight[call.id] = InFlight(call)

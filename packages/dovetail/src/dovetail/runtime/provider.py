@@ -7,12 +7,13 @@ through their providers. A proxy has a provider that asks the server behind it.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler
 from dovetail.core.registry import Registry
+from dovetail.features.custom_routes import CustomRoutes
 from dovetail.features.header_params import HeaderParams
 from dovetail.features.prompts import Prompts
 from dovetail.features.resources import Resources
@@ -20,8 +21,9 @@ from dovetail.features.tools import Tools
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.engine import Engine
 from dovetail.spec.models import Tool
+from dovetail.stores.cluster import Cluster
 
-__all__ = ["KINDS", "Found", "Mounted", "Provider", "Source"]
+__all__ = ["KINDS", "Found", "Membership", "Mounted", "Provider", "Source"]
 
 # What has a name. The name of a resource is its URI, that of a template its URI template.
 KINDS = ("tool", "prompt", "resource", "resource template")
@@ -36,6 +38,7 @@ class Source(Protocol):
     tools: Tools
     prompts: Prompts
     resources: Resources
+    routes: CustomRoutes
 
     @property
     def search_tools(self) -> frozenset[str]:
@@ -50,6 +53,16 @@ class Source(Protocol):
 
     async def start(self) -> None:
         """Enter its lifespan."""
+
+
+class Membership(NamedTuple):
+    """The cluster that a server is part of, also as a mounted server."""
+
+    cluster: Cluster
+    # Returns the keys that all processes have.
+    keys: Callable[[], Sequence[bytes]]
+    # The prefixes that lead to the server, the same in all processes.
+    path: tuple[str, ...] = ()
 
 
 class Found(Protocol):
@@ -76,6 +89,9 @@ class Mounted(Protocol):
     def providers(self) -> Iterable[Provider]:
         """What the mounted servers offer."""
 
+    def join(self, membership: Membership) -> None:
+        """Make the mounted servers parts of a cluster."""
+
 
 class Provider:
     """The tools, prompts and resources of a server, with those of the servers mounted in it."""
@@ -86,6 +102,13 @@ class Provider:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.mounts: Mounted | None = None
+        self.membership: Membership | None = None
+
+    def join(self, membership: Membership) -> None:
+        """Make the server a part of a cluster, with those that are mounted in it."""
+        self.membership = membership
+        if self.mounts is not None:
+            self.mounts.join(membership)
 
     @property
     def providers(self) -> Iterable[Provider]:
@@ -169,6 +192,17 @@ class Provider:
         if self.mounts is None or self.serves_itself("resource", uri):
             return self.source.resources.templates_of(uri)
         return self.mounts.templates_of(uri)
+
+    def tags_of(self, kind: str, name: str) -> list[frozenset[str]]:
+        """Return the tags of an entry; for a URI, those of all templates that may serve it."""
+        found = self._find_mounted(kind, name)
+        if found is not None:
+            return found[0].provider.tags_of(kind, found[1])
+        entry = self.registry(kind).get(name)
+        if entry is not None:
+            return [entry.requirements.tags]
+        templates = self.templates_of(name) if kind == "resource" else ()
+        return [tags for each in templates for tags in self.tags_of("resource template", each)]
 
     def is_resumable(self, name: str) -> bool:
         """Whether an interrupted task of this tool may run again."""

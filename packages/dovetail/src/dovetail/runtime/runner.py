@@ -84,10 +84,8 @@ class HandlerRunner:
                 raise asyncio.CancelledError  # cancelled before it started
             running: Awaitable[Any]
             if handler.style is _THREAD:
-                suspended, running = (
-                    True,
-                    self.in_thread(call, partial(handler.function, **arguments)),
-                )
+                running = self.in_thread(call, partial(handler.function, **arguments))
+                suspended = True
             else:
                 value = handler.function(**arguments)
                 if handler.style is _ASYNC:

@@ -8,10 +8,13 @@ import re
 from pathlib import Path
 
 from dovetail.errors import TransportError
+from dovetail.runtime.shared_task_rows import SharedTaskRows
+from dovetail.runtime.task_rows import LocalTaskRows, TaskRows
+from dovetail.stores.shared_stores import SharedStores
 from dovetail.stores.tasks import TaskStore
 from dovetail.stores.tasks_memory import MemoryTaskStore
 
-__all__ = ["find_task_file", "open_task_store"]
+__all__ = ["find_task_file", "make_task_rows", "open_task_store"]
 
 logger = logging.getLogger("dovetail")
 
@@ -48,3 +51,10 @@ def open_task_store(chosen: str | None, server: str) -> TaskStore:
         # The file is only a default, and many containers have no writable home directory.
         logger.warning("%s; they are kept in memory and lost with this process", error)
         return MemoryTaskStore()
+
+
+def make_task_rows(chosen: str | None, server: str, shared: SharedStores | None) -> TaskRows:
+    """Return the task store of a server: the one of its cluster, unless another was chosen."""
+    if shared is not None and chosen is None:
+        return SharedTaskRows(shared.tasks)
+    return LocalTaskRows(lambda: open_task_store(chosen, server))

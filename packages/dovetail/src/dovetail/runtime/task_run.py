@@ -43,6 +43,13 @@ class KeptRecord(Struct, omit_defaults=True):
     results: dict[str, Raw] = {}
     attempts: int = 1
 
+    def take_answers(self, asks: dict[str, Ask], answers: Mapping[str, Raw]) -> None:
+        """Record answers, and remove their questions from `asks`; others are ignored."""
+        for key, answer in answers.items():
+            ask = asks.pop(key, None)
+            if ask is not None:
+                self.answered[key] = Answer(ask.digest, answer)
+
 
 class TaskBackend(Protocol):
     """The interface through which a running task is published and saved."""
@@ -53,6 +60,10 @@ class TaskBackend(Protocol):
     def is_shared(self) -> bool:
         """Whether other processes may read the store."""
 
+    @property
+    def notifies(self) -> bool:
+        """Whether changes are told to other processes as they are saved."""
+
     def publish(self, run: TaskRun) -> None:
         """Notify subscribers that the task has changed."""
 
@@ -60,7 +71,10 @@ class TaskBackend(Protocol):
         """Save a row without waiting for it."""
 
     async def save(self, row: TaskRow) -> bool:
-        """Save a row; False if the task has ended or no longer exists."""
+        """Save a row; False if the task has ended or this process must not run it any more."""
+
+    def lose(self, run: TaskRun) -> None:
+        """Stop a run that must not go on, because its row could not be saved."""
 
 
 class TaskCall(Call):
@@ -139,10 +153,11 @@ class TaskRun:
     def show(self, row: TaskRow) -> None:
         """Replace the row, wake the callers of `wait`, and publish the change."""
         self.row = row
-        self._wake()
+        self.wake()
         self._backend.publish(self)
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Wake the callers of `wait`."""
         self.version += 1
         waiters, self._waiters = self._waiters, None
         for future in waiters or ():
@@ -198,7 +213,7 @@ class TaskRun:
             asks=self._encode_pending(),
         )
         self.show(row)
-        self._backend.save_soon(self.with_record() if self.resumable else row)
+        self._backend.save_soon(self._to_save())
 
     def _encode_pending(self) -> bytes | None:
         # A store in memory needs them only for suspended tasks: running ones are read from here.
@@ -236,7 +251,7 @@ class TaskRun:
         assert self.asyncio_task is not None
         self.row, self._pending = row, None
         self._runner.reclaim_slot()
-        self._wake()
+        self.wake()
         self.asyncio_task.cancel()
 
     def take(self, key: str) -> bool:
@@ -252,7 +267,7 @@ class TaskRun:
         pending = (self._pending or {}).get(key)
         if pending is not None:
             pending.taken = False
-            self._wake()
+            self.wake()
 
     def answer(self, key: str, answer: Raw) -> None:
         """Deliver the answer of the client; ignored if the question is not pending."""
@@ -289,6 +304,8 @@ class TaskRun:
         if self._loop.time() - self._published_at >= _PUBLISH_INTERVAL:
             self._published_at = self._loop.time()
             self.show(self.row)
+            if self._backend.notifies:
+                self._backend.save_soon(self._to_save())
 
     def _on_loop(self, function: Callable[..., None], *arguments: Any) -> None:
         if threading.get_ident() == self._thread:
@@ -298,8 +315,13 @@ class TaskRun:
 
     async def recorded(self) -> None:
         """Save the record if the tool is resumable."""
-        if self.resumable:
-            await self._backend.save(self.with_record())
+        if self.resumable and not await self._backend.save(self.with_record()):
+            self._backend.lose(self)
+            # The run is cancelled here, before its next step.
+            await asyncio.sleep(0)
+
+    def _to_save(self) -> TaskRow:
+        return self.with_record() if self.resumable else self.row
 
     def with_record(self) -> TaskRow:
         """Return the row with the current record: answers and results of steps."""

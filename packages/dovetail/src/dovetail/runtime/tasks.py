@@ -1,4 +1,4 @@
-"""The tasks of a server: creates, runs, suspends, resumes and expires them.
+"""The tasks of a server: creates, suspends, resumes and expires them.
 
 A task runs in its own asyncio task, so it outlives its request and its connection. A final status
 is saved before it is published. If a process ends while it runs tasks, another process that shares
@@ -14,23 +14,28 @@ import logging
 import secrets
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import replace
-from typing import TypeVar
+from functools import partial
 
 from msgspec import Raw
 
-from dovetail.core.call import Answer, Call
-from dovetail.core.changes import ChangeEvent, ChangeKind
+from dovetail.core.call import Call
 from dovetail.core.cursor import decode_cursor, encode_cursor
 from dovetail.core.principal import owner_of
 from dovetail.core.tasks import Status, TaskPage, TaskView
-from dovetail.errors import InternalError, InvalidParamsError, LimitError
-from dovetail.runtime.engine import Engine
+from dovetail.errors import InternalError, InvalidParamsError, LimitError, StoreError, ToolError
 from dovetail.runtime.kept_requests import keep_request, reopen_request
 from dovetail.runtime.link import NULL_LINK
-from dovetail.runtime.runner import TaskRunner
-from dovetail.runtime.task_outcomes import cancelled_row, failed_row, finished_row
+from dovetail.runtime.running_tasks import RunningTasks
+from dovetail.runtime.task_outcomes import cancelled_row, failed_row
 from dovetail.runtime.task_rows import TaskRows
 from dovetail.runtime.task_run import (
     KeptRecord,
@@ -40,60 +45,38 @@ from dovetail.runtime.task_run import (
     read_asks,
     view_of,
 )
-from dovetail.stores.tasks import ASLEEP, FINAL, TaskRow, TaskStore
+from dovetail.stores.tasks import ASLEEP, FINAL, TaskRow
 from dovetail.wire import codec
 
 __all__ = ["TaskKeeper"]
 
 logger = logging.getLogger("dovetail")
 
-T = TypeVar("T")
-
 # Seconds between two checks for changes by other processes: while tasks run here, and otherwise.
-# The third is the interval of the search for expired tasks and for tasks of ended processes.
+# The third is the interval of the search for expired tasks and for tasks of ended processes. In a
+# cluster, processes notify each other, and look more often for tasks of dead processes.
 _BUSY_TICK = 0.1
 _IDLE_TICK = 1.0
 _SWEEP = 2.0
+_CLUSTER_TICK = 0.25
 _MAX_ATTEMPTS = 5
+# The start of an answer that another process left: the client has refused the question.
+_REFUSED = b"!"
 _PAGE_SIZE = 50
 # 192 random bits: ids cannot be guessed (tasks.id.entropy, xtasks.id-entropy).
 _ID_BYTES = 24
 
 
-class TaskKeeper:
+class TaskKeeper(RunningTasks):
     """Stores and runs the tasks of one server."""
 
-    def __init__(
-        self, open_store: Callable[[], TaskStore], is_resumable: Callable[[str], bool]
-    ) -> None:
-        self._rows = TaskRows(open_store)
-        self._is_resumable = is_resumable
-        self._engine: Engine | None = None
-        self._runner: TaskRunner | None = None
-        self._live: dict[str, TaskRun] = {}
+    def __init__(self, rows: TaskRows, is_resumable: Callable[[str], bool]) -> None:
+        super().__init__(rows, is_resumable)
         # Claimed in the store by this process but not running yet: `_take_over` must skip them.
         self._claimed: Counter[str] = Counter()
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._maintenance: asyncio.Task[None] | None = None
+        self._background: set[asyncio.Task[None]] = set()
         self._starting: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
-        self._stopping = False
-        self.poll_ms = 0
-
-    def attach(self, engine: Engine) -> None:
-        """Set the engine whose calls may become tasks."""
-        self._runner = TaskRunner(engine.options)
-        self._engine = engine._replace(runner=self._runner)
-        self.poll_ms = max(1, round(engine.options.task_poll * 1000))
-
-    @property
-    def _ready(self) -> Engine:
-        assert self._engine is not None  # a server attaches its engine in its constructor
-        return self._engine
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether other processes may read the store."""
-        return self._rows.is_shared
 
     # -- startup and shutdown ---------------------------------------------------------------
 
@@ -106,44 +89,46 @@ class TaskKeeper:
         finally:
             await self.close()
 
-    async def _start(self) -> TaskStore:
+    async def _start(self) -> None:
         loop = asyncio.get_running_loop()
-        if self._rows.store is not None and self._loop is loop and self._maintenance is not None:
-            return self._rows.store
+        if self._rows.is_open and self._loop is loop and self._maintenance is not None:
+            return
         if self._starting is None or self._starting[0] is not loop:
             self._starting = (loop, asyncio.Lock())
         # Concurrent first calls open the store once.
         async with self._starting[1]:
-            return await self._open(loop)
+            await self._open(loop)
 
-    async def _open(self, loop: asyncio.AbstractEventLoop) -> TaskStore:
-        await self._rows.open()
+    async def _open(self, loop: asyncio.AbstractEventLoop) -> None:
+        await self._rows.open(self)
         if self._loop is not loop or self._maintenance is None:
             if self._loop is not loop:
                 # The server was used in an earlier event loop, whose tasks no longer run.
                 self._live.clear()
             self._loop, self._stopping = loop, False
             self._maintenance = loop.create_task(self._maintain())
-            await self._take_over()
-        return self._rows.opened
+            # A store that cannot be used now is looked at again later.
+            with contextlib.suppress(StoreError):
+                await self._take_over()
 
     async def close(self) -> None:
         """Stop all tasks; resumable ones stay in the store for the next process."""
         if self._maintenance is None or self._loop is not asyncio.get_running_loop():
             return
         self._stopping = True
-        self._maintenance.cancel()
-        self._maintenance = None
-        for run in [run for run in self._live.values() if run.is_idle]:
-            await self._suspend(run)
+        maintenance, self._maintenance = self._maintenance, None
+        maintenance.cancel()
+        with contextlib.suppress(StoreError):
+            for run in [run for run in self._live.values() if run.is_idle]:
+                await self._suspend(run)
         runs = list(self._live.values())
         for run in runs:
             run.call.cancelled = True
             if run.asyncio_task is not None:
                 run.asyncio_task.cancel()
-        if runs:
-            tasks = [run.asyncio_task for run in runs if run.asyncio_task is not None]
-            await asyncio.wait(tasks, timeout=self._ready.options.grace or 0.05)
+        # The maintenance too: it may be about to start a task that it has taken over.
+        tasks = [maintenance, *(run.asyncio_task for run in runs if run.asyncio_task is not None)]
+        await asyncio.wait(tasks, timeout=self._ready.options.grace or 0.05)
         self._loop = None
         self._live.clear()
         await self._rows.close()
@@ -151,25 +136,55 @@ class TaskKeeper:
     async def _maintain(self) -> None:
         """Collect answers, suspend, expire and take over tasks, until the server closes."""
         swept = time.monotonic()
-        while True:
-            store = self._rows.store
-            if store is None:
-                return
-            busy = store.is_shared and bool(self._live)
-            await asyncio.sleep(_BUSY_TICK if busy else _IDLE_TICK)
+        while self._rows.is_open:
+            busy = self._rows.is_shared and not self._rows.notifies and bool(self._live)
+            await asyncio.sleep(self._interval(busy))
             try:
-                if busy and await self._rows.do(store.has_changed):
-                    for id, answers in await self._rows.do(store.collect):
-                        self._collected(id, answers)
-                if time.monotonic() - swept >= _SWEEP:
+                if busy:
+                    await self._collect(())
+                is_due = time.monotonic() - swept >= _SWEEP
+                if self._rows.notifies or (is_due and self._rows.is_shared):
+                    await self._take_over()
+                if self._rows.notifies:
+                    await self._let_go_lost()
+                if is_due:
                     swept = time.monotonic()
-                    for run in [run for run in self._live.values() if self._should_suspend(run)]:
-                        await self._suspend(run)
-                    await self._expire(store)
-                    if store.is_shared:
-                        await self._take_over()
+                    await self._sweep()
+            except StoreError:
+                # The store logs why it cannot be used.
+                continue
             except Exception:
                 logger.exception("task maintenance failed; it will be retried")
+
+    def _interval(self, busy: bool) -> float:
+        if self._rows.notifies:
+            return _CLUSTER_TICK
+        return _BUSY_TICK if busy else _IDLE_TICK
+
+    async def _sweep(self) -> None:
+        if self._rows.notifies:
+            # In case a message was lost, or came before the question.
+            await self._collect(self._asking())
+        for run in [run for run in self._live.values() if self._should_suspend(run)]:
+            await self._suspend(run)
+        for id in await self._rows.expire(time.time()):
+            run_or_none = self._live.get(id)
+            if run_or_none is not None:
+                # tasks.ttl-delete: regardless of its status
+                self._stop(run_or_none, run_or_none.row)
+
+    async def _let_go_lost(self) -> None:
+        begun = [run.id for run in self._live.values() if run.asyncio_task is not None]
+        for id in await self._rows.lost(begun):
+            await self._let_go(id)
+
+    def _asking(self) -> list[str]:
+        asks = Status.INPUT_REQUIRED.value
+        return [run.id for run in self._live.values() if run.row.status == asks]
+
+    async def _collect(self, ids: Sequence[str]) -> None:
+        for id, answers in await self._rows.collect(ids):
+            self._collected(id, answers)
 
     def _collected(self, id: str, answers: bytes) -> None:
         run = self._live.get(id)
@@ -178,22 +193,19 @@ class TaskKeeper:
         if not answers:
             self._stop(run, replace(run.row, status=Status.CANCELLED.value, updated=time.time()))
             return
+        if answers.startswith(_REFUSED):
+            key, reason = codec.decode_as(tuple[str, str], answers.removeprefix(_REFUSED))
+            run.refuse(key, ToolError(reason))
+            return
         for key, answer in codec.decode_as(dict[str, Raw], answers).items():
             run.answer(key, answer)
-
-    async def _expire(self, store: TaskStore) -> None:
-        for id in await self._rows.do(store.expire, time.time()):
-            run = self._live.get(id)
-            if run is not None:
-                # tasks.ttl-delete: regardless of its status
-                self._stop(run, run.row)
 
     # -- creating and running -----------------------------------------------------------------
 
     async def create(self, call: Call) -> TaskView:
         """Create a task from a request and start it."""
         ttl = self._ttl(call)
-        store = await self._start()
+        await self._start()
         options = self._ready.options
         now = time.time()
         row = TaskRow(
@@ -212,15 +224,18 @@ class TaskKeeper:
         own.record.answers.update(call.record.answers)
         own.record.results.update(call.record.results)
         # A store in memory needs the request only to resume a suspended task.
-        if store.is_shared or run.can_suspend:
+        if self._rows.is_shared or run.can_suspend:
             row.request = keep_request(call)
         if run.resumable:
             row.record = run.with_record().record
         self._live[row.id] = run
         try:
-            await self._rows.do(store.add, row, options.tasks_per_owner)
+            await self._rows.add(row, options.tasks_per_owner)
         except BaseException as error:
             del self._live[row.id]
+            if isinstance(error, StoreError):
+                # It may have been added all the same; the client does not know it.
+                self._rows.save_soon(failed_row(row, error.message))
             if isinstance(error, LimitError):
                 # The client expects a task or a JSON-RPC error; a tool result would be neither.
                 raise InternalError(str(error)) from None
@@ -239,64 +254,26 @@ class TaskKeeper:
             return min(options.task_ttl, options.task_max_ttl)
         return min(max(wanted / 1000, 0.001), options.task_max_ttl)
 
-    def _prepare(self, call: Call, row: TaskRow, attempts: int = 1) -> TaskRun:
-        """Create the run of a call and attach it to the call."""
-        assert self._runner is not None
-        resumable = self._is_resumable(call.params.name)  # type: ignore[attr-defined]
-        run = TaskRun(row, call, self, self._runner, resumable=resumable, attempts=attempts)
-        call.task, call.services = run, self._ready
-        return run
-
-    def _begin(self, run: TaskRun) -> None:
-        assert self._loop is not None
-        run.asyncio_task = self._loop.create_task(self._run(run))
-
-    async def _run(self, run: TaskRun) -> None:
-        call = run.call
-        try:
-            answer = self._ready.dispatcher.answer(call)
-            await self._finish(run, answer if isinstance(answer, bytes) else await answer)
-        except asyncio.CancelledError:
-            # Either the task was stopped and its row already says so, or the server shuts down.
-            is_left = self._stopping and self._live.get(run.id) is run
-            if is_left and not run.resumable and run.row.status not in FINAL:
-                await self._fail(run.row, "The server was shut down before the task had ended.")
-            raise
-        finally:
-            call.over = True
-            if self._live.get(run.id) is run:
-                del self._live[run.id]
-
-    async def _finish(self, run: TaskRun, answer: bytes) -> None:
-        limit = self._ready.options.max_task_result_bytes
-        row = finished_row(run.row, run.call.era, answer, limit)
-        # Saved before it is published, so that no published outcome is lost. Saving fails if the
-        # task was ended in the meantime, by this process or another; that outcome stands.
-        if await self.save(row):
-            run.show(row)
-            logger.info("task %s of %r: %s", row.id[:8], row.owner, row.status)
-
-    async def _fail(self, row: TaskRow, reason: str) -> None:
-        await self.save(failed_row(row, reason))
-        logger.info("task %s of %r: failed: %s", row.id[:8], row.owner, reason)
-
-    def _stop(self, run: TaskRun, row: TaskRow) -> None:
-        """Stop a run whose final row is already in the store, or whose row was deleted."""
-        self._live.pop(run.id, None)
-        run.call.cancelled = True
-        run.show(row)
-        if run.asyncio_task is not None:
-            run.asyncio_task.cancel()
-
     # -- taking over --------------------------------------------------------------------------
 
     async def _take_over(self) -> None:
         """Resume the tasks that no process runs any more, or mark them as failed."""
-        known = (*self._live, *self._claimed)
-        rows = await self._rows.do(self._rows.opened.adopt, known)
-        with self._claiming([row.id for row in rows]):
-            for row in rows:
-                await self._resume_or_fail(row)
+        seen: set[str] = set()
+        while True:
+            known = (*self._live, *self._claimed)
+            rows = [row for row in await self._rows.adopt(known) if row.id not in seen]
+            ids = [row.id for row in rows]
+            seen.update(ids)
+            with self._claiming(ids):
+                left = await self._rows.collect(ids) if self._rows.notifies and ids else []
+                resuming = [self._resume_or_fail(row, left) for row in rows]
+                outcomes = await asyncio.gather(*resuming, return_exceptions=True)
+            for error in outcomes:
+                if error is not None:
+                    raise error
+            # A cluster hands them out in parts, so that its processes share them.
+            if not rows or not self._rows.notifies:
+                return
 
     @contextlib.contextmanager
     def _claiming(self, ids: Sequence[str]) -> Iterator[None]:
@@ -307,8 +284,11 @@ class TaskKeeper:
             self._claimed.subtract(ids)
             self._claimed += Counter()
 
-    async def _resume_or_fail(self, row: TaskRow) -> None:
+    async def _resume_or_fail(self, row: TaskRow, left: Sequence[tuple[str, bytes]]) -> None:
         kept = KeptRecord() if row.record is None else codec.decode_as(KeptRecord, row.record)
+        asks = read_asks(row.asks)
+        for answers in [answers for id, answers in left if id == row.id and answers[:1] == b"{"]:
+            kept.take_answers(asks, codec.decode_as(dict[str, Raw], answers))
         call = reopen_request(row, self._ready.eras)
         if call is None or not self._is_resumable(call.params.name):  # type: ignore[attr-defined]
             await self._fail(row, "The process that ran the task has ended before it.")
@@ -326,11 +306,13 @@ class TaskKeeper:
         call.record.answers.update(kept.answered)
         call.record.results.update(kept.results)
         self._live[row.id] = run
-        if await self.save(run.with_record()):
-            logger.info("task %s of %r: runs again", row.id[:8], row.owner)
-            self._begin(run)
-        else:
-            del self._live[row.id]
+        try:
+            if await self._rows.save(run.with_record()):
+                logger.info("task %s of %r: runs again", row.id[:8], row.owner)
+                self._begin(run)
+        finally:
+            if run.asyncio_task is None:
+                self._live.pop(row.id, None)
 
     # -- suspending -----------------------------------------------------------------------------
 
@@ -344,7 +326,7 @@ class TaskKeeper:
         """
         row = run.with_record()
         row.worker = ASLEEP
-        if not await self.save(row):
+        if not await self._rows.save(row):
             return
         if run.is_idle:
             del self._live[run.id]
@@ -360,18 +342,14 @@ class TaskKeeper:
             await self._wake_claimed(row, answers)
 
     async def _wake_claimed(self, row: TaskRow, answers: Mapping[str, Raw]) -> None:
-        if not await self._rows.do(self._rows.opened.wake, row.id):
+        if not await self._rows.wake(row.id):
             # Another caller or process has claimed it; that process collects the answers.
-            await self._rows.do(self._rows.opened.leave, row.id, codec.encode(dict(answers)))
+            await self._rows.leave(row.id, codec.encode(dict(answers)))
             return
-        found: TaskRow | None = await self._rows.do(self._rows.opened.get, row.id)
-        row = row if found is None else found
+        row = await self._rows.get(row.id) or row
         kept = KeptRecord() if row.record is None else codec.decode_as(KeptRecord, row.record)
         asks = read_asks(row.asks)
-        for key, answer in answers.items():
-            ask = asks.pop(key, None)
-            if ask is not None:
-                kept.answered[key] = Answer(ask.digest, answer)
+        kept.take_answers(asks, answers)
         call = None if asks else reopen_request(row, self._ready.eras)
         if call is not None:
             # A suspension is not a failed attempt.
@@ -385,21 +363,50 @@ class TaskKeeper:
             record=codec.encode(kept),
             updated=time.time(),
         )
-        await self.save(updated)
+        await self._rows.save(updated)
 
-    # -- the interface for running tasks --------------------------------------------------------
+    # -- other processes of a cluster -----------------------------------------------------------
 
-    def publish(self, run: TaskRun) -> None:
-        """Notify subscribers that the task has changed."""
-        self._ready.bus.publish(ChangeEvent(ChangeKind.TASK, run.id, run.view()))
+    def changed_elsewhere(self, row: TaskRow) -> None:
+        """Stop a task that another process has ended, and notify subscribers."""
+        run = self._live.get(row.id)
+        if run is not None:
+            if row.status not in FINAL:
+                return
+            self._abandon(run)
+        self._publish_row(row, partial(self._load, row))
 
-    async def save(self, row: TaskRow) -> bool:
-        """Save a row; False if the task has ended or no longer exists."""
-        return await self._rows.save(row)
+    async def _load(self, row: TaskRow) -> TaskView:
+        return view_of(await self._rows.get(row.id) or row, self.poll_ms)
 
-    def save_soon(self, row: TaskRow) -> None:
-        """Save a row without waiting for it."""
-        self._rows.save_soon(row)
+    def answered_elsewhere(self, ids: Sequence[str] | None) -> None:
+        """Collect the answers for tasks of this process."""
+        wanted = [id for id in self._asking() if ids is None or id in ids]
+        if wanted:
+            self._in_background(self._collect_quietly(wanted))
+
+    def _in_background(self, work: Coroutine[None, None, None]) -> None:
+        assert self._loop is not None
+        task = self._loop.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def _collect_quietly(self, ids: Sequence[str]) -> None:
+        # Answers that cannot be read now stay in the store, and `on_reset` looks again.
+        with contextlib.suppress(StoreError):
+            await self._collect(ids)
+
+    async def _let_go(self, id: str) -> None:
+        """Stop a run whose row this process does not hold any more."""
+        row = await self._rows.get(id)
+        run = self._live.get(id)
+        if run is None:
+            return
+        if row is None or row.status in FINAL:
+            self._stop(run, row or run.row)
+        elif row.worker != run.row.worker:
+            logger.warning("task %s of %r: another process has taken it over", id[:8], row.owner)
+            self._abandon(run)
 
     # -- the interface for eras -----------------------------------------------------------------
 
@@ -414,8 +421,8 @@ class TaskKeeper:
         if run is not None:
             row: TaskRow | None = run.row
         else:
-            store = await self._start()
-            row = await self._rows.do(store.get, id)
+            await self._start()
+            row = await self._rows.get(id)
         # tasks.auth-bound, xtasks.authz: tasks of other callers are reported as unknown
         if (
             row is None
@@ -437,32 +444,42 @@ class TaskKeeper:
                 await run.wait()
                 if run.row.status in FINAL:
                     return run.view()
-            view = await self.get(call, seen.id)
-            if view.version != seen.version or view.status is not seen.status:
-                return view
-            if seen.id not in self._live:
-                # Another process runs it, so its changes can only be polled.
-                await asyncio.sleep(_BUSY_TICK)
+            with self._rows.watching(seen.id, _BUSY_TICK) as wait_for_change:
+                view = await self.get(call, seen.id)
+                if view.version != seen.version or view.status is not seen.status:
+                    return view
+                if seen.id not in self._live:
+                    # Another process runs it.
+                    await wait_for_change()
 
     async def answer(self, call: Call, id: str, answers: Mapping[str, Raw]) -> None:
         """Deliver answers to a task."""
         row = await self._find(call, id)
         run = self._live.get(id)
         if run is None:
-            if row.worker == ASLEEP and row.status not in FINAL:
+            is_final, is_asleep = row.status in FINAL, row.worker == ASLEEP
+            if not is_final and not is_asleep:
+                # It may have been suspended in the meantime.
+                is_asleep = not await self._rows.leave(id, codec.encode(dict(answers)))
+            if not is_final and is_asleep:
                 await self._wake(row, answers)
-            elif row.status not in FINAL:
-                await self._rows.do(self._rows.opened.leave, id, codec.encode(dict(answers)))
             return
         for key, answer in answers.items():
             run.answer(key, answer)
         await run.recorded()
 
     def refuse(self, id: str, key: str, error: Exception) -> None:
-        """Raise `error` in the task that asked; a task of another process keeps waiting."""
+        """Raise `error` in the task that asked; in another process as a ToolError."""
         run = self._live.get(id)
         if run is not None:
             run.refuse(key, error)
+        elif self._rows.is_open and self._rows.is_shared:
+            self._in_background(self._leave_refusal(id, key, str(error)))
+
+    async def _leave_refusal(self, id: str, key: str, reason: str) -> None:
+        # The task keeps waiting if nobody can be told; another client may answer it.
+        with contextlib.suppress(StoreError):
+            await self._rows.leave(id, _REFUSED + codec.encode((key, reason)))
 
     def take(self, id: str, key: str) -> bool:
         """Claim a question; True if the caller should send it to the client."""
@@ -480,24 +497,25 @@ class TaskKeeper:
         row = await self._find(call, id)
         ended = cancelled_row(row)
         # tasks.cancel-status: the final status is saved before the run is stopped
-        if not await self.save(ended):
+        if not await self._rows.save(ended):
             return await self.get(call, id), True
         logger.info("task %s of %r: cancelled", row.id[:8], row.owner)
         run = self._live.get(id)
         if run is not None:
             self._stop(run, ended)
-        elif self._rows.opened.is_shared:
-            await self._rows.do(self._rows.opened.leave, id, b"")
+        else:
+            await self._rows.tell_cancelled(id)
+            self._publish_row(ended)
         return view_of(ended, self.poll_ms), False
 
     async def page(self, call: Call, cursor: str | None) -> TaskPage:
         """Return a page of the caller's tasks, oldest first."""
         salt = f"tasks of {self._ready.eras.server_name}"
         after = 0 if cursor is None else decode_cursor(cursor, "task", salt=salt)
-        store = await self._start()
+        await self._start()
         size = self._ready.options.page_size or _PAGE_SIZE
         revision = call.era.revision.date
-        rows = await self._rows.do(store.page, owner_of(call.principal), revision, after, size + 1)
+        rows = await self._rows.page(owner_of(call.principal), revision, after, size + 1)
         more = encode_cursor("task", rows[size - 1].number, salt=salt) if len(rows) > size else None
         now = time.time()
         views = [

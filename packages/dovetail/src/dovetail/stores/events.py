@@ -21,6 +21,12 @@ class EventLog(Protocol):
     def after(self, id: bytes) -> list[tuple[bytes, bytes]] | None:
         """The events after `id`, or None if some of them are no longer stored."""
 
+    def complete(self) -> None:
+        """No more events will follow."""
+
+    def drop(self) -> None:
+        """Delete what other processes can read."""
+
 
 class MemoryEventLog:
     """Stores the newest events of one stream in memory."""
@@ -52,6 +58,17 @@ class MemoryEventLog:
         if seen > self._last or (self._events and seen < self._events[0][0] - 1):
             return None
         return [(self._id(n), message) for n, message in self._events if n > seen]
+
+    @property
+    def oldest(self) -> int:
+        """The number of the oldest event that is stored."""
+        return self._events[0][0] if self._events else 0
+
+    def complete(self) -> None:
+        """Does nothing: the stream knows that it has finished."""
+
+    def drop(self) -> None:
+        """Does nothing: no other process can read the events."""
 
     def _id(self, number: int) -> bytes:
         return f"{self._stream}_{number}".encode()

@@ -13,11 +13,11 @@ from collections.abc import Callable
 
 from dovetail.errors import LimitError
 
-__all__ = ["MemorySessionStates"]
+__all__ = ["ENTRY_BYTES", "MemorySessionStates", "too_large"]
 
 _MAX_TOTAL_BYTES = 64 * 1024 * 1024
 # What an entry counts in addition to its key and value, so that their number is limited too.
-_ENTRY_BYTES = 100
+ENTRY_BYTES = 100
 
 
 class _Owner:
@@ -59,10 +59,7 @@ class MemorySessionStates:
         found = self._find(owner) or _Owner()
         change = _size(key, value) - _size(key, found.values.get(key))
         if found.size + change > max_bytes:
-            raise LimitError(
-                f"The session state of this caller is over its limit of {max_bytes:,} bytes; "
-                "delete values that are no longer needed"
-            )
+            raise too_large(max_bytes)
         found.values[key] = value
         found.size += change
         found.lifetime = math.inf if lifetime is None else lifetime
@@ -102,5 +99,13 @@ class MemorySessionStates:
         return found
 
 
+def too_large(max_bytes: int) -> LimitError:
+    """The error for an owner with too many bytes."""
+    return LimitError(
+        f"The session state of this caller is over its limit of {max_bytes:,} bytes; "
+        "delete values that are no longer needed"
+    )
+
+
 def _size(key: str, value: bytes | None) -> int:
-    return 0 if value is None else len(key.encode()) + len(value) + _ENTRY_BYTES
+    return 0 if value is None else len(key.encode()) + len(value) + ENTRY_BYTES

@@ -17,7 +17,7 @@ from typing import Generic, Protocol, TypeVar
 
 from dovetail.errors import LimitError
 
-__all__ = ["MemorySessions", "Sessions"]
+__all__ = ["MemorySessions", "Sessions", "new_session_id"]
 
 T = TypeVar("T")
 
@@ -25,11 +25,16 @@ T = TypeVar("T")
 _MIN_IDLE = 60.0
 
 
+def new_session_id() -> str:
+    """A random session id."""
+    return secrets.token_urlsafe(32)
+
+
 class Sessions(Protocol[T]):
     """A session store."""
 
-    def add(self, session: T, owner: str = "") -> str:
-        """Add a session; returns its new id. Raises LimitError if the store is full."""
+    def add(self, session: T, owner: str = "", id: str | None = None) -> str:
+        """Add a session; returns its id. Raises LimitError if the store is full."""
 
     def get(self, id: str) -> T | None:
         """The session with this id, now marked as used; None if there is none."""
@@ -76,13 +81,13 @@ class MemorySessions(Generic[T]):
         # No session can expire before this time.
         self._due = clock() + lifetime
 
-    def add(self, session: T, owner: str = "") -> str:
-        """Add a session under a new id."""
+    def add(self, session: T, owner: str = "", id: str | None = None) -> str:
+        """Add a session, under a new id unless one is given."""
         if len(self._sessions) >= self._limit:
             raise LimitError(
                 f"The server has reached its limit of {self._limit} sessions. Try again later."
             )
-        id = secrets.token_urlsafe(32)
+        id = id or new_session_id()
         self._sessions[id] = _Kept(session, owner, self._clock())
         self._owned.setdefault(owner, OrderedDict())[id] = None
         return id
@@ -94,6 +99,20 @@ class MemorySessions(Generic[T]):
             return None
         self._touch(id, kept)
         return kept.session
+
+    def peek(self, id: str) -> T | None:
+        """The session with this id, without marking it as used."""
+        kept = self._sessions.get(id)
+        return None if kept is None else kept.session
+
+    def remove_idle(self) -> T | None:
+        """If the store is full, remove and return the least recently used idle session."""
+        if len(self._sessions) < self._limit:
+            return None
+        for id, kept in self._sessions.items():
+            if not self._is_busy(kept.session):
+                return self.remove(id)
+        return None
 
     def _touch(self, id: str, kept: _Kept[T]) -> None:
         kept.used = self._clock()

@@ -1,17 +1,18 @@
 """The task store: its rows and its interface.
 
-A store knows neither the protocol nor an event loop: its methods are synchronous, and a store that
-`blocks` is called from a thread. A row in a final status never changes again; the store guarantees
-it, because several processes may share it.
+A store does not know the protocol. The methods of a `TaskStore` are synchronous, and one that
+`blocks` is called from a thread; those of a `SharedTaskStore`, which the processes of a cluster
+share, are coroutines. A row in a final status never changes again; the store guarantees it, because
+several processes may share it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["ASLEEP", "FINAL", "TaskRow", "TaskStore"]
+__all__ = ["ASLEEP", "FINAL", "SharedTaskStore", "TaskRow", "TaskStore"]
 
 # Statuses that do not change any more.
 FINAL = frozenset({"completed", "failed", "cancelled"})
@@ -89,3 +90,65 @@ class TaskStore(Protocol):
 
     def close(self) -> None:
         """Close the store; other processes can then take over the tasks of this one."""
+
+
+class SharedTaskStore(Protocol):
+    """The task store of a cluster; the coroutines raise StoreError while it cannot be used.
+
+    A process holds the tasks that it runs until it ends or has not reported for some seconds;
+    then another process takes them over.
+    """
+
+    @property
+    def worker(self) -> str:
+        """The name of this process."""
+
+    def listen(
+        self,
+        on_change: Callable[[TaskRow], None],
+        on_answers: Callable[[str], None],
+        on_reset: Callable[[], None],
+    ) -> None:
+        """Set the functions that are called for messages of other processes.
+
+        `on_change` gets a row without its request, record, questions and result, `on_answers` the
+        id of a task that has answers to collect. `on_reset`: messages may have been lost.
+        """
+
+    def next_turn(self) -> int:
+        """The number of the next save: a save never replaces one with a higher number."""
+
+    async def add(self, row: TaskRow, most: int) -> None:
+        """Add a task; raises LimitError if its owner already has `most` tasks."""
+
+    async def get(self, id: str) -> TaskRow | None:
+        """The task with this id."""
+
+    async def save(self, row: TaskRow, turn: int) -> bool:
+        """Update a task; False if it has ended, does not exist, or another process holds it.
+
+        Every process may end it as cancelled.
+        """
+
+    async def page(
+        self, owner: str | None, revision: str | None, after: int, size: int
+    ) -> list[TaskRow]:
+        """Tasks with a number above `after`, without requests, records and results."""
+
+    async def adopt(self, running: Sequence[str]) -> list[TaskRow]:
+        """Take over tasks of dead processes, and those of this one that are not `running`."""
+
+    async def lost(self, running: Sequence[str]) -> list[str]:
+        """Those of the tasks that this process does not hold any more."""
+
+    async def wake(self, id: str) -> bool:
+        """Claim a waiting task; False if another process has claimed it."""
+
+    async def expire(self, now: float) -> list[str]:
+        """Delete expired tasks; returns their ids."""
+
+    async def leave(self, id: str, answers: bytes) -> bool:
+        """Store answers for the process that holds the task; False if none does."""
+
+    async def collect(self, ids: Sequence[str]) -> list[tuple[str, bytes]]:
+        """Take the stored answers for these tasks; each is returned once."""

@@ -22,7 +22,7 @@ class AppGroup:
             app.serve_directly()
 
     def begin_shutdown(self) -> None:
-        """Refuse new requests and end streams, in all applications."""
+        """End streams, in all applications."""
         for app in self._group:
             app.begin_shutdown()
 

@@ -76,11 +76,14 @@ class _FastProtocol(HttpToolsProtocol):
     _responses = 0
     _responses_at_check = 0
     _idle_timer: asyncio.TimerHandle | None = None
+    # False while the server shuts down: then uvicorn closes the connection after its response.
+    takes_fast_path = True
 
     # -- requests -----------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.takes_fast_path = self.limit_concurrency is None and not self.access_log
         # Also closes connections that never complete a request head.
         self._start_idle_timer()
 
@@ -170,8 +173,7 @@ class _FastProtocol(HttpToolsProtocol):
             or (cycle is not None and not cycle.response_complete)
             or len(headers) != len(self.headers)
             or b"expect" in headers
-            or self.limit_concurrency is not None
-            or self.access_log
+            or not self.takes_fast_path
             or not parser.should_keep_alive()
             or parser.get_http_version() != "1.1"
         ):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
+import signal
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from importlib.util import find_spec
@@ -22,8 +23,10 @@ import uvicorn
 from dovetail.errors import TransportError
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.server import HttpAppOptions, Server
+from dovetail.transports.acceptors import BACKLOG, Acceptor, ListenerAcceptor
 from dovetail.transports.asgi.error_status import respond_to_cancelled
 from dovetail.transports.asgi.messages import Receive, Scope, ServedApp, Transmit
+from dovetail.transports.draining import CLOSE, close_after_response
 from dovetail.transports.h11_protocol import TimedH11Protocol
 from dovetail.transports.outer_app import OuterApp
 
@@ -34,9 +37,12 @@ HttpParser: TypeAlias = Literal["auto", "httptools", "h11"]
 # Seconds that an idle connection is kept. Clients reuse idle connections and fail if the server
 # closes one at that moment; nginx keeps 75 seconds, uvicorn only 5.
 _KEEP_ALIVE = 75
-_BACKLOG = 2048
-# Seconds for requests that were sent before the shutdown to arrive.
+# Seconds that idle connections are kept when the shutdown begins: after SIGTERM, so that a client
+# that keeps one learns from its next response that it is closed, and after any other signal, for
+# requests that are on their way.
+_DRAIN_SECONDS = 1.0
 _ARRIVAL_SECONDS = 0.1
+_DRAIN_CHECK_SECONDS = 0.01
 # Seconds for cancelled tasks to end.
 _CANCEL_SECONDS = 0.2
 _HAS_HTTPTOOLS = find_spec("httptools") is not None
@@ -68,7 +74,7 @@ async def serve_http(
 async def serve_app(
     app: ServedApp,
     servers: Sequence[Server],
-    listener: socket.socket,
+    listener: socket.socket | Acceptor,
     *,
     parser: HttpParser = "auto",
     access_log: bool = False,
@@ -81,7 +87,8 @@ async def serve_app(
     `access_log`, each request is logged by the logger "uvicorn.access", and none takes the fast
     path. `on_stop` is called in the signal handler when the shutdown begins.
     """
-    with listener:
+    acceptor = ListenerAcceptor(listener) if isinstance(listener, socket.socket) else listener
+    with contextlib.closing(acceptor):
         async with contextlib.AsyncExitStack() as started:
             is_outer = isinstance(app, OuterApp)
             for server in servers:
@@ -105,12 +112,12 @@ async def serve_app(
                 # For requests whose body is incomplete; calls end after the grace period.
                 timeout_graceful_shutdown=math.ceil(grace) + 1,
             )
-            running = _UvicornServer(config, app, listener, grace, on_ready, on_stop)
+            running = _UvicornServer(config, app, acceptor, grace, on_ready, on_stop)
             try:
-                await running.serve([listener])
+                await running.serve([])
             except asyncio.CancelledError:
                 if running.started:
-                    await running.shutdown([listener])
+                    await running.shutdown()
                 raise
 
 
@@ -136,7 +143,7 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        listener.listen(_BACKLOG)
+        listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
         raise TransportError(f"Cannot listen on {host}:{port}: {error.strerror}") from None
@@ -166,39 +173,44 @@ class _UvicornServer(uvicorn.Server):
         self,
         config: uvicorn.Config,
         app: ServedApp,
-        listener: socket.socket,
+        acceptor: Acceptor,
         grace: float,
         on_ready: Callable[[int], None] | None,
         on_stop: Callable[[], None] | None,
     ) -> None:
         super().__init__(config)
         self._app = app
-        self._port: int = listener.getsockname()[1]
+        self._acceptor = acceptor
         self._grace = grace
         self._on_ready = on_ready
         self._on_stop = on_stop
+        self._drain_seconds = _ARRIVAL_SECONDS
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         try:
             await super().startup(sockets)
         except SystemExit:
-            # uvicorn has logged the reason.
-            if self.lifespan.should_exit:
-                raise TransportError(
-                    "The lifespan of the ASGI application failed to start"
-                ) from None
-            raise
+            if not self.lifespan.should_exit:
+                raise
+        # Old versions of uvicorn return, newer ones exit. Both have logged the reason.
+        if self.lifespan.should_exit:
+            raise TransportError("The lifespan of the ASGI application failed to start")
+        await self._acceptor.open(self._make_protocol, lambda: len(self.server_state.connections))
         if self._on_ready is not None:
-            self._on_ready(self._port)
+            self._on_ready(self._acceptor.port)
+
+    def _make_protocol(self) -> asyncio.Protocol:
+        protocol: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return protocol
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        for server in self.servers:
-            server.close()
-        self._app.begin_shutdown()
-        if self.server_state.connections:
-            # Requests that are on their way get a 503. uvicorn would close their connections.
-            await asyncio.sleep(_ARRIVAL_SECONDS)
-        ending = asyncio.ensure_future(self._app.finish_shutdown(self._grace))
+        began = asyncio.get_running_loop().time()
+        await self._acceptor.stop()
+        await self._drain(began + min(self._drain_seconds, self._grace))
+        left = max(0.0, began + self._grace - asyncio.get_running_loop().time())
+        ending = asyncio.ensure_future(self._app.finish_shutdown(left))
         await super().shutdown(sockets)
         if self.force_exit:
             ending.cancel()
@@ -207,9 +219,25 @@ class _UvicornServer(uvicorn.Server):
         if self.server_state.tasks:
             await asyncio.wait(set(self.server_state.tasks), timeout=_CANCEL_SECONDS)
 
+    async def _drain(self, deadline: float) -> None:
+        """Serve requests on open connections, and close each with its next response."""
+        state = self.server_state
+        state.default_headers = [*state.default_headers, CLOSE]
+        for connection in tuple(state.connections):
+            close_after_response(connection)
+        loop = asyncio.get_running_loop()
+        while True:
+            # Again and again: a client may open a new stream.
+            self._app.begin_shutdown()
+            if not state.connections or self.force_exit or loop.time() >= deadline:
+                return
+            await asyncio.sleep(_DRAIN_CHECK_SECONDS)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self._on_stop is not None and not self.should_exit:
             self._on_stop()
+        if sig == signal.SIGTERM:
+            self._drain_seconds = _DRAIN_SECONDS
         # uvicorn would raise the signal again after shutdown, which would kill the process.
         self.force_exit = self.should_exit
         self.should_exit = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dovetail.runtime.health import HEALTH_PATHS
 from dovetail.transports.app_group import AppGroup
 from dovetail.transports.asgi.messages import (
     JSON,
@@ -29,6 +30,8 @@ class PathRouter(AppGroup):
     async def __call__(self, scope: Scope, receive: Receive, send: Transmit) -> None:
         """Serve one ASGI connection."""
         app = self._find(scope)
+        if app is None and scope.get("path", "") in HEALTH_PATHS:
+            app = await self._find_health(scope["path"])
         if app is None:
             await respond(send, 404, b'{"error":"no server at this path"}', JSON)
         else:
@@ -43,6 +46,13 @@ class PathRouter(AppGroup):
         """Start a validated POST with a complete body; None if the ASGI path is needed."""
         app = self._find(request.scope)
         return None if app is None else app.begin(request, body)
+
+    async def _find_health(self, path: str) -> HttpApp | None:
+        """The application whose health page is that of all of them: the first that is not OK."""
+        pages = {app: await app.find_health(path) for app in self._apps.values()}
+        served = {app: page for app, page in pages.items() if page is not None}
+        not_ready = (app for app, page in served.items() if page.status != 200)
+        return next(not_ready, next(iter(served), None))
 
     def _find(self, scope: Scope) -> HttpApp | None:
         path = scope.get("path", "").rstrip("/")

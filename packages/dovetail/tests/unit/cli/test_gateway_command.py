@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from dovetail import Server
 from dovetail.cli.app import app
+from dovetail.cli.gateway_command import _build
+from dovetail.compose.gateway import read_gateway
+from dovetail.runtime.cluster_url import CLUSTER
+from dovetail.runtime.state_keys import KEYS
 
 OLD_SHOP = Path(__file__).parents[2] / "gateway" / "old_shop.py"
 
@@ -66,7 +72,9 @@ def test_a_wrong_file_is_refused_with_all_problems(file: Path, words: tuple[str,
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("--workers", "2"), "--workers: a gateway runs in one process"),
+        (("--workers", "2"), "--workers: requires --http"),
+        (("--cluster", "redis://a/0"), "--cluster: requires --http"),
+        (("--http", "0", "--cluster", "redis://a/0"), "dovetail keys state > state.keys"),
         (("--path", "/x", "--allow-host", "y"), "--allow-host, --path: requires --http"),
         (("--key-header", "X"), "--key-header requires --keys"),
         (("--keys", "/nowhere.json"), "no such file"),
@@ -86,3 +94,17 @@ def test_help_names_both_ways() -> None:
     assert result.exit_code == 0
     assert "FILE | check FILE" in result.stdout
     assert "--audit" in dovetail("gateway", "run", "--help").stdout
+
+
+def test_only_the_gateway_itself_joins_the_cluster(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CLUSTER, "redis://127.0.0.1:1/0")
+    monkeypatch.setenv(KEYS, "00" * 32)
+    server = _build(read_gateway(str(file)))
+    assert server.engine.shared is not None
+    [proxy] = (each.source for each in server.provider.providers)
+    assert isinstance(proxy, Server)
+    assert proxy.engine.shared is None
+    # Commands of upstreams do not inherit it.
+    assert CLUSTER not in os.environ

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from dovetail.cli.app import app
 from dovetail.guard import ApiKeys, Principal
+from dovetail.runtime.state_keys import parse_state_keys
 
 
 @pytest.fixture
@@ -85,3 +86,9 @@ def test_an_unwritable_path_is_reported(tmp_path: Path) -> None:
     result = keys(tmp_path / "no" / "keys.json", "add", "anna")
     assert result.exit_code == 2
     assert "No such file or directory" in result.output
+
+
+def test_a_state_key_is_new_each_time_and_fits_the_options() -> None:
+    made = [CliRunner().invoke(app, ["keys", "state"], obj=[]).stdout for _ in range(2)]
+    one, other = (parse_state_keys(text, "stdout") for text in made)
+    assert one != other and len(one[0]) == 32

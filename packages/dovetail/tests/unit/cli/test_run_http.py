@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import http.client
 import json
+import os
 import re
 import signal
 import socket
@@ -26,6 +27,8 @@ from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.run_http import HttpSettings, parse_address, run_http
 from dovetail.cli.supervisor import EndpointReport
 from dovetail.errors import TransportError, UsageError
+from dovetail.runtime.cluster_url import CLUSTER
+from dovetail.runtime.state_keys import KEYS_FILE
 from dovetail.transports import serve_http
 from dovetail.transports.http_server import bind
 from tests.patience import CAP, wait_until
@@ -163,6 +166,7 @@ def test_every_option_arrives(file: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(module, "run_http", note)
     words = "--http [::1]:9 --path /x --allow-host a --allow-host b --allow-origin https://c"
     more = "--stateless --access-log --rest --workers 3 --http-parser h11 --worker 5,6"
+    more += " --cluster redis://a/0 --state-keys keys"
     assert dovetail(str(file), *words.split(), *more.split()).exit_code == 0
     expected = HttpSettings(
         host="::1",
@@ -174,6 +178,8 @@ def test_every_option_arrives(file: Path, monkeypatch: pytest.MonkeyPatch) -> No
         access_log=True,
         rest=True,
         workers=3,
+        cluster="redis://a/0",
+        state_keys="keys",
         parser="h11",
         worker=(5, 6),
     )
@@ -294,6 +300,16 @@ def test_the_access_log_has_every_request_without_its_query(
         assert server.end(signal.SIGTERM) == 0
 
 
+def test_all_lines_of_all_processes_can_be_json(file: Path) -> None:
+    options = ("--log-format", "json", "--access-log", "--workers", "2", "--stateless")
+    with run(file, "0", *options) as server:
+        assert server.call() == "one"
+        server.wait_for(r'"logger":"uvicorn.access","message":(.+) 200')
+        assert server.end(signal.SIGTERM) == 0
+        for line in server.said.splitlines():
+            assert json.loads(line)["level"] == "INFO"
+
+
 @pytest.mark.parametrize(
     ("given", "host", "is_wide"),
     [
@@ -394,7 +410,6 @@ def test_other_hosts_are_rejected_unless_allowed(file: Path) -> None:
 def test_workers_share_the_port_and_are_replaced(file: Path) -> None:
     with run(file, "0", "--workers", "2", "--stateless") as server:
         assert server.call() == "one"
-        assert "each worker has its own sessions" not in server.said
         children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
         if children.exists():
             first = children.read_text("utf-8").split()[0]
@@ -413,11 +428,47 @@ def test_a_worker_that_cannot_start_sets_the_exit_code(tmp_path: Path) -> None:
     assert done.stderr.count("has no Server at its top level") == 1
 
 
-def test_several_workers_with_sessions_print_a_warning(
-    capsys: pytest.CaptureFixture[str],
+def test_several_workers_that_share_no_sessions_are_refused(
+    file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    module.announce(EndpointReport("shop"), 80, HttpSettings(workers=2))
-    assert "add --stateless" in capsys.readouterr().err
+    # The first worker says so.
+    pipe = os.pipe()
+    assert run_http(str(file), HttpSettings(workers=2, worker=pipe)) == 2
+    # Child processes of a worker must not keep them open.
+    assert not any(os.get_inheritable(descriptor) for descriptor in pipe)
+    for descriptor in pipe:
+        os.close(descriptor)
+    assert capsys.readouterr().err == (
+        "dovetail: --workers 2: 'counter' keeps the sessions of legacy clients in the memory of "
+        "one process, and their next request may reach another; share them with "
+        "--cluster redis://HOST:PORT/0, or serve without sessions with --stateless\n"
+    )
+
+
+def test_a_cluster_without_state_keys_is_refused(file: Path) -> None:
+    words = ["run", str(file), "--http=0", "--workers=2", "--cluster=redis://127.0.0.1:1/0"]
+    command = [sys.executable, "-m", "dovetail", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=CAP, check=False)
+    assert done.returncode == 4
+    assert "dovetail keys state > state.keys" in done.stderr
+
+
+def test_servers_find_the_cluster_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CLUSTER, "redis://a/0")
+    monkeypatch.setenv(KEYS_FILE, "a.keys")
+    HttpSettings().set_environment()
+    assert (os.environ[CLUSTER], os.environ[KEYS_FILE]) == ("redis://a/0", "a.keys")
+    HttpSettings(cluster="redis://b/0", state_keys="b.keys").set_environment()
+    assert (os.environ[CLUSTER], os.environ[KEYS_FILE]) == ("redis://b/0", "b.keys")
+
+
+@pytest.mark.parametrize("workers", [(), ("--workers", "2", "--stateless")])
+def test_health_pages_are_served(file: Path, workers: tuple[str, ...]) -> None:
+    with run(file, "0", *workers) as server, contextlib.closing(server.connect()) as connection:
+        for path in ("/healthz", "/readyz"):
+            connection.request("GET", path)
+            response = connection.getresponse()
+            assert (response.status, json.loads(response.read())) == (200, {"status": "ok"})
 
 
 def test_reload_survives_a_broken_file(file: Path) -> None:

@@ -134,3 +134,19 @@ def test_serve_imports_neither_rich_nor_the_client() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("[]")
+
+
+@pytest.mark.parametrize("words", [("--workers", "2"), ("--cluster", "redis://a/0"), ()])
+def test_a_ready_server_runs_in_one_process_and_says_so(
+    servers: list[Any], words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not words:
+        monkeypatch.setenv("DOVETAIL_CLUSTER", "redis://a/0")
+    said = CliRunner().invoke(serve_command.serve, ["garden", "--http", "0", *words])
+    assert said.exit_code == 2
+    assert "a ready-made server runs in one process, because its tabs and indexes" in said.stderr
+    assert (words[0] if words else "DOVETAIL_CLUSTER") in said.stderr
+    assert not servers
+    monkeypatch.delenv("DOVETAIL_CLUSTER", raising=False)
+    said = CliRunner().invoke(serve_command.serve, ["garden", "--http", "0", "--workers", "1"])
+    assert said.exit_code == 0

@@ -228,7 +228,7 @@ def test_a_response_beyond_the_limit_is_rejected(is_stream: bool) -> None:
     async def use() -> None:
         async with fake_http(serve) as fake:
             channel = HttpChannel(fake.url, limit=1000)
-            await channel.open(lambda _: None, lambda _: None)
+            await channel.open(lambda *_: None, lambda _: None)
             try:
                 await channel.send(codec.encode_request(b"1", "ping"))
             finally:
@@ -262,7 +262,7 @@ def test_an_error_without_an_id_answers_its_request() -> None:
 def test_a_closed_channel_sends_nothing() -> None:
     async def use() -> None:
         channel = HttpChannel("http://127.0.0.1:1/mcp")
-        await channel.open(lambda _: None, lambda _: None)
+        await channel.open(lambda *_: None, lambda _: None)
         await channel.close()
         await channel.close()
         await channel.send(b"{}")

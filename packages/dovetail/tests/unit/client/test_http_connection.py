@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import datetime
-import ipaddress
 import ssl
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from dovetail.client import http_pool
 from dovetail.client.http_endpoint import parse_url
 from dovetail.client.http_pool import HttpPool
 from dovetail.errors import PeerError, TransportError
+from tests.certificate import make_certificate
 from tests.peers.scripted import run
 from tests.unit.client.fake_http import Heard, Serve, Wire, fake_http
 
@@ -129,7 +124,7 @@ def test_connecting_to_a_silent_host_times_out(monkeypatch: pytest.MonkeyPatch) 
     async def never(*_: object, **__: object) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(asyncio, "open_connection", never)
+    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", never)
     monkeypatch.setattr(http_pool, "_CONNECT_SECONDS", 0.01)
     with pytest.raises(TransportError, match=r"Could not connect to http://host/ within 0.01 s"):
         run(fetch(HttpPool(parse_url("http://host/"))))
@@ -140,27 +135,7 @@ def test_connecting_to_a_silent_host_times_out(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "fake")])
-    now = datetime.datetime.now(datetime.UTC)
-    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    secret = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    file = tmp_path_factory.mktemp("tls") / "fake.pem"
-    file.write_bytes(secret + made.public_bytes(pem))
-    return file
+    return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.mark.parametrize("is_trusted", [True, False])

@@ -302,7 +302,7 @@ def test_an_event_beyond_the_limit_ends_the_stream() -> None:
         ended: asyncio.Future[TransportError] = asyncio.get_running_loop().create_future()
         async with fake_http(Long()) as fake:
             channel = HttpChannel(fake.url, limit=1000)
-            await channel.open(lambda _: None, ended.set_result)
+            await channel.open(lambda *_: None, ended.set_result)
             await channel.send(codec.encode_request(b"1", "initialize"))
             await channel.send(codec.encode_request(b"2", "tools/call"))
             assert "limit of 1000 bytes" in str(await ended)

@@ -197,7 +197,7 @@ async def start_and_close(code: str, grace: float, *, skip_first: bool = False) 
     ready = asyncio.Event()
     said: list[bytes] = []
 
-    def hear(line: bytes) -> None:
+    def hear(line: bytes, message: object = None) -> None:
         said.append(line)
         ready.set()
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
+from dovetail import Client, Options, Server
 from dovetail.compose.mount.filters import Filter
+from dovetail.errors import RpcError
 
 TEMPLATE = "notes://{id}/text"
 
@@ -49,3 +54,44 @@ def test_uris_match_in_all_spellings_and_by_their_templates(
     include: list[str] | None, exclude: list[str], uri: str, templates: list[str], shown: bool
 ) -> None:
     assert Filter(include, exclude).shows_uri(uri, templates) is shown
+
+
+def make_tagged() -> Server:
+    inner = Server("inner")
+    for tag in ("old", "new"):
+        inner.tool(tag, tags={tag})(lambda: "text")
+        inner.prompt(tag, tags={tag})(lambda: "text")
+        inner.resource(f"note://{tag}", name=tag, tags={tag})(lambda: "text")
+        inner.resource(f"{tag}://{{id}}", name=tag, tags={tag})(lambda id: id)
+    return inner
+
+
+@pytest.mark.parametrize("options", [{"exclude_tags": {"old"}}, {"include_tags": {"new"}}])
+@pytest.mark.parametrize("how", ["mounted", "nested", "imported"])
+def test_the_tags_that_a_server_leaves_out_apply_to_other_servers_in_it(
+    options: dict[str, Any], how: str
+) -> None:
+    outer, inner = Server("outer", options=Options(**options)), make_tagged()
+    if how == "nested":
+        inner, innermost = Server("middle"), inner
+        inner.mount(innermost)
+    if how == "imported":
+        outer.import_server(inner)
+    else:
+        outer.mount(inner)
+
+    async def scenario() -> None:
+        async with Client(outer) as client:
+            assert [tool.name for tool in await client.list_tools()] == ["new"]
+            assert [prompt.name for prompt in await client.list_prompts()] == ["new"]
+            assert [each.uri for each in await client.list_resources()] == ["note://new"]
+            templates = await client.list_templates()
+            assert [each.uri_template for each in templates] == ["new://{id}"]
+            assert (await client.read("new://1")).text == "1"
+            for uri in ("old://1", "note://old"):
+                with pytest.raises(RpcError):
+                    await client.read(uri)
+            with pytest.raises(RpcError, match="Unknown tool"):
+                await client.call("old")
+
+    asyncio.run(scenario())

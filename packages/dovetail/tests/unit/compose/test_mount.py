@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from dovetail.core.principal import Principal
 from dovetail.errors import DuplicateError, InvalidParamsError, RpcError
 from dovetail.guard import Guard, Limits, Rate
 from dovetail.middleware import CallNext, CallTool
+from dovetail.stores.tasks_sqlite import SqliteTaskStore
 from dovetail.testing import connect
 from tests.patience import CAP
 
@@ -154,6 +156,41 @@ def test_questions_and_tasks_of_a_mounted_server_work(mode: str) -> None:
         assert (await task.result()).text == "done"
 
     use(mounted(), script, mode, elicit=lambda ask: {"n": "Ada"})
+
+
+class WatchedTaskStore(SqliteTaskStore):
+    is_open = True
+
+    def close(self) -> None:
+        self.is_open = False
+        super().close()
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_the_task_store_of_a_mounted_tool_opens_and_closes_with_the_outer_server(
+    is_late: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: dict[str, WatchedTaskStore] = {}
+
+    def open_store(chosen: str | None, server: str) -> WatchedTaskStore:
+        return opened.setdefault(server, WatchedTaskStore(tmp_path / server))
+
+    monkeypatch.setattr("dovetail.runtime.task_files.open_task_store", open_store)
+    shop, outer = Server("shop"), make_outer()
+    if not is_late:
+        shop.tools.add(lambda: "done", name="work", task="optional")
+    outer.mount(shop, "shop")
+    if is_late:
+        shop.tools.add(lambda: "done", name="work", task="optional")
+
+    async def script(client: Client) -> None:
+        await client.list_tools()
+        assert ("outer" in opened) != is_late
+        task = await client.start("shop_work")
+        assert (await task.result()).text == "done"
+
+    use(outer, script)
+    assert not opened["outer"].is_open
 
 
 @pytest.mark.parametrize("mode", MODES[1:])

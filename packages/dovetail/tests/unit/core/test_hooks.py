@@ -85,9 +85,13 @@ def make_server() -> Server:
 
 def talk(*hooks: Hook, method: str = "tools/call", **params: Any) -> Any:
     """One request through a connection with these hooks."""
+    return talk_to(make_server(), *hooks, method=method, **params)
+
+
+def talk_to(server: Server, *hooks: Hook, method: str = "tools/call", **params: Any) -> Any:
+    """One request to a server through a connection with these hooks."""
 
     async def play() -> Any:
-        server = make_server()
         await server.start()
         answers: asyncio.Queue[bytes] = asyncio.Queue()
         guard = Guard(hooks=hooks)
@@ -119,6 +123,8 @@ def test_a_hook_is_told_before_and_how_it_ended(
     hook = Notebook()
     talk(hook, name=name, arguments=arguments)
     assert hook.told == ["before", outcome]
+    assert hook.seen is not None
+    assert hook.seen.has_known_target is (name != "absent")
 
 
 def test_what_a_hook_can_know() -> None:
@@ -217,6 +223,37 @@ def test_a_hook_that_fails_at_the_end_is_logged_and_the_answer_stands(
     caplog.set_level(logging.ERROR)
     assert "result" in talk(Broken(), method="tools/list")
     assert "a hook failed after tools/list" in caplog.text
+
+
+def test_a_hook_that_fails_after_a_session_does_not_keep_it_from_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Sessions(Hook):
+        def __init__(self, error: Exception | None = None) -> None:
+            self.error = error
+            self.ended: list[tuple[str, str]] = []
+
+        def session_ended(self, revision: str, transport: str, duration: float) -> None:
+            assert duration > 0
+            self.ended.append((revision, transport))
+            if self.error is not None:
+                raise self.error
+
+    async def play() -> None:
+        server = make_server()
+        await server.start()
+        line = server.connect(lambda _: None, guard=Guard(hooks=hooks))
+        client = {"name": "c", "version": "1"}
+        params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+        line.receive(json.dumps(message).encode())
+        await line.close()
+
+    caplog.set_level(logging.ERROR)
+    hooks = [Sessions(ValueError("oops")), Sessions()]
+    run(play())
+    assert [hook.ended for hook in hooks] == [[("2025-06-18", "stdio")]] * 2
+    assert "a hook failed after a session" in caplog.text
 
 
 @pytest.mark.parametrize("kind", [Notebook, Slow])

@@ -303,6 +303,15 @@ def test_a_new_session_has_a_back_channel_and_what_was_declared_when_it_began(
     assert session.declared == {"tools"}
 
 
+def test_a_shared_session_asks_under_the_name_of_its_process() -> None:
+    params = codec.decode_as(InitializeParams, json.dumps(HELLO).encode())
+    session = ERAS.new_session(V2025_06_18, params)
+    before = session.back_channel
+    ERAS.share_session(session, "id", "a1")
+    assert session.back_channel is not None and session.back_channel is not before
+    assert session.unshared == {}
+
+
 @pytest.mark.parametrize("method", ["tools/list", "ping"])
 def test_a_request_without_a_session_can_be_served_alone_at_a_revision(method: str) -> None:
     call = ERAS.open(Request(b"1", method), ERAS.stateless_session(V2025_03_26))

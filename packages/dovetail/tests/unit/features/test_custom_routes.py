@@ -80,3 +80,34 @@ def test_a_body_that_is_no_json_is_the_fault_of_the_client() -> None:
     assert RouteRequest(method="POST", path="/x", body=b'{"a": 1}').json() == {"a": 1}
     with pytest.raises(InvalidRequestError, match="The body is not valid JSON"):
         RouteRequest(method="POST", path="/x", body=b"{").json()
+
+
+def test_a_server_serves_the_routes_of_those_that_are_mounted_in_it() -> None:
+    outer, inner, innermost = Server("outer"), Server("inner"), Server("innermost")
+    inner.mount(innermost, "deep")
+    inner.custom_route("/before")(health)
+    outer.mount(inner, "shop")
+    inner.custom_route("/after")(health)
+    innermost.custom_route("/deep", guarded=True)(health)
+    assert {route.path for route in outer.routes} == {"/before", "/after", "/deep"}
+    outer.unmount("shop")
+    assert not list(outer.routes)
+    innermost.custom_route("/later")(health)
+    assert not list(outer.routes)
+    assert {route.path for route in inner.routes} == {"/before", "/after", "/deep", "/later"}
+
+
+def test_a_path_cannot_be_taken_twice_by_mounted_servers() -> None:
+    outer, inner = Server("outer"), Server("inner")
+    outer.custom_route("/health")(health)
+    inner.custom_route("/health")(health)
+    with pytest.raises(UsageError, match=r"'/health'.* for GET already"):
+        outer.mount(inner, "shop")
+    assert not outer.provider.providers
+    other = Server("other")
+    outer.mount(other, "shop")
+    with pytest.raises(UsageError, match=r"'/health'.* for GET already"):
+        other.custom_route("/health")(health)
+    assert not list(other.routes)
+    with pytest.raises(UsageError, match="also belong to"):
+        outer.mount(Server("third"), "shop")

@@ -7,6 +7,7 @@ import logging
 from typing import Any
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
 
 from dovetail import Context, Server
 from dovetail.core.principal import Principal
@@ -53,6 +54,18 @@ def test_a_line_has_no_values(revision: str) -> None:
     assert fail["outcome"] == "error" and fail["error"] == "ValueError"
     assert listed["method"] == "tools/list" and "name" not in listed
     assert mail["principal"] == fail["principal"] != "anna-id"
+
+
+def test_a_line_has_the_ids_of_the_current_span() -> None:
+    server, lines = make_server()
+    with TracerProvider().get_tracer("test").start_as_current_span("work") as span:
+        ask(server, "tools/list")
+    ask(server, "tools/list")
+    traced, plain = map(json.loads, lines)
+    ids = span.get_span_context()
+    assert traced["trace_id"] == f"{ids.trace_id:032x}"
+    assert traced["span_id"] == f"{ids.span_id:016x}"
+    assert "trace_id" not in plain
 
 
 def test_values_are_logged_where_that_is_allowed() -> None:

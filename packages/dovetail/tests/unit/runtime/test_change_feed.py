@@ -6,9 +6,13 @@ import asyncio
 import threading
 
 from dovetail.core.changes import ChangeEvent, ChangeKind
+from dovetail.core.tasks import TaskView
+from dovetail.errors import StoreError
 from dovetail.runtime.change_feed import ChangeFeed
+from dovetail.runtime.task_run import view_of
 from dovetail.stores.bus import MemoryBus
 from tests.unit.fakes import settle
+from tests.unit.stores.task_stores import make_row
 from tests.unit.talk import run
 
 TOOLS, PROMPTS = ChangeEvent(ChangeKind.TOOLS), ChangeEvent(ChangeKind.PROMPTS)
@@ -85,3 +89,50 @@ def test_a_feed_whose_loop_has_ended_leaves_the_bus() -> None:
     bus.publish(TOOLS)
     bus.publish(TOOLS)
     assert asked == []
+
+
+def test_a_task_of_another_process_is_read_for_those_that_want_it() -> None:
+    async def scenario() -> None:
+        bus: MemoryBus[ChangeEvent] = MemoryBus()
+        heard: list[ChangeEvent] = []
+        loads: list[str] = []
+        whole = view_of(make_row(status="completed", result=b"1", updated=2.0), 500)
+
+        async def load() -> TaskView:
+            loads.append("load")
+            return whole
+
+        async def fail() -> TaskView:
+            raise StoreError("away")
+
+        feed = ChangeFeed(bus, lambda change: change.uri == "a", heard.append)
+        now, before = (view_of(make_row(updated=updated), 500) for updated in (2.0, 1.0))
+        bus.publish(ChangeEvent(ChangeKind.TASK, "b", now, load))
+        bus.publish(ChangeEvent(ChangeKind.TASK, "a", now, fail))
+        # It has changed since: that change is published too.
+        bus.publish(ChangeEvent(ChangeKind.TASK, "a", before, load))
+        bus.publish(ChangeEvent(ChangeKind.TASK, "a", now, load))
+        await settle()
+        assert heard == [ChangeEvent(ChangeKind.TASK, "a", whole)]
+        assert loads == ["load", "load"]
+        bus.publish(ChangeEvent(ChangeKind.TASK, "a", now, load))
+        feed.close()
+        await settle()
+        assert len(heard) == 1
+
+    run(scenario())
+
+
+def test_a_change_of_any_resource_is_delivered_for_each_that_the_client_wants() -> None:
+    async def scenario() -> None:
+        bus: MemoryBus[ChangeEvent] = MemoryBus()
+        heard: list[ChangeEvent] = []
+        others: list[ChangeEvent] = []
+        ChangeFeed(bus, lambda change: change.uri in ("a", "b"), heard.append, lambda: ["a", "b"])
+        ChangeFeed(bus, lambda change: True, others.append)
+        bus.publish(ChangeEvent(ChangeKind.RESOURCE))
+        await settle()
+        assert [each.uri for each in heard] == ["a", "b"]
+        assert others == []
+
+    run(scenario())

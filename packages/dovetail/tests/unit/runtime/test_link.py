@@ -26,10 +26,14 @@ HELLO = codec.decode_as(
 class Stream:
     """A listen stream that announces every change."""
 
+    uris: tuple[str, ...] = ()
     id = b"1"
 
     def __init__(self) -> None:
         self.is_ended = False
+
+    def wants(self, change: ChangeEvent) -> bool:
+        return True
 
     def announce(self, change: ChangeEvent) -> Notification | None:
         return Notification(change.what.value) if change.uri is None else None

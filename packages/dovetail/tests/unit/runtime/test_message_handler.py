@@ -223,6 +223,29 @@ def test_notifications_of_nothing_change_nothing(message: bytes) -> None:
     run(scenario())
 
 
+def test_what_another_process_may_wait_for_is_passed_on() -> None:
+    async def scenario() -> None:
+        bench = Workbench()
+        handler = ClientHandler(bench.server.engine)
+        passed: list[Notification | Response] = []
+        handler.relay = passed.append
+        task = bench.start(handler, 1)
+        await settle()
+        given: list[dict[str, Any]] = [{"requestId": 1}, {"requestId": 2}, {"requestId": {}}]
+        known, unknown, invalid = (
+            codec.decode(notification("notifications/cancelled", params)) for params in given
+        )
+        response = Response(b"7")
+        for message in (known, unknown, invalid):
+            assert isinstance(message, Notification)
+            handler.notify(message)
+        handler.resolve(response)
+        assert passed == [unknown, response]
+        assert await task is None
+
+    run(scenario())
+
+
 def test_a_client_has_only_so_many_calls_in_flight() -> None:
     async def scenario() -> None:
         bench = Workbench(max_calls_per_client=2)

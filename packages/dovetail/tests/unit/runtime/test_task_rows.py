@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.runtime.task_rows import TaskRows
+from dovetail.runtime.task_rows import LocalTaskRows
 from dovetail.stores.tasks import TaskRow
 from dovetail.stores.tasks_memory import MemoryTaskStore
 from dovetail.stores.tasks_sqlite import SqliteTaskStore
@@ -25,7 +25,7 @@ def test_nothing_is_opened_before_it_is_wanted_and_nothing_kept_without_a_store(
         return MemoryTaskStore()
 
     async def scenario() -> None:
-        rows = TaskRows(open_store)
+        rows = LocalTaskRows(open_store)
         assert not await rows.save(row())
         rows.save_soon(row())
         with pytest.raises(AssertionError):
@@ -40,19 +40,19 @@ def test_nothing_is_opened_before_it_is_wanted_and_nothing_kept_without_a_store(
 
 def test_what_is_in_memory_outlives_a_close_and_a_file_is_opened_again(tmp_path: Path) -> None:
     async def scenario() -> None:
-        memory = TaskRows(MemoryTaskStore)
+        memory = LocalTaskRows(MemoryTaskStore)
         await memory.open()
-        await memory.do(memory.opened.add, row(), 10)
+        await memory.add(row(), 10)
         await memory.close()
         assert memory.opened.get("t") is not None
 
-        file = TaskRows(lambda: SqliteTaskStore(tmp_path / "t.sqlite3"))
+        file = LocalTaskRows(lambda: SqliteTaskStore(tmp_path / "t.sqlite3"))
         await file.open()
-        await file.do(file.opened.add, row(), 10)
+        await file.add(row(), 10)
         await file.close()
         assert file.store is None
         await file.open()
-        assert await file.do(file.opened.get, "t") is not None
+        assert await file.get("t") is not None
         await file.close()
 
     run(scenario())

@@ -27,6 +27,7 @@ class Keeper:
 
     poll_ms = 500
     is_shared = False
+    notifies = False
 
     def __init__(self) -> None:
         self.statuses: list[str] = []
@@ -41,6 +42,9 @@ class Keeper:
     async def save(self, row: TaskRow) -> bool:
         self.saved.append(row)
         return True
+
+    def lose(self, run: TaskRun) -> None:
+        self.statuses.append("lost")
 
 
 def make_run(**how: Any) -> tuple[TaskRun, Keeper]:
@@ -190,7 +194,7 @@ def test_a_row_is_shown_as_clients_may_see_it() -> None:
     view = view_of(make_row(expires=None, status="failed", error=b"{}", message="m"), 250)
     assert (view.ttl_ms, view.poll_ms, view.status) == (None, 250, Status.FAILED)
     assert (view.error, view.message) == (b"{}", "m")
-    assert view_of(make_row(), 250).ttl_ms == 99_000
+    assert view_of(make_row(expires=100.0), 250).ttl_ms == 99_000
 
 
 def test_a_task_does_not_wait_for_a_slow_client() -> None:

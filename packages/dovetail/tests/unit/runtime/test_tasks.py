@@ -14,10 +14,12 @@ from msgspec import Raw
 
 from dovetail import Context, Options, Server
 from dovetail.runtime import tasks as module
+from dovetail.runtime.task_rows import LocalTaskRows
 from dovetail.runtime.tasks import TaskKeeper
 from dovetail.spec.keys import TASKS
-from dovetail.stores.tasks import ASLEEP
+from dovetail.stores.tasks import ASLEEP, TaskStore
 from dovetail.wire import codec
+from tests.cluster.shop import STATE_KEY
 from tests.patience import CAP
 from tests.unit.stores.task_stores import KINDS
 from tests.unit.talk import LEGACY, MODERN, Wire, answer, run
@@ -30,7 +32,7 @@ YES = {"action": "accept", "content": {"n": 7}}
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is looked at again and again is looked at often."""
-    for name in ("_BUSY_TICK", "_IDLE_TICK", "_SWEEP"):
+    for name in ("_BUSY_TICK", "_IDLE_TICK", "_SWEEP", "_CLUSTER_TICK"):
         monkeypatch.setattr(module, name, 0.01)
 
 
@@ -38,7 +40,9 @@ class Yard:
     """A server with tasks, and what its tools have done."""
 
     def __init__(self, store: str, **options: Any) -> None:
-        usual: dict[str, Any] = {"task_store": store, "grace": 1.0, "task_nap": CAP}
+        place = "cluster" if store.startswith("redis:") else "task_store"
+        usual: dict[str, Any] = {place: store, "grace": 1.0, "task_nap": CAP}
+        usual["state_keys"] = [STATE_KEY]
         self.server = Server("yard", options=Options(**{**usual, **options}))
         self.did: list[str] = []
         self.gate = asyncio.Event()
@@ -82,6 +86,12 @@ class Yard:
     def keeper(self) -> TaskKeeper:
         return self.server._tasks
 
+    @property
+    def opened(self) -> TaskStore:
+        rows = self.keeper._rows
+        assert isinstance(rows, LocalTaskRows)
+        return rows.opened
+
     async def request(self, method: str, params: dict[str, Any], who: str | None = None) -> Any:
         response = await answer(
             self.server, method, params, revision=MODERN, capabilities=KNOWS, principal=who
@@ -109,6 +119,8 @@ class Yard:
 
 @pytest.fixture(params=KINDS)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "redis":
+        return str(request.getfixturevalue("cluster_url"))
     return "memory" if request.param == "memory" else str(tmp_path / "t.sqlite3")
 
 
@@ -358,7 +370,7 @@ def test_a_look_that_fails_is_tried_again(
             failed.set()
             raise OSError("the disk is full")
 
-        monkeypatch.setattr(yard.keeper._rows.opened, "expire", break_down)
+        monkeypatch.setattr(yard.opened, "expire", break_down)
         await failed.wait()
         monkeypatch.undo()
         yard.gate.set()
@@ -380,7 +392,7 @@ def test_a_row_that_cannot_be_kept_is_logged(
         def break_down(row: Any) -> bool:
             raise OSError("the disk is full")
 
-        monkeypatch.setattr(yard.keeper._rows.opened, "save", break_down)
+        monkeypatch.setattr(yard.opened, "save", break_down)
         id = await yard.make("ask_both")
         await yard.until(id, "input_required")
         await wait_for(lambda: "could not be kept" in caplog.text)
@@ -413,7 +425,7 @@ def test_rows_of_sleeping_tasks_name_nobody(tmp_path: Path) -> None:
         await yard.server.start()
         id = await yard.make("ask")
         await wait_for(lambda: id not in yard.keeper._live)
-        row = yard.keeper._rows.opened.get(id)
+        row = yard.opened.get(id)
         assert row is not None and row.worker == ASLEEP
         await yard.server.close()
 
@@ -540,7 +552,7 @@ def test_a_task_that_wakes_is_not_taken_for_one_that_was_left_behind(tmp_path: P
         second = Yard(str(tmp_path / "t.sqlite3"))
         second.server.tools.add(plain, task="optional")
         await second.server.start()
-        row = second.keeper._rows.opened.get(id)
+        row = second.opened.get(id)
         assert row is not None
         # The look for what was left behind comes between waking the task and running it.
         answered = {key: Raw(codec.encode(YES))}
@@ -607,9 +619,37 @@ def test_of_several_that_come_first_one_opens_the_store(tmp_path: Path) -> None:
 
         # The server runs already: nobody has opened a store yet.
         keeper = server._tasks
-        stores = await asyncio.gather(*(keeper._start() for _ in range(3)))
-        assert len({id(store) for store in stores}) == 1
+        await asyncio.gather(*(keeper._start() for _ in range(3)))
         assert len(list((tmp_path / "t.sqlite3-workers").iterdir())) == 1
         await keeper.close()
+
+    run(scenario())
+
+
+def test_a_server_closes_while_it_takes_over_a_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        first = Yard(str(tmp_path / "t.sqlite3"))
+        await first.server.start()
+        id = await first.make("build")
+        second = Yard(str(tmp_path / "t.sqlite3"))
+        await second.server.start()
+        saving = asyncio.Event()
+
+        async def save(row: Any) -> bool:
+            saving.set()
+            await asyncio.Event().wait()
+            return True
+
+        monkeypatch.setattr(second.keeper._rows, "save", save)
+        await first.server.close()
+        await saving.wait()
+        await second.server.close()
+        assert not second.keeper._live
+        third = Yard(str(tmp_path / "t.sqlite3"))
+        third.gate.set()
+        await third.until(id, "completed")
+        await third.server.close()
 
     run(scenario())

@@ -141,3 +141,27 @@ def test_by_default_no_session_is_busy() -> None:
     kept: MemorySessions[str] = MemorySessions(1, 0)
     kept.add("a")
     assert kept.expire() == ["a"]
+
+
+def test_a_session_may_bring_its_id() -> None:
+    kept, clock, _ = make(lifetime=60)
+    assert kept.add("a", id="x") == "x"
+    clock.now = 59
+    assert kept.peek("x") == "a"
+    assert kept.peek("y") is None
+    clock.now = 61
+    # Looking at it is no use.
+    assert kept.expire() == ["a"]
+
+
+def test_the_least_recently_used_idle_session_is_removed_from_a_full_store() -> None:
+    kept, _, busy = make(limit=2)
+    first = kept.add("a")
+    assert kept.remove_idle() is None
+    kept.add("b")
+    busy.add("a")
+    kept.get(first)
+    assert kept.remove_idle() == "b"
+    kept.add("c")
+    busy.add("c")
+    assert kept.remove_idle() is None

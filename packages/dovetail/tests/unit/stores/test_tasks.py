@@ -10,12 +10,13 @@ import pytest
 
 from dovetail.errors import LimitError
 from dovetail.stores.tasks import ASLEEP, FINAL, TaskStore
-from tests.unit.stores.task_stores import KINDS, make_row, open_store
+from tests.unit.stores.task_stores import FUTURE, KINDS, make_row, open_store
 
 
 @pytest.fixture(params=KINDS)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TaskStore]:
-    opened = open_store(request.param, tmp_path)
+    url = lambda: request.getfixturevalue("cluster_url")  # noqa: E731 - only one kind needs it
+    opened = open_store(request.param, tmp_path, url)
     yield opened
     opened.close()
 
@@ -52,23 +53,23 @@ def test_final_rows_never_change(store: TaskStore, status: str) -> None:
 def test_the_number_of_tasks_per_owner_is_limited(store: TaskStore) -> None:
     for owner in ("ada", "bob", None):
         for number in range(2):
-            store.add(make_row(f"{owner}{number}", owner=owner, expires=5.0), 2)
+            store.add(make_row(f"{owner}{number}", owner=owner, expires=FUTURE + 5.0), 2)
         with pytest.raises(
             LimitError, match="Too many tasks: the limit is 2 per caller, including finished"
         ):
             store.add(make_row(f"{owner}3", owner=owner), 2)
     # An owner that is called like nobody is somebody.
-    store.add(make_row("empty", owner="", expires=5.0), 1)
-    assert len(store.expire(5.0)) == 7
+    store.add(make_row("empty", owner="", expires=FUTURE + 5.0), 1)
+    assert len(store.expire(FUTURE + 5.0)) == 7
     store.add(make_row("ada4"), 1)
 
 
 def test_expired_tasks_are_deleted(store: TaskStore) -> None:
-    store.add(make_row("a", expires=5.0), 10)
-    store.add(make_row("b", expires=6.0), 10)
+    store.add(make_row("a", expires=FUTURE + 5.0), 10)
+    store.add(make_row("b", expires=FUTURE + 6.0), 10)
     store.add(make_row("c", expires=None), 10)
-    assert store.expire(4.9) == []
-    assert store.expire(5.0) == ["a"]
+    assert store.expire(FUTURE + 4.9) == []
+    assert store.expire(FUTURE + 5.0) == ["a"]
     assert store.get("a") is None
     assert [row.id for row in store.page(None, None, 0, 10)] == ["b", "c"]
 

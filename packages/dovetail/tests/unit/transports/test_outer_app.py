@@ -19,6 +19,8 @@ from dovetail.transports.outer_app import OuterApp
 from tests.patience import CAP
 
 
+# Old versions of uvicorn use the deprecated part of websockets, if that library is installed.
+@pytest.mark.filterwarnings("ignore:websockets:DeprecationWarning")
 def test_requests_of_all_routes_end_with_the_grace_period() -> None:
     server = Server("shop", options=Options(grace=0.01))
     begun: asyncio.Queue[str] = asyncio.Queue()
@@ -43,7 +45,9 @@ def test_requests_of_all_routes_end_with_the_grace_period() -> None:
             serve_app(outer, [server], bind("127.0.0.1", 0), on_ready=ready.set_result)
         )
         async with asyncio.timeout(CAP):
-            url = f"http://127.0.0.1:{await ready}"
+            await asyncio.wait((serving, ready), return_when=asyncio.FIRST_COMPLETED)
+            assert not serving.done(), serving
+            url = f"http://127.0.0.1:{ready.result()}"
             async with httpx.AsyncClient(timeout=CAP) as plain:
                 asking = asyncio.create_task(plain.get(f"{url}/endless"))
                 client = Client(f"{url}/tools/mcp", mode="modern", timeout=CAP)

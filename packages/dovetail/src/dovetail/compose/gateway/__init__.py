@@ -9,6 +9,7 @@ from dovetail.compose.gateway.config import (
     GatewayConfig,
     GatewayConfigError,
     GuardSettings,
+    SearchSettings,
     ServerSettings,
     UpstreamEntry,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "GatewayConfig",
     "GatewayConfigError",
     "GuardSettings",
+    "SearchSettings",
     "ServerSettings",
     "UpstreamEntry",
     "UpstreamReport",

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from dovetail.compose.gateway.config import GatewayConfig
 from dovetail.compose.proxy import Proxy
+from dovetail.compose.search import ToolSearch
 from dovetail.core.options import Options
 from dovetail.server import Server
 
@@ -17,7 +18,10 @@ def build_gateway(config: GatewayConfig, *, options: Options | None = None) -> S
 
     It connects when it is started, and tries again while an upstream is away.
     """
-    server = Server(**asdict(config.server), guard=config.guard.build(), options=options)
+    search = None if config.search is None else ToolSearch(**asdict(config.search))
+    server = Server(
+        **asdict(config.server), guard=config.guard.build(), options=options, tool_search=search
+    )
     for name, entry in config.upstreams.items():
         proxy = Proxy(name=name, connect_timeout=entry.connect_timeout, eager=True, **entry.reach())
         server.mount(

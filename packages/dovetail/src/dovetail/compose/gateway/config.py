@@ -23,6 +23,7 @@ __all__ = [
     "GatewayConfig",
     "GatewayConfigError",
     "GuardSettings",
+    "SearchSettings",
     "ServerSettings",
     "UpstreamEntry",
 ]
@@ -87,6 +88,16 @@ class GuardSettings:
                 GuardSettings(**{name: getattr(self, name) for name in names}).build()
             except UsageError as error:
                 yield f"{path}.{names[0]}: {error}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSettings:
+    """Clients list a few tools and search for the others."""
+
+    # Tools that are listed all the same, with the prefixes of their upstreams.
+    pinned: tuple[str, ...] = ()
+    # The topics that the tools cover.
+    about: str = ""
 
 
 class Reach(TypedDict):
@@ -182,6 +193,7 @@ class GatewayConfig:
 
     server: ServerSettings = field(default_factory=ServerSettings)
     guard: GuardSettings = field(default_factory=GuardSettings)
+    search: SearchSettings | None = None
     upstreams: Mapping[str, UpstreamEntry] = field(default_factory=dict)
 
     def prefix_of(self, name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
+from types import UnionType
 from typing import (
     Any,
     Protocol,
@@ -61,6 +62,9 @@ def decode_settings(value: Any, kind: type[S], path: str, problems: list[str]) -
 
 
 def _read(value: Any, hint: Any, path: str, problems: list[str]) -> Any:
+    if isinstance(hint, UnionType):
+        # A table that may be absent.
+        hint = next((each for each in get_args(hint) if is_dataclass(each)), hint)
     if is_dataclass(hint):
         return decode_settings(value, cast(type[Any], hint), path, problems)
     if get_origin(hint) is Mapping and is_dataclass(inner := get_args(hint)[1]):

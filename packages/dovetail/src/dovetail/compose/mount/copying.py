@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from dovetail.compose.mount.names import Prefix
+from dovetail.core.options import Options
+from dovetail.core.registry import Registry
 from dovetail.core.uri_template import UriTemplate
 from dovetail.errors import DuplicateError, UsageError
 from dovetail.features.completion import Completions
@@ -24,6 +26,7 @@ class _Copied(Protocol):
     """The parts of both servers."""
 
     name: str
+    options: Options
     tools: Tools
     prompts: Prompts
     resources: Resources
@@ -44,23 +47,27 @@ def copy_entries(source: _Copied, target: _Copied, prefix: Prefix) -> None:
             "instead"
         )
     _refuse_duplicates(source, target, prefix)
-    for tool in source.tools.registry:
+
+    def shown(registry: Registry[Any]) -> list[Any]:
+        return [each for each in registry if target.options.shows_tags(each.requirements.tags)]
+
+    for tool in shown(source.tools.registry):
         renamed = copy.copy(tool)
         name = prefix.add(tool.listing.name)
         renamed.listing = msgspec.structs.replace(tool.listing, name=name)
         listed = tool in source.tools.registry.listed()
         target.tools.add_registered(name, renamed, listed=listed)
-    for prompt in source.prompts.registry:
+    for prompt in shown(source.prompts.registry):
         copied = copy.copy(prompt)
         name = prefix.add(prompt.listing.name)
         copied.listing = msgspec.structs.replace(prompt.listing, name=name)
         target.prompts.registry.add(name, copied, prompt.requirements)
-    for resource in source.resources.registry:
+    for resource in shown(source.resources.registry):
         fixed = copy.copy(resource)
         uri = prefix.add_to_uri(resource.listing.uri)
         fixed.listing = msgspec.structs.replace(resource.listing, uri=uri)
         target.resources.registry.add(uri, fixed, resource.requirements)
-    for template in source.resources.templates_registry:
+    for template in shown(source.resources.templates_registry):
         changed = copy.copy(template)
         text = prefix.add_to_uri(template.listing.uri_template)
         changed.listing = msgspec.structs.replace(template.listing, uri_template=text)
@@ -73,6 +80,8 @@ def _refuse_duplicates(source: _Copied, target: _Copied, prefix: Prefix) -> None
     for kind in KINDS:
         is_uri = kind.startswith("resource")
         for name in source.provider.names(kind):
+            if not all(map(target.options.shows_tags, source.provider.tags_of(kind, name))):
+                continue
             outer = prefix.add_to_uri(name) if is_uri else prefix.add(name)
             if target.provider.serves(kind, outer):
                 raise DuplicateError(

@@ -16,7 +16,7 @@ from dovetail.core.permission import Permission
 from dovetail.errors import InvalidRequestError, ResourceNotFoundError
 from dovetail.features.middleware import REQUESTS
 from dovetail.runtime.engine import Engine
-from dovetail.runtime.provider import Provider
+from dovetail.runtime.provider import Membership, Provider
 from dovetail.spec.models import Params
 
 __all__ = ["Mount"]
@@ -54,6 +54,11 @@ class Mount:
         text = self.view.prefix.text
         prefix = f"prefix {text!r}" if text else "no prefix"
         return f"server {self.provider.source.name!r}, mounted with {prefix}"
+
+    def join(self, membership: Membership) -> None:
+        """Make the mounted server a part of the outer server's cluster."""
+        path = (*membership.path, self.view.prefix.text)
+        self.provider.join(membership._replace(path=path))
 
     def run(self, call: Call, params: Params) -> Outcome | Coroutine[Any, Any, Outcome]:
         """Run the method of the call in the mounted server, with these params."""

@@ -31,7 +31,7 @@ from dovetail.errors import (
     InvalidParamsError,
     UsageError,
 )
-from dovetail.runtime.provider import Provider
+from dovetail.runtime.provider import Membership, Provider, Source
 from dovetail.spec.models import (
     CompleteParams,
     ListenParams,
@@ -104,6 +104,8 @@ class Mounts:
             for inner in provider.names(kind.name):
                 self._check_inner(mount, kind.name, inner)
         self._mounts.append(mount)
+        if self._own.membership is not None:
+            mount.join(self._own.membership)
         mount.on_removal = [
             provider.source.engine.bus.subscribe(lambda change: self._changed(mount, change)),
             provider.check_names(functools.partial(self._check_inner, mount)),
@@ -114,15 +116,20 @@ class Mounts:
         self._announce()
         return mount
 
-    def remove(self, prefix: str) -> None:
-        """Unmount the server with this prefix."""
+    def join(self, membership: Membership) -> None:
+        """Make the mounted servers parts of a cluster."""
+        for mount in self._mounts:
+            mount.join(membership)
+
+    def remove(self, prefix: str) -> Source:
+        """Unmount the server with this prefix and return it."""
         for mount in self._mounts:
             if mount.view.prefix.text == prefix:
                 self._mounts.remove(mount)
                 for remove in mount.on_removal:
                     remove()
                 self._announce()
-                return
+                return mount.provider.source
         known = ", ".join(repr(mount.view.prefix.text) for mount in self._mounts) or "none"
         raise UsageError(f"no server is mounted with the prefix {prefix!r}; prefixes: {known}")
 

@@ -35,6 +35,7 @@ class View:
         exclude: Iterable[str] = (),
         tools: Mapping[str, ToolTransform] | None = None,
         visible: Visible | None = None,
+        shows_tags: Callable[[frozenset[str]], bool] | None = None,
     ) -> None:
         self.prefix = prefix
         self._filter = Filter(include, exclude)
@@ -42,7 +43,14 @@ class View:
         self.has_transforms = bool(self._tools)
         self.visible = visible
         # Whether some entries are hidden or changed.
-        self.is_partial = not self._filter.is_empty or bool(tools) or visible is not None
+        self.is_partial = (
+            not self._filter.is_empty
+            or bool(tools)
+            or visible is not None
+            or shows_tags is not None
+        )
+        # Whether the outer server serves entries with these tags; None: all of them.
+        self._shows_tags = shows_tags
         self._provider: Provider | None = None
         # Inner names of tools by the names that they get.
         self._renamed = {
@@ -84,7 +92,7 @@ class View:
             shown = self._filter.is_empty or self._filter.shows_uri(inner, self._templates(inner))
         else:
             shown = self._filter.shows(inner)
-        if not shown:
+        if not shown or not self._has_shown_tags(kind, inner):
             return None
         if kind.is_uri:
             return self.prefix.add_to_uri(inner)
@@ -132,6 +140,11 @@ class View:
         return all(visible(principal, kind, uri) for uri in spellings(inner)) and all(
             visible(principal, "resource template", each) for each in self._templates(inner)
         )
+
+    def _has_shown_tags(self, kind: Kind, inner: str) -> bool:
+        if self._shows_tags is None or self._provider is None:
+            return True
+        return all(map(self._shows_tags, self._provider.tags_of(kind.name, inner)))
 
     def _templates(self, uri: str) -> list[str]:
         return [] if self._provider is None else self._provider.templates_of(uri)

@@ -2,6 +2,10 @@
 
 Equal changes in quick succession are announced once. A subscription that is lost, because the
 upstream was restarted, is opened again, and everything it covers is announced as changed.
+
+In a cluster, every process that hears of a change tells the others, whose clients may want it
+while they are not connected to the upstream. What several processes report of one change is
+announced once.
 """
 
 from __future__ import annotations
@@ -10,6 +14,10 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal
+
+from msgspec import Struct
 
 from dovetail.client.background import BackgroundTasks
 from dovetail.client.subscriptions import Change, Interest
@@ -17,6 +25,8 @@ from dovetail.compose.proxy.connection import Feed, UpstreamConnection
 from dovetail.compose.proxy.upstream import Caller, Upstream
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.errors import DovetailError, RpcError, TransportError
+from dovetail.stores.cluster import Cluster
+from dovetail.wire import codec
 
 __all__ = ["ChangeRelay"]
 
@@ -34,6 +44,22 @@ _KINDS = {
     "resource": ChangeKind.RESOURCE,
 }
 _LISTS = ("tools", "prompts", "resources")
+# The source of changes that this process hears of itself.
+_HERE = ""
+
+
+class _ChangeMessage(Struct, array_like=True):
+    kind: Literal["tools", "prompts", "resources", "resource"]
+    uri: str | None
+
+
+@dataclass(eq=False, slots=True)
+class _Window:
+    """A change that has been announced, who reported it since, and who reported it again."""
+
+    sources: set[str]
+    timer: asyncio.TimerHandle
+    repeated: set[str] = field(default_factory=set)
 
 
 @dataclass(eq=False, slots=True)
@@ -55,9 +81,15 @@ class ChangeRelay:
         self._publish = publish
         self._watched: dict[UpstreamConnection, _Watched] = {}
         self._tasks = BackgroundTasks()
-        self._timers: dict[ChangeEvent, asyncio.TimerHandle] = {}
-        self._again: set[ChangeEvent] = set()
+        self._windows: dict[ChangeEvent, _Window] = {}
+        self._tell: Callable[[bytes], None] | None = None
         self._closed = False
+
+    def join(self, cluster: Cluster, topic: str) -> None:
+        """Tell the other processes of a cluster, and take what they tell."""
+        topic = f"{topic}:change"
+        self._tell = partial(cluster.publish, topic)
+        cluster.on_message(topic, self._changed_elsewhere)
 
     def attach(self, connection: UpstreamConnection) -> None:
         """Subscribe to the lists of a new connection."""
@@ -100,8 +132,8 @@ class ChangeRelay:
     async def close(self) -> None:
         """Stop announcing changes."""
         self._closed = True
-        for timer in self._timers.values():
-            timer.cancel()
+        for window in self._windows.values():
+            window.timer.cancel()
         await self._tasks.close()
 
     # -- subscriptions ------------------------------------------------------------------------
@@ -182,26 +214,42 @@ class ChangeRelay:
     # -- announcing ---------------------------------------------------------------------------
 
     def announce_lists(self) -> None:
-        """Announce that every list may have changed."""
+        """Announce that every list may have changed, in this process."""
         for name in _LISTS:
-            self._changed(Change(name))  # type: ignore[arg-type]
+            self._take(ChangeEvent(_KINDS[name], None, is_local=True), _HERE, tells=False)
 
     def _changed(self, change: Change) -> None:
-        event = ChangeEvent(_KINDS[change.kind], change.uri)
+        self._take(ChangeEvent(_KINDS[change.kind], change.uri, is_local=True), _HERE)
+
+    def _changed_elsewhere(self, node: str, message: bytes) -> None:
+        told = codec.decode_as(_ChangeMessage, message)
+        self._take(ChangeEvent(_KINDS[told.kind], told.uri, is_local=True), node)
+
+    def _take(self, event: ChangeEvent, source: str, *, tells: bool = True) -> None:
+        """Announce a change unless it was announced a moment ago; then later, if it is another."""
         if self._closed:
             return
-        if event in self._timers:
-            self._again.add(event)
-            return
+        window = self._windows.get(event)
+        if window is None:
+            self._announce_now(event, {source}, tells=tells and source == _HERE)
+        elif source in window.sources:
+            window.repeated.add(source)
+        else:
+            # Another process reports the same change.
+            window.sources.add(source)
+
+    def _announce_now(self, event: ChangeEvent, sources: set[str], *, tells: bool) -> None:
         self._publish(event)
+        if tells and self._tell is not None:
+            self._tell(codec.encode(_ChangeMessage(_NAMES[event.what], event.uri)))
         loop = asyncio.get_running_loop()
-        self._timers[event] = loop.call_later(_WINDOW, self._after_window, event)
+        timer = loop.call_later(_WINDOW, self._after_window, event)
+        self._windows[event] = _Window(sources, timer)
 
     def _after_window(self, event: ChangeEvent) -> None:
-        del self._timers[event]
-        if event in self._again:
-            self._again.discard(event)
-            self._changed(Change(_NAMES[event.what], event.uri))  # type: ignore[arg-type]
+        again = self._windows.pop(event).repeated
+        if again and not self._closed:
+            self._announce_now(event, again, tells=_HERE in again)
 
 
-_NAMES = {kind: name for name, kind in _KINDS.items()}
+_NAMES: dict[ChangeKind, Any] = {kind: name for name, kind in _KINDS.items()}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dovetail.core.call import Call
+from dovetail.core.trace_context import continue_trace
 from dovetail.errors import InvalidRequestError
 from dovetail.spec.keys import (
     CLIENT_CAPABILITIES,
@@ -34,7 +35,9 @@ HOPS = "dovetail.proxy/hops"
 MAX_HOPS = 8
 
 # Members that belong to one connection; everything else, such as trace context, is passed on.
-_OWN = (PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL, PROGRESS_TOKEN, HOPS)
+_OWN = frozenset(
+    {PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL, PROGRESS_TOKEN, HOPS}
+)
 _QUESTIONS = ("elicitation", "sampling", "roots")
 _LEVELS = tuple(LOG_LEVELS)
 
@@ -45,15 +48,16 @@ def count_hops(call: Call) -> int:
     return hops if isinstance(hops, int) else MAX_HOPS
 
 
-def make_meta(call: Call) -> dict[str, Any]:
+def make_meta(call: Call, hops: int) -> dict[str, Any]:
     """Return the `_meta` that is passed on, with the hop count; raises for a loop of proxies."""
     given = call.meta
-    hops = count_hops(call)
     if hops >= MAX_HOPS:
         raise InvalidRequestError(
             f"Invalid request: it has passed {MAX_HOPS} proxies; they forward to each other"
         )
     meta = {key: value for key, value in given.items() if key not in _OWN}
+    # The span of this call, if it has one, becomes the parent of the upstream's.
+    meta.update(continue_trace(meta))
     meta[HOPS] = hops + 1
     return meta
 
@@ -87,13 +91,12 @@ def stamp_modern(
     call: Call,
     revision: Revision,
     client_info: dict[str, Any],
+    declared: dict[str, Any],
     *,
     tasks: bool,
 ) -> None:
     """Add what every modern request carries."""
-    capabilities = declared_by(call.peer.capabilities)
-    if tasks:
-        capabilities["extensions"] = {TASKS: {}}
+    capabilities = {**declared, "extensions": {TASKS: {}}} if tasks else declared
     meta[PROTOCOL_VERSION] = revision.date
     meta[CLIENT_INFO] = client_info
     meta[CLIENT_CAPABILITIES] = capabilities

@@ -11,12 +11,21 @@ from msgspec import Raw
 
 from dovetail.client.channel import AccessDeniedError, UnreachableError
 from dovetail.compose.proxy.back_channel import SessionAsker, ask_all
+from dovetail.compose.proxy.call_limits import CallLimits
 from dovetail.compose.proxy.connection import UpstreamConnection
 from dovetail.compose.proxy.envelopes import count_hops, declared_by, make_meta, stamp_modern
 from dovetail.compose.proxy.failures import UpstreamError, explain
 from dovetail.compose.proxy.forwarding import Forwarding
-from dovetail.compose.proxy.questions import KeptCall, KeptCalls, pass_on_questions, read_answers
+from dovetail.compose.proxy.questions import (
+    KeptCall,
+    KeptCalls,
+    Place,
+    ask_in_retry,
+    pass_on_questions,
+    read_answers,
+)
 from dovetail.compose.proxy.results import ResultHead, read_head
+from dovetail.compose.proxy.routed_calls import Routed, RoutedCalls
 from dovetail.compose.proxy.upstream import Caller, Upstream
 from dovetail.core.call import Call
 from dovetail.core.options import Options
@@ -41,22 +50,24 @@ class _CallerKey:
 
 
 class Answer:
-    """A result of the upstream, and the connection that it arrived on."""
+    """A result of the upstream."""
 
-    __slots__ = ("connection", "head", "raw")
+    __slots__ = ("connection", "head", "raw", "revision")
 
     def __init__(
-        self, raw: Raw, connection: UpstreamConnection, head: ResultHead | None = None
+        self,
+        raw: Raw,
+        revision: Revision,
+        connection: UpstreamConnection | None,
+        head: ResultHead | None = None,
     ) -> None:
         self.raw = raw
+        # The revision that it is written in.
+        self.revision = revision
+        # None if another process has it.
         self.connection = connection
         # Modern results only.
         self.head = head
-
-    @property
-    def revision(self) -> Revision:
-        """The revision that the result is written in."""
-        return self.connection.era.revision
 
 
 class Forwarder:
@@ -68,6 +79,8 @@ class Forwarder:
         self.upstream = upstream
         self.asker = SessionAsker()
         self.kept = KeptCalls(options.state_lifetime, max_kept)
+        self.routed = RoutedCalls(self.kept, self._read_kept)
+        self.limits = CallLimits()
         self._seconds = options.timeout
         self._limit = options.max_result_bytes
         self._client_info = client_info
@@ -105,9 +118,7 @@ class Forwarder:
         try:
             answer = await self._forward(call, method, params, tasks, prepare, home)
         except (RpcError, PeerError, TransportError, TimeoutError) as error:
-            if isinstance(error, TransportError) and not isinstance(error, AccessDeniedError):
-                self.upstream.presence.lost(error)
-            raise explain(self.upstream.name, error, call, uri) from None
+            raise self._explain(error, call, uri) from None
         self.upstream.presence.found()
         if len(bytes(answer.raw)) > self._limit:
             size = len(bytes(answer.raw))
@@ -126,13 +137,12 @@ class Forwarder:
         home: UpstreamConnection | None,
     ) -> Answer:
         is_modern = call.era.revision.family is Family.MODERN
-        if is_modern and call.record.results:
-            kept = await self.kept.find(call)
-            if kept is not None:
-                kept.take(call)
-                return await self._wait_for_kept(call, kept)
-        meta = make_meta(call)
+        if is_modern and call.is_retried:
+            place = await self.kept.find(call)
+            if place is not None:
+                return await self._go_on(call, place)
         caller = self.caller_of(call)
+        meta = make_meta(call, caller.hops)
         is_last = False
         while True:
             if home is None or not home.is_open:
@@ -149,7 +159,7 @@ class Forwarder:
                     return await self._keep(connection, call, caller, method, sent)
                 forwarding = Forwarding(call, caller.key, self.asker, self._seconds)
                 raw = await self._exchange(connection, forwarding, method, sent)
-                return Answer(raw, connection)
+                return Answer(raw, connection.era.revision, connection)
             except TransportError as error:
                 # A tool that may have run is not run again.
                 if is_last or (method == "tools/call" and not isinstance(error, UnreachableError)):
@@ -168,13 +178,16 @@ class Forwarder:
         method: str,
         params: dict[str, Any],
     ) -> Raw:
+        limit = forwarding.limit = self.limits.start(forwarding.seconds)
         try:
-            async with asyncio.timeout(forwarding.seconds) as forwarding.limit:
-                return await connection.exchange(forwarding, method, params)
-        except TimeoutError:
+            return await connection.exchange(forwarding, method, params)
+        except asyncio.CancelledError:
+            if not limit.is_the_only_reason():
+                raise
             text = f"no answer to {method} within {forwarding.seconds:g} s"
             raise TimeoutError(text) from None
         finally:
+            self.limits.end(limit)
             forwarding.limit = None
 
     async def _to_modern(
@@ -187,15 +200,16 @@ class Forwarder:
         tasks: bool,
     ) -> Answer:
         revision = connection.era.revision
-        stamp_modern(params["_meta"], call, revision, self._client_info, tasks=tasks)
-        if call.era.revision.family is Family.MODERN:
+        declared = caller.declared
+        stamp_modern(params["_meta"], call, revision, self._client_info, declared, tasks=tasks)
+        if call.is_retried:
             params.update(await read_answers(call))
         forwarding = Forwarding(call, caller.key, self.asker, self._seconds)
         for _ in range(_MAX_ROUNDS):
             raw = await self._exchange(connection, forwarding, method, params)
             head = read_head(raw, method)
             if head.result_type == "complete" or (tasks and head.result_type == "task"):
-                return Answer(raw, connection, head)
+                return Answer(raw, revision, connection, head)
             if head.result_type != "input_required" or not _asks_back(call, method):
                 raise PeerError(f"{method} was answered with {head.result_type!r}")
             if call.era.revision.family is Family.MODERN:
@@ -238,7 +252,7 @@ class Forwarder:
         async def run() -> Answer:
             try:
                 raw = await self._exchange(connection, forwarding, method, params)
-                return Answer(raw, connection)
+                return Answer(raw, connection.era.revision, connection)
             finally:
                 self.upstream.release()
 
@@ -254,10 +268,36 @@ class Forwarder:
             kept.end()
             raise
         if asks is not None:
-            raise self.kept.keep(call, kept, asks)
+            self.kept.keep(kept)
+            raise ask_in_retry(call, self.routed.place_of(kept), asks)
         assert kept.running is not None
         answer: Answer = kept.running.result()
         return answer
+
+    async def _go_on(self, call: Call, place: Place) -> Answer:
+        """Continue a kept call with the answers of its caller."""
+        if self.routed.is_elsewhere(place):
+            raw, revision = await self.routed.go_on(call, place)
+            return Answer(raw, revision, None)
+        kept = self.kept.take(place.id, owner_of(call.principal))
+        kept.take(call)
+        return await self._wait_for_kept(call, kept)
+
+    def _read_kept(self, kept: KeptCall) -> Routed:
+        """Return the result of an ended call for another process; raises RpcError or ToolError."""
+        assert kept.running is not None
+        try:
+            answer: Answer = kept.running.result()
+        except RpcError:
+            raise
+        except (PeerError, TransportError, TimeoutError) as error:
+            raise self._explain(error, kept.forwarding.call) from None
+        return Routed(answer.raw, answer.revision)
+
+    def _explain(self, error: Exception, call: Call, uri: str | None = None) -> Exception:
+        if isinstance(error, TransportError) and not isinstance(error, AccessDeniedError):
+            self.upstream.presence.lost(error)
+        return explain(self.upstream.name, error, call, uri)
 
 
 def _asks_back(call: Call, method: str) -> bool:

@@ -8,10 +8,12 @@ connection knows which calls are in flight, and one connection serves one caller
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Mapping
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
+from dovetail.compose.proxy.call_limits import CallLimit
 from dovetail.core.call import Call
 from dovetail.spec.keys import LOG_LEVELS
 from dovetail.spec.models import LogParams, ProgressParams
@@ -41,7 +43,7 @@ class Forwarding:
         self.asker = asker
         self.seconds = seconds
         # The time limit of the upstream, while it runs.
-        self.limit: asyncio.Timeout | None = None
+        self.limit: CallLimit | None = None
 
     def progressed(self, params: ProgressParams) -> None:
         """Pass progress on, with the caller's token."""
@@ -75,9 +77,9 @@ class Forwarding:
             self._move_limit(self.seconds)
 
     def _move_limit(self, seconds: float | None) -> None:
-        if self.limit is not None and not self.limit.expired():
+        if self.limit is not None and not self.limit.has_expired:
             now = asyncio.get_running_loop().time()
-            self.limit.reschedule(None if seconds is None else now + seconds)
+            self.limit.move(math.inf if seconds is None else now + seconds)
 
 
 # The forwarding whose response is read in this context.

@@ -9,9 +9,11 @@ from typing import Any, Protocol
 from dovetail.client.http_headers import ToolHeaders
 from dovetail.compose.proxy.changes import ChangeRelay
 from dovetail.compose.proxy.forwarder import Forwarder
+from dovetail.compose.proxy.routed_tasks import TaskRoutes
+from dovetail.compose.proxy.tasks import ProxyTasks
 from dovetail.core.call import Call
 from dovetail.features.header_params import HeaderParams
-from dovetail.runtime.provider import Provider, Source
+from dovetail.runtime.provider import Membership, Provider, Source
 
 __all__ = ["ProxyProvider"]
 
@@ -22,6 +24,7 @@ class _ProxySource(Source, Protocol):
     forwarder: Forwarder
     relay: ChangeRelay
     tool_headers: ToolHeaders
+    kept_tasks: ProxyTasks
 
 
 class ProxyProvider(Provider):
@@ -35,6 +38,17 @@ class ProxyProvider(Provider):
         self._proxy = source
         # Sessions with subscriptions, which end with them.
         self._sessions: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def join(self, membership: Membership) -> None:
+        """Make the proxy a part of a cluster."""
+        super().join(membership)
+        proxy, cluster = self._proxy, membership.cluster
+        # Proxies are told apart by their place, which is the same in all processes.
+        topic = "proxy:" + "/".join(membership.path)
+        proxy.forwarder.routed.join(cluster, topic)
+        proxy.relay.join(cluster, topic)
+        tasks = proxy.kept_tasks
+        tasks.join(TaskRoutes(cluster, topic, proxy.engine, tasks), membership.keys)
 
     def serves_itself(self, kind: str, name: str) -> bool:
         """Return True: the upstream decides."""
@@ -55,6 +69,10 @@ class ProxyProvider(Provider):
     def templates_of(self, uri: str) -> list[str]:
         """Return none: the upstream decides what serves a URI."""
         return []
+
+    def tags_of(self, kind: str, name: str) -> list[frozenset[str]]:
+        """Return no tags: the protocol has none."""
+        return [frozenset()]
 
     def is_resumable(self, name: str) -> bool:
         """Return False: a call of the upstream is not repeated."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from pathlib import PurePath
@@ -141,10 +141,11 @@ class Proxy(Server):
         self._upstream.presence.on_change.append(self._presence_changed)
         info = {"name": self.name, "version": version}
         self.forwarder = Forwarder(self._upstream, self.options, info, max_kept_calls)
-        key = self.options.state_keys[0] if self.options.state_keys else secrets.token_bytes(32)
-        self._kept_tasks = ProxyTasks(self.forwarder, key)
+        own_key = (secrets.token_bytes(32),)
+        sealer = self.engine.eras.sealer
+        self.kept_tasks = ProxyTasks(self.forwarder, lambda: sealer.keys or own_key)
         self._has_tasks = False
-        self.engine = self.engine._replace(tasks=self._kept_tasks)
+        self.engine = self.engine._replace(tasks=self.kept_tasks)
         self.relay = ChangeRelay(self._upstream, self._bus.publish)
         self.tool_headers = ToolHeaders()
         self._read_only_tools = ReadOnlyTools(self.forwarder)
@@ -152,6 +153,8 @@ class Proxy(Server):
         self._instructions: str | None = None
         self._monitor = Monitor(self._upstream) if eager else None
         self._lifespan.add(self._running)
+        if self.provider.membership is not None:
+            self.provider.join(self.provider.membership)
 
     @asynccontextmanager
     async def _running(self) -> AsyncIterator[None]:
@@ -164,7 +167,8 @@ class Proxy(Server):
                 await self._monitor.close()
             await self.relay.close()
             self.forwarder.kept.close()
-            self._kept_tasks.close()
+            self.forwarder.limits.close()
+            self.kept_tasks.close()
             await self._upstream.close()
 
     def _make_provider(self) -> Provider:
@@ -258,23 +262,30 @@ class Proxy(Server):
                 change = _offer_tasks
         return fit_result(call, method, raw, answer.revision, change)
 
-    async def _call_tool(self, call: Call) -> Outcome:
+    def _call_tool(self, call: Call) -> Coroutine[Any, Any, Outcome]:
         given: CallToolParams = call.params  # type: ignore[assignment]
-        if is_read_only(call) and not await self._read_only_tools.have(call, given.name):
-            raise InvalidParamsError(f"Unknown tool: {given.name!r}")
         params: dict[str, Any] = {"name": given.name}
         if given.arguments is not UNSET:
             params["arguments"] = given.arguments
+        if self._has_tasks or is_read_only(call):
+            return self._call_checked_tool(call, given, params)
+        return self._forward(call, params)
+
+    async def _call_checked_tool(
+        self, call: Call, given: CallToolParams, params: dict[str, Any]
+    ) -> Outcome:
+        if is_read_only(call) and not await self._read_only_tools.have(call, given.name):
+            raise InvalidParamsError(f"Unknown tool: {given.name!r}")
         if not self._has_tasks:
             return await self._forward(call, params)
         asked = call.era.tasks.is_wanted(call)
         if asked and call.era.revision.tasks:
             params["task"] = given.task
-        prepare = partial(self._kept_tasks.prepare, call, given.name)
+        prepare = partial(self.kept_tasks.prepare, call, given.name)
         answer = await self.forwarder.forward(
             call, "tools/call", params, tasks=asked, prepare=prepare
         )
-        return self._kept_tasks.answer_call(call, answer, asked=asked)
+        return self.kept_tasks.answer_call(call, answer, asked=asked)
 
     async def _get_prompt(self, call: Call) -> Outcome:
         given: GetPromptParams = call.params  # type: ignore[assignment]
@@ -344,7 +355,11 @@ class Proxy(Server):
 
     def capabilities(self) -> dict[str, Any]:
         """Return the capabilities of the upstream; all, until they are known."""
-        return _EVERYTHING if self._capabilities is None else self._capabilities
+        if self._capabilities is not None:
+            return self._capabilities
+        # Another process of a cluster may have created tasks.
+        is_alone = self.provider.membership is None
+        return _EVERYTHING if is_alone else {**_EVERYTHING, "tasks": _TASKS}
 
     def _opened(self, connection: UpstreamConnection) -> None:
         """Take over what a new connection says about the upstream."""
@@ -371,7 +386,7 @@ class Proxy(Server):
         if message.method == "notifications/elicitation/complete":
             self.forwarder.asker.complete(message)
         elif message.method == "notifications/tasks/status":
-            task = self._kept_tasks.read_status(message)
+            task = self.kept_tasks.read_status(message)
             if task is not None:
                 self._bus.publish(ChangeEvent(ChangeKind.TASK, task=task))
 

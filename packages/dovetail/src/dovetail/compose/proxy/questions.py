@@ -5,7 +5,8 @@
     modern    legacy   `input_required` becomes requests; the call is repeated with the answers
     modern    modern   `input_required` is passed on, and so is the retry
     legacy    modern   a request becomes `input_required`; the call at the upstream is kept until
-                       the retry brings the answer
+                       the retry brings the answer, to this process or to another one of its
+                       cluster (`routed_calls.py`)
 
 What a modern caller holds between two requests is sealed and bound to its principal and to the
 request.
@@ -18,18 +19,26 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from dovetail.compose.proxy.forwarding import Forwarding
 from dovetail.core.call import Ask, Call
 from dovetail.core.dispatch import InputRequired
-from dovetail.core.principal import owner_of
 from dovetail.eras.modern.era import ModernEra
 from dovetail.errors import InternalError, InvalidParamsError, PeerError, RpcError
 from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
 
-__all__ = ["KeptCall", "KeptCalls", "fit_question", "pass_on_questions", "read_answers"]
+__all__ = [
+    "KeptCall",
+    "KeptCalls",
+    "Place",
+    "ask_in_retry",
+    "fit_question",
+    "gone",
+    "pass_on_questions",
+    "read_answers",
+]
 
 # The names of what a sealed record contains.
 _KEPT = "call"
@@ -67,8 +76,6 @@ def pass_on_questions(
 async def read_answers(call: Call) -> dict[str, Any]:
     """Return the members that a retried request adds for a modern upstream."""
     record = call.record
-    if record.round is None:
-        return {}
     await _rounds_of(call).use_round(call)
     members: dict[str, Any] = {}
     if _STATE in record.results:
@@ -81,6 +88,14 @@ async def read_answers(call: Call) -> dict[str, Any]:
 def _rounds_of(call: Call) -> Any:
     assert isinstance(call.era, ModernEra)
     return call.era.rounds
+
+
+class Place(Struct, array_like=True):
+    """Where a call is kept, as the sealed record says it."""
+
+    id: str
+    # The process; empty outside of a cluster.
+    node: str = ""
 
 
 class KeptCall:
@@ -110,9 +125,13 @@ class KeptCall:
 
     def take(self, call: Call) -> None:
         """Continue with a retried request and its answers."""
+        self.go_on(call, {key: given.value for key, given in call.record.answers.items()})
+
+    def go_on(self, call: Call, answers: Mapping[str, Raw]) -> None:
+        """Continue for this call, with these answers."""
         self.forwarding.call = call
-        for key, given in call.record.answers.items():
-            self.answer(key, codec.decode_as(dict[str, Any], given.value))
+        for key, given in answers.items():
+            self.answer(key, codec.decode_as(dict[str, Any], given))
 
     def answer(self, key: str, given: dict[str, Any] | RpcError) -> None:
         """Pass the answer to a question on, or the refusal to answer."""
@@ -162,24 +181,26 @@ class KeptCalls:
     def __len__(self) -> int:
         return len(self._calls)
 
-    async def find(self, call: Call) -> KeptCall | None:
-        """Return the kept call that a request retries, None for a first request."""
-        id = call.record.results.get(_KEPT)
-        if id is None:
+    async def find(self, call: Call) -> Place | None:
+        """Return where the call is kept that a request retries, None for a first request."""
+        place = call.record.results.get(_KEPT)
+        if place is None:
             return None
         await _rounds_of(call).use_round(call)
-        kept = self._calls.pop(codec.decode_as(str, id), None)
-        if kept is None or kept.owner != owner_of(call.principal):
-            raise InvalidParamsError(
-                "requestState belongs to a call that is not kept any more; send the request again "
-                "without it"
-            )
+        return codec.decode_as(Place, place)
+
+    def take(self, id: str, owner: str | None) -> KeptCall:
+        """Return a kept call to continue it; raises InvalidParamsError."""
+        kept = self._calls.get(id)
+        if kept is None or kept.owner != owner:
+            raise gone()
+        del self._calls[id]
         if kept.expiry is not None:
             kept.expiry.cancel()
         return kept
 
-    def keep(self, call: Call, kept: KeptCall, asks: Mapping[str, Ask]) -> InputRequired:
-        """Keep a call until the caller answers, and return the result with the questions."""
+    def keep(self, kept: KeptCall) -> None:
+        """Keep a call until the caller answers; raises InternalError if there are too many."""
         mine = [each for each in self._calls.values() if each.owner == kept.owner]
         if len(mine) >= self._limit:
             kept.end()
@@ -187,8 +208,6 @@ class KeptCalls:
         self._calls[kept.id] = kept
         loop = asyncio.get_running_loop()
         kept.expiry = loop.call_later(self._lifetime, self._expire, kept)
-        call.record.results = {_KEPT: Raw(codec.encode(kept.id))}
-        return InputRequired(_rounds_of(call).interim(call, asks))
 
     def _expire(self, kept: KeptCall) -> None:
         self._calls.pop(kept.id, None)
@@ -198,3 +217,17 @@ class KeptCalls:
         """Give all kept calls up."""
         for kept in tuple(self._calls.values()):
             self._expire(kept)
+
+
+def ask_in_retry(call: Call, place: Place, asks: Mapping[str, Ask]) -> InputRequired:
+    """Return the result with the questions of a call that is kept."""
+    call.record.results = {_KEPT: Raw(codec.encode(place))}
+    return InputRequired(_rounds_of(call).interim(call, asks))
+
+
+def gone() -> InvalidParamsError:
+    """Return the error for the retry of a call that is not kept."""
+    return InvalidParamsError(
+        "requestState belongs to a call that is not kept any more; send the request again without "
+        "it"
+    )

@@ -5,7 +5,8 @@ by a modern caller and the reverse. A legacy upstream sends the questions of a t
 tasks/result waits, so such a request is kept open for each task that has questions.
 
 The ids that callers with a principal see contain a tag: the upstream may not know the callers
-apart, and nobody may use the task of another.
+apart, and nobody may use the task of another. In a cluster they also name the process that
+created the task (`routed_tasks.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
@@ -28,6 +29,7 @@ from dovetail.compose.proxy.failures import UpstreamError
 from dovetail.compose.proxy.forwarder import Answer, Forwarder
 from dovetail.compose.proxy.questions import KeptCall, fit_question
 from dovetail.compose.proxy.results import fit_result
+from dovetail.compose.proxy.routed_tasks import TaskRoutes
 from dovetail.core.call import Ask, Call
 from dovetail.core.era import Encoded
 from dovetail.core.principal import owner_of
@@ -55,6 +57,10 @@ _LONGEST_POLL = 10.0
 _RESULT_SECONDS = 86_400.0
 # How long a task is kept whose call did not become a task at the upstream.
 _FINISHED_TTL_MS = 3_600_000
+# The ids of such tasks.
+_FINISHED = "finished-"
+# In ids, before the process that created the task.
+_AT = "@"
 
 
 class _Error(Struct):
@@ -93,7 +99,8 @@ class _Page(Struct, rename="camel"):
 class _Known:
     """What is remembered about a task."""
 
-    home: UpstreamConnection
+    # None if another process created the task.
+    home: UpstreamConnection | None
     public_id: str
     waiting: KeptCall | None = None
 
@@ -101,14 +108,21 @@ class _Known:
 class ProxyTasks(KeptTasks):
     """The tasks of an upstream."""
 
-    def __init__(self, forwarder: Forwarder, key: bytes) -> None:
+    def __init__(self, forwarder: Forwarder, keys: Callable[[], Sequence[bytes]]) -> None:
+        """`keys`: the first one makes the tags of ids, all of them are accepted."""
         self._forwarder = forwarder
-        self._key = key[:64]
+        self._keys = keys
+        self._routes: TaskRoutes | None = None
         # By the id of the upstream.
         self._known: dict[str, _Known] = {}
         # Results of calls that the upstream answered at once, as tasks that have ended.
         self._finished: dict[str, TaskView] = {}
         self._reserved: set[tuple[str, str]] = set()
+
+    def join(self, routes: TaskRoutes, keys: Callable[[], Sequence[bytes]]) -> None:
+        """Share tasks with other processes, which have the same keys."""
+        self._routes = routes
+        self._keys = keys
 
     # -- creating -------------------------------------------------------------------------------
 
@@ -144,7 +158,7 @@ class ProxyTasks(KeptTasks):
     def _finish(self, call: Call, result: bytes) -> TaskView:
         status, message = call.era.tasks.status_of(result)
         now = time.time()
-        id = self._publish(owner_of(call.principal), f"finished-{secrets.token_hex(16)}")
+        id = self._publish(owner_of(call.principal), f"{_FINISHED}{secrets.token_hex(16)}")
         view = TaskView(
             id, status, now, now, _FINISHED_TTL_MS, 1000, message=message, result=result
         )
@@ -159,15 +173,17 @@ class ProxyTasks(KeptTasks):
 
     async def get(self, call: Call, id: str) -> TaskView:
         """Return a task of the caller; raises InvalidParamsError."""
-        own = self._resolve(call, id)
+        own, node = self._resolve(call, id)
         if id in self._finished:
             return self._finished[id]
+        if self._routes is not None and await self._is_elsewhere(own, node):
+            return await self._routes.get(call, node, id)
         known = self._known.get(own)
         home = None if known is None else known.home
         answer = await self._forwarder.forward(
             call, "tasks/get", {"taskId": own}, tasks=True, home=home
         )
-        view = self._read(call, _Task, answer)
+        view = self._read(call, _Task, answer, id)
         if answer.revision.family is Family.MODERN:
             return view
         needs_result = call.era.revision.family is Family.MODERN or call.method == "tasks/result"
@@ -180,8 +196,9 @@ class ProxyTasks(KeptTasks):
         known = self._known[own]
         if known.waiting is None:
             caller = self._forwarder.caller_of(call)
+            home = known.home or await self._forwarder.upstream.acquire(caller)
             known.waiting = self._forwarder.start(
-                known.home, call, caller, "tasks/result", {"taskId": own}, seconds=_RESULT_SECONDS
+                home, call, caller, "tasks/result", {"taskId": own}, seconds=_RESULT_SECONDS
             )
         waiting = known.waiting
         waiting.forwarding.call = call
@@ -212,21 +229,27 @@ class ProxyTasks(KeptTasks):
 
     async def answer(self, call: Call, id: str, answers: Mapping[str, Raw]) -> None:
         """Pass answers to a task; keys it did not ask for are ignored."""
-        own = self._resolve(call, id)
+        own, node = self._resolve(call, id)
         known = self._known.get(own)
-        if known is not None and known.waiting is not None:
+        if self._routes is not None and await self._is_elsewhere(own, node):
+            await self._routes.answer(call, node, id, answers)
+        elif known is not None and known.waiting is not None:
             for key, given in answers.items():
                 known.waiting.answer(key, codec.decode_as(dict[str, Any], given))
-        elif known is None or not known.home.is_legacy:
+        elif known is None or known.home is None or not known.home.is_legacy:
             params = {"taskId": own, "inputResponses": dict(answers)}
             home = None if known is None else known.home
             await self._forwarder.forward(call, "tasks/update", params, tasks=True, home=home)
 
     def refuse(self, id: str, key: str, error: Exception) -> None:
         """Pass a refusal to answer on, if the upstream waits for it in this era."""
-        known = self._known.get(self._strip(id))
-        if known is not None and known.waiting is not None:
-            known.waiting.answer(key, InternalError(str(error)))
+        for known in self._known.values():
+            if known.public_id == id and known.waiting is not None:
+                known.waiting.answer(key, InternalError(str(error)))
+                return
+        node = id.rpartition(_AT)[2].partition(".")[0]
+        if self._routes is not None and node != self._routes.node:
+            self._routes.refuse(node, id, key, str(error))
 
     def take(self, id: str, key: str) -> bool:
         """Reserve a question for the caller to send; False if it is reserved already."""
@@ -244,7 +267,7 @@ class ProxyTasks(KeptTasks):
         view = await self.get(call, id)
         if view.status.is_final:
             return view, True
-        own = self._resolve(call, id)
+        own, _ = self._resolve(call, id)
         known = self._known.get(own)
         home = None if known is None else known.home
         await self._forwarder.forward(call, "tasks/cancel", {"taskId": own}, tasks=True, home=home)
@@ -284,38 +307,45 @@ class ProxyTasks(KeptTasks):
 
     # -- ids ------------------------------------------------------------------------------------
 
-    def _tag(self, owner: str, own: str) -> str:
-        text = codec.encode([owner, own])
-        return blake2b(text, key=self._key, digest_size=12).hexdigest()
-
     def _publish(self, owner: str | None, own: str) -> str:
-        return own if owner is None else f"{own}.{self._tag(owner, own)}"
+        id = own if self._routes is None else f"{own}{_AT}{self._routes.node}"
+        return id if owner is None else f"{id}.{_tag(self._keys()[0], owner, id)}"
 
-    def _strip(self, id: str) -> str:
-        return id if id in self._known else id.rpartition(".")[0]
+    def _resolve(self, call: Call, id: str) -> tuple[str, str]:
+        """Return the id of the upstream and the process that created the task.
 
-    def _resolve(self, call: Call, id: str) -> str:
-        """Return the id of the upstream; raises InvalidParamsError for a task of another caller."""
+        Raises InvalidParamsError for a task of another caller.
+        """
         owner = owner_of(call.principal)
-        if owner is None:
-            return id
-        own, _, tag = id.rpartition(".")
-        if not secrets.compare_digest(tag.encode(), self._tag(owner, own).encode()):
-            raise InvalidParamsError("Unknown task")
-        return own
+        if owner is not None:
+            id, _, given = id.rpartition(".")
+            tags = [_tag(key, owner, id).encode() for key in self._keys()]
+            if not any(secrets.compare_digest(given.encode(), tag) for tag in tags):
+                raise InvalidParamsError("Unknown task")
+        own, _, node = id.rpartition(_AT)
+        return (id, "") if self._routes is None or not own else (own, node)
+
+    async def _is_elsewhere(self, own: str, node: str) -> bool:
+        """Whether another process has to be asked about a task."""
+        if self._forwarder.upstream.is_known_as_modern and not own.startswith(_FINISHED):
+            return False
+        return self._routes is not None and await self._routes.leads_to(node)
 
     # -- reading --------------------------------------------------------------------------------
 
-    def _read(self, call: Call, kind: type[_Task], answer: Answer) -> TaskView:
+    def _read(
+        self, call: Call, kind: type[_Task], answer: Answer, id: str | None = None
+    ) -> TaskView:
         task = _decode(kind, answer.raw)
         if task is None:
             raise UpstreamError(self._forwarder.upstream.name, "sent an invalid task")
-        return self._view(call, task, answer)
+        return self._view(call, task, answer, id)
 
-    def _view(self, call: Call, task: _Task, answer: Answer) -> TaskView:
+    def _view(self, call: Call, task: _Task, answer: Answer, id: str | None = None) -> TaskView:
+        """Return a task; `id` is the one that the caller knows, if it knows one."""
         known = self._known.get(task.task_id)
         if known is None:
-            public = self._publish(owner_of(call.principal), task.task_id)
+            public = id or self._publish(owner_of(call.principal), task.task_id)
             known = _Known(answer.connection, public)
             _remember(self._known, task.task_id, known)
         view = _view_of(task, known.public_id)
@@ -337,6 +367,10 @@ class ProxyTasks(KeptTasks):
             status, message = call.era.tasks.status_of(result)
             view = replace(view, status=status, message=message or view.message, result=result)
         return view
+
+
+def _tag(key: bytes, owner: str, id: str) -> str:
+    return blake2b(codec.encode([owner, id]), key=key[:64], digest_size=12).hexdigest()
 
 
 def _view_of(task: _Task, id: str) -> TaskView:

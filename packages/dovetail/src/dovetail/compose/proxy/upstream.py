@@ -32,8 +32,9 @@ __all__ = ["Caller", "Upstream", "UpstreamSettings"]
 # Seconds between two attempts to connect: the first after a failure, and the longest.
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
-# Seconds that a call waits for an upstream that could not be reached before.
-_PATIENCE = 1.0
+# Seconds that a call waits for an upstream that was lost or could not be reached before: within a
+# second, callers are answered or told that it is away.
+_PATIENCE = 0.9
 
 # Requests that opening takes: a legacy server may not answer the first one at all.
 _OPENING_STEPS = 3
@@ -106,6 +107,11 @@ class Upstream:
     def is_per_principal(self) -> bool:
         """Whether callers have credentials of their own."""
         return self._settings.per_principal
+
+    @property
+    def is_known_as_modern(self) -> bool:
+        """Whether it was modern when the last connection was opened."""
+        return self._is_legacy is False
 
     @property
     def timeout(self) -> float:
@@ -218,8 +224,8 @@ class Upstream:
                 ) from None
 
     async def _wait_for(self, opening: asyncio.Task[UpstreamConnection]) -> None:
-        """Wait until a connection is open; not for long if the last attempts failed."""
-        if not self._failures:
+        """Wait until a connection is open; not for long if the upstream was lost."""
+        if not (self._failures or self._is_lost or self.presence.is_away):
             await asyncio.shield(opening)
             return
         await asyncio.wait([opening], timeout=_PATIENCE)

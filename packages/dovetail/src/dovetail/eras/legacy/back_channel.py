@@ -31,8 +31,10 @@ class _Error(Struct):
 class BackChannel:
     """Sends requests on one session and matches the responses."""
 
-    def __init__(self, timeout: float | None) -> None:
+    def __init__(self, timeout: float | None, node: str | None = None) -> None:
+        """`node` names this process if the answer may arrive at another one."""
         self._timeout = timeout
+        self._node = node
         self._waiting: dict[bytes, asyncio.Future[Raw]] = {}
         self._last_id = 0
         self._closed = False
@@ -45,7 +47,8 @@ class BackChannel:
         if self._closed:
             raise TransportError("the client is gone")
         self._last_id += 1
-        id = codec.encode_id(self._last_id)
+        number = self._last_id
+        id = codec.encode_id(number if self._node is None else f"{self._node}-{number}")
         answer: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
         self._waiting[id] = answer
         send(Request(id, ask.method, None if ask.params is None else Raw(ask.params)))

@@ -85,7 +85,7 @@ def legacy_methods(
         rank = rank_of(params.level)
         session = _require_session(call)
         if session.is_kept:
-            session.log_rank = rank
+            session.set_log_rank(rank)
         return {}
 
     return {
@@ -112,15 +112,14 @@ def _subscription_methods(
                     f"This session has reached its limit of {_MAX_SUBSCRIPTIONS:,} subscriptions; "
                     "unsubscribe from some first"
                 )
-            session.uris.add(params.uri)
+            session.subscribe(params.uri)
         return {}
 
     def unsubscribe(call: Call) -> dict[str, Any]:
         if not call.link.channels.changes:
             raise _no_notifications(call)
         params: ResourceParams = call.params  # type: ignore[assignment]
-        session = _require_session(call)
-        session.uris.discard(params.uri)
+        _require_session(call).unsubscribe(params.uri)
         return {}
 
     return {

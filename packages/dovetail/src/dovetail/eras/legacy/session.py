@@ -10,6 +10,7 @@ process, in-memory connection or HTTP session.
 from __future__ import annotations
 
 import secrets
+from hashlib import sha256
 from typing import Any
 
 from dovetail.core.call import Call, Peer
@@ -38,6 +39,7 @@ class LegacySession:
         "ready",
         "revision",
         "tasks",
+        "unshared",
         "uris",
     )
 
@@ -67,6 +69,48 @@ class LegacySession:
         self.uris: set[str] = set()
         # Tasks that the client created; it is notified of their changes.
         self.tasks: set[str] = set()
+        # Changed fields that other processes do not know yet (see session_fields.py); None if no
+        # other process serves the session.
+        self.unshared: dict[str, bytes | None] | None = None
+
+    # -- changes, which all processes that serve the session must know -------------------------
+
+    def make_ready(self) -> None:
+        """The client has sent `notifications/initialized`."""
+        self.ready = True
+        self._note("ready", b"")
+
+    def set_log_rank(self, rank: int) -> None:
+        """Send log messages of this level and above."""
+        self.log_rank = rank
+        self._note("log", b"%d" % rank)
+
+    def subscribe(self, uri: str) -> None:
+        """Notify the client when this resource changes."""
+        self.uris.add(uri)
+        self._note(f"uri {uri}", b"")
+
+    def unsubscribe(self, uri: str) -> None:
+        """Stop notifying the client of this resource."""
+        self.uris.discard(uri)
+        self._note(f"uri {uri}", None)
+
+    def watch_task(self, id: str) -> None:
+        """Notify the client when this task changes."""
+        self.tasks.add(id)
+        self._note(f"task {id}", b"")
+
+    def _note(self, field: str, value: bytes | None) -> None:
+        if self.unshared is not None:
+            self.unshared[field] = value
+
+    # -- the state of handlers ------------------------------------------------------------------
+
+    def share(self, id: str) -> None:
+        """Prepare for several processes, which know the session by this id."""
+        self.unshared = {}
+        # Derived, so that all processes find the same values; the id itself is a credential.
+        self._state_owner = f"session:{sha256(id.encode()).hexdigest()}"
 
     def own_state(self, store: SessionStateStore) -> str | None:
         """The owner of the session's values in a store, None if the session is not kept."""

@@ -103,7 +103,7 @@ class LegacyTasks(TaskShape):
         if session is not None and session.is_kept:
             if len(session.tasks) >= _MAX_NOTIFIED_TASKS:
                 session.tasks.pop()
-            session.tasks.add(task.id)
+            session.watch_task(task.id)
         return Encoded(codec.encode({"task": describe(task)}))
 
     def shown(self, task: TaskView) -> Encoded:

@@ -23,12 +23,12 @@ from typing import Final
 
 from dovetail.errors import InvalidParamsError, UsageError
 
-__all__ = ["Sealer", "binding_of"]
+__all__ = ["MIN_KEY_BYTES", "Sealer", "binding_of"]
 
 # nginx limits request bodies to 1 MiB (client_max_body_size), and the token is sent in one.
 _MAX_TOKEN: Final = 2**20
 # The size of an AES-256 key: a shorter secret would be the weakest part.
-_MIN_KEY: Final = 32
+MIN_KEY_BYTES: Final = 32
 _KEY_ID_SIZE: Final = 4
 # NIST SP 800-38D: 96 random bits per message are sound for 2**32 messages under one key.
 _NONCE_SIZE: Final = 12
@@ -51,12 +51,13 @@ class Sealer:
         self, keys: Sequence[bytes] = (), *, clock: Callable[[], float] = time.time
     ) -> None:
         for number, key in enumerate(keys, start=1):
-            if len(key) < _MIN_KEY:
+            if len(key) < MIN_KEY_BYTES:
                 raise UsageError(
-                    f"Sealing key {number} has {len(key)} bytes; at least {_MIN_KEY} random bytes "
-                    "are needed, such as secrets.token_bytes(32)"
+                    f"Sealing key {number} has {len(key)} bytes; at least {MIN_KEY_BYTES} random "
+                    "bytes are needed, such as secrets.token_bytes(32)"
                 )
         self._keys = tuple(keys)
+        self._source: Callable[[], tuple[bytes, ...]] | None = None
         self._clock = clock
         self._ciphers: Mapping[bytes, _Cipher] | None = None
         self._first_use = threading.Lock()
@@ -64,6 +65,15 @@ class Sealer:
     def set_default_key(self, key: bytes) -> None:
         """Use this key instead of a random one, if no keys were given."""
         self._keys = self._keys or (key,)
+
+    def follow(self, source: Callable[[], tuple[bytes, ...]]) -> None:
+        """Use the keys that `source` returns; it is called before each use, as they may change."""
+        self._source = source
+
+    @property
+    def keys(self) -> tuple[bytes, ...]:
+        """The keys at this moment, the one that seals first; empty with a random one."""
+        return self._keys if self._source is None else self._source()
 
     def seal(self, payload: bytes, *, binding: bytes, lifetime: float) -> str:
         """A token that `open` decrypts for `lifetime` seconds."""
@@ -95,11 +105,15 @@ class Sealer:
 
     def _ready_ciphers(self) -> Mapping[bytes, _Cipher]:
         """Ciphers by key id; the first one seals."""
+        if self._source is not None and (keys := self._source()) is not self._keys:
+            self._keys, self._ciphers = keys, _ciphers_from(keys)
         if self._ciphers is None:
             # Without the lock, two threads could create different random keys.
             with self._first_use:
                 if self._ciphers is None:
-                    self._ciphers = _ciphers_from(self._keys or (secrets.token_bytes(_MIN_KEY),))
+                    self._ciphers = _ciphers_from(
+                        self._keys or (secrets.token_bytes(MIN_KEY_BYTES),)
+                    )
         return self._ciphers
 
 

@@ -41,27 +41,31 @@ class ListenStream:
             ChangeKind.PROMPTS: wanted.prompts_list_changed,
             ChangeKind.RESOURCES: wanted.resources_list_changed,
         }
-        self._uris = frozenset(wanted.resource_subscriptions or ())
+        self.uris = frozenset(wanted.resource_subscriptions or ())
         self._tasks = frozenset(wanted.task_ids or ())
         # subs.id-on-all: the id as the client wrote it, in type and value
         self.meta = {SUBSCRIPTION_ID: Raw(call.id)}
         self._raw_meta = codec.encode(self.meta)
 
-    def announce(self, change: ChangeEvent) -> Notification | None:
-        """The notification for this stream, or None if the client did not ask for it."""
+    def wants(self, change: ChangeEvent) -> bool:
+        """Whether the client asked for this change."""
         # subs.only-requested (2026-07-28 basic/patterns/subscriptions)
         if change.task is not None:
-            if change.task.id not in self._tasks:
-                return None
+            return change.task.id in self._tasks
+        if change.what is ChangeKind.RESOURCE:
+            return change.uri in self.uris
+        return bool(self._lists[change.what])
+
+    def announce(self, change: ChangeEvent) -> Notification | None:
+        """The notification for this stream, or None if the client did not ask for it."""
+        if not self.wants(change):
+            return None
+        if change.task is not None:
             params = codec.encode({"_meta": self.meta, **detail(change.task)})
         elif change.what is ChangeKind.RESOURCE:
-            if change.uri not in self._uris:
-                return None
             params = b'{"_meta":%b,"uri":%b}' % (self._raw_meta, codec.encode(change.uri))
-        elif self._lists[change.what]:
-            params = b'{"_meta":%b}' % self._raw_meta
         else:
-            return None
+            params = b'{"_meta":%b}' % self._raw_meta
         return Notification(change.what.value, Raw(params))
 
     def cancellation(self, reason: str) -> Notification:

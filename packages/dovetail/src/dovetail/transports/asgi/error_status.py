@@ -8,7 +8,13 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from dovetail.errors import InsufficientScopeError, RateLimitError, RpcError, ShutdownError
+from dovetail.errors import (
+    InsufficientScopeError,
+    RateLimitError,
+    RpcError,
+    ShutdownError,
+    StoreError,
+)
 from dovetail.transports.asgi.messages import JSON, Headers, HttpResponse, Transmit, respond
 from dovetail.wire import codec
 
@@ -30,6 +36,8 @@ def error_status(
     if isinstance(error, ShutdownError):
         # Another process, or this one after a restart, can serve the request.
         return 503, [*JSON, (b"retry-after", b"1"), (b"connection", b"close")]
+    if isinstance(error, StoreError):
+        return 503, [*JSON, (b"retry-after", b"1")]
     if isinstance(error, InsufficientScopeError):
         # auth.scope.insufficient-403, auth.scope.challenge-error (2025-11-25 basic/authorization)
         challenge = error.challenge

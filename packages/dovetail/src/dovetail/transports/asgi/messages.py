@@ -126,10 +126,10 @@ class ServedApp(Protocol):
         """Leave the shutdown to the caller."""
 
     def begin_shutdown(self) -> None:
-        """Refuse new requests and end streams."""
+        """End streams; requests are still served. May be called again."""
 
     async def finish_shutdown(self, grace: float) -> None:
-        """Give running calls `grace` seconds, and end all sessions."""
+        """Refuse new requests, give running calls `grace` seconds, and end all sessions."""
 
     def close(self) -> None:
         """End all sessions and streams at once."""

@@ -128,10 +128,14 @@ class Reply:
 
     def event(self, message: bytes, *, id: bytes | None = None, is_answer: bool = False) -> None:
         """Queue a message; it is dropped if the queue is full, unless it is the response."""
+        self.chunk(encode_sse(message, event=b"message", id=id), is_answer=is_answer)
+
+    def chunk(self, chunk: bytes, *, is_answer: bool) -> None:
+        """Queue an encoded event; it is dropped if the queue is full, unless it is the response."""
         if self._size > _MAX_QUEUED_BYTES and not is_answer:
             logger.debug("dropped a message for a slow client")
             return
-        self.raw(encode_sse(message, event=b"message", id=id))
+        self.raw(chunk)
 
     async def _write(self, wake: asyncio.Event) -> None:
         try:

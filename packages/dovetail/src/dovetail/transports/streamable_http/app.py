@@ -18,8 +18,14 @@ from dovetail.eras.select import speaks_modern
 from dovetail.errors import InvalidRequestError, ShutdownError, UsageError
 from dovetail.features.custom_routes import CustomRoute, CustomRoutes
 from dovetail.features.header_params import HeaderParams
-from dovetail.runtime.auth_backend import AuthBackend, AuthRejection, AuthResult
+from dovetail.runtime.auth_backend import (
+    AuthBackend,
+    AuthRejection,
+    AuthResult,
+    PublicDocument,
+)
 from dovetail.runtime.engine import Engine
+from dovetail.runtime.health import HEALTH_PATHS, READY_PATH, find_health_page
 from dovetail.runtime.message_handler import (
     MessageHandler,
     end_calls,
@@ -57,7 +63,7 @@ from dovetail.transports.streamable_http.custom_routes import (
     find_route,
 )
 from dovetail.transports.streamable_http.framing import framing_refusal, head_refusal
-from dovetail.transports.streamable_http.legacy import LegacyEndpoint
+from dovetail.transports.streamable_http.legacy import ClusterEndpoint, LegacyEndpoint
 from dovetail.transports.streamable_http.modern import ModernEndpoint
 from dovetail.transports.streamable_http.old_sse import OldSseEndpoint
 from dovetail.transports.streamable_http.security import RequestGuard
@@ -74,6 +80,7 @@ _METHODS = b"POST, GET, DELETE, OPTIONS"
 # Without sessions there is neither a GET stream nor a session to delete.
 _STATELESS_METHODS = b"POST, OPTIONS"
 _CLOSE = (b"connection", b"close")
+_NO_CALLER = "This route needs an authenticated caller, and this one is anonymous"
 # Headers that must not be repeated: a proxy could read another copy than this server.
 _SINGLE = (
     b"mcp-protocol-version",
@@ -107,6 +114,8 @@ class HttpOptions:
     old_sse: str | None = None
     # Seconds that the client has to send the rest of a body.
     body_timeout: float = 30.0
+    # Serve /healthz and /readyz, unless a custom route has the path.
+    health: bool = False
 
 
 class HttpApp:
@@ -134,16 +143,9 @@ class HttpApp:
         # Fingerprints of validated requests: only the body of such a request is checked.
         self._validated: set[tuple[Any, ...]] = set()
         self.modern = ModernEndpoint(engine, header_params, streaming=options.streaming)
-        self.legacy = LegacyEndpoint(
-            engine,
-            max_sessions=options.max_sessions,
-            session_lifetime=options.session_lifetime,
-            stateless=options.stateless or not options.streaming,
-            streaming=options.streaming,
-        )
-
+        self.legacy = _legacy_endpoint(engine, options)
         self._methods = _STATELESS_METHODS if self.legacy.is_stateless else _METHODS
-        self._is_closing = False
+        self._is_draining = self._is_closing = False
         # Whether another ASGI server runs this application. SIGTERM and SIGINT end the streams
         # then, because the server waits for them silently.
         self._is_hosted = True
@@ -208,12 +210,16 @@ class HttpApp:
         self._is_hosted = False
 
     def begin_shutdown(self) -> None:
-        """Refuse new requests and end the streams of clients that only listen."""
-        self._is_closing = True
+        """End the streams of clients that only listen; requests are still served."""
+        self._is_draining = True
         self.end_streams()
 
     async def finish_shutdown(self, grace: float) -> None:
-        """Give running calls `grace` seconds, refuse the rest with 503, and end all sessions."""
+        """Refuse new requests, give running calls `grace` seconds, and end all sessions.
+
+        What is refused or does not finish gets 503.
+        """
+        self._is_closing = True
         await asyncio.gather(
             end_calls(self._handlers(), grace, ShutdownError()),
             self._route_endpoint.requests.finish(grace),
@@ -276,7 +282,7 @@ class HttpApp:
         path = self._relative_path(scope)
         routes = () if self._is_mcp(path) else self._routes.find(path)
         if not self._is_mcp(path) and not routes:
-            await self._auth_page(request, path)
+            await self._serve_page(request, path)
             return
         invalid = head_refusal(scope, headers, self._single)
         if invalid is not None:
@@ -321,9 +327,21 @@ class HttpApp:
             # http.get.sse-or-405: without sessions there is no stream
             await self._not_allowed(request, self._methods)
 
-    async def _auth_page(self, request: HttpRequest, path: str) -> None:
-        """Serve a page of the auth backend, such as its metadata, or respond with 404."""
-        page = None if self._auth is None else self._auth.page(path, self._path)
+    async def find_health(self, path: str) -> PublicDocument | None:
+        """The health page at a path, if there is one."""
+        if not self._options.health and (self._auth is None or self._auth_page(path) is None):
+            return None
+        if path == READY_PATH and not self._engine.lifespan.started:
+            # Nothing else may start it: an orchestrator sends no requests before this page is 200.
+            await start_lifespan(self._engine)
+        return find_health_page(path, self._engine, is_draining=self._is_draining)
+
+    def _auth_page(self, path: str) -> PublicDocument | None:
+        return None if self._auth is None else self._auth.page(path, self._path)
+
+    async def _serve_page(self, request: HttpRequest, path: str) -> None:
+        """Serve a health page or a page of the auth backend, or respond with 404."""
+        page = await self.find_health(path) if path in HEALTH_PATHS else self._auth_page(path)
         method = request.scope["method"]
         origin = request.headers.get(b"origin")
         if origin is not None and self._guard.allows_cors(origin):
@@ -343,7 +361,7 @@ class HttpApp:
 
     def check_route(self, route: CustomRoute) -> None:
         """Raise UsageError if something else is served at the path of a custom route."""
-        page = None if self._auth is None else self._auth.page(route.path, self._path)
+        page = self._auth_page(route.path)
         if self._is_mcp(route.path) or page is not None:
             what = "the MCP endpoint" if page is None else "a page of the guard"
             raise UsageError(f"{route.where} conflicts with {what} at the same path")
@@ -362,6 +380,9 @@ class HttpApp:
         principal = await self._identify(request) if route.guarded else None
         if isinstance(principal, AuthRejection):
             await self._reject(request, principal)
+            return
+        if route.needs_caller and principal is None:
+            await self._refuse(request, 403, _NO_CALLER)
             return
         body = await self._body(request)
         if body is not None:
@@ -392,6 +413,10 @@ class HttpApp:
     async def _serve_old_sse(self, request: HttpRequest, method: str, path: str) -> None:
         old = self._old_sse
         assert old is not None
+        if self._is_draining:
+            # The stream on which the response would be sent is about to end.
+            await respond(request.transmit, *SHUTTING_DOWN)
+            return
         if (method, path) not in (("GET", old.path), ("POST", old.messages_path)):
             # sse.two-endpoints (2024-11-05 basic/transports): one to read, one to post to
             await self._not_allowed(request, b"GET" if path == old.path else b"POST")
@@ -541,6 +566,24 @@ class HttpApp:
         self, request: HttpRequest, status: int, text: str, extra: Headers | None = None
     ) -> None:
         await respond(request.transmit, status, _error(text), [*JSON, *(extra or [])])
+
+
+def _legacy_endpoint(engine: Engine, options: HttpOptions) -> LegacyEndpoint:
+    stateless = options.stateless or not options.streaming
+    if engine.shared is None or stateless:
+        return LegacyEndpoint(
+            engine,
+            max_sessions=options.max_sessions,
+            session_lifetime=options.session_lifetime,
+            stateless=stateless,
+            streaming=options.streaming,
+        )
+    return ClusterEndpoint(
+        engine,
+        engine.shared,
+        max_sessions=options.max_sessions,
+        session_lifetime=options.session_lifetime,
+    )
 
 
 def _error(text: str) -> bytes:

@@ -76,7 +76,10 @@ class RouteEndpoint:
     ) -> None:
         response: Any = _FAILED
         if await start_lifespan(self._engine) is None:
-            given = _read_request(request, body, principal, self._engine.lifespan.state)
+            state = self._engine.lifespan.state
+            if route.mounted_state is not None:
+                state = route.mounted_state()
+            given = _read_request(request, body, principal, state)
             try:
                 async with asyncio.timeout(self._engine.options.timeout):
                     value = await self._call(route, given)

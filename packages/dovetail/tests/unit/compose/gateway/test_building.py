@@ -12,6 +12,7 @@ from dovetail.compose import ToolTransform
 from dovetail.compose.gateway import (
     GatewayConfig,
     GuardSettings,
+    SearchSettings,
     ServerSettings,
     UpstreamEntry,
     build_gateway,
@@ -39,6 +40,20 @@ def test_a_gateway_is_a_server_like_any_other() -> None:
             assert [tool.name for tool in await client.list_tools()] == ["shop_wipe", "shop_meta"]
             assert (await client.call("shop_wipe")).text == "erased"
             assert client.instructions == "Ask."
+        await gateway.close()
+
+    run(scenario())
+
+
+def test_clients_of_a_gateway_may_search_for_tools() -> None:
+    async def scenario() -> None:
+        search = SearchSettings(pinned=("shop_meta",), about="Shops.")
+        gateway = build_gateway(GatewayConfig(search=search, upstreams={"shop": SHOP}))
+        async with Client(gateway, timeout=CAP) as client:
+            listed = {tool.name for tool in await client.list_tools()}
+            assert listed == {"search_tools", "call_tool", "shop_meta"}
+            found = await client.call("call_tool", {"name": "shop_wipe", "arguments": {}})
+            assert found.text == "erased"
         await gateway.close()
 
     run(scenario())

@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from dovetail.compose import ArgumentTransform, ToolTransform
-from dovetail.compose.gateway import GatewayConfigError, UpstreamEntry, read_gateway
+from dovetail.compose.gateway import (
+    GatewayConfigError,
+    SearchSettings,
+    UpstreamEntry,
+    read_gateway,
+)
 from dovetail.errors import UsageError
 
 WHOLE = """
@@ -20,6 +25,9 @@ instructions = "Ask."
 [guard]
 rate = "10/s"
 audit = "log/audit.jsonl"
+
+[search]
+pinned = ["shop_price"]
 
 [upstreams.shop]
 url = "https://${HOST_OF_SHOP}/mcp"
@@ -62,6 +70,7 @@ def test_a_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOST_OF_SHOP", "shop.example")
     config = read_gateway(write(tmp_path, WHOLE))
     assert (config.server.name, config.server.instructions) == ("team", "Ask.")
+    assert config.search == SearchSettings(pinned=("shop_price",))
     assert config.guard.rate == "10/s"
     assert config.guard.audit == str(tmp_path / "log" / "audit.jsonl")
     item = ArgumentTransform(name="product", description="What to buy.")

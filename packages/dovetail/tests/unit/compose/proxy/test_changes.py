@@ -15,6 +15,7 @@ from dovetail.errors import ResourceNotFoundError, TransportError
 from tests.patience import pass_time
 from tests.peers.scripted import INITIALIZED, ScriptedServer, run
 
+CHANGED = ChangeEvent(ChangeKind.RESOURCE, "a://b", is_local=True)
 ADA, BOB = Caller(None, "ada", {}), Caller(None, "bob", {})
 
 
@@ -53,7 +54,7 @@ def test_callers_share_the_subscription_to_a_resource() -> None:
         await shop.relay.watch(BOB, "a://b")
         assert shop.heard("subscribe") == 1
         shop.server.tell("notifications/resources/updated", {"uri": "a://b"})
-        assert shop.published == [ChangeEvent(ChangeKind.RESOURCE, "a://b")]
+        assert shop.published == [CHANGED]
         await shop.relay.unwatch("ada", "a://b")
         assert shop.heard("unsubscribe") == 0
         shop.relay.drop("bob")
@@ -105,7 +106,7 @@ def test_a_lost_subscription_is_opened_again() -> None:
         await shop.relay.watch(ADA, "a://b")
         connection = await shop.upstream.acquire(ADA)
         connection.era.rpc.closed(TransportError("gone"))
-        while ChangeEvent(ChangeKind.RESOURCE, "a://b") not in shop.published:
+        while CHANGED not in shop.published:
             await asyncio.sleep(0.01)
         assert shop.heard("subscribe") == 2
         assert shop.server.connections == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from opentelemetry import trace
 
 from dovetail.compose.proxy.envelopes import (
     HOPS,
@@ -32,15 +33,26 @@ def call_with(meta: dict[str, Any], peer: Peer | None = None) -> Any:
 
 def test_trace_context_and_other_members_pass_and_the_own_do_not() -> None:
     given = {"traceparent": "00-1", "com.example/x": 1, "progressToken": 5, LOG_LEVEL: "info"}
-    assert make_meta(call_with(given)) == {"traceparent": "00-1", "com.example/x": 1, HOPS: 1}
+    assert make_meta(call_with(given), 0) == {"traceparent": "00-1", "com.example/x": 1, HOPS: 1}
+
+
+def test_the_current_span_continues_a_trace_but_does_not_replace_another() -> None:
+    ours, theirs = "a".zfill(32), "b".zfill(32)
+    current = trace.SpanContext(0xA, 0xC, is_remote=False)
+    with trace.use_span(trace.NonRecordingSpan(current)):
+        for trace_id, passed in ((ours, "c"), (theirs, "d")):
+            received = {"traceparent": f"00-{trace_id}-{'d'.zfill(16)}-00"}
+            expected = f"00-{trace_id}-{passed.zfill(16)}-00"
+            assert make_meta(call_with(received), 0)["traceparent"] == expected
 
 
 def test_hops_are_counted_and_limited() -> None:
-    assert make_meta(call_with({HOPS: 3}))[HOPS] == 4
+    assert make_meta(call_with({HOPS: 3}), 3)[HOPS] == 4
     for hops in (MAX_HOPS, "many"):
-        assert count_hops(call_with({HOPS: hops})) == MAX_HOPS
+        call = call_with({HOPS: hops})
+        assert count_hops(call) == MAX_HOPS
         with pytest.raises(InvalidRequestError, match="forward to each other"):
-            make_meta(call_with({HOPS: hops}))
+            make_meta(call, count_hops(call))
 
 
 def test_what_a_client_declares_is_brought_into_one_form() -> None:
@@ -56,7 +68,7 @@ def test_what_a_client_declares_is_brought_into_one_form() -> None:
 def test_a_modern_request_is_stamped_for_its_caller() -> None:
     meta: dict[str, Any] = {HOPS: 1}
     call = call_with({}, Peer(None, {"roots": {}}, 4))
-    stamp_modern(meta, call, LATEST, {"name": "p", "version": "1"}, tasks=True)
+    stamp_modern(meta, call, LATEST, {"name": "p", "version": "1"}, {"roots": {}}, tasks=True)
     assert meta[PROTOCOL_VERSION] == LATEST.date
     assert meta[CLIENT_CAPABILITIES] == {"roots": {}, "extensions": {TASKS: {}}}
     assert meta[LOG_LEVEL] == "error"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping
 from typing import Any
 
+from dovetail.compose.proxy.call_limits import CallLimits
 from dovetail.compose.proxy.forwarding import Forwarding, current_forwarding
 from dovetail.core.call import Call, Peer
 from dovetail.spec.models import LogParams, ProgressParams
@@ -49,12 +51,14 @@ def test_the_time_limit_stops_while_the_caller_is_asked() -> None:
     async def scenario() -> None:
         forwarding = forwarding_of(make_call(), 1000.0)
         assert await forwarding.ask("roots/list", {"a": 1}) == {"method": "roots/list", "a": 1}
-        async with asyncio.timeout(1000.0) as forwarding.limit:
-            asking = asyncio.ensure_future(forwarding.ask("roots/list", {}))
-            await asyncio.sleep(0)
-            assert forwarding.limit.when() is None
-            await asking
-            assert forwarding.limit.when() is not None
+        limits = CallLimits()
+        limit = forwarding.limit = limits.start(1000.0)
+        asking = asyncio.ensure_future(forwarding.ask("roots/list", {}))
+        await asyncio.sleep(0)
+        assert limit.deadline == math.inf
+        await asking
+        assert limit.deadline < math.inf
+        limits.close()
 
     drive(scenario())
     assert current_forwarding.get() is None

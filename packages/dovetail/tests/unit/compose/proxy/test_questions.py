@@ -14,6 +14,8 @@ from dovetail.compose.proxy.forwarding import Forwarding
 from dovetail.compose.proxy.questions import (
     KeptCall,
     KeptCalls,
+    Place,
+    ask_in_retry,
     fit_question,
     pass_on_questions,
     read_answers,
@@ -92,10 +94,14 @@ def test_a_kept_call_goes_on_with_the_answer() -> None:
         call, kept = start(calls)
         asks = await kept.outcome()
         assert asks is not None
-        interim = calls.keep(call, kept, asks)
+        calls.keep(kept)
+        interim = ask_in_retry(call, Place(kept.id, "n1"), asks)
         assert len(calls) == 1
         again = retry(interim.body)
-        found = await calls.find(again)
+        place = await calls.find(again)
+        assert place is not None
+        assert (place.id, place.node) == (kept.id, "n1")
+        found = calls.take(place.id, None)
         assert found is kept
         assert len(calls) == 0
         found.answer("unknown", {})
@@ -125,15 +131,19 @@ def test_a_refusal_is_passed_to_the_upstream() -> None:
 def test_kept_calls_are_limited_and_expire() -> None:
     async def scenario() -> None:
         calls = KeptCalls(1000.0, 1)
-        call, kept = start(calls)
-        interim = calls.keep(call, kept, await kept.outcome() or {})
-        other_call, other = start(calls)
+        _, kept = start(calls)
+        await kept.outcome()
+        calls.keep(kept)
+        _, other = start(calls)
+        await other.outcome()
         with pytest.raises(InternalError, match="1 calls wait"):
-            calls.keep(other_call, other, await other.outcome() or {})
+            calls.keep(other)
+        with pytest.raises(InvalidParamsError, match="not kept any more"):
+            calls.take(kept.id, "eve")
         calls.close()
         assert len(calls) == 0
         with pytest.raises(InvalidParamsError, match="not kept any more"):
-            await calls.find(retry(interim.body))
+            calls.take(kept.id, None)
         assert kept.running is not None
         await asyncio.wait([kept.running])
         assert kept.running.cancelled()

@@ -58,17 +58,30 @@ def called_by(id: str | None) -> Call:
 
 
 def test_ids_are_bound_to_the_principal() -> None:
-    tasks = ProxyTasks(None, b"k" * 32)  # type: ignore[arg-type]
+    tasks = ProxyTasks(None, lambda: [b"k" * 32])  # type: ignore[arg-type]
     public = tasks._publish("ada", "t1")
-    assert tasks._resolve(called_by("ada"), public) == "t1"
+    assert tasks._resolve(called_by("ada"), public) == ("t1", "")
     for id in (public, "t1", "t1.", "größe"):
         with pytest.raises(InvalidParamsError):
             tasks._resolve(called_by("eve"), id)
-    assert tasks._publish(None, "t1") == tasks._resolve(called_by(None), "t1") == "t1"
+    assert tasks._publish(None, "t1") == "t1"
+    assert tasks._resolve(called_by(None), "t1") == ("t1", "")
+
+
+def test_ids_stay_valid_while_a_new_key_is_introduced() -> None:
+    keys = [b"k" * 32]
+    tasks = ProxyTasks(None, lambda: keys)  # type: ignore[arg-type]
+    public = tasks._publish("ada", "t1")
+    keys = [b"n" * 32, b"k" * 32]
+    assert tasks._resolve(called_by("ada"), public) == ("t1", "")
+    assert tasks._publish("ada", "t1") != public
+    keys = [b"n" * 32]
+    with pytest.raises(InvalidParamsError):
+        tasks._resolve(called_by("ada"), public)
 
 
 def test_questions_are_reserved_for_one_sender() -> None:
-    tasks = ProxyTasks(None, b"k" * 32)  # type: ignore[arg-type]
+    tasks = ProxyTasks(None, lambda: [b"k" * 32])  # type: ignore[arg-type]
     assert tasks.take("t1", "a")
     assert not tasks.take("t1", "a")
     tasks.give_back("t1", "a")
@@ -77,7 +90,7 @@ def test_questions_are_reserved_for_one_sender() -> None:
 
 
 def test_notifications_of_unknown_tasks_are_dropped() -> None:
-    tasks = ProxyTasks(None, b"k" * 32)  # type: ignore[arg-type]
+    tasks = ProxyTasks(None, lambda: [b"k" * 32])  # type: ignore[arg-type]
     for params in (None, Raw(b"[]"), Raw(json.dumps(TASK).encode())):
         assert tasks.read_status(Notification("notifications/tasks/status", params)) is None
 

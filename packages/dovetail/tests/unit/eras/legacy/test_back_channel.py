@@ -220,3 +220,15 @@ def test_a_question_after_the_end_fails_at_once() -> None:
             await wire.channel.request(ASK, wire.send)
 
     assert played(play) == []
+
+
+def test_ids_name_the_process_that_asks_if_answers_may_arrive_elsewhere() -> None:
+    async def run() -> None:
+        wire = Wire()
+        wire.channel = BackChannel(None, "a1")
+        task = await wire.start()
+        assert wire.sent[0]["id"] == "a1-1"
+        assert wire.answer(b'{"jsonrpc":"2.0","id":"a1-1","result":{}}')
+        assert bytes(await task) == b"{}"
+
+    drive(run())

@@ -255,3 +255,25 @@ def test_dovetail_run_serves_them_beside_both_eras(tmp_path: Path, parser: str) 
             assert refused.status_code == 403
 
     asyncio.run(run())
+
+
+def test_a_route_of_a_mounted_server_has_its_lifespan_and_its_guard(tmp_path: Path) -> None:
+    keys = KeyFile(tmp_path / "keys.json")
+    keys.add("anna")
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Server) -> AsyncIterator[str]:
+        yield "of the shop"
+
+    shop = Server("shop", lifespan=lifespan, guard=Guard(ApiKeys(keys.path)))
+    shop.custom_route("/state")(lambda request: request.lifespan)
+    shop.custom_route("/secret", guarded=True)(lambda request: "secret")
+    outer = Server("outer")
+    outer.mount(shop, "shop")
+
+    async def work(client: httpx.AsyncClient) -> None:
+        assert (await client.get("/state")).text == "of the shop"
+        # The outer server has no guard that could tell who it is.
+        assert (await client.get("/secret")).status_code == 403
+
+    use(outer, work)

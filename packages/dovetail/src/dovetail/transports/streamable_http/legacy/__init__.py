@@ -7,6 +7,7 @@ that the client opened with GET. Events have ids, so a client resumes a broken s
 Last-Event-ID; a broken connection does not cancel the request.
 """
 
+from dovetail.transports.streamable_http.legacy.cluster_endpoint import ClusterEndpoint
 from dovetail.transports.streamable_http.legacy.endpoint import LegacyEndpoint
 
-__all__ = ["LegacyEndpoint"]
+__all__ = ["ClusterEndpoint", "LegacyEndpoint"]

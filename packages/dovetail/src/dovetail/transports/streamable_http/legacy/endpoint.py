@@ -42,10 +42,10 @@ from dovetail.transports.streamable_http.legacy.session import HttpSession
 from dovetail.wire import codec
 from dovetail.wire.messages import Batch, Incoming, Malformed, Notification, Request
 
-__all__ = ["LegacyEndpoint"]
+__all__ = ["LAST_EVENT_ID", "SESSION_ID", "LegacyEndpoint"]
 
-_SESSION_ID = b"mcp-session-id"
-_LAST_EVENT_ID = b"last-event-id"
+SESSION_ID = b"mcp-session-id"
+LAST_EVENT_ID = b"last-event-id"
 _VERSION = b"mcp-protocol-version"
 _SUPPORTED = frozenset(revision.date.encode() for revision in LEGACY)
 
@@ -92,7 +92,7 @@ class LegacyEndpoint:
             if isinstance(call, RpcError):
                 status, headers = error_status(call)
                 return HttpResponse(status, codec.encode_error(message.id, call), headers)
-            link = self._link(request, found, handler)
+            link = self._link(request, found, handler, message)
             answer = handler.start(call, link, request)
             if not isinstance(answer, bytes) or not link.is_silent:
                 return self._finish(call, link, answer)
@@ -104,7 +104,7 @@ class LegacyEndpoint:
             refusal = handler.refuse_batch()
             if refusal is not None:
                 return HttpResponse(400, refusal)
-            link = self._link(request, found, handler)
+            link = self._link(request, found, handler, message)
             return self._finish_batch(link, *handler.start_batch(message, link, request, principal))
         if isinstance(message, Malformed):
             return HttpResponse(400, handler.refuse_malformed(message))
@@ -116,7 +116,11 @@ class LegacyEndpoint:
         return HttpResponse(202, b"", [])
 
     def _link(
-        self, request: RequestView, session: HttpSession | None, handler: MessageHandler
+        self,
+        request: RequestView,
+        session: HttpSession | None,
+        handler: MessageHandler,
+        message: Request | Batch,
     ) -> PostLink:
         # http.accept.406: a client must accept both, but one that accepts only JSON still gets the
         # response; messages before it are dropped
@@ -126,11 +130,10 @@ class LegacyEndpoint:
             channels = ClientChannels(changes=False, messages=streams)
             return StatelessPostLink(handler.session, reply, channels)
         if not streams:
-            return JsonPostLink(session, reply)
+            return JsonPostLink(session, reply, message)
         kept = session.session
-        return SessionPostLink(
-            session, reply, primes=kept is not None and kept.revision.priming_events
-        )
+        primes = kept is not None and kept.revision.priming_events
+        return SessionPostLink(session, reply, message, primes=primes)
 
     async def _finish(
         self, call: Call, link: PostLink, answer: bytes | Coroutine[Any, Any, bytes | None]
@@ -177,7 +180,7 @@ class LegacyEndpoint:
         if self.is_stateless:
             return None
         self._end_expired()
-        id = headers.get(_SESSION_ID)
+        id = headers.get(SESSION_ID)
         if id is None:
             # http.session.missing-400 (2025-11-25 basic/transports)
             return 400, "Mcp-Session-Id is missing; send initialize first"
@@ -205,7 +208,7 @@ class LegacyEndpoint:
         self, request: RequestView, message: Request, principal: Principal | None
     ) -> None:
         self._end_expired()
-        session = HttpSession(self._engine, principal)
+        session = self._new_session(principal)
         call = session.handler.open(message, principal)
         status, headers = 200, JSON
         body: bytes | None
@@ -220,19 +223,25 @@ class LegacyEndpoint:
             assert body is not None  # the client does not know the session yet, so it cannot cancel
             status, headers = error_status(call.refusal)
         if session.session is not None and not self.is_stateless:
-            owner = session.owner or _address(request)
-            evicted = self.sessions.make_room(owner)
-            if evicted is not None:
-                evicted.end()
             try:
-                session.id = self.sessions.add(session, owner)
+                await self._keep(session, session.owner or _address(request))
             except LimitError as full:
                 error = codec.encode_error(message.id, InternalError(str(full)))
                 await respond(request.transmit, 503, error, [*JSON, (b"retry-after", b"60")])
                 return
             # http.session.assign (2025-11-25 basic/transports)
-            headers = [*headers, (_SESSION_ID, session.id.encode())]
+            headers = [*headers, (SESSION_ID, session.id.encode())]
         await respond(request.transmit, status, body, headers)
+
+    def _new_session(self, principal: Principal | None) -> HttpSession:
+        return HttpSession(self._engine, principal)
+
+    async def _keep(self, session: HttpSession, owner: str) -> None:
+        """Store a new session and set its id; raises LimitError if there are too many."""
+        evicted = self.sessions.make_room(owner)
+        if evicted is not None:
+            evicted.end()
+        session.id = self.sessions.add(session, owner)
 
     # -- GET and DELETE ---------------------------------------------------------------------
 
@@ -244,14 +253,13 @@ class LegacyEndpoint:
             await self._refuse(request, *found)
             return
         reply = Reply(request.transmit)
-        last_event_id = request.headers.get(_LAST_EVENT_ID)
+        last_event_id = request.headers.get(LAST_EVENT_ID)
         if last_event_id is None:
             stream = found.open_general(reply)
         else:
             resumed = found.resume(last_event_id, reply)
             if resumed is None:
-                text = "Last-Event-ID does not match a stream that this session still keeps"
-                await self._refuse(request, 400, text)
+                await self._refuse_resumption(request)
                 return
             stream = resumed
         reply.open()
@@ -264,6 +272,10 @@ class LegacyEndpoint:
             watch.cancel()
             if stream.reply is reply:
                 stream.reply = None
+
+    async def _refuse_resumption(self, request: RequestView) -> None:
+        text = "Last-Event-ID does not match a stream that this session still keeps"
+        await self._refuse(request, 400, text)
 
     async def delete(self, request: HttpRequest, principal: Principal | None) -> None:
         """End a session."""

@@ -14,7 +14,7 @@ from dovetail.transports.asgi.reply import Reply
 from dovetail.transports.streamable_http.legacy.session import HttpSession
 from dovetail.transports.streamable_http.legacy.streams import Stream
 from dovetail.wire import codec
-from dovetail.wire.messages import Notification, Request, Response
+from dovetail.wire.messages import Batch, Notification, Request, Response
 
 __all__ = ["JsonPostLink", "PostLink", "SessionPostLink", "StatelessPostLink"]
 
@@ -97,25 +97,28 @@ class StatelessPostLink(PostLink):
 class SessionPostLink(PostLink):
     """With a session: what is sent is kept for a while, so that the client can resume."""
 
-    __slots__ = ("_primes", "_session", "_stream")
+    __slots__ = ("_message", "_primes", "_stream", "http_session")
 
-    def __init__(self, session: HttpSession, reply: Reply, *, primes: bool) -> None:
+    def __init__(
+        self, session: HttpSession, reply: Reply, message: Request | Batch, *, primes: bool
+    ) -> None:
         self.reply = reply
-        self._session = session
+        self.http_session = session
+        self._message = message
         self._primes = primes
         self._stream: Stream | None = None
 
     @property
     def session(self) -> ClientSession | None:
         """The legacy session."""
-        return self._session.session
+        return self.http_session.session
 
     def _put(self, message: bytes, *, is_answer: bool = False) -> None:
         self._open_stream(prime=self._primes).send(message, is_answer=is_answer)
 
     def _open_stream(self, *, prime: bool) -> Stream:
         if self._stream is None:
-            self._stream = self._session.new_stream(self.reply)
+            self._stream = self.http_session.new_stream(self.reply, _ids_of(self._message))
             if prime:
                 self._stream.prime()
         return self._stream
@@ -139,21 +142,21 @@ class SessionPostLink(PostLink):
     def stop(self) -> None:
         """Nothing more will be sent, on whichever connection the stream is by now."""
         if self._stream is not None:
-            self._stream.finished = True
+            self._stream.finish()
             self._stream.detach()
         self.reply.stop()
 
     def send_unrelated(self, message: Notification) -> None:
         """Send a notification that belongs to no request, on the stream of the last GET."""
-        self._session.send_unrelated(message)
+        self.http_session.send_unrelated(message)
 
     def start_session(self, revision: Revision, params: InitializeParams) -> None:
         """Keep what `initialize` negotiated."""
-        self._session.start_session(revision, params)
+        self.http_session.start_session(revision, params)
 
     def after_response(self) -> Link:
         """The session outlives the request."""
-        return self._session
+        return self.http_session
 
 
 class JsonPostLink(SessionPostLink):
@@ -161,15 +164,21 @@ class JsonPostLink(SessionPostLink):
 
     __slots__ = ()
 
-    def __init__(self, session: HttpSession, reply: Reply) -> None:
-        super().__init__(session, reply, primes=False)
+    def __init__(self, session: HttpSession, reply: Reply, message: Request | Batch) -> None:
+        super().__init__(session, reply, message, primes=False)
 
     def send(self, message: Outgoing) -> None:
         """Drop a message; a request fails at once, because no answer can arrive."""
         if isinstance(message, Request):
-            self._session.handler.resolve(Response(message.id, error=_NO_STREAM))
+            self.http_session.handler.resolve(Response(message.id, error=_NO_STREAM))
 
     @property
     def is_silent(self) -> bool:
         """Nothing is ever sent before the response."""
         return True
+
+
+def _ids_of(message: Request | Batch) -> list[bytes]:
+    """The ids of the requests in a message."""
+    items = message.items if isinstance(message, Batch) else (message,)
+    return [item.id for item in items if isinstance(item, Request)]

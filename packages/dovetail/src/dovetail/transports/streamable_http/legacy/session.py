@@ -7,6 +7,7 @@ limited in number and bytes.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Collection, Sequence
 
 from dovetail.core.changes import ChangeEvent
 from dovetail.core.link import Link
@@ -19,18 +20,18 @@ from dovetail.runtime.link import NullLink
 from dovetail.runtime.message_handler import ClientHandler
 from dovetail.spec.models import InitializeParams
 from dovetail.spec.revisions import Revision
-from dovetail.stores.events import MemoryEventLog
+from dovetail.stores.events import EventLog, MemoryEventLog
 from dovetail.transports.asgi.reply import Reply
 from dovetail.transports.streamable_http.legacy.streams import Stream
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification
 
-__all__ = ["HttpSession"]
+__all__ = ["MAX_STREAM_BYTES", "HttpSession"]
 
 # Streams of one session that are kept for resuming, bytes kept of each stream, and bytes of all
 # finished streams together. The oldest finished streams are dropped first.
 _MAX_STREAMS = 32
-_MAX_STREAM_BYTES = 1024 * 1024
+MAX_STREAM_BYTES = 1024 * 1024
 _MAX_FINISHED_BYTES = 4 * 1024 * 1024
 
 
@@ -69,36 +70,47 @@ class HttpSession(NullLink):
 
     # -- streams ----------------------------------------------------------------------------
 
-    def new_stream(self, reply: Reply) -> Stream:
-        """A new stream, kept for a while after its connection is closed."""
+    def new_stream(self, reply: Reply, requests: Sequence[bytes] = ()) -> Stream:
+        """A new stream, kept for a while after its connection is closed.
+
+        `requests`: the ids of the requests that it answers.
+        """
         self._next_stream += 1
-        name = f"{self._next_stream}"
         self._drop_finished()
-        stream = self.streams[name] = Stream(MemoryEventLog(name, _MAX_STREAM_BYTES), reply)
+        name, log = self._new_log(self._next_stream, requests)
+        stream = self.streams[name] = Stream(log, reply)
         return stream
+
+    def _new_log(self, number: int, requests: Sequence[bytes]) -> tuple[str, EventLog]:
+        """The name and the event log of a stream."""
+        name = f"{number}"
+        return name, MemoryEventLog(name, MAX_STREAM_BYTES)
 
     def _drop_finished(self) -> None:
         # Only finished streams are dropped. The others are bounded by the number of calls plus
         # the GET stream.
         finished = [(name, stream) for name, stream in self.streams.items() if stream.finished]
-        kept = sum(min(stream.sent_bytes, _MAX_STREAM_BYTES) for _, stream in finished)
+        kept = sum(min(stream.sent_bytes, MAX_STREAM_BYTES) for _, stream in finished)
         for name, stream in finished:
             if len(self.streams) < _MAX_STREAMS and kept <= _MAX_FINISHED_BYTES:
                 return
-            kept -= min(stream.sent_bytes, _MAX_STREAM_BYTES)
+            kept -= min(stream.sent_bytes, MAX_STREAM_BYTES)
             del self.streams[name]
             stream.detach()
+            stream.log.drop()
 
     def open_general(self, reply: Reply) -> Stream:
         """Open the stream of a GET, which carries messages that belong to no request."""
         # http.multi.one-stream: never two streams with the same message
         if self.general is not None:
-            self.general.finished = True
+            self.general.finish()
         self.general = self.new_stream(reply)
         if self.session is not None and self.session.revision.priming_events:
             self.general.prime()
         if self._feed is None:
-            self._feed = ChangeFeed(self.handler.engine.bus, self._wants, self._announce)
+            self._feed = ChangeFeed(
+                self.handler.engine.bus, self._wants, self._announce, self._uris
+            )
         return self.general
 
     def resume(self, last_event_id: bytes, reply: Reply) -> Stream | None:
@@ -113,6 +125,9 @@ class HttpSession(NullLink):
     def _wants(self, change: ChangeEvent) -> bool:
         session = self.session
         return session is not None and (change.task is None or change.task.id in session.tasks)
+
+    def _uris(self) -> Collection[str]:
+        return () if self.session is None else self.session.uris
 
     def _announce(self, change: ChangeEvent) -> None:
         if self.session is not None:

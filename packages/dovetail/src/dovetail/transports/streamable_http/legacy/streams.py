@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from dovetail.stores.events import EventLog
-from dovetail.transports.asgi.reply import Reply
 from dovetail.wire.framing import encode_sse
 
-__all__ = ["Stream"]
+__all__ = ["Stream", "StreamOutput"]
+
+
+class StreamOutput(Protocol):
+    """Where the events of a stream go: a connection of this process or of another one."""
+
+    def raw(self, chunk: bytes) -> None:
+        """Send an encoded event."""
+
+    def event(self, message: bytes, *, id: bytes | None = None, is_answer: bool = False) -> None:
+        """Send a message; it may be dropped for a slow client, unless it is the response."""
+
+    def stop(self) -> None:
+        """End after what was sent."""
 
 
 class Stream:
@@ -14,9 +28,9 @@ class Stream:
 
     __slots__ = ("finished", "log", "reply", "sent_bytes")
 
-    def __init__(self, log: EventLog, reply: Reply) -> None:
+    def __init__(self, log: EventLog, reply: StreamOutput) -> None:
         self.log = log
-        self.reply: Reply | None = reply
+        self.reply: StreamOutput | None = reply
         # Total bytes sent on the stream.
         self.sent_bytes = 0
         # No more messages will be sent on the stream.
@@ -40,7 +54,7 @@ class Stream:
         if self.reply is not None:
             self.reply.event(message, id=id, is_answer=is_answer)
 
-    def move_to(self, reply: Reply, last_event_id: bytes) -> bool:
+    def move_to(self, reply: StreamOutput, last_event_id: bytes) -> bool:
         """Continue on another connection after an event; False if the event id is unknown."""
         missed = self.log.after(last_event_id)
         if missed is None:
@@ -49,8 +63,15 @@ class Stream:
         self.reply = reply
         for id, message in missed:
             if message:
-                reply.raw(encode_sse(message, event=b"message", id=id))
+                # Never dropped: the log has them only once.
+                reply.event(message, id=id, is_answer=True)
         return True
+
+    def finish(self) -> None:
+        """Send no more messages; the client can still fetch those that it has missed."""
+        if not self.finished:
+            self.finished = True
+            self.log.complete()
 
     def detach(self, retry_ms: int | None = None) -> None:
         """Close the connection; the stream stays open."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.guard.redaction import REDACTED, Redaction
+from dovetail.core.redaction import REDACTED, Redaction
 
 CLEAN = Redaction(names=["diagnosis"], patterns=[r"\b\d{3}-\d{2}-\d{4}\b"]).clean
 
@@ -73,3 +73,11 @@ def test_long_and_deep_values_are_cut() -> None:
     for _ in range(30):
         deep = [deep]
     assert "[too deep]" in str(CLEAN(deep))
+
+
+@pytest.mark.parametrize("length", [10, 100])
+def test_a_name_is_cleaned_every_time(length: int) -> None:
+    redaction = Redaction(patterns=[f"canary{'y' * length}"])
+    for _ in range(2):
+        assert redaction.clean_name(f"tool canary{'y' * length}") == f"tool {REDACTED}"
+    assert redaction.clean_name("n" * 300) == f"{'n' * 256}[cut]"

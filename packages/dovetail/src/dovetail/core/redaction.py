@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -34,6 +35,8 @@ _PARAMETER_NAMES = frozenset({"auth", "code", "jwt", "key", "pass", "pwd", "sig"
 _MAX_DEPTH = 20
 _MAX_LENGTH = 10_000
 _MAX_NAME = 256
+# Longer names are not kept, because callers choose them.
+_MAX_KNOWN = 64
 
 
 class Redaction:
@@ -42,6 +45,8 @@ class Redaction:
     def __init__(self, names: Iterable[str] = (), patterns: Iterable[str] = ()) -> None:
         self._names = tuple(_plain(name) for name in (*_NAMES, *names))
         self._pattern = re.compile("|".join(f"(?:{each})" for each in (*_PATTERNS, *patterns)))
+        # Most names are those of a few tools.
+        self._clean_known = lru_cache(1024)(self._clean_name)
 
     def clean(self, value: Any, depth: int = 0) -> Any:
         """The value without secrets."""
@@ -64,6 +69,9 @@ class Redaction:
 
     def clean_name(self, name: str) -> str:
         """A name or URI that the caller chose, without secrets and at most 256 characters."""
+        return self._clean_known(name) if len(name) <= _MAX_KNOWN else self._clean_name(name)
+
+    def _clean_name(self, name: str) -> str:
         cleaned = str(self.clean(name))
         return cleaned if len(cleaned) <= _MAX_NAME else f"{cleaned[:_MAX_NAME]}[cut]"
 

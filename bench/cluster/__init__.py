@@ -1,0 +1,1 @@
+"""What a cluster adds to a call."""

@@ -1,0 +1,1 @@
+"""What a cluster promises, measured with four processes behind haproxy: `make cluster`."""

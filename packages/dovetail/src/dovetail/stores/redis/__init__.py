@@ -1,0 +1,1 @@
+"""Stores on Redis, which several processes and machines share."""

@@ -1,0 +1,39 @@
+"""All stores of one server on Redis."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from dovetail.stores.redis.events import RedisEvents
+from dovetail.stores.redis.node import RedisNode
+from dovetail.stores.redis.rates import RedisRates
+from dovetail.stores.redis.revocations import RedisRevocations
+from dovetail.stores.redis.rounds import RedisRounds
+from dovetail.stores.redis.session_states import RedisSessionStates
+from dovetail.stores.redis.sessions import RedisSessions
+from dovetail.stores.redis.tasks import RedisTasks
+from dovetail.stores.redis.url import parse_url
+
+__all__ = ["RedisStores"]
+
+
+class RedisStores:
+    """`SharedStores` on Redis."""
+
+    def __init__(self, url: str, name: str) -> None:
+        self.cluster = RedisNode(parse_url(url), re.sub(r"[^A-Za-z0-9_.-]", "_", name))
+        self.rounds = RedisRounds(self.cluster)
+        self.sessions = RedisSessions(self.cluster)
+        self.events = RedisEvents(self.cluster)
+        self.tasks = RedisTasks(self.cluster)
+        self.rates = RedisRates(self.cluster)
+        self.revocations = RedisRevocations(self.cluster)
+        self.session_states = RedisSessionStates(self.cluster)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """Connect on entry, disconnect on exit; an unreachable Redis is tried again later."""
+        async with self.cluster.opened(), self.revocations.opened():
+            yield

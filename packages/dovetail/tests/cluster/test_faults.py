@@ -1,0 +1,153 @@
+"""Each fault of Redis: what needs nothing shared goes on, the rest is refused, all comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import weakref
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from dovetail.stores.redis.connection import Connection
+from dovetail.stores.redis.node import RedisNode
+from dovetail.stores.redis.url import parse_url
+from tests.cluster.faults import FAULTS, PREPARE, Fault, inflict, until_shared, with_login
+from tests.cluster.in_process import ServedCluster, serving_cluster
+from tests.cluster.redis_server import RedisServer, running_redis
+from tests.cluster.shop import make_shop
+from tests.cluster.wire import (
+    Answer,
+    Session,
+    answer_question,
+    call,
+    initialize,
+    start_session,
+)
+from tests.patience import CAP
+from tests.unit.fakes import drive
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_a_fault_of_redis(fault: Fault, tmp_path: Path) -> None:
+    async def run(server: RedisServer) -> None:
+        url = with_login(server)
+        async with serving_cluster(make_shop, url) as cluster:
+            one, other = cluster.ports
+            await until_shared(*cluster.ports)
+            session = await start_session(one)
+            assert session is not None
+            question = await call(one, "order")
+            await asyncio.to_thread(inflict, server, fault.begin)
+            await check_unshared(cluster, session)
+            while fault.problem not in (find_problem(cluster) or ""):
+                await asyncio.sleep(0.01)
+            if fault.is_noticed:
+                await until_refused(lambda: answer_question(question, other, 1))
+                await until_refused(lambda: initialize(other))
+            await check_unshared(cluster, session)
+            await asyncio.to_thread(inflict, server, fault.end)
+            await until_shared(*cluster.ports)
+            await check_unshared(cluster, session)
+
+    with running_redis(tmp_path) as server:
+        inflict(server, PREPARE)
+        drive(run(server))
+
+
+def test_redis_is_absent_at_the_start(tmp_path: Path) -> None:
+    redis = RedisServer(tmp_path)
+
+    async def run() -> None:
+        async with serving_cluster(make_shop, redis.url) as cluster:
+            question = await call(cluster.ports[0], "order")
+            await check_unshared(cluster, None)
+            assert "cannot connect" in (find_problem(cluster) or "")
+            await until_refused(lambda: answer_question(question, cluster.ports[1], 1))
+            await asyncio.to_thread(redis.start)
+            await until_shared(*cluster.ports)
+
+    try:
+        drive(run())
+    finally:
+        redis.stop()
+
+
+def test_a_slow_redis_delays_only_what_needs_it(
+    redis_server: RedisServer, cluster_url: str
+) -> None:
+    async def slow_down() -> None:
+        while True:
+            await asyncio.to_thread(redis_server.command, "CLIENT", "PAUSE", "100", "ALL")
+
+    async def run() -> None:
+        async with serving_cluster(make_shop, cluster_url) as cluster:
+            await until_shared(*cluster.ports)
+            slow = asyncio.create_task(slow_down())
+            for _ in range(3):
+                await check_unshared(cluster, None)
+                question = await call(cluster.ports[0], "order")
+                answer = await answer_question(question, cluster.ports[1], 2)
+                assert answer.text == "2 ordered"
+            slow.cancel()
+            await asyncio.wait([slow])
+
+    drive(run())
+
+
+def test_a_redis_that_hangs_does_not_fill_the_memory(tmp_path: Path) -> None:
+    async def run(server: RedisServer) -> None:
+        node = RedisNode(parse_url(server.url), "test")
+        async with node.opened():
+            server.pause()
+            kept = [
+                weakref.ref(each)
+                for each in gc.get_objects()
+                if isinstance(each, Connection) and not each.closed.done()
+            ]
+            assert kept
+            async with asyncio.timeout(CAP):
+                while node.problem is None or node.client.problem is None:
+                    node.publish("topic", bytes(1000))
+                    await asyncio.sleep(0.001)
+            # What was waiting is gone with the connections, and nothing more is stored.
+            for _ in range(1000):
+                node.publish("topic", bytes(1000))
+            async with asyncio.timeout(CAP):
+                while any(not each.closed.done() for each in filter(None, (one() for one in kept))):
+                    await asyncio.sleep(0.01)
+            server.resume()
+            while node.problem is not None:
+                await asyncio.sleep(0.01)
+
+    with running_redis(tmp_path) as server:
+        drive(run(server))
+
+
+# -- what is checked -----------------------------------------------------------------------------
+
+
+async def check_unshared(cluster: ServedCluster, session: Session | None) -> None:
+    """Calls that need no shared state are served by every process."""
+    for port in cluster.ports:
+        assert (await call(port, "add", a=1, b=2)).text == "3"
+    if session is not None:
+        assert (await session.call(cluster.ports[0], "add", a=1, b=2)).text == "3"
+
+
+def find_problem(cluster: ServedCluster) -> str | None:
+    """What the second server knows of the state of Redis."""
+    shared = cluster.servers[1].engine.shared
+    assert shared is not None
+    return shared.cluster.problem
+
+
+async def until_refused(send: Callable[[], Awaitable[Answer]]) -> None:
+    """Wait until a call is refused, in the documented way."""
+    while (answer := await send()).status == 200:
+        # Served before the fault was noticed.
+        await asyncio.sleep(0.01)
+    assert answer.status == 503, answer
+    assert answer.headers["retry-after"] == "1"
+    assert answer.error is not None and "shared store of this server cannot be" in answer.error

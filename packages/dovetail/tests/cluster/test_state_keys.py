@@ -1,0 +1,54 @@
+"""State keys in a cluster: any process opens a state, and Redis never has a key."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+
+import pytest
+
+from dovetail import Client, Server
+from dovetail.runtime.state_keys import KEYS_FILE
+from dovetail.stores.redis.node import RedisNode
+from tests.cluster.in_process import serving_cluster
+from tests.cluster.shop import STATE_KEY, make_shop
+from tests.unit.fakes import drive
+
+OTHER_KEY = bytes(range(64, 96))
+
+
+def test_a_key_from_a_file_opens_states_in_all_processes_and_is_not_in_redis(
+    cluster_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "state.keys"
+    file.write_text(f"{OTHER_KEY.hex()}\n{STATE_KEY.hex()}\n")
+    monkeypatch.setenv(KEYS_FILE, os.fspath(file))
+
+    async def run() -> None:
+        async with serving_cluster(make_shop, cluster_url) as cluster:
+            # The questions and the answers of a call reach the two processes in turns.
+            turns = iter(range(10_000))
+            cluster.balancer.choose = lambda _: next(turns) % 2
+            async with Client(
+                cluster.url, mode="modern", elicit=lambda request: {"amount": 3}
+            ) as client:
+                assert (await client.call("order")).text == "3 ordered"
+            dumped = await dump(cluster.servers[0])
+        assert b"round" in dumped
+        for key in (OTHER_KEY, STATE_KEY):
+            for text in (key, key.hex().encode(), base64.b64encode(key)):
+                assert text not in dumped
+
+    drive(run())
+
+
+async def dump(server: Server) -> bytes:
+    """All keys and values in Redis."""
+    assert server.engine.shared is not None
+    node = server.engine.shared.cluster
+    assert isinstance(node, RedisNode)
+    # Compressed values would hide what is in them.
+    await node.client.do("CONFIG", "SET", "rdbcompression", "no")
+    names = await node.client.do("KEYS", "*")
+    return b"".join([name + (await node.client.do("DUMP", name) or b"") for name in names])

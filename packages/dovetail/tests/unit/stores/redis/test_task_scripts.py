@@ -1,0 +1,43 @@
+"""The scripts of the task store: Redis accepts them, and they spare what does not exist."""
+
+from __future__ import annotations
+
+import pytest
+
+from dovetail.stores.redis import task_scripts as module
+from dovetail.stores.redis.node import RedisNode
+from dovetail.stores.redis.resp import Script
+from dovetail.stores.redis.url import parse_url
+from dovetail.stores.tasks import FINAL
+from tests.unit.talk import run
+
+SCRIPTS = {name: getattr(module, name) for name in module.__all__}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_the_statuses_that_are_final_are_those_of_every_store(name: str) -> None:
+    script = SCRIPTS[name]
+    assert isinstance(script, Script)
+    assert all(f"{status}=true" in script.source for status in FINAL)
+
+
+def test_a_task_that_does_not_exist_is_not_created_by_a_change(cluster_url: str) -> None:
+    async def scenario() -> None:
+        node = RedisNode(parse_url(cluster_url), "test")
+        prefix = (node.key(""),)
+        async with node.opened():
+            before = await node.client.do("DBSIZE")
+            for script, arguments, outcome in (
+                (module.SAVE, ("a", 1, "working", "me", 0, 0, "PING"), 0),
+                (module.WAKE, ("a",), 0),
+                (module.TAKE, ("me", "a"), []),
+                (module.LEAVE, ("a", "{}"), b""),
+                (module.COLLECT, ("a",), []),
+                (module.EXPIRE, (1.0,), []),
+                (module.LOOK, (10,), [[]]),
+                (module.PAGE, ("all", "", 0, 10), []),
+            ):
+                assert await node.client.run(script, prefix, ("me", *arguments)) == outcome
+            assert await node.client.do("DBSIZE") == before
+
+    run(scenario())
