@@ -26,6 +26,8 @@ from tests.check.test_matrix import show
 
 ALL = os.environ.get("CHECK_DELAYS") == "all"
 DEVIATIONS = (Verdict.FAIL, Verdict.WARN)
+# Seconds to wait for a response. The machine may be busy, and no request here goes unanswered.
+PATIENT = 60.0
 # mood of the server, revision, transport
 GRID = [
     (f"{mood}={delay}", revision, transport)
@@ -64,7 +66,8 @@ def test_a_slow_server_is_clean(
     mood: str, revision: Revision, transport: str, saboteur_url: str
 ) -> None:
     target = target_for(transport, mood, saboteur_url)
-    recording = asyncio.run(Audit(target, AuditOptions(revisions=(revision,))).run())
+    options = AuditOptions(revisions=(revision,), timeout=PATIENT)
+    recording = asyncio.run(Audit(target, options).run())
     assert deviations(recording) == []
     assert find_crashes(recording.frames) == ()
 
@@ -75,7 +78,8 @@ def test_an_unstable_order_is_clean_where_no_rule_is_on_order(
     revision: Revision, transport: str, saboteur_url: str
 ) -> None:
     target = target_for(transport, "tools.list-order~reversed", saboteur_url)
-    recording = asyncio.run(Audit(target, AuditOptions(revisions=(revision,))).run())
+    options = AuditOptions(revisions=(revision,), timeout=PATIENT)
+    recording = asyncio.run(Audit(target, options).run())
     assert deviations(recording) == []
 
 
@@ -192,5 +196,6 @@ def test_a_process_that_dies_once_fails_no_row(
 ) -> None:
     command = (sys.executable, "-c", DIES, str(tmp_path / "died"), str(after))
     target = CheckTarget(transport="stdio", command=command)
-    recording = asyncio.run(Audit(target, AuditOptions(revisions=(revision,))).run())
+    options = AuditOptions(revisions=(revision,), timeout=PATIENT)
+    recording = asyncio.run(Audit(target, options).run())
     assert deviations(recording) == []
