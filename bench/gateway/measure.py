@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.environments import ROOT
+from bench.environments import ROOT, python_of
 from bench.gateway.field import DIRECT, GATEWAYS, Gateway, adder_command
 from bench.over_http.client import FIRST_ID, check, open_session, template_of
 from bench.over_http.load import run_wrk, write_script
@@ -37,9 +37,12 @@ class Figures(NamedTuple):
 
 
 class GatewayResults(NamedTuple):
-    """The best round by gateway and calls in flight."""
+    """The best round by gateway and calls in flight, and what a mount costs."""
 
     figures: Mapping[tuple[Gateway, int], Figures]
+    # CPU seconds of a call in process: to a server, and where that server is mounted.
+    direct: float
+    mounted: float
 
     def added(self, gateway: Gateway, in_flight: int = 1) -> float:
         """CPU seconds that a gateway adds to a call, in its own process and in the server."""
@@ -57,7 +60,16 @@ def measure_gateways(rounds: int, seconds: int) -> GatewayResults:
             for in_flight, found in _take_turn(gateway, first_ids, seconds):
                 known = best.get((gateway, in_flight), found)
                 best[gateway, in_flight] = Figures(*map(_lower, known, found))
-    return GatewayResults(best)
+    return GatewayResults(best, *_measure_mount())
+
+
+def _measure_mount() -> tuple[float, float]:
+    command = [str(python_of("bench-dovetail")), "-m", "bench.gateway.mounted"]
+    found = subprocess.run(
+        command, cwd=ROOT, env=surroundings({}), capture_output=True, text=True, check=True
+    )
+    direct, mounted = (float(word) / 1e6 for word in found.stdout.split())
+    return direct, mounted
 
 
 def _take_turn(
