@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -313,6 +313,25 @@ def test_a_process_that_closes_hands_its_tasks_over(cluster_url: str) -> None:
             await other.until(id, "completed")
             assert other.did == ["roof x", "last x"]
             await wire.connection.close()
+
+    run(scenario())
+
+
+def test_an_answered_question_is_not_pending_at_any_process(cluster_url: str) -> None:
+    async def scenario() -> None:
+        async with two_processes(cluster_url) as (one, other):
+            id = await one.make("ask")
+            await other.until(id, "input_required")
+            # The process that runs the task is slow to hear of the answer.
+            collect = one.server._tasks.answered_elsewhere
+
+            def collect_later(ids: Sequence[str] | None) -> None:
+                asyncio.get_running_loop().call_later(0.2, collect, ids)
+
+            one.server._tasks.answered_elsewhere = collect_later  # type: ignore[method-assign]
+            await other.request("tasks/update", {"taskId": id, "inputResponses": {"well": YES}})
+            assert (await other.get(id))["status"] != "input_required"
+            await other.until(id, "completed")
 
     run(scenario())
 

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import (
     AsyncIterator,
     Callable,
+    Container,
     Coroutine,
     Iterator,
     Mapping,
@@ -36,7 +37,7 @@ from dovetail.runtime.kept_requests import keep_request, reopen_request
 from dovetail.runtime.link import NULL_LINK
 from dovetail.runtime.running_tasks import RunningTasks
 from dovetail.runtime.task_outcomes import cancelled_row, failed_row
-from dovetail.runtime.task_rows import TaskRows
+from dovetail.runtime.task_rows import TaskRows, WaitForChange
 from dovetail.runtime.task_run import (
     KeptRecord,
     TaskCall,
@@ -58,6 +59,8 @@ logger = logging.getLogger("dovetail")
 _BUSY_TICK = 0.1
 _IDLE_TICK = 1.0
 _SWEEP = 2.0
+# Seconds that a client waits for another process to take its answers.
+_TAKING_SECONDS = 2.0
 _CLUSTER_TICK = 0.25
 _MAX_ATTEMPTS = 5
 # The start of an answer that another process left: the client has refused the question.
@@ -459,14 +462,34 @@ class TaskKeeper(RunningTasks):
         if run is None:
             is_final, is_asleep = row.status in FINAL, row.worker == ASLEEP
             if not is_final and not is_asleep:
-                # It may have been suspended in the meantime.
-                is_asleep = not await self._rows.leave(id, codec.encode(dict(answers)))
+                with self._rows.watching(id, _BUSY_TICK) as wait_for_change:
+                    # It may have been suspended in the meantime.
+                    is_asleep = not await self._rows.leave(id, codec.encode(dict(answers)))
+                    if not is_asleep:
+                        await self._until_taken(id, answers, wait_for_change)
             if not is_final and is_asleep:
                 await self._wake(row, answers)
             return
         for key, answer in answers.items():
             run.answer(key, answer)
         await run.recorded()
+
+    async def _until_taken(
+        self, id: str, answers: Container[str], wait_for_change: WaitForChange
+    ) -> None:
+        """Wait until the process that runs the task has taken the answers, if it is alive.
+
+        xtasks.get-shapes: an answered question is no longer pending, at whichever process the
+        client asks next. The answers are stored already, so nothing is lost after the timeout.
+        """
+        with contextlib.suppress(TimeoutError, StoreError):
+            async with asyncio.timeout(_TAKING_SECONDS):
+                while row := await self._rows.get(id):
+                    if row.status in FINAL or not any(
+                        key in answers for key in read_asks(row.asks)
+                    ):
+                        return
+                    await wait_for_change()
 
     def refuse(self, id: str, key: str, error: Exception) -> None:
         """Raise `error` in the task that asked; in another process as a ToolError."""
