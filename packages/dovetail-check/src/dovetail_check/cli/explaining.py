@@ -18,6 +18,7 @@ from dovetail_check import registry
 from dovetail_check.clauses import area_title, clause_url
 from dovetail_check.inventory import Level, Requirement, by_id, load
 from dovetail_check.report import Report, read_report
+from dovetail_check.reports.fixes import FIXES, Fix
 from dovetail_check.reports.phrases import plural
 from dovetail_check.reports.text import STYLES, clean, print_frames
 from dovetail_check.rulebook import RunRule, unjudged
@@ -42,7 +43,7 @@ _TESTABLE = {
     "--replay", type=_PATH, metavar="DIR", help="Show findings from a folder saved with --evidence."
 )
 def explain(id: str, file: Path | None, replay: Path | None) -> None:
-    """Explain a requirement: clause, probe and rule.
+    """Explain a requirement: clause, probe, rule, known ambiguities and how to fix a violation.
 
     With a report, show the findings and recorded messages.
     """
@@ -70,6 +71,7 @@ def _describe(row: Requirement) -> list[tuple[str, str]]:
     reads = by_probe or ("" if rule is None else ", ".join(rule.reads))
     scope = "compares all revisions of a transport" if isinstance(rule, RunRule) else ""
     transport = "any" if row.transport == "any" else f"{row.transport} only"
+    fix = FIXES.get(row.id, Fix(""))
     return [
         ("Id", row.id),
         ("Area", area_title(row.area)),
@@ -80,12 +82,14 @@ def _describe(row: Requirement) -> list[tuple[str, str]]:
         ("Revisions", ", ".join(row.versions)),
         ("Transport", transport),
         ("Testable", _TESTABLE.get(row.testable, row.testable)),
-        ("Probe", row.probe),
+        ("Tested by", row.probe),
         ("Rule", inspect.getdoc(rule.judge) or "" if rule is not None else "none"),
-        ("Reads", f"{reads}; {scope}" if scope else reads),
+        ("Probe", f"{reads}; {scope}" if scope else reads),
         ("No rule", unjudged.get(row.id, "") if rule is None else ""),
-        ("Ambiguity", row.note),
+        ("Ambiguity", row.note or "none known"),
         ("If violated", _consequence(row)),
+        ("Fix", fix.text),
+        ("Example", fix.example),
     ]
 
 

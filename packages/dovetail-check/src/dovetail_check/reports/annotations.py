@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dovetail_check.report import FailOn, Report
-from dovetail_check.reports.phrases import coverage_sentence, observed_texts, summary_line
+from dovetail_check.report import FailOn, Report, ReportRow
+from dovetail_check.reports.fixes import find_fix
+from dovetail_check.reports.phrases import (
+    coverage_sentence,
+    headline,
+    level_words,
+    observed_texts,
+    summary_line,
+)
 from dovetail_check.verdicts import Verdict
 
 __all__ = ["render"]
 
+_VIOLATED = (Verdict.FAIL, Verdict.WARN)
 _COMMANDS = {Verdict.FAIL: "error", Verdict.WARN: "warning", Verdict.INFO: "notice"}
 
 
@@ -22,8 +30,8 @@ def _commands(report: Report) -> Iterator[str]:
     for verdict, command in _COMMANDS.items():
         for row in report.with_verdict(verdict):
             seen = "; ".join(observed_texts(row)[:3])
-            text = f"{row.paraphrase}. Observed: {seen} ({row.clause}, {row.url})"
-            yield _command(command, f"{row.id} ({row.level})", text)
+            text = f"{row.paraphrase}. Observed: {seen}. {_fix(row)}Clause: {row.url}"
+            yield _command(command, f"{row.id} ({level_words(row)})", text)
     for crash in report.crashes:
         command = "error" if crash.counts and not crash.accepted else "notice"
         yield _command(command, f"crashed during {crash.probe}", f"{crash.session}: {crash.text}")
@@ -35,7 +43,12 @@ def _commands(report: Report) -> Iterator[str]:
     for fault in report.faults:
         yield _command("error", f"internal error of the checker: {fault.where}", fault.error)
     sentences = [summary_line(report), *map(coverage_sentence, report.coverage)]
-    yield _command("notice", "MCP compliance", ". ".join(sentences))
+    yield _command("notice", "MCP compliance", f"{headline(report)} {'. '.join(sentences)}")
+
+
+def _fix(row: ReportRow) -> str:
+    """How to fix a violation; an ambiguous requirement needs no fix."""
+    return f"Fix: {find_fix(row.id, row.fixed_by).text} " if row.verdict in _VIOLATED else ""
 
 
 def _command(name: str, title: str, text: str) -> str:

@@ -10,7 +10,15 @@ from importlib.resources import files
 from dovetail.spec.revisions import find_revision
 from dovetail.wire import codec
 from dovetail_check.report import Coverage, Crash, FailOn, Report, ReportNote, ReportRow, RowFinding
-from dovetail_check.reports.phrases import FIXED_BY, describe_sessions, observed_texts, plural
+from dovetail_check.reports.fixes import find_fix
+from dovetail_check.reports.phrases import (
+    FIXED_BY,
+    describe_sessions,
+    headline,
+    level_words,
+    observed_texts,
+    plural,
+)
 from dovetail_check.verdicts import Verdict
 
 __all__ = ["render"]
@@ -46,6 +54,7 @@ _BASES = {
 _WITH_SUMMARY = (Verdict.FAIL, Verdict.WARN, Verdict.INFO)
 _ORDER = list(_CLASSES)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_CODE = re.compile(r"`([^`]+)`")
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
@@ -62,6 +71,7 @@ def render(report: Report, fail_on: FailOn = "must") -> str:
         "script": _resource("page.js"),
         "server": escape(report.server or "Unnamed server"),
         "targets": escape(" and ".join(report.targets)),
+        "headline": escape(headline(report)),
         "facts": "".join(f"<div><dt>{n}</dt><dd>{_text(v)}</dd></div>" for n, v in _facts(report)),
         "tiles": "".join(_tiles(report)),
         "coverage": "".join(map(_coverage, report.coverage)),
@@ -169,8 +179,9 @@ def _row(row: ReportRow) -> str:
         f'<span class="pill {name}">{row.verdict.value}{accepted}</span>'
         f'<span class="id">{escape(row.id)}</span>'
         f'<span class="what">{escape(row.paraphrase)}{_summary(row)}</span>'
-        f'<span class="side"><b>{row.level}</b><br><span class="area">{escape(row.area)}</span>'
-        f'</span></summary><div class="inside">{_inside(row)}</div></details>'
+        f'<span class="side"><b>{level_words(row)}</b><br>'
+        f'<span class="area">{escape(row.area)}</span></span></summary>'
+        f'<div class="inside">{_inside(row)}</div></details>'
     )
 
 
@@ -192,8 +203,12 @@ def _inside(row: ReportRow) -> str:
         "Revisions": _text(f"{', '.join(row.revisions)}, over {transport}"),
         "Reason": escape(row.reason),
         "Basis": _BASES.get(row.basis, ""),
-        "Fix": FIXED_BY[row.fixed_by] if row.verdict in (Verdict.FAIL, Verdict.WARN) else "",
     }
+    if row.verdict in (Verdict.FAIL, Verdict.WARN):
+        fix = find_fix(row.id, row.fixed_by)
+        facts["Fix"] = _CODE.sub(r"<code>\1</code>", escape(fix.text))
+        facts["Example"] = f"<code>{escape(fix.example)}</code>" if fix.example else ""
+        facts["Where"] = FIXED_BY[row.fixed_by]
     about = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts.items() if text)
     return f'<dl class="about">{about}</dl>{"".join(map(_finding, row.findings))}'
 

@@ -7,6 +7,7 @@ from itertools import groupby
 from xml.etree import ElementTree
 
 from dovetail_check.report import FAIL_ON, FailOn, Report, ReportRow
+from dovetail_check.reports.fixes import find_fix
 from dovetail_check.reports.phrases import join_sessions, observed_texts
 from dovetail_check.verdicts import Observation, Verdict
 
@@ -59,7 +60,10 @@ def _describe(row: ReportRow) -> str:
         f"{text} [{join_sessions([session for session, _ in places])}]"
         for text, places in notes.items()
     ]
-    return "\n".join([row.paraphrase, row.url, *lines])
+    fix = find_fix(row.id, row.fixed_by)
+    fixes = [f"Fix: {fix.text}", f"Example: {fix.example}" if fix.example else ""]
+    is_violated = row.verdict in (Verdict.FAIL, Verdict.WARN)
+    return "\n".join([row.paraphrase, row.url, *lines, *filter(None, fixes if is_violated else ())])
 
 
 def _add_events(suites: ElementTree.Element, report: Report, fail_on: FailOn) -> None:

@@ -7,10 +7,13 @@ from itertools import groupby
 
 from dovetail_check.documents import Claims, write_front_matter
 from dovetail_check.report import FailOn, Report, ReportRow
+from dovetail_check.reports.fixes import find_fix
 from dovetail_check.reports.phrases import (
     FIXED_BY,
     coverage_sentence,
+    headline,
     join_sessions,
+    level_words,
     observed_texts,
     summary_line,
 )
@@ -61,6 +64,7 @@ def _opening(report: Report) -> Iterator[str]:
         ]
     )
     yield "## Summary"
+    yield f"**{headline(report)}**"
     if report.needs_auth:
         yield f"{_plain(report.needs_auth)}. Only unauthenticated access was tested."
     lines = [summary_line(report), *map(coverage_sentence, report.coverage)]
@@ -75,14 +79,22 @@ def _findings(report: Report) -> Iterator[str]:
     for row in sorted(rows, key=lambda row: list(FIXED_BY).index(row.fixed_by)):
         accepted = ", accepted by the baseline" if row.accepted else ""
         yield f"### `{row.id}`: {row.verdict.value}{accepted}"
-        yield f"{row.level}, [{row.clause}]({row.url}): {_plain(row.paraphrase)}."
+        yield f"{level_words(row)}, [{row.clause}]({row.url}): {_plain(row.paraphrase)}."
         yield f"{FIXED_BY[row.fixed_by]}."
         yield "\n".join(
             f"- {_plain(text)} ({join_sessions([session for session, _ in places])})"
             for text, places in row.notes_by_text(Observation.VIOLATED).items()
         )
+        yield from _fix(row)
     for crash in report.crashes:
         yield f"- {crash.session}, during `{crash.probe}`: {_plain(crash.text)}"
+
+
+def _fix(row: ReportRow) -> Iterator[str]:
+    fix = find_fix(row.id, row.fixed_by)
+    yield f"Fix: {fix.text}"
+    if fix.example:
+        yield f"    {fix.example}"
 
 
 def _areas(report: Report) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dovetail.wire import codec
 from dovetail_check.exchanges import NO_JSON, parse
 from dovetail_check.frames import Frame
-from dovetail_check.report import Coverage, Report, ReportRow
+from dovetail_check.report import Coverage, Crash, Report, ReportRow
 from dovetail_check.responsibility import AUTHOR, SDK
 from dovetail_check.verdicts import Observation, Verdict
 
@@ -16,7 +16,10 @@ __all__ = [
     "describe_sessions",
     "frame_body",
     "frame_head",
+    "group_crashes",
+    "headline",
     "join_sessions",
+    "level_words",
     "observed_texts",
     "plural",
     "summary_line",
@@ -72,6 +75,39 @@ def coverage_sentence(coverage: Coverage) -> str:
         f"{coverage.testable} of {coverage.rows} {level} requirements can be tested from outside, "
         f"{coverage.applicable} apply to this server: {', '.join(parts)}"
     )
+
+
+def headline(report: Report) -> str:
+    """Return the verdict on the server in one sentence."""
+    failed, warned = report.count(Verdict.FAIL), report.count(Verdict.WARN)
+    crashes = sum(crash.counts and not crash.accepted for crash in report.crashes)
+    warnings = f"; {plural(warned, 'warning')}" if warned else ""
+    if failed or crashes:
+        parts = [f"violates {plural(failed, 'MUST requirement')}"] if failed else []
+        times = "once" if crashes == 1 else f"{crashes} times"
+        parts += [f"crashed {times}"] if crashes else []
+        return f"Not compliant: the server {' and '.join(parts)}{warnings}."
+    if report.faults:
+        return f"Incomplete: the checker had {plural(len(report.faults), 'internal error')}."
+    if report.needs_auth:
+        return f"Incomplete: only unauthenticated access was tested{warnings}."
+    if warned:
+        return f"No violated MUST requirement{warnings}."
+    return f"No violations in {plural(report.count(Verdict.PASS), 'tested requirement')}."
+
+
+def level_words(row: ReportRow) -> str:
+    """Return the level; a derived MUST is marked, because its violation is only a warning."""
+    return f"{row.level} (derived)" if row.basis == "derived" else row.level
+
+
+def group_crashes(report: Report) -> list[list[Crash]]:
+    """Group crashes with the same probe and text, in the order of their first occurrence."""
+    groups: dict[tuple[str, str, bool], list[Crash]] = {}
+    for crash in report.crashes:
+        key = (crash.probe, crash.text, crash.counts and not crash.accepted)
+        groups.setdefault(key, []).append(crash)
+    return list(groups.values())
 
 
 def summary_line(report: Report) -> str:

@@ -10,7 +10,8 @@ import msgspec
 
 from dovetail.wire import codec
 from dovetail_check.report import FailOn, Report, ReportRow
-from dovetail_check.reports.phrases import join_sessions
+from dovetail_check.reports.fixes import find_fix
+from dovetail_check.reports.phrases import join_sessions, level_words
 from dovetail_check.verdicts import Observation, Verdict
 
 __all__ = ["render"]
@@ -46,11 +47,14 @@ def render(report: Report, fail_on: FailOn = "must") -> str:
 
 
 def _rule(row: ReportRow) -> dict[str, Any]:
+    fix = find_fix(row.id, row.fixed_by)
+    example = f" Example: {fix.example}" if fix.example else ""
+    about = f"{level_words(row)}, {row.clause}. {fix.text}{example}"
     return {
         "id": row.id,
         "shortDescription": {"text": row.paraphrase},
         "helpUri": row.url,
-        "help": {"text": f"{row.level}, {row.clause}. Details: `dovetail explain {row.id}`."},
+        "help": {"text": f"{about} Details: `dovetail explain {row.id}`."},
         "defaultConfiguration": {"level": _BY_STRENGTH[row.strength.value]},
         "properties": {
             "tags": ["mcp", row.area, row.level],

@@ -1,4 +1,4 @@
-"""Text for the terminal: findings, coverage and a summary line.
+"""Text for the terminal: a verdict, findings with their fixes, coverage and a summary line.
 
 Text of the server is printed with control characters escaped.
 """
@@ -17,13 +17,17 @@ from rich.text import Text
 
 from dovetail_check.frames import Frame
 from dovetail_check.report import Crash, FailOn, Report, ReportNote, ReportRow
+from dovetail_check.reports.fixes import find_fix
 from dovetail_check.reports.phrases import (
     ARROWS,
     FIXED_BY,
     describe_sessions,
     frame_body,
     frame_head,
+    group_crashes,
+    headline,
     join_sessions,
+    level_words,
     plural,
     summary_line,
 )
@@ -58,12 +62,13 @@ def print_report(console: Console, report: Report, fail_on: FailOn = "must") -> 
     for fixed_by, heading in FIXED_BY.items():
         rows = report.findings_by(fixed_by)
         if rows:
-            console.print(f"{heading} ({len(rows)}):", style="bold", highlight=False)
+            counts = _count_rows(rows)
+            console.print(f"{heading} ({counts}):", style="bold", highlight=False)
             console.print()
         for row in rows:
             _print_finding(console, report, row)
-    for crash in report.crashes:
-        _print_crash(console, report, crash)
+    for crashes in group_crashes(report):
+        _print_crashes(console, report, crashes)
     _print_undecided(console, report)
     _print_differences(console, report)
     _print_faults(console, report)
@@ -77,7 +82,15 @@ def _print_head(console: Console, report: Report) -> None:
     console.print(
         f"{describe_sessions(report)}; calls: {report.calls}", style="dim", highlight=False
     )
+    console.print(headline(report), style="bold", highlight=False)
     console.print()
+
+
+def _count_rows(rows: list[ReportRow]) -> str:
+    failed = sum(row.verdict is Verdict.FAIL for row in rows)
+    warned = len(rows) - failed
+    parts = [f"{failed} failed"] if failed else []
+    return ", ".join(parts + ([plural(warned, "warning")] if warned else []))
 
 
 def _print_finding(console: Console, report: Report, row: ReportRow) -> None:
@@ -85,7 +98,7 @@ def _print_finding(console: Console, report: Report, row: ReportRow) -> None:
         (f"{row.verdict.value.upper():4}", STYLES[row.verdict]),
         "  ",
         (row.id, f"bold link {row.url}"),
-        f"  {row.level}, {row.clause}",
+        f"  {level_words(row)}, {row.clause}",
     )
     console.print(head)
     _print_in(console, Text(row.paraphrase, style="italic"))
@@ -95,7 +108,17 @@ def _print_finding(console: Console, report: Report, row: ReportRow) -> None:
     if len(notes) > _MAX_NOTES:
         more = f"and {len(notes) - _MAX_NOTES} more: dovetail explain {row.id} REPORT.json"
         _print_in(console, Text(more))
+    _print_fix(console, row)
     console.print()
+
+
+def _print_fix(console: Console, row: ReportRow) -> None:
+    fix = find_fix(row.id, row.fixed_by)
+    _print_in(console, Text.assemble(("Fix: ", "bold"), fix.text))
+    if fix.example:
+        _print_in(console, Text.assemble(("Example: ", "bold"), fix.example))
+    # A URL is never split, so that it can be copied.
+    console.print(Text.assemble("      ", ("Clause: ", "bold"), row.url), soft_wrap=True)
 
 
 def _print_note(
@@ -133,10 +156,13 @@ def _origin(frame: Frame) -> str:
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
 
 
-def _print_crash(console: Console, report: Report, crash: Crash) -> None:
+def _print_crashes(console: Console, report: Report, crashes: list[Crash]) -> None:
+    crash = crashes[0]
     style = "bold red" if crash.counts and not crash.accepted else "bold"
-    head = Text.assemble(("CRASH", style), f"  {crash.session}, during {crash.probe}: {crash.text}")
-    console.print(head)
+    sessions = join_sessions([each.session for each in crashes])
+    times = f" ({len(crashes)} times)" if len(crashes) > 1 else ""
+    text = f"  {sessions}, during {crash.probe}: {crash.text}{times}"
+    console.print(Text.assemble(("CRASH", style), text))
     for line in crash.stderr_tail.splitlines():
         _print_in(console, Text(f"! {clean(line)}", style="dim"))
     for number in crash.frames[:1]:
@@ -230,8 +256,7 @@ def _print_end(console: Console, report: Report, fail_on: FailOn) -> None:
     mark = Text("✗ " if bad else "✓ ", style="bold red" if bad else "bold green")
     console.print(mark + Text(f"{summary_line(report)}; {report.seconds:g} s"))
     if found:
-        at = "" if fail_on == "must" else f" at --fail-on {fail_on}"
-        text = f"{plural(found, 'finding')}{at}; for details add -o report.json and run"
+        text = "To see all messages of a finding, add -o report.json and run"
         text += " `dovetail explain ID report.json`"
         console.print(text, style="dim", highlight=False)
 

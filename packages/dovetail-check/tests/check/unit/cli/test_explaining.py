@@ -27,7 +27,10 @@ def test_explain_describes_a_requirement() -> None:
         "https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping",
         "2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25",
         "The result has no members",
+        "none known",
         "fail",
+        "Return an empty object from `ping`.",
+        '{"jsonrpc": "2.0", "id": 1, "result": {}}',
     ):
         assert text in result.stdout
 

@@ -15,10 +15,11 @@ from dovetail_check.inventory import by_id
 from dovetail_check.judging import Finding, RowReport
 from dovetail_check.report import Report, count_coverage
 from dovetail_check.reports import html_page, json_form, markdown, text
+from dovetail_check.reports.phrases import headline
 from dovetail_check.responsibility import AUTHOR, SDK, responsible_for
 from dovetail_check.rulebook import rules
 from dovetail_check.verdicts import Verdict, satisfied, violated
-from tests.check.unit.made_reports import HTTP, STDIO, make_report
+from tests.check.unit.made_reports import CRASH, FAULT, HTTP, STDIO, make_report
 
 registry.load()
 SHORT = ("base.jsonrpc.valid", "tools.name.charset", "tools.inputschema.valid", "base.icons.src")
@@ -73,7 +74,7 @@ def test_findings_are_grouped_by_who_can_fix_them() -> None:
     report = made(*(failed(id, 1) for id in SHORT))
     printed = text.render(report)
     yours, sdks = printed.split("In the protocol layer, which your SDK implements")
-    assert "In your server (3):" in yours
+    assert "In your server (1 failed, 2 warnings):" in yours
     assert "FAIL  tools.inputschema.valid" in yours
     assert "base.jsonrpc.valid" in sdks
     assert "base.jsonrpc.valid" not in yours
@@ -91,3 +92,35 @@ def test_every_rule_belongs_to_somebody() -> None:
     assert owners["http.origin.403"] == AUTHOR
     assert owners["tools.name.case"] == SDK
     assert owners["stdio.stdout-pure"] == SDK
+
+
+def test_the_headline_comes_first_and_agrees_with_the_counts() -> None:
+    report = made(*(failed(id, 1) for id in SHORT))
+    verdict = "Not compliant: the server violates 2 MUST requirements; 2 warnings."
+    assert (report.count(Verdict.FAIL), report.count(Verdict.WARN)) == (2, 2)
+    printed = text.render(report)
+    assert printed.splitlines()[2] == verdict
+    assert "✗ 2 failed, 2 warnings;" in printed
+    assert f"**{verdict}**" in markdown.render(report)
+    assert f'<p class="headline">{verdict}</p>' in html_page.render(report)
+
+
+def test_the_headline_says_what_was_tested() -> None:
+    passed = made(RowReport(by_id()["ping.empty-result"], Verdict.PASS))
+    assert headline(passed) == "No violations in 1 tested requirement."
+    assert headline(made(failed("tools.name.charset", 1))) == (
+        "No violated MUST requirement; 1 warning."
+    )
+    locked = make_report(*passed.rows, needs_auth="401")
+    assert headline(locked) == "Incomplete: only unauthenticated access was tested."
+    broken = make_report(*passed.rows, faults=(FAULT,))
+    assert headline(broken) == "Incomplete: the checker had 1 internal error."
+    crashed = make_report(*passed.rows, crashes=(CRASH, CRASH))
+    assert headline(crashed) == "Not compliant: the server crashed 2 times."
+    assert "(2 times)" in text.render(crashed)
+
+
+def test_a_derived_requirement_is_marked_because_it_only_warns() -> None:
+    assert "WARN  tools.call.unknown  MUST (derived)" in text.render(
+        made(failed("tools.call.unknown", 1))
+    )
