@@ -195,7 +195,9 @@ class TargetOptions:
             evidence=self.evidence,
         )
 
-    def make_report(self, texts: Sequence[str], command: Sequence[str]) -> Report:
+    def make_report(
+        self, texts: Sequence[str], command: Sequence[str], *, progress_json: bool = False
+    ) -> Report:
         """Run a check, or replay a recording; raises Failure with the exit code."""
         try:
             options = self.check_options()
@@ -204,7 +206,7 @@ class TargetOptions:
                     raise UsageError("--replay evaluates a recording and takes no target")
                 return replay_evidence(self.replay, options)
             targets = self.find_targets(texts, command)
-            with show_progress() as progress:
+            with show_progress(as_json=progress_json) as progress:
                 return asyncio.run(run_check(targets, options, progress))
         except UsageError as error:
             raise Failure(str(error), WRONG_USAGE) from None
@@ -263,6 +265,8 @@ def _describe_internal_error(error: Exception) -> str:
 @click.option(
     "--write-baseline", type=_PATH, metavar="FILE", help="Write all current findings to FILE."
 )
+# For programs that show the progress, such as the console.
+@click.option("--progress", type=click.Choice(["json"]), hidden=True)
 @click.pass_context
 def check(
     context: click.Context,
@@ -271,6 +275,7 @@ def check(
     fail_on: FailOn,
     baseline: Path | None,
     write_baseline: Path | None,
+    progress: str | None,
     **given: Any,
 ) -> None:
     """Check an MCP server against the specification.
@@ -281,7 +286,9 @@ def check(
     del given["formats"], given["files"]
     outputs = or_fail(lambda: _pair_outputs(context.meta["outputs"]))
     known = None if baseline is None else or_fail(lambda: read_baseline(baseline))
-    report = TargetOptions(**given).make_report(targets, context.obj or [])
+    report = TargetOptions(**given).make_report(
+        targets, context.obj or [], progress_json=progress == "json"
+    )
     if known is not None:
         report = apply_baseline(report, known)
     for output in outputs:

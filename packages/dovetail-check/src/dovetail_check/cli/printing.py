@@ -6,11 +6,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.text import Text
 
+from dovetail.wire import codec
 from dovetail_check.audit import Progress
 from dovetail_check.comparing import Change, Comparison
 from dovetail_check.documents import BrokenClaim, Claims
@@ -23,9 +25,13 @@ __all__ = ["print_broken_claims", "print_comparison", "show_progress"]
 
 
 @contextmanager
-def show_progress() -> Iterator[Progress]:
-    """Show a progress bar on stderr, if it is a terminal."""
+def show_progress(*, as_json: bool = False) -> Iterator[Progress]:
+    """Show a progress bar on stderr, if it is a terminal; as JSON, print a line per change."""
     progress = Progress()
+    if as_json:
+        progress.on_change = _print_progress
+        yield progress
+        return
     if not sys.stderr.isatty():
         yield progress
         return
@@ -45,6 +51,11 @@ def show_progress() -> Iterator[Progress]:
 
         progress.on_change = update
         yield progress
+
+
+def _print_progress(now: Progress) -> None:
+    state = {"done": now.done, "total": now.total, "text": now.activity}
+    click.echo(codec.encode({"progress": state}), err=True)
 
 
 def print_broken_claims(

@@ -1,7 +1,8 @@
-"""Progress is shown on stderr, and only on a terminal."""
+"""Progress is shown on stderr, and only on a terminal or if a program asks for it."""
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
@@ -60,3 +61,13 @@ def test_a_terminal_gets_colours() -> None:
         shown = read_all(ours)
     os.close(ours)
     assert "\x1b[1;31mFAIL" in shown
+
+
+def test_a_program_can_ask_for_progress_as_lines_of_json() -> None:
+    words = [*CHECK[:4], "--progress", "json", *CHECK[4:]]
+    done = subprocess.run(words, capture_output=True, text=True)
+    states = [json.loads(line)["progress"] for line in done.stderr.splitlines()]
+    assert all(set(state) == {"done", "total", "text"} for state in states)
+    assert states[-1]["done"] == states[-1]["total"] > 0
+    assert "stdio 2025-11-25: ping" in [state["text"] for state in states]
+    assert "FAIL  ping.empty-result" in done.stdout
