@@ -11,11 +11,18 @@ from dovetail.errors import UsageError
 
 __all__ = ["Bucket", "Rate"]
 
+# A client sends several requests for one call, which must not exceed 100/min.
+_LEAST_BURST = 10.0
 _RATE = re.compile(r"(?P<number>\d+(?:\.\d+)?)/(?P<unit>s|min|h)(?: burst (?P<burst>\d+))?")
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 # Tolerates rounding errors, so that a caller who waited long enough is accepted.
 _WHOLE = 1 - 1e-9
 _UNITS = {1.0: "second", 60.0: "minute", 3600.0: "hour"}
+
+
+def _default_burst(number: float, per: float) -> float:
+    """The calls of one second, or ten of a slower rate, but never more than `number`."""
+    return max(1.0, min(number, max(_LEAST_BURST, number / per)))
 
 
 class Rate:
@@ -30,8 +37,7 @@ class Rate:
             )
         self.number = number
         self.per = per
-        # By default the calls of one second, at least one.
-        self.burst = max(1.0, number / per) if burst is None else burst
+        self.burst = _default_burst(number, per) if burst is None else burst
         if not 1 <= self.burst < math.inf:
             raise UsageError(f"A burst must be at least 1, got {burst}")
 

@@ -52,7 +52,9 @@ def test_the_long_term_rate_is_exact(number: int) -> None:
     ("text", "per_second", "burst", "spoken"),
     [
         ("10/s", 10, 10, "10 per second"),
-        ("60/min", 1, 1, "60 per minute"),
+        ("60/min", 1, 10, "60 per minute"),
+        ("6000/min", 100, 100, "6000 per minute"),
+        ("3/h", 3 / 3600, 3, "3 per hour"),
         ("90/h burst 20", 0.025, 20, "90 per hour"),
         ("0.5/s", 0.5, 1, "0.5 per second"),
     ],
@@ -60,7 +62,7 @@ def test_the_long_term_rate_is_exact(number: int) -> None:
 def test_rates_can_be_parsed(text: str, per_second: float, burst: float, spoken: str) -> None:
     rate = Rate.parse(text)
     assert (rate.per_second, rate.burst, str(rate)) == (per_second, burst, spoken)
-    assert repr(Rate(6, per=7)) == "Rate(6, per=7, burst=1)"
+    assert repr(Rate(6, per=7)) == "Rate(6, per=7, burst=6)"
     assert str(Rate(6, per=7)) == "6 per 7 seconds"
 
 
