@@ -24,7 +24,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup serve check format contracts test test-lowest test-pythons cover durability fuzz gallery docs api changelog openapi conformance audit bench bench-setup soak cluster clean
+.PHONY: help setup serve check format contracts test test-lowest test-pythons cover durability fuzz gallery console-pictures docs site api changelog openapi conformance audit bench bench-setup soak cluster clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -65,6 +65,12 @@ $(SYSTEM): Makefile $(SERVE)
 	@$(PYTHON) -m tools.openapi_documents .openapi
 	@touch $@
 
+# Checks the pages of the console for accessibility.
+.console/.stamp: Makefile
+	@command -v npm >/dev/null || apt-get install -qq -y npm
+	@npm install --prefix .console --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error axe-core@4
+	@touch $@
+
 serve: $(SERVE) $(SYSTEM) ## serve the ready servers at http://127.0.0.1:8000, with a sample vault
 	@$(BIN)/dovetail serve all --vault sample=examples/vault --http 8000
 
@@ -82,7 +88,7 @@ contracts: $(VENV) $(SYSTEM) ## test the repository rules: layers, names, public
 	@$(BIN)/pytest --quiet --numprocesses=2 --dist=loadfile tests/contracts
 
 # The contracts are part of `make check`.
-test: $(VENV) $(SYSTEM) .proxies/.stamp .openapi/.stamp .venv-minimcp/.stamp ## run the whole suite and the branch coverage gate
+test: $(VENV) $(SYSTEM) .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp .venv-minimcp/.stamp ## run the whole suite and the branch coverage gate
 	@$(BIN)/pytest --quiet --numprocesses=4 --dist=worksteal --cov --cov-report= --ignore=tests/contracts
 	@$(BIN)/coverage json --quiet -o coverage.json
 	@$(BIN)/python -m tools.coverage_gate coverage.json
@@ -91,7 +97,7 @@ test: $(VENV) $(SYSTEM) .proxies/.stamp .openapi/.stamp .venv-minimcp/.stamp ## 
 SUITES := packages/dovetail/tests packages/dovetail-check/tests
 SUITE_INSTALL := --editable 'packages/dovetail[cluster,openapi,traces]' --editable packages/dovetail-check --group test --group peers
 
-test-lowest: .venv-lowest/.stamp .venv-minimcp/.stamp .proxies/.stamp .openapi/.stamp $(SYSTEM) ## test framework and checker with the oldest allowed libraries
+test-lowest: .venv-lowest/.stamp .venv-minimcp/.stamp .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp $(SYSTEM) ## test framework and checker with the oldest allowed libraries
 	@.venv-lowest/bin/pytest --quiet --numprocesses=3 --dist=loadfile $(SUITES)
 
 .venv-lowest/.stamp: pyproject.toml $(PYPROJECTS) tools/lowest.py
@@ -102,7 +108,7 @@ test-lowest: .venv-lowest/.stamp .venv-minimcp/.stamp .proxies/.stamp .openapi/.
 	@.venv-lowest/bin/pip install --quiet --constraint .venv-lowest/constraints.txt $(SUITE_INSTALL)
 	@touch $@
 
-test-pythons: .venv-minimcp/.stamp .proxies/.stamp .openapi/.stamp $(SYSTEM) ## test framework and checker on every Python from 3.12 on that is installed
+test-pythons: .venv-minimcp/.stamp .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp $(SYSTEM) ## test framework and checker on every Python from 3.12 on that is installed
 	@versions=$$($(BIN)/python -m tools.pythons); \
 	  test -n "$$versions" || { echo "No Python 3.12 or newer on PATH or in ~/.pyenv/versions."; exit 1; }; \
 	  for version in $$versions; do $(MAKE) test-python-$$version || exit 1; done
@@ -140,6 +146,9 @@ fuzz: $(VENV) .proxies/.stamp ## run the property tests with many more examples,
 	@HOSTILE_DOCUMENTS=10000 $(BIN)/pytest --quiet --timeout=0 packages/*/tests/*/test_hostile_*.py
 	@$(BIN)/pytest --quiet -m hypothesis --hypothesis-profile=fuzz --timeout=0
 
+console-pictures: $(VENV) $(SYSTEM) ## draw the pictures of the console in docs/images
+	@$(BIN)/python -m tools.console_screenshots
+
 openapi: $(VENV) .openapi/.stamp ## make servers from OpenAPI documents of real APIs, all of them, and call every tool
 	@OPENAPI_STRIDE=1 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/openapi
 
@@ -167,6 +176,15 @@ audit: $(VENV) .venv-minimcp/.stamp .audits/.stamp ## check servers of other pro
 
 docs: $(VENV) ## run every example in README.md and docs/
 	@$(BIN)/pytest --quiet tests/contracts/test_docs_examples.py
+
+site: .venv-site/.stamp ## build the documentation into site/, with warnings as errors, and check links and names
+	@.venv-site/bin/python -m tools.site
+
+.venv-site/.stamp: pyproject.toml
+	@test -x .venv-site/bin/pip || $(PYTHON) -m venv .venv-site
+	@.venv-site/bin/pip install --quiet --upgrade 'pip>=25.1'
+	@.venv-site/bin/pip install --quiet --group docs
+	@touch $@
 
 api: $(VENV) ## update tests/contracts/public_api.txt
 	@$(BIN)/python -m tools.public_api --write
@@ -197,5 +215,5 @@ cluster: $(VENV) .proxies/.stamp ## measure what a cluster promises: four proces
 	@PYTHONPATH=packages/dovetail $(BIN)/python -m cluster.run
 
 clean: ## remove build and test output; environments are kept
-	@rm -rf build dist htmlcov coverage.json .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf build dist site htmlcov coverage.json .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find packages tests tools examples bench soak cluster -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

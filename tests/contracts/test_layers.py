@@ -51,8 +51,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "generated": ("errors", "client"),
     # Servers made of other servers.
     "compose": (*_SERVER, *_OUTER),
+    # The page for browsers, and its HTTP API.
+    "console": (*_SERVER, *_OUTER, "compose"),
     "testing": (*_SERVER, *_OUTER, "compose"),
-    "cli": (*_SERVER, *_OUTER, "compose"),
+    "cli": (*_SERVER, *_OUTER, "compose", "console"),
     # The public facade over cli, for packages that add commands.
     "commands": ("cli",),
     "__main__": ("cli",),
@@ -83,6 +85,10 @@ DELEGATES: dict[tuple[str, str], str] = {
     ("dovetail.server", "dovetail.transports.streamable_http.app"): (
         "`server.http_app()`; the HTTP app imports the engine, not the server, so there is no cycle"
     ),
+    ("dovetail.server", "dovetail.console.mounting"): (
+        "`server.http_app(console=True)`; the console gets the HTTP app and does not know the class"
+    ),
+    ("dovetail.server", "dovetail.console.app"): "the same, for type checkers",
     ("dovetail.server", "dovetail.compose.mount.mounts"): (
         "`server.mount()`; mounts know a protocol for servers, not the class"
     ),

@@ -143,7 +143,7 @@ async def check_behind(front: Front, path: str, revisions: tuple[Revision, ...])
     recording = Recording()
     target = CheckTarget(transport="http", url=f"{await front.start()}{path}")
     try:
-        await Audit(target, AuditOptions(revisions=revisions, timeout=2.0), recording).run()
+        await Audit(target, AuditOptions(revisions=revisions, timeout=PATIENT), recording).run()
     except UnreachableError:
         pass
     finally:

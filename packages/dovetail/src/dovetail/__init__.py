@@ -88,6 +88,7 @@ __all__ = [
 
 
 def _run_server(server: Server, http: int | str | None, path: str, options: HttpAppOptions) -> int:
+    """Serve until the client leaves or the process is stopped, and return the exit code."""
     # Only servers that run themselves need the command line.
     from dovetail.cli.running import run  # noqa: PLC0415 - see above
 

@@ -20,7 +20,17 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypedDict, TypeVar, Unpack, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 from dovetail.core.call import Call
 from dovetail.core.changes import ChangeEvent, ChangeKind
@@ -62,6 +72,7 @@ if TYPE_CHECKING:
     from dovetail.compose.mount.mounts import Mounts
     from dovetail.compose.mount.transform import ToolTransform
     from dovetail.compose.openapi.building import OpenApiOptions, Spec
+    from dovetail.console.app import ConsoleApp
     from dovetail.transports.streamable_http.app import HttpApp
 
 __all__ = ["HttpAppOptions", "Server"]
@@ -75,14 +86,26 @@ class HttpAppOptions(TypedDict, total=False):
     """The keywords of `server.http_app()` and `serve_http()`; `HttpOptions` has the defaults."""
 
     allowed_hosts: Collection[str] | None
+    """Host headers to accept; `["*"]` accepts any.
+
+    None: loopback names if the server listens on a loopback address, otherwise any name.
+    """
     allowed_origins: Collection[str]
+    """Origins of web pages that may call, besides pages of the same host; `["*"]` accepts any."""
     stateless: bool
+    """Keep no sessions for clients of legacy revisions."""
     streaming: bool
+    """Whether responses may be event streams; False answers with plain JSON only."""
     max_sessions: int
+    """Sessions at the same time, of all clients."""
     session_lifetime: float
+    """Seconds that a session lives without a request."""
     old_sse: str | None
+    """The path, such as "/sse", at which HTTP+SSE of 2024-11-05 is served too; None for nowhere."""
     body_timeout: float
+    """Seconds that the rest of a request's body may take to arrive."""
     health: bool
+    """Serve /healthz and /readyz."""
 
 
 class SearchMode(Protocol):
@@ -102,8 +125,9 @@ class SearchMode(Protocol):
 class Server:
     """An MCP server: register tools, resources and prompts, then run it or embed it."""
 
-    # What `run` calls; the package sets it, because the command line imports this module.
+    # The package sets it, because the command line imports this module.
     runner: ClassVar[Callable[[Server, int | str | None, str, HttpAppOptions], int]]
+    """What `run` calls."""
 
     def __init__(  # noqa: PLR0913 - the fields of serverInfo, all optional and by name
         self,
@@ -123,6 +147,11 @@ class Server:
         tool_search: SearchMode | None = None,
     ) -> None:
         """Create a server.
+
+        `instructions` tell a model how to use the server. `title`, `description`, `website` and
+        `icons` are for people: clients show them. `extensions` declares extensions of the protocol
+        by name, each with its settings. `lifespan(server)` returns an async context manager that is
+        entered before the first call; its value is `ctx.lifespan`.
 
         `guard` applies however the server is served, unless a transport gets another one.
         `middleware` runs around every request, the first one outermost. With `tool_search`,
@@ -271,7 +300,7 @@ class Server:
         """Register a function as a tool.
 
         `@server.tool`, `@server.tool("name")` and `@server.tool(title=...)` all work. The keywords
-        are those of `server.tools.add`.
+        are those of `ToolOptions`.
         """
         if isinstance(given, str):
             _check_name(given, options.get("name"))
@@ -292,7 +321,7 @@ class Server:
         """Register a function as a prompt.
 
         `@server.prompt`, `@server.prompt("name")` and `@server.prompt(title=...)` all work. The
-        keywords are those of `server.prompts.add`.
+        keywords are those of `PromptOptions`.
         """
         if isinstance(given, str):
             _check_name(given, options.get("name"))
@@ -304,7 +333,7 @@ class Server:
     def resource(self, uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
         """Register a function under a URI or a URI template.
 
-        The keywords are those of `server.resources.add`.
+        The keywords are those of `ResourceOptions`.
         """
         if not isinstance(uri, str):
             raise UsageError('a resource needs its URI: @server.resource("notes://today")')
@@ -327,7 +356,7 @@ class Server:
         """Register a function that lists the resources of a template page by page.
 
         It takes `cursor` (None for the first page) and optionally `limit`, and returns a
-        `ResourcePage`. The keywords are those of `server.resources.lists.add`.
+        `ResourcePage`. The keywords are those of `ResourceListOptions`.
         """
         return _register(lambda function: self.resources.lists.add(function, **options), function)
 
@@ -553,24 +582,49 @@ class Server:
             engine, send, send_now=send_now, drain=drain, scope=scope, principal=caller
         )
 
+    @overload
     def http_app(
         self,
         path: str = "/mcp",
         *,
         guard: AuthBackend | None = None,
+        console: Literal[False] = False,
         **options: Unpack[HttpAppOptions],
-    ) -> HttpApp:
+    ) -> HttpApp: ...
+    @overload
+    def http_app(
+        self,
+        path: str = "/mcp",
+        *,
+        guard: AuthBackend | None = None,
+        console: Literal[True],
+        **options: Unpack[HttpAppOptions],
+    ) -> ConsoleApp: ...
+    def http_app(
+        self,
+        path: str = "/mcp",
+        *,
+        guard: AuthBackend | None = None,
+        console: bool = False,
+        **options: Unpack[HttpAppOptions],
+    ) -> HttpApp | ConsoleApp:
         """Return an ASGI application that serves this server over HTTP, both eras on one URL.
 
         Mount it anywhere or pass it to an ASGI server; it needs no lifespan events. A `guard`
-        authenticates and authorizes callers.
+        authenticates and authorizes callers. With `console`, browsers get a page to try the server
+        out: on a loopback address, or with a guard that authenticates callers.
         """
         from dovetail.transports.streamable_http import app  # noqa: PLC0415 - see test_layers
 
         http = app.HttpOptions(path=path, **options)
         auth = guard or self.guard
         params = self.provider.header_params
-        return app.HttpApp(self.engine, http, params, auth, self.routes)
+        endpoint = app.HttpApp(self.engine, http, params, auth, self.routes)
+        if not console:
+            return endpoint
+        from dovetail.console.mounting import mount_console  # noqa: PLC0415 - see test_layers
+
+        return mount_console(endpoint, self.identity.implementation, http, self.routes)
 
     async def start(self) -> None:
         """Enter the lifespan now instead of at the first request."""

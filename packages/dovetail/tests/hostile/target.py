@@ -30,7 +30,8 @@ class Target(Server):
 
     app: HttpApp
 
-    def http_app(self, path: str = "/mcp", **options: Any) -> HttpApp:
+    # Without the overload for the console, which this server has not.
+    def http_app(self, path: str = "/mcp", **options: Any) -> HttpApp:  # type: ignore[override]
         self.app = super().http_app(path, **options)
         return self.app
 

@@ -17,6 +17,7 @@ from dovetail.cli.failures import INTERRUPTED, WRONG_USAGE, Failure
 from dovetail.cli.groups import run_group
 from dovetail.cli.options import (
     CLUSTER_OPTIONS,
+    CONSOLE_OPTIONS,
     GUARD_OPTIONS,
     HTTP_OPTIONS,
     LOG_FORMAT_OPTION,
@@ -48,6 +49,8 @@ _LAZY = {
     "whoami": "dovetail.cli.login_command:whoami",
     "tasks": "dovetail.cli.tasks_command:tasks",
     "serve": "dovetail.cli.serve_command:serve",
+    "dev": "dovetail.cli.dev_command:dev",
+    "console": "dovetail.cli.console_command:console",
     "gateway": "dovetail.cli.gateway_command:gateway",
     "keys": "dovetail.cli.keys_command:keys",
 }
@@ -106,6 +109,7 @@ def app() -> None:
 @click.argument("file", metavar="FILE[:NAME]")
 @with_options((*HTTP_OPTIONS, PATH_OPTION, LOG_FORMAT_OPTION))
 @click.option("--rest", is_flag=True, help="Also serve POST /tools/NAME and GET /openapi.json.")
+@with_options(CONSOLE_OPTIONS)
 @with_options(CLUSTER_OPTIONS)
 @click.option(
     "--reload", is_flag=True, help="Restart when a Python file in the folder of FILE changes."

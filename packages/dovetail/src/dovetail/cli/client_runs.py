@@ -24,7 +24,7 @@ from dovetail.server import Server
 if TYPE_CHECKING:
     from dovetail.client.http_auth import Auth
 
-__all__ = ["close_server", "make_client", "run_with_client", "start_conversation"]
+__all__ = ["close_server", "find_auth", "make_client", "run_with_client", "start_conversation"]
 
 T = TypeVar("T")
 
@@ -64,13 +64,13 @@ def make_client(
             env=options.env,
             cwd=options.cwd or entry_cwd,
             headers=headers,
-            auth=_find_auth(target, headers),
+            auth=find_auth(target, headers),
         )
     except UsageError as error:
         raise Failure(str(error), WRONG_USAGE) from None
 
 
-def _find_auth(target: Target, headers: Mapping[str, str]) -> Auth | None:
+def find_auth(target: Target, headers: Mapping[str, str]) -> Auth | None:
     """The login of `dovetail login` for a URL; None if the target sends its own credentials."""
     if isinstance(target, Mapping):
         own = target.get("headers")

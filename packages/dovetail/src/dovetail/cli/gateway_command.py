@@ -14,6 +14,7 @@ from dovetail.cli.escaping import escape_control
 from dovetail.cli.failures import FAILED_CALL, WRONG_USAGE, Failure, or_fail
 from dovetail.cli.options import (
     CLUSTER_OPTIONS,
+    CONSOLE_OPTIONS,
     GUARD_OPTIONS,
     HTTP_OPTIONS,
     LOG_FORMAT_OPTION,
@@ -70,6 +71,7 @@ def gateway() -> None:
     (
         *HTTP_OPTIONS,
         PATH_OPTION,
+        *CONSOLE_OPTIONS,
         *CLUSTER_OPTIONS,
         LOG_FORMAT_OPTION,
         *GUARD_OPTIONS,

@@ -15,6 +15,7 @@ from dovetail.cli.log_format import choose_log_format
 __all__ = [
     "ANSWER_OPTIONS",
     "CLUSTER_OPTIONS",
+    "CONSOLE_OPTIONS",
     "GUARD_OPTIONS",
     "HTTP_OPTIONS",
     "LOG_FORMAT_OPTION",
@@ -22,6 +23,7 @@ __all__ = [
     "REACH_OPTIONS",
     "REQUEST_OPTIONS",
     "TARGET_OPTIONS",
+    "WATCH_OPTION",
     "WORKER_OPTION",
     "OptionMaker",
     "find_given",
@@ -31,6 +33,7 @@ __all__ = [
 
 T = TypeVar("T")
 OptionMaker: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""A decorator that adds an option to a command, as `click.option` returns one."""
 
 
 def with_options(options: Sequence[OptionMaker]) -> Callable[[Callable[..., T]], Callable[..., T]]:
@@ -200,6 +203,19 @@ HTTP_OPTIONS: Sequence[OptionMaker] = (
         show_default=True,
         help="HTTP parser; auto uses httptools if it is installed.",
     ),
+)
+
+WATCH_OPTION: OptionMaker = click.option(
+    "--watch", is_flag=True, help="Show the messages of all clients in the console."
+)
+
+CONSOLE_OPTIONS: Sequence[OptionMaker] = (
+    click.option(
+        "--console/--no-console",
+        default=None,
+        help="Serve a page for browsers. [default: on 127.0.0.1; elsewhere it needs a guard]",
+    ),
+    WATCH_OPTION,
 )
 
 CLUSTER_OPTIONS: Sequence[OptionMaker] = (

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import logging
 import os
 import re
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail.cli.access_log import log_requests
 from dovetail.cli.applications import Endpoint
 from dovetail.cli.connection_sharing import SharedAcceptor
+from dovetail.cli.consoles import add_console, is_loopback, open_page, watch_guard
 from dovetail.cli.exit_deadline import ExitDeadline
 from dovetail.cli.gc_tuning import tune_gc
 from dovetail.cli.guard_options import GuardOptions
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HttpSettings",
     "announce",
+    "announce_console",
     "describe",
     "make_app",
     "make_runner",
@@ -77,6 +78,11 @@ class HttpSettings:
     stateless: bool = False
     access_log: bool = False
     rest: bool = False
+    # None: on a loopback address, see `consoles.py`.
+    console: bool | None = None
+    watch: bool = False
+    # Open the console in the user's browser.
+    open_browser: bool = False
     workers: int = 1
     # The URL of the shared store, and the file with the keys that seal states.
     cluster: str | None = None
@@ -209,8 +215,10 @@ class _Site:
         endpoints = [*loaded.endpoints]
         warnings: list[str] = []
         self.app: ServedApp
+        with_console: ServedApp | None = None
         if app is not None:
             self.app = app
+            with_console = add_console(app, {"": (loaded.server, app)}, run)
         elif loaded.app is None:
             guard, warnings = choose_guard(loaded, run.guard, over_http=True)
             endpoint = make_app(loaded.server, run.path, guard, run)
@@ -220,13 +228,18 @@ class _Site:
 
                 self.app = RestApp(loaded.server, endpoint, guard, _app_options(run))
             endpoints = [Endpoint(run.path, endpoint)]
+            served = {"": (loaded.server, endpoint)}
+            with_console = add_console(self.app, served, run, loaded.source)
         else:
             _refuse_app_options(loaded.source, run)
             self.app = OuterApp(loaded.app, [each.app for each in endpoints])
         if run.workers > 1:
             _refuse_own_sessions(endpoints, run.workers)
         grace = max(server.options.grace for server in self.servers)
-        self.report = WorkerReport([describe(each) for each in endpoints], grace, warnings)
+        self.app = with_console or self.app
+        self.report = WorkerReport(
+            [describe(each) for each in endpoints], grace, warnings, with_console is not None
+        )
 
     def share(self) -> None:
         """Share with the other workers of this machine what needs no cluster."""
@@ -261,7 +274,8 @@ def _refuse_own_sessions(endpoints: Sequence[Endpoint], workers: int) -> None:
 
 def make_app(server: Server, path: str, guard: Guard | None, run: HttpSettings) -> HttpApp:
     """The application of a server, with the options of the command line."""
-    return server.http_app(path, guard=guard, **_app_options(run))
+    auth = watch_guard(guard or server.guard) if run.watch else guard
+    return server.http_app(path, guard=auth, **_app_options(run))
 
 
 def _app_options(run: HttpSettings) -> HttpAppOptions:
@@ -280,6 +294,8 @@ def _refuse_app_options(source: str, run: HttpSettings) -> None:
         "--allow-origin": run.allow_origins,
         "--stateless": run.stateless,
         "--rest": run.rest,
+        "--console": run.console,
+        "--watch": run.watch,
     }
     names = [name for name, is_given in given.items() if is_given] + run.guard.names
     if names:
@@ -361,7 +377,9 @@ def _supervise(command: Sequence[str], run: HttpSettings, folder: Path | None) -
 
 def _worker_arguments(run: HttpSettings, port: int) -> list[str]:
     """The options of a worker, without --worker."""
-    arguments = [f"--http={port}", f"--path={run.path}", f"--http-parser={run.parser}"]
+    # The host decides whether the console is on.
+    host = f"[{run.host}]" if ":" in run.host else run.host
+    arguments = [f"--http={host}:{port}", f"--path={run.path}", f"--http-parser={run.parser}"]
     arguments += [f"--workers={run.workers}"]
     arguments += [f"--allow-host={host}" for host in run.allow_hosts]
     arguments += [f"--allow-origin={origin}" for origin in run.allow_origins]
@@ -371,6 +389,9 @@ def _worker_arguments(run: HttpSettings, port: int) -> list[str]:
         "--stateless": run.stateless,
         "--access-log": run.access_log,
         "--rest": run.rest,
+        "--console": run.console is True,
+        "--no-console": run.console is False,
+        "--watch": run.watch,
     }
     return [*arguments, *(flag for flag, is_set in flags.items() if is_set)]
 
@@ -393,6 +414,8 @@ async def _until_signal(
 def _announce(report: WorkerReport, port: int, run: HttpSettings) -> None:
     for endpoint in report.endpoints:
         announce(endpoint, port, run)
+    if report.console:
+        announce_console(port, run)
     for text in report.warnings:
         _log(f"Warning: {text}")
 
@@ -410,28 +433,29 @@ def announce(endpoint: EndpointReport, port: int, run: HttpSettings) -> None:
     if run.rest:
         root = url.removesuffix(endpoint.path)
         _log(f"REST: POST {root}/tools/NAME, described by {root}/openapi.json")
-    if not _is_loopback(run.host) and not endpoint.requires_auth:
+    if not is_loopback(run.host) and not endpoint.requires_auth:
         _log(
             f"Warning: {run.host} accepts connections from other machines without authentication; "
             "add --keys or --issuer, or omit the host to listen on 127.0.0.1 only"
         )
 
 
+def announce_console(port: int, run: HttpSettings) -> None:
+    """Print the URL of the console, and open it if that was asked for."""
+    url = f"http://{_reachable(run)}:{port}/"
+    _log(f"Console: {url}")
+    if run.open_browser:
+        open_page(url)
+
+
 def _reachable(run: HttpSettings) -> str:
     """The host name for the URL; clients cannot connect to 0.0.0.0."""
     named = [host for host in run.allow_hosts if host != "*"]
-    if named and not _is_loopback(run.host):
+    if named and not is_loopback(run.host):
         return named[0].partition(":")[0]
     if run.host in ("0.0.0.0", "::"):
         return socket.gethostname()
     return f"[{run.host}]" if ":" in run.host else run.host
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _log(text: str) -> None:

@@ -22,6 +22,8 @@ def run(server: Server, http: int | str | None, path: str, options: HttpAppOptio
         "allow_hosts": options.get("allowed_hosts") or (),
         "allow_origins": options.get("allowed_origins", ()),
         "stateless": options.get("stateless", False),
+        # A program that serves itself decides: `server.http_app(console=True)`.
+        "console": False,
     }
     run = HttpSettings(host=host, port=port, path=path, **settings)
     return run_server_http(lambda: (server, server.http_app(path, **options)), run)

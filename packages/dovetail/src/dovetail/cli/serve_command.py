@@ -16,6 +16,7 @@ import click
 from dovetail.cli.failures import COULD_NOT_START, WRONG_USAGE, Failure, or_fail
 from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.options import (
+    CONSOLE_OPTIONS,
     GUARD_OPTIONS,
     HTTP_OPTIONS,
     LOG_FORMAT_OPTION,
@@ -33,7 +34,15 @@ __all__ = ["run_serve", "serve"]
 T = TypeVar("T")
 
 _DEFAULT_PORT = "8000"
-_HTTP_FIELDS = ("allow_hosts", "allow_origins", "stateless", "access_log", "parser")
+_HTTP_FIELDS = (
+    "allow_hosts",
+    "allow_origins",
+    "stateless",
+    "access_log",
+    "parser",
+    "console",
+    "watch",
+)
 
 
 class _ReadyServers(click.Group):
@@ -94,7 +103,7 @@ def _command_for_all() -> click.Command:
     loaded, missing = _load_all()
 
     def run(**given: Any) -> None:
-        chosen = _SharedOptions.of(given)
+        chosen = _SharedOptions.of(given, default_address=_DEFAULT_PORT)
         for reason in missing:
             click.echo(f"skipped: {reason}", err=True)
         built = {name: _build(ready, given, over_http=True) for name, ready in loaded.items()}
@@ -104,7 +113,8 @@ def _command_for_all() -> click.Command:
             click.echo(f"skipped: {name} requires {option}", err=True)
         if not servers:
             raise Failure("No server can be started", WRONG_USAGE)
-        raise SystemExit(_serve_http(servers, chosen.address or _DEFAULT_PORT, chosen))
+        assert chosen.address is not None
+        raise SystemExit(_serve_http(servers, chosen.address, chosen))
 
     own: dict[str, click.Parameter] = {}
     for ready in loaded.values():
@@ -135,12 +145,13 @@ _CLUSTER_OPTIONS = (
 )
 
 
+_SHARED = (*HTTP_OPTIONS, *CONSOLE_OPTIONS, LOG_FORMAT_OPTION, *GUARD_OPTIONS, *_CLUSTER_OPTIONS)
+
+
 def _make_command(
     name: str, summary: str, own: list[click.Parameter], run: Callable[..., None]
 ) -> click.Command:
-    command = click.command(name, help=summary)(
-        with_options((*HTTP_OPTIONS, LOG_FORMAT_OPTION, *GUARD_OPTIONS, *_CLUSTER_OPTIONS))(run)
-    )
+    command = click.command(name, help=summary)(with_options(_SHARED)(run))
     names = {parameter.name for parameter in own}
     # A server's own option replaces the shared option of the same name.
     command.params = [*own, *(shared for shared in command.params if shared.name not in names)]
@@ -156,14 +167,17 @@ class _SharedOptions:
     http: dict[str, Any]
 
     @classmethod
-    def of(cls, given: dict[str, Any]) -> _SharedOptions:
+    def of(cls, given: dict[str, Any], *, default_address: str | None = None) -> _SharedOptions:
         guard = or_fail(lambda: take_guard(given))
         # The server gets it too, because some servers have their own read-only mode.
         given["read_only"] = guard.read_only
         http = {name: given.pop(name) for name in _HTTP_FIELDS}
-        address = given.pop("address")
+        address = given.pop("address") or default_address
         if address is None and any(value for name, value in http.items() if name != "parser"):
-            text = "--allow-host, --allow-origin, --stateless, --access-log: requires --http"
+            text = (
+                "--allow-host, --allow-origin, --stateless, --access-log, --console, --watch: "
+                "requires --http"
+            )
             raise Failure(text, WRONG_USAGE)
         return cls(address=address, guard=guard, http=http)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dovetail.cli.applications import Endpoint
+from dovetail.cli.consoles import add_console
 from dovetail.cli.run_http import (
     HttpSettings,
     announce,
+    announce_console,
     describe,
     make_app,
     make_runner,
@@ -15,6 +17,7 @@ from dovetail.cli.run_http import (
 )
 from dovetail.errors import UsageError
 from dovetail.server import Server
+from dovetail.transports.asgi.messages import ServedApp
 from dovetail.transports.http_server import bind
 from dovetail.transports.path_router import PathRouter
 
@@ -34,14 +37,22 @@ def run_many(servers: Mapping[str, Server], run: HttpSettings) -> None:
         for name, server in servers.items()
     ]
 
+    app: ServedApp = endpoints[0].app if len(endpoints) == 1 else PathRouter(dict(endpoints))
+    served = {
+        name: (server, endpoint.app)
+        for (name, server), endpoint in zip(servers.items(), endpoints, strict=True)
+    }
+    with_console = add_console(app, served, run)
+
     def announce_all(port: int) -> None:
         for endpoint in endpoints:
             announce(describe(endpoint), port, run)
+        if with_console is not None:
+            announce_console(port, run)
 
-    only = endpoints[0].app if len(endpoints) == 1 else None
     with make_runner() as runner:
         serve_until_signal(
-            only or PathRouter(dict(endpoints)),
+            with_console or app,
             list(servers.values()),
             bind(run.host, run.port),
             run,

@@ -60,6 +60,8 @@ class WorkerReport(Struct):
     endpoints: list[EndpointReport]
     grace: float
     warnings: list[str] = []
+    # Whether the console is on.
+    console: bool = False
 
 
 class _StartError(Exception):

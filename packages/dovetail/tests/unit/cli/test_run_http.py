@@ -352,7 +352,8 @@ def test_it_serves_both_eras_and_stops_with_open_streams(
             assert response.status == 200
             # The grace period is longer than the cap: streams do not keep the server waiting.
             assert server.end(number) == 0
-        assert server.said.count("\n") == 2
+        # The endpoint, its configuration entry and the console.
+        assert server.said.count("\n") == 3
 
 
 NAPS = """

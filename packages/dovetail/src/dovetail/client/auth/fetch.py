@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import email.utils
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -18,12 +20,50 @@ from dovetail.client.http_endpoint import Endpoint
 from dovetail.client.http_pool import HttpPool
 from dovetail.errors import PeerError, TransportError
 
-__all__ = ["AuthFetch", "Fetched"]
+__all__ = ["AuthFetch", "AuthTrace", "Fetched", "report_trace", "trace_requests"]
 
 # Metadata, tokens and registrations are a few kilobytes.
 _MAX_BYTES = 256 * 1024
 _TIMEOUT = 20.0
 _FORM = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AuthTrace:
+    """A request of an authorization, or the response to it; it contains secrets."""
+
+    method: str
+    url: str
+    headers: Sequence[tuple[str, str]]
+    body: bytes
+    # None for the request.
+    status: int | None = None
+
+
+_tracer: ContextVar[Callable[[AuthTrace], None] | None] = ContextVar("tracer", default=None)
+
+
+@contextlib.contextmanager
+def trace_requests(tracer: Callable[[AuthTrace], None]) -> Iterator[None]:
+    """Pass each request and response of the authorizations in a `with` block to a function."""
+    token = _tracer.set(tracer)
+    try:
+        yield
+    finally:
+        _tracer.reset(token)
+
+
+def report_trace(
+    method: str,
+    url: str,
+    headers: Iterable[tuple[str, str]],
+    body: bytes,
+    status: int | None = None,
+) -> None:
+    """Pass a request or response to the function of `trace_requests`, if there is one."""
+    tracer = _tracer.get()
+    if tracer is not None:
+        tracer(AuthTrace(method, url, tuple(headers), body, status))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -87,6 +127,7 @@ class AuthFetch:
         if pool is None:
             pool = HttpPool(endpoint, self.policy.find_address)
             self._pools[endpoint.origin] = pool
+        report_trace(method, str(endpoint), fields, body)
         try:
             async with (
                 asyncio.timeout(_TIMEOUT),
@@ -102,6 +143,8 @@ class AuthFetch:
             raise AuthorizationError(text) from None
         except (TransportError, PeerError) as error:
             raise AuthorizationError(f"{error}; try again later") from None
+        sent = response.headers.items()
+        report_trace(method, str(endpoint), sent, received, response.status)
         self._note_clock(endpoint, response.headers.get("date"))
         return Fetched(str(endpoint), response.status, response.reason, response.headers, received)
 

@@ -10,6 +10,7 @@ from dovetail.client.auth.authorization_code import AuthorizationCode
 from dovetail.client.auth.authorizer import AuthSettings, OAuthAuthorizer
 from dovetail.client.auth.challenge import Challenge, find_challenge
 from dovetail.client.auth.client_authentication import ClientKey
+from dovetail.client.auth.fetch import report_trace
 from dovetail.client.auth.grants import Grant
 from dovetail.client.auth.logins import list_servers
 from dovetail.client.auth.records import LoginRecord
@@ -163,7 +164,10 @@ async def _probe(endpoint: Endpoint) -> tuple[Challenge, bool]:
     """What the server says to a client without a token, and whether it denies access."""
     pool = HttpPool(endpoint)
     try:
+        report_trace("POST", str(endpoint), _PROBE_HEADERS, _PROBE)
         async with pool.exchange("POST", _PROBE_HEADERS, _PROBE) as response:
+            sent = response.headers.items()
+            report_trace("POST", str(endpoint), sent, b"", response.status)
             header = response.headers.get("www-authenticate", "")
             is_denied = response.status in (401, 403)
             return find_challenge(header, ("bearer", "dpop")), is_denied

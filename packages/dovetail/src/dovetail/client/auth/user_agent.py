@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from dovetail.client.auth.failures import AuthorizationError
 
-__all__ = ["LoopbackBrowser", "Redirect", "UserAgent", "show_url"]
+__all__ = ["LoopbackBrowser", "Redirect", "UserAgent", "has_display", "show_url"]
 
 _HOST = "127.0.0.1"
 _PATH = "/callback"
@@ -100,14 +100,14 @@ class LoopbackBrowser(UserAgent):
 
     async def _take_user(self, url: str) -> None:
         is_open = False
-        if self._open_browser and _has_display():
+        if self._open_browser and has_display():
             with contextlib.suppress(webbrowser.Error):
                 is_open = await asyncio.to_thread(webbrowser.open, url)
         if not is_open:
             self._show(url)
 
 
-def _has_display() -> bool:
+def has_display() -> bool:
     """Whether a window can be opened; a browser in the terminal would take it over."""
     if sys.platform in ("darwin", "win32"):
         return True

@@ -122,7 +122,7 @@ class Proxy(Server):
             middleware=middleware,
         )
         find = _per_principal(auth)
-        channels = partial(open_target, target, env=env, cwd=cwd)
+        channels = partial(self.open_channel, target, env=env, cwd=cwd)
         if find is None:
             channels = partial(channels, headers=headers, auth=auth)
         # A bad target fails here, where the author wrote it.
@@ -155,6 +155,10 @@ class Proxy(Server):
         self._lifespan.add(self._running)
         if self.provider.membership is not None:
             self.provider.join(self.provider.membership)
+
+    def open_channel(self, target: Target, **options: Any) -> Channel:
+        """Return a channel to the upstream that is not open yet; a subclass may wrap it."""
+        return open_target(target, **options)
 
     @asynccontextmanager
     async def _running(self) -> AsyncIterator[None]:

@@ -296,7 +296,7 @@ def test_a_path_begins_with_a_slash() -> None:
 
 def test_an_option_that_does_not_exist_is_refused() -> None:
     with pytest.raises(TypeError, match="colour"):
-        Server("s").http_app(colour="blue")  # type: ignore[call-arg]
+        Server("s").http_app(colour="blue")  # type: ignore[call-overload]
 
 
 # -- which era --------------------------------------------------------------------------------

@@ -1,0 +1,170 @@
+"""The console of the serving commands: when it is on, and what it shows.
+
+The modules of the console are imported only if it is on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import ipaddress
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from dovetail.cli.loading import split_spec
+from dovetail.cli.supervisor import STATE_KEY
+from dovetail.errors import UsageError
+from dovetail.runtime.auth_backend import AuthBackend
+from dovetail.server import Server
+from dovetail.transports.asgi.messages import ServedApp
+from dovetail.transports.streamable_http.app import HttpApp
+
+__all__ = ["ConsoleSettings", "add_console", "is_loopback", "open_page", "watch_guard"]
+
+
+_PREFIX = "/console/"
+
+
+class ConsoleSettings(Protocol):
+    """The settings of the command line that the console depends on."""
+
+    @property
+    def host(self) -> str:
+        """The address to listen on."""
+
+    @property
+    def allow_hosts(self) -> Sequence[str]:
+        """Names that clients may use for the server."""
+
+    @property
+    def allow_origins(self) -> Sequence[str]:
+        """Origins of other pages that may send requests."""
+
+    @property
+    def workers(self) -> int:
+        """The number of processes."""
+
+    @property
+    def worker(self) -> tuple[int, int] | None:
+        """Set in a worker process."""
+
+    @property
+    def console(self) -> bool | None:
+        """What the command line says; None if nothing."""
+
+    @property
+    def watch(self) -> bool:
+        """Whether the page shows the traffic of all clients."""
+
+
+def add_console(
+    app: ServedApp,
+    served: Mapping[str, tuple[Server, HttpApp]],
+    settings: ConsoleSettings,
+    file: str | None = None,
+) -> ServedApp | None:
+    """The application with the console; None if the console is off. Raises UsageError.
+
+    `served`: name -> server and its endpoint. `file`: the file that has the server.
+    """
+    endpoints = [endpoint for _, endpoint in served.values()]
+    if not _is_wanted(endpoints, settings):
+        if settings.watch:
+            raise UsageError("--watch shows traffic in the console, which is off; add --console")
+        return None
+    if settings.watch and settings.workers > 1:
+        raise UsageError("--watch shows the traffic of one process; leave out --workers")
+    from dovetail.console.app import ConsoleApp  # noqa: PLC0415 - only with the console
+    from dovetail.console.console_site import ConsoleServer, ConsoleSite  # noqa: PLC0415 - the same
+    from dovetail.console.traffic import Traffic  # noqa: PLC0415 - the same
+    from dovetail.console.watching import WatchedApp  # noqa: PLC0415 - the same
+
+    servers = [
+        ConsoleServer(
+            name=name or server.name,
+            info=server.identity.implementation,
+            path=endpoint.path,
+            auth=endpoint.auth,
+            file=file,
+            command=() if file is None else _stdio_command(file),
+        )
+        for name, (server, endpoint) in served.items()
+    ]
+    traffic = Traffic() if settings.watch else None
+    options: dict[str, Any] = {} if settings.worker is None else {"token": _shared_token()}
+    site = ConsoleSite(
+        servers=servers,
+        allowed_hosts=settings.allow_hosts or None,
+        allowed_origins=settings.allow_origins,
+        traffic=traffic,
+        is_shared=settings.workers > 1,
+        **options,
+    )
+    if traffic is not None:
+        app = WatchedApp(app, traffic, {each.path: each.auth for each in servers})
+    routes = [server.routes for server, _ in served.values()]
+    return ConsoleApp(app, site, routes)
+
+
+def _is_wanted(endpoints: Sequence[HttpApp], settings: ConsoleSettings) -> bool:
+    if settings.console is False:
+        return False
+    if settings.console is None and any(f"{each.path}/".startswith(_PREFIX) for each in endpoints):
+        # The path of the page is taken.
+        return False
+    if is_loopback(settings.host):
+        # Another name or several processes mean a deployment, often behind a reverse proxy.
+        is_private = settings.workers == 1 and all(map(is_loopback, settings.allow_hosts))
+        return settings.console or is_private
+    guards = [endpoint.auth for endpoint in endpoints]
+    if settings.console and not all(auth is not None and auth.requires_auth for auth in guards):
+        raise UsageError(
+            f"--console: {settings.host} accepts connections from other machines, and the console "
+            "would be open to everybody; add --keys or --issuer, or omit the host to listen on "
+            "127.0.0.1 only"
+        )
+    return bool(settings.console)
+
+
+def watch_guard(auth: AuthBackend | None) -> AuthBackend | None:
+    """The guard, with the principals that it finds shown in the traffic."""
+    from dovetail.console.watching import WatchedAuth  # noqa: PLC0415 - only with --watch
+
+    return None if auth is None else WatchedAuth(auth)
+
+
+def _stdio_command(file: str) -> Sequence[str]:
+    parts = split_spec(file)
+    if parts is None:
+        return ()
+    path, name = parts
+    absolute = str(path.resolve()) + (f":{name}" if name else "")
+    return (sys.executable, "-m", "dovetail", "run", absolute)
+
+
+def _shared_token() -> str:
+    """The token of all workers: a page that one of them serves sends requests to others."""
+    key = bytes.fromhex(os.environ[STATE_KEY])
+    return hmac.new(key, b"console token", hashlib.sha256).hexdigest()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address or name is that of the machine itself."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def open_page(url: str) -> None:
+    """Open the page in the user's browser, if there is one; the caller has printed the URL."""
+    import webbrowser  # noqa: PLC0415 - few commands open one
+
+    from dovetail.client.auth.user_agent import has_display  # noqa: PLC0415 - the same
+
+    if has_display():
+        # Some browsers block until they are closed.
+        asyncio.get_running_loop().run_in_executor(None, webbrowser.open, url)

@@ -1,0 +1,125 @@
+"""The HTTP API of the page: which handler serves which path, and what every request must have."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dovetail.console.api_check import CheckRunner
+from dovetail.console.config import describe_site
+from dovetail.console.console_site import ConsoleSite
+from dovetail.console.event_streams import EventStream, EventStreams
+from dovetail.console.evidence import serve_evidence
+from dovetail.console.requests import ApiRequest, RefusedError, RequestChecks
+from dovetail.console.save_test import serve_test
+from dovetail.transports.asgi.messages import (
+    JSON,
+    BodyTooLargeError,
+    BodyTooSlowError,
+    ClientGoneError,
+    HttpRequest,
+    HttpResponse,
+    read_body,
+)
+from dovetail.wire import codec
+
+if TYPE_CHECKING:
+    from dovetail.console.sign_in import SignIn
+
+__all__ = ["Api"]
+
+# Frames of a long session are the largest body.
+_MAX_BYTES = 64 * 1024 * 1024
+_BODY_SECONDS = 30.0
+_NO_STORE = (b"cache-control", b"no-store")
+Handler = Callable[[ApiRequest], Awaitable[HttpResponse | None]]
+
+
+class Api:
+    """Serves the requests to `/console/api/`."""
+
+    def __init__(self, site: ConsoleSite, checks: RequestChecks) -> None:
+        self._site = site
+        self._checks = checks
+        self.streams = EventStreams()
+        self._handlers: dict[str, tuple[str, Handler]] = {
+            "config": ("GET", self._config),
+            "traffic": ("GET", self._traffic),
+            "check": ("POST", CheckRunner(self.streams).serve),
+            "evidence": ("POST", serve_evidence),
+            "sign-in": ("POST", self._start_sign_in),
+            "test": ("POST", serve_test),
+        }
+        self._sign_in: SignIn | None = None
+
+    async def serve(self, request: HttpRequest, name: str) -> HttpResponse | None:
+        """The response; None if it has been sent. Raises RefusedError."""
+        self._checks.check_token(request)
+        if name not in _OPEN:
+            await self._checks.check_caller(request)
+        if name not in self._handlers:
+            raise RefusedError(404, f"There is no api/{name}")
+        method, handle = self._handlers[name]
+        if request.scope["method"] != method:
+            allowed = ((b"allow", method.encode()),)
+            raise RefusedError(405, f"Only {method} is allowed here", allowed)
+        body = await _read_json(request) if method == "POST" else {}
+        if body is None:
+            return None
+        return await handle(ApiRequest(request, body, self._site))
+
+    def finish_sign_in(self, request: HttpRequest) -> HttpResponse:
+        """Serve the page that the authorization server redirects to."""
+        if self._sign_in is None:
+            raise RefusedError(404, "No sign-in is under way")
+        return self._sign_in.finish(request)
+
+    async def _start_sign_in(self, given: ApiRequest) -> None:
+        if self._sign_in is None:
+            # OAuth takes time to import, and few servers use it.
+            from dovetail.console.sign_in import SignIn  # noqa: PLC0415
+
+            self._sign_in = SignIn(self.streams)
+        await self._sign_in.serve(given)
+
+    async def _traffic(self, given: ApiRequest) -> None:
+        traffic = self._site.traffic
+        if traffic is None:
+            raise RefusedError(404, "Nothing is recorded; start the server with --watch")
+
+        async def work(stream: EventStream) -> None:
+            async for frame in traffic.follow():
+                await stream.send("frame", frame)
+
+        await self.streams.serve(given.request, work)
+
+    async def _config(self, given: ApiRequest) -> HttpResponse:
+        body = codec.encode(describe_site(self._site, given.request))
+        return HttpResponse(200, body, [*JSON, _NO_STORE])
+
+
+# The page needs these before it has credentials.
+_OPEN = ("config", "sign-in")
+
+
+async def _read_json(request: HttpRequest) -> dict[str, object] | None:
+    """The JSON object in the body; None if the page has gone. Raises RefusedError."""
+    essence = request.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if essence != b"application/json":
+        raise RefusedError(415, "Content-Type must be application/json")
+    try:
+        body = codec.decode_json(await read_body(request, _MAX_BYTES, _BODY_SECONDS))
+    except BodyTooLargeError:
+        close = ((b"connection", b"close"),)
+        raise RefusedError(413, f"The body has more than {_MAX_BYTES} bytes", close) from None
+    except BodyTooSlowError:
+        raise RefusedError(408, "The body did not arrive in time") from None
+    except ClientGoneError:
+        return None
+    except msgspec.ValidationError as error:
+        raise RefusedError(400, f"The body is not valid JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise RefusedError(400, "The body must be a JSON object")
+    return body

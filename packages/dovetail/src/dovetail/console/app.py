@@ -1,0 +1,173 @@
+"""`ConsoleApp`: serves the page and its API at `/console/`, and everything else as before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dovetail.console.api import Api
+from dovetail.console.assets import INDEX, Asset, find_assets
+from dovetail.console.console_site import ConsoleSite
+from dovetail.console.page_headers import SECURITY_HEADERS
+from dovetail.console.requests import (
+    RefusedError,
+    RequestChecks,
+    prefers_html,
+    relative_path,
+    root_of,
+)
+from dovetail.errors import UsageError
+from dovetail.features.custom_routes import CustomRoutes
+from dovetail.transports.asgi.messages import (
+    JSON,
+    HttpRequest,
+    HttpResponse,
+    PendingResponse,
+    Receive,
+    RequestView,
+    Scope,
+    ServedApp,
+    Transmit,
+    respond,
+)
+from dovetail.transports.streamable_http.signals import end_streams_on_signal
+from dovetail.wire import codec
+
+__all__ = ["ConsoleApp"]
+
+_PREFIX = "/console"
+_API = "api/"
+_CALLBACK = "callback"
+_PLACEHOLDER = b"{{token}}"
+_HTML = (b"content-type", b"text/html; charset=utf-8")
+_NO_STORE = (b"cache-control", b"no-store")
+
+
+class ConsoleApp:
+    """The ASGI application; `server.http_app(console=True)` and the command line create it."""
+
+    def __init__(
+        self, app: ServedApp, site: ConsoleSite, routes: Sequence[CustomRoutes] = ()
+    ) -> None:
+        """`routes`: those of the servers, which take precedence."""
+        self._app = app
+        self._site = site
+        self._routes = routes
+        self._checks = RequestChecks(site)
+        self._assets = find_assets()
+        self._api = Api(site, self._checks)
+        self._is_hosted = True
+        self._is_closing = False
+        for server in site.servers:
+            if f"{server.path}/".startswith(f"{_PREFIX}/"):
+                raise UsageError(
+                    f"the path {server.path!r} is that of the console; serve {server.name!r} at "
+                    "another one, or without the console"
+                )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Transmit) -> None:
+        """Serve one ASGI connection; everything but the console goes to the wrapped application."""
+        is_open = scope["type"] == "http" and not self._is_closing
+        path = relative_path(scope) if is_open else None
+        if path is not None and (path in ("", "/", _PREFIX) or path.startswith(f"{_PREFIX}/")):
+            request = HttpRequest(scope, dict(scope["headers"]), receive, send)
+            is_taken = any(routes.find(path.rstrip("/")) for routes in self._routes)
+            if path.startswith(f"{_PREFIX}/") and not is_taken:
+                await self._serve(request, path.removeprefix(f"{_PREFIX}/"))
+                return
+            if prefers_html(request) and not is_taken:
+                await self._serve(request, None)
+                return
+        await self._app(scope, receive, send)
+
+    # -- what the HTTP server uses ------------------------------------------------------------
+
+    def is_validated(self, request: RequestView) -> bool:
+        """Whether an identical request to the MCP endpoint was validated before."""
+        return self._app.is_validated(request)
+
+    def begin(self, request: RequestView, body: bytes) -> PendingResponse | None:
+        """Start a validated request to the MCP endpoint."""
+        return self._app.begin(request, body)
+
+    def serve_directly(self) -> None:
+        """Leave the shutdown to the caller."""
+        self._is_hosted = False
+        self._app.serve_directly()
+
+    def begin_shutdown(self) -> None:
+        """End the streams of the console and of the MCP endpoint."""
+        self.end_streams()
+        self._app.begin_shutdown()
+
+    async def finish_shutdown(self, grace: float) -> None:
+        """Refuse new requests, and give running calls `grace` seconds."""
+        self._is_closing = True
+        self.end_streams()
+        await self._app.finish_shutdown(grace)
+
+    def close(self) -> None:
+        """End all streams, and all sessions of the MCP endpoint."""
+        self.end_streams()
+        self._app.close()
+
+    def end_streams(self) -> None:
+        """End the streams of the console."""
+        self._api.streams.end()
+
+    # -- requests -----------------------------------------------------------------------------
+
+    async def _serve(self, request: HttpRequest, path: str | None) -> None:
+        """Serve a path below `/console/`; None redirects there."""
+        if self._is_hosted:
+            end_streams_on_signal(self)
+        response: HttpResponse | None
+        try:
+            self._checks.check_address(request, is_hosted=self._is_hosted)
+            if path is None:
+                location = f"{root_of(request.scope)}{_PREFIX}/".encode()
+                response = HttpResponse(302, b"", [(b"location", location), _NO_STORE])
+            elif path.startswith(_API):
+                response = await self._api.serve(request, path.removeprefix(_API))
+            else:
+                response = self._serve_file(request, path)
+        except RefusedError as error:
+            body = codec.encode({"error": error.text})
+            response = HttpResponse(error.status, body, [*JSON, _NO_STORE, *error.headers])
+        if response is not None:
+            status, body, headers = response
+            body = b"" if request.scope["method"] == "HEAD" else body
+            await respond(request.transmit, status, body, [*headers, *SECURITY_HEADERS])
+
+    def _serve_file(self, request: HttpRequest, path: str) -> HttpResponse:
+        if request.scope["method"] not in ("GET", "HEAD"):
+            allowed = ((b"allow", b"GET, HEAD"),)
+            raise RefusedError(405, "Only GET and HEAD are allowed here", allowed)
+        if path == _CALLBACK:
+            return self._api.finish_sign_in(request)
+        name = path or INDEX
+        asset = self._assets.get(name)
+        if asset is None:
+            raise RefusedError(404, "There is no such file in the console")
+        return self._send_index(asset) if name == INDEX else _send(asset, request)
+
+    def _send_index(self, asset: Asset) -> HttpResponse:
+        page = asset.read().body
+        # The token is of letters, digits, - and _, so that it needs no escaping.
+        body = page.replace(_PLACEHOLDER, self._site.token.encode())
+        return HttpResponse(200, body, [_HTML, _NO_STORE])
+
+
+def _send(asset: Asset, request: HttpRequest) -> HttpResponse:
+    content = asset.read()
+    headers = [
+        (b"etag", content.etag),
+        (b"cache-control", b"no-cache"),
+        (b"vary", b"accept-encoding"),
+    ]
+    if request.headers.get(b"if-none-match") == content.etag:
+        return HttpResponse(304, b"", headers)
+    headers.append((b"content-type", asset.content_type))
+    codings = request.headers.get(b"accept-encoding", b"").split(b",")
+    if b"gzip" in (coding.partition(b";")[0].strip() for coding in codings):
+        return HttpResponse(200, content.compressed, [*headers, (b"content-encoding", b"gzip")])
+    return HttpResponse(200, content.body, headers)

@@ -1,0 +1,33 @@
+/** The console's own HTTP API. */
+import { readEvents } from "./sse.js";
+
+const META = 'meta[name="console-token"]';
+let token = document.querySelector(META).content;
+
+async function send(path, { body, headers, signal } = {}, isRetry = false) {
+  const response = await fetch(`api/${path}`, {
+    method: body ? "POST" : "GET", body: body && JSON.stringify(body), cache: "no-store", signal,
+    headers: { "X-Console-Token": token, ...headers, ...(body && { "Content-Type": "application/json" }) },
+  });
+  if (response.ok) return response;
+  const text = await response.text();
+  if (response.status === 403 && !isRetry) {
+    // The token changes when the server restarts: read it again from the page.
+    const page = await (await fetch("./", { cache: "no-store" })).text();
+    token = new DOMParser().parseFromString(page, "text/html").querySelector(META)?.content ?? token;
+    return send(path, { body, headers, signal }, true);
+  }
+  throw new Error(/^\{"error":/.test(text) ? JSON.parse(text).error : text || `HTTP ${response.status}`);
+}
+
+/** What the console can do here, and the servers. */
+export const loadConfig = async () => (await send("config")).json();
+
+/** Yield {event, data} of an SSE endpoint. */
+export async function* stream(path, options) {
+  for await (const { event, data } of readEvents((await send(path, options)).body))
+    if (data) yield { event, data: JSON.parse(data) };
+}
+
+/** POST and return the body as a Blob. */
+export const post = async (path, body, headers) => (await send(path, { body, headers })).blob();
