@@ -181,6 +181,8 @@ class Server:
         self.completions = Completions(self.prompts, self.resources)
         self._capabilities: dict[str, Any] | None = None
         self._mounted_capabilities: list[dict[str, Any]] = []
+        # What clients of a server with a mounted proxy have been told so far.
+        self._declared: dict[str, Any] = {}
         identity = Identity(
             Implementation(
                 name=name,
@@ -703,7 +705,12 @@ class Server:
                 for name, members in each.items():
                     found[name] = {**members, **found.get(name, {})}
             # Those of servers without proxies change only together with their registries.
-            self._mounted_capabilities = [] if self.provider.has_fixed_names else mounted
+            self._mounted_capabilities = []
+            if not self.provider.has_fixed_names:
+                self._mounted_capabilities = mounted
+                # lifecycle.capability.truthful: a client uses what it was told, also after a proxy
+                # has learned that its upstream lacks it; the lists are empty then.
+                found = self._declared = {**self._declared, **found}
             self._capabilities = found
         return self._capabilities
 

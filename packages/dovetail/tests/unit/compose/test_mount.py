@@ -474,6 +474,22 @@ def test_capabilities_of_all_servers_are_joined() -> None:
     assert outer.capabilities()["tools"] == {"listChanged": True}
 
 
+def test_what_a_mounted_proxy_lacks_is_listed_as_empty() -> None:
+    inner = Server("inner")
+    inner.tool("look")(lambda: "seen")
+    outer = Server("outer")
+    outer.mount(Proxy(inner, name="inner"), "inner")
+
+    async def script(client: Client) -> None:
+        # The client was told of prompts before the proxy knew its upstream.
+        assert [tool.name for tool in await client.list_tools()] == ["inner_look"]
+        assert "prompts" in outer.capabilities()
+        assert await client.list_prompts() == []
+        assert await client.list_resources() == []
+
+    use(outer, script)
+
+
 def test_capabilities_follow_a_mounted_proxy() -> None:
     outer = make_outer()
     outer.mount(Proxy(make_shop(), name="shop"), "shop")
