@@ -14,6 +14,9 @@ from bench.clients.targets import judge_clients
 from bench.cluster.measure import measure_cluster
 from bench.cluster.page import render_cluster
 from bench.cluster.targets import judge_cluster
+from bench.console.measure import measure_console
+from bench.console.page import render_console
+from bench.console.targets import judge_console
 from bench.design.measure import measure_design
 from bench.design.page import render_design
 from bench.design.targets import judge_design
@@ -133,6 +136,13 @@ def _run_design(effort: Effort) -> Outcome:
     return Outcome(render_design(results, f"best of {rounds} rounds", targets), targets)
 
 
+def _run_console(effort: Effort) -> Outcome:
+    rounds = 9 if effort.rounds > 2 else 2
+    figures = measure_console(rounds)
+    targets = judge_console(figures)
+    return Outcome(render_console(figures, f"median of {rounds} rounds", targets), targets)
+
+
 def _run_browser(effort: Effort) -> Outcome:
     rounds = 15 if effort.rounds > 2 else 2
     figures = measure_browser(rounds)
@@ -151,6 +161,7 @@ PARTS: dict[str, Callable[[Effort], Outcome]] = {
     "tasks": _run_tasks,
     "vault": _run_vault,
     "browser": _run_browser,
+    "console": _run_console,
     "design": _run_design,
     "graph": _run_graph,
 }
