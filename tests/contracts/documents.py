@@ -1,8 +1,9 @@
 """Runs the code blocks of Markdown pages.
 
 The ```python blocks of a page share one namespace and run in order. A block whose first line is a
-file name in a comment (`# weather.py`) is also written to a file. An HTML comment above a block
-controls it:
+file name in a comment (`# weather.py`) is also written to a file. A block that is one line
+`--8<-- "examples/weather.py"` stands for this file of the repository, as on the site. An HTML
+comment above a block controls it:
 
     <!-- skip: needs a browser -->    the block is not run, for this reason
     <!-- run -->                      the `$ dovetail ...` lines of a ```console block are run
@@ -24,10 +25,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from tests.contracts.source_tree import ROOT
 from tests.patience import CAP
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,}|~{3,})(?P<info>[^`]*)$")
 _COMMENT = re.compile(r"^\s*<!--\s*(skip|run)\b\s*:?\s*(.*?)\s*-->\s*$")
+_INCLUDE = re.compile(r'--8<-- "([\w./-]+)"\n')
 _FILE_NAME = re.compile(r"#\s*([\w-]+(?:/[\w-]+)*\.\w+)\s*")
 _EXIT = re.compile(r"exit (\d+)")
 _PROMPT = "$ "
@@ -47,6 +50,7 @@ class Block:
     line: int
     mark: str = ""
     argument: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,10 +69,10 @@ def read_blocks(text: str) -> list[Block]:
     for number, line in lines:
         fence = _FENCE.match(line)
         if fence is not None:
-            body = _read_body(lines, fence)
+            body, file = _include(_read_body(lines, fence))
             language = (fence["info"].split() or [""])[0]
             _, name, argument = mark or (0, "", "")
-            blocks.append(Block(language, body, number + 1, name, argument))
+            blocks.append(Block(language, body, number + 1, name, argument, file))
             _check_mark(blocks[-1])
             mark = None
         elif comment := _COMMENT.match(line):
@@ -137,6 +141,17 @@ def _read_body(lines: Iterator[tuple[int, str]], fence: re.Match[str]) -> str:
     raise DocumentError(f"a block {fence['ticks']}{fence['info']} is never closed")
 
 
+def _include(body: str) -> tuple[str, str]:
+    """The text of a block and, if it stands for a file of the repository, the file's name."""
+    included = _INCLUDE.fullmatch(body)
+    if included is None:
+        return body, ""
+    path = ROOT / included[1]
+    if not path.is_file():
+        raise DocumentError(f"there is no file {included[1]}")
+    return path.read_text("utf-8"), path.name
+
+
 def _check_mark(block: Block) -> None:
     where = f"line {block.line}"
     if block.mark == "skip" and block.language != "python":
@@ -151,8 +166,9 @@ def _check_mark(block: Block) -> None:
 
 def _write_file(block: Block, folder: Path) -> None:
     title = _FILE_NAME.fullmatch(block.text.partition("\n")[0])
-    if title is not None:
-        path = folder / title[1]
+    name = block.file or (title[1] if title is not None else "")
+    if name:
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(block.text, "utf-8")
 

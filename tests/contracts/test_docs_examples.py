@@ -54,6 +54,15 @@ def test_a_titled_block_becomes_a_file(tmp_path: Path) -> None:
     assert (tmp_path / "weather.py").read_text("utf-8") == "# weather.py\nx = 1\n"
 
 
+def test_an_included_file_is_run_and_written(tmp_path: Path) -> None:
+    page = PYTHON.format('--8<-- "examples/weather.py"') + PYTHON.format("assert server.name")
+    assert run_page(page, "page.md", tmp_path) == 2
+    written = (tmp_path / "weather.py").read_text("utf-8")
+    assert written == (ROOT / "examples" / "weather.py").read_text("utf-8")
+    with pytest.raises(DocumentError, match=r"there is no file examples/gone\.py"):
+        read_blocks(PYTHON.format('--8<-- "examples/gone.py"'))
+
+
 def test_a_skipped_block_does_not_run(tmp_path: Path) -> None:
     page = "<!-- skip: needs a browser -->\n\n" + PYTHON.format("1 / 0")
     assert run_page(page, "page.md", tmp_path) == 0

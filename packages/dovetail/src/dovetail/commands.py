@@ -1,6 +1,11 @@
 """Helpers for packages that add commands to `dovetail` through the `dovetail.commands` group.
 
 Importing this module imports click and rich.
+
+The exit codes of all commands: `FAILED_CALL` is 1 (the server or the tool reported an error),
+`WRONG_USAGE` is 2 (wrong arguments), and `COULD_NOT_START` is 4 (the server did not start).
+`REACH_OPTIONS` are the options of commands that connect to a server: --header, --token-env, --env
+and --cwd. Add them with `with_options`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What the modules use that `dovetail generate client` writes.
 
 Arguments and results are dataclasses. A field whose JSON name is not its Python name has it in its
-metadata under `name`. A field with the default None or UNSET is left out of a request unless it is
-set.
+metadata under `name`. A field with the default None or `UNSET` is left out of a request unless it
+is set.
 """
 
 from __future__ import annotations

@@ -49,6 +49,7 @@ class Request(CallFacts, ABC, Generic[R]):
 
 
 CallNext: TypeAlias = Callable[[Request[R]], Awaitable[R]]
+"""Passes a request on to the next middleware, or to the handler, and returns the result."""
 
 
 class AnyMiddleware(Protocol):

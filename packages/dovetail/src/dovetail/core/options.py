@@ -41,90 +41,113 @@ class Options:
     """Limits and settings of a server; the defaults are for a local server with one client."""
 
     # -- limits -----------------------------------------------------------------------
-    # Handlers that run at the same time; up to `queue` more calls wait.
     concurrency: int = 100
+    """Handlers that run at the same time."""
     queue: int = 10_000
-    # Calls of one client (a connection, a session or a principal) that wait for their response.
+    """Calls that may wait for a free handler; more are refused."""
     # The limits above are for all clients together; one client must not use them up.
     max_calls_per_client: int = 1000
-    # Seconds a handler may take in total, and without a progress report or log message.
+    """Calls of one client (a connection, a session or a principal) without a response yet."""
     timeout: float | None = 300.0
+    """Seconds a handler may take in total; None for no limit."""
     idle_timeout: float | None = None
-    # Seconds the client has to answer a question (its user may take a while).
+    """Seconds a handler may take without a progress report or log message."""
+    # Its user may take a while.
     ask_timeout: float | None = 600.0
-    # Threads for plain `def` handlers. asyncio's own default is min(32, cores + 4).
+    """Seconds the client has to answer a question."""
+    # asyncio's own default is min(32, cores + 4).
     worker_threads: int = 32
-    # Entries per page of a list; None sends all entries in one page.
+    """Threads for plain `def` handlers."""
     page_size: int | None = None
-    # Serve only entries with one of these tags, and none with one of those.
+    """Entries per page of a list; None sends all entries in one page."""
     include_tags: Iterable[str] | None = None
+    """Serve only entries with one of these tags; None for all."""
     exclude_tags: Iterable[str] = ()
-    # Bytes of one received message (the 4 MiB of the official SDK are too few for images in
-    # base64) and of one result.
+    """Serve no entries with one of these tags."""
+    # The 4 MiB of the official SDK are too few for images in base64.
     max_message_bytes: int = 16 * 1024 * 1024
+    """Bytes of one received message."""
     max_result_bytes: int = 64 * 1024 * 1024
-    # Seconds that running calls have to finish when the client closes the stream.
+    """Bytes of one result."""
     grace: float = 2.0
+    """Seconds that running calls have to finish at shutdown, or when a stdio client leaves."""
 
     # -- tasks ------------------------------------------------------------------------
-    # Where tasks are stored: the path of an SQLite file, "memory", or None for the cluster or,
-    # without one, a file of this server in XDG_STATE_HOME.
     task_store: str | None = None
-    # Seconds a task is stored, finished or not: the default, and the maximum for clients.
+    """Where tasks are stored: the path of an SQLite file, or "memory".
+
+    None: in the cluster or, without one, in a file of this server in XDG_STATE_HOME.
+    """
     task_ttl: float = 3600.0
+    """Seconds a task is stored, finished or not."""
     task_max_ttl: float = 86_400.0
-    # The polling interval, in seconds, that clients are asked to use.
+    """Seconds a task is stored at most, if a client asks for longer."""
     task_poll: float = 1.0
-    # Seconds after which a resumable task that waits for its client is suspended. It then uses
-    # little memory, survives the process, and runs again when the answers arrive.
+    """The polling interval, in seconds, that clients are asked to use."""
     task_nap: float = 10.0
-    # Tasks that run at the same time (tasks that wait for their client do not count), tasks stored
-    # for one caller, and bytes of one stored result.
+    """Seconds after which a resumable task that waits for its client is suspended.
+
+    It then uses little memory, survives the process, and runs again when the answers arrive.
+    """
     task_concurrency: int = 100
+    """Tasks that run at the same time; those that wait for their client do not count."""
     tasks_per_owner: int = 1000
+    """Tasks stored for one caller, finished ones included."""
     max_task_result_bytes: int = 4 * 1024 * 1024
+    """Bytes of one stored result."""
 
     # -- messages to clients -----------------------------------------------------------
     expose_tracebacks: bool = False
-    # The lowest level sent to legacy clients that never called logging/setLevel.
+    """Send the traceback of a crash to the client; for development only."""
     log_level: LogLevel = "info"
-    # How long clients may cache lists (modern era), and whether users may share the cache.
+    """The lowest level sent to legacy clients that never called logging/setLevel."""
     list_ttl_ms: int = 0
+    """Milliseconds for which clients may cache lists; modern era."""
     list_scope: Literal["public", "private"] = "public"
+    """Whether users may share cached lists: "private" if lists differ between users."""
 
     # -- schemas ----------------------------------------------------------------------
-    # Whether lists of tools contain the output schemas. Without them a list costs a model less;
-    # structured results are sent and validated either way.
     list_output_schemas: bool = True
-    # Replace $ref by the definition, for clients that do not resolve references.
+    """Whether lists of tools contain the output schemas.
+
+    Without them a list costs a model less; structured results are sent and validated either way.
+    """
     inline_refs: bool = False
-    # Accept arguments that are JSON inside a string, for clients that send them that way.
+    """Replace $ref by the definition, for clients that do not resolve references."""
     accept_json_strings: bool = False
+    """Accept arguments that are JSON inside a string, for clients that send them that way."""
 
     # -- asking the user in the modern era -----------------------------------------------
-    # Keys of at least 32 bytes that seal the state which clients hold between the runs of a
-    # request: the first one seals, all of them open. Keys in the file DOVETAIL_STATE_KEYS_FILE or
-    # in DOVETAIL_STATE_KEYS take precedence. Empty: a random key per process.
     state_keys: Sequence[bytes] = ()
+    """Keys of at least 32 bytes that seal the state which clients hold while they ask a user.
+
+    The first one seals, all of them open. Keys in the file DOVETAIL_STATE_KEYS_FILE or in
+    DOVETAIL_STATE_KEYS take precedence. Empty: a random key per process.
+    """
     state_lifetime: float = 900.0
-    # Remembers which answers have been used, so that they are not used again. None: in the memory
-    # of this process; processes that share `state_keys` need a store that they share.
+    """Seconds for which sealed state is accepted."""
     used_rounds: RoundStore | None = None
+    """Remembers which answers have been used, so that they are not used again.
+
+    None: in the memory of this process. Processes that share `state_keys` need a shared store.
+    """
 
     # -- several processes ---------------------------------------------------------------
-    # The URL of a Redis server, like "redis://127.0.0.1:6379/0", through which all processes of
-    # this server share sessions, streams, changes, tasks, rates and used rounds. Add ?name=NAME to
-    # separate servers with the same name. It needs state keys. The variable DOVETAIL_CLUSTER
-    # takes precedence. None: this process shares nothing.
     cluster: str | None = None
+    """The URL of a Redis server through which all processes of this server share their state.
+
+    Such as "redis://127.0.0.1:6379/0". Shared are sessions, streams, changes, tasks, rates and used
+    rounds. Add ?name=NAME to separate servers with the same name. It needs state keys. The variable
+    DOVETAIL_CLUSTER takes precedence. None: this process shares nothing.
+    """
 
     # -- session state ------------------------------------------------------------------
-    # Seconds for which the values in `ctx.session_state` of an authenticated caller are stored
-    # after their last use, and bytes of all values of one caller.
     session_state_lifetime: float = 1800.0
+    """Seconds for which `ctx.session_state` of a caller is stored after its last use."""
     max_session_state_bytes: int = 64 * 1024
-    # Where they are stored. None: in the cluster, else in the memory of this process.
+    """Bytes of all values of one caller in `ctx.session_state`."""
     session_states: SessionStateStore | None = None
+    """Where `ctx.session_state` is stored. None: in the cluster, else in this process."""
 
     def __post_init__(self) -> None:
         for name in _AT_LEAST_ONE:

@@ -55,14 +55,23 @@ class PromptOptions(TypedDict, total=False):
     """The keywords of `@server.prompt`; `Prompts.add` has the same ones, with their defaults."""
 
     name: str | None
+    """Another name than the function's."""
     title: str | None
+    """A name for people to read."""
     description: str | None
+    """Another text than the docstring's."""
     icons: list[Icon] | None
+    """Images for user interfaces."""
     timeout: float | None
+    """Seconds the handler may take; by default `Options.timeout`."""
     meta: Meta | None
+    """Members for the `_meta` of the listing."""
     blocking: bool | None
+    """False for a plain function that never blocks: it runs on the event loop, not in a thread."""
     scopes: Iterable[str]
+    """The scopes that a caller needs; for other callers the entry does not exist."""
     tags: Iterable[str]
+    """Tags that `Options.include_tags`, `Options.exclude_tags` and mounts select by."""
 
 
 class RegisteredPrompt:

@@ -36,9 +36,13 @@ class ResourceListOptions(TypedDict, total=False):
     """The keywords of `@server.resource_list`; `ResourceLists.add` has the same ones."""
 
     name: str | None
+    """Another name than the function's."""
     timeout: float | None
+    """Seconds the handler may take; by default `Options.timeout`."""
     blocking: bool | None
+    """False for a plain function that never blocks: it runs on the event loop, not in a thread."""
     scopes: Iterable[str]
+    """The scopes that a caller needs; for other callers the entry does not exist."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,19 +55,33 @@ class ResourceOptions(TypedDict, total=False):
     """The keywords of `@server.resource`; `Resources.add` has the same, with their defaults."""
 
     name: str | None
+    """Another name than the function's."""
     title: str | None
+    """A name for people to read."""
     description: str | None
+    """Another text than the docstring's."""
     mime_type: str | None
+    """The MIME type of the contents; by default it follows from what the function returns."""
     annotations: Annotations | AnnotationsDict | None
+    """Hints for clients: audience, priority, last change."""
     icons: list[Icon] | None
+    """Images for user interfaces."""
     size: int | None
+    """The size of the contents in bytes, if it is known."""
     timeout: float | None
+    """Seconds the handler may take; by default `Options.timeout`."""
     meta: Meta | None
+    """Members for the `_meta` of the listing."""
     blocking: bool | None
+    """False for a plain function that never blocks: it runs on the event loop, not in a thread."""
     ttl_ms: int
+    """Milliseconds for which clients may cache the contents; modern era."""
     cache_scope: Literal["public", "private"]
+    """Whether users may share cached contents: "public" or "private"."""
     scopes: Iterable[str]
+    """The scopes that a caller needs; for other callers the entry does not exist."""
     tags: Iterable[str]
+    """Tags that `Options.include_tags`, `Options.exclude_tags` and mounts select by."""
 
 
 class RegisteredResource:

@@ -61,22 +61,39 @@ class ToolOptions(TypedDict, total=False):
     """The keywords of `@server.tool`; `Tools.add` has the same ones, with their defaults."""
 
     name: str | None
+    """Another name than the function's: 1 to 128 of `A-Z a-z 0-9 _ - .`"""
     title: str | None
+    """A name for people to read."""
     description: str | None
+    """Another text than the docstring's."""
     annotations: ToolAnnotations | ToolAnnotationsDict | None
+    """Hints for clients, such as `ToolAnnotations(read_only_hint=True)`."""
     icons: list[Icon] | None
+    """Images for user interfaces."""
     timeout: float | None
+    """Seconds the handler may take; by default `Options.timeout`."""
     idle_timeout: float | None
+    """Seconds the handler may take without a progress report or log message."""
     meta: Meta | None
+    """Members for the `_meta` of the listing."""
     input_schema: dict[str, Any] | None
+    """A JSON Schema of the arguments, instead of the one made from the signature."""
     output_schema: dict[str, Any] | None
+    """A JSON Schema of the structured result, instead of the one made from the annotation."""
     blocking: bool | None
+    """False for a plain function that never blocks: it runs on the event loop, not in a thread."""
     task: TaskSupport
+    """Whether calls run as tasks: "never" (the default), "optional" or "required"."""
     resumable: bool
+    """Whether a task may run again from its start if its process has ended."""
     before_task: Callable[..., Any] | None
+    """A function that asks the client before there is a task."""
     scopes: Iterable[str]
+    """The scopes that a caller needs; for other callers the entry does not exist."""
     tags: Iterable[str]
+    """Tags that `Options.include_tags`, `Options.exclude_tags` and mounts select by."""
     listed: bool
+    """False: lists do not show the tool, but it can be called."""
 
 
 class ToolResult:

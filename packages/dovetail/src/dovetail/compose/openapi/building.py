@@ -28,26 +28,29 @@ _LOCAL = "http://localhost"
 class OpenApiOptions(TypedDict, total=False):
     """The keywords of `Server.from_openapi` and `Server.from_fastapi`."""
 
-    # The name of the new server; the title of the document by default.
     name: str
-    # Register the operations with this server instead of a new one.
+    """The name of the new server; the title of the document by default."""
     server: ToolServer
-    # Sends the requests. Its base_url, if it has one, replaces the servers of the document.
+    """Register the operations with this server instead of a new one."""
     client: httpx.AsyncClient
-    # The first rule that matches an operation decides; without one it becomes a tool.
+    """Sends the requests. Its base_url, if it has one, replaces the servers of the document."""
     rules: Sequence[Rule]
-    # By the name of the security scheme, or a function of the context and the scheme.
+    """The first rule that matches an operation decides; without one it becomes a tool."""
     credentials: CredentialSource
-    # Seconds for one call of the API.
+    """By the name of the security scheme, or a function of the context and the scheme."""
     timeout: float
+    """Seconds for one call of the API."""
     max_response_bytes: int
-    # Whether tools have output schemas; turn it off for an API that does not keep to its own.
+    """Bytes of one response of the API; a larger one is an error."""
     output_schemas: bool
-    # Returns the document at a URL; without it, a $ref to another document is an error.
+    """Whether tools have output schemas; turn it off for an API that does not keep to its own."""
     load_ref: LoadRef
-    # from_fastapi: whether the lifespan of the application runs with that of the server. Turn it
-    # off if the application is also served by itself.
+    """Returns the document at a URL; without it, a $ref to another document is an error."""
     run_lifespan: bool
+    """`from_fastapi` only: whether the lifespan of the application runs with that of the server.
+
+    Turn it off if the application is also served by itself.
+    """
 
 
 S = TypeVar("S", bound=ToolServer)

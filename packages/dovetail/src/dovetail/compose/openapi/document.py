@@ -17,8 +17,9 @@ from dovetail.errors import InvalidValueError, UsageError
 __all__ = ["Document", "LoadRef", "Node", "Spec", "read_document"]
 
 Spec: TypeAlias = Mapping[str, Any] | str | Path
-# Returns the document at the URL of a `$ref`.
+"""An OpenAPI document: a dict, a text in JSON or YAML, or a path."""
 LoadRef: TypeAlias = Callable[[str], Mapping[str, Any]]
+"""Returns the document at the URL of a `$ref`."""
 
 MAX_BYTES = 32 * 1024 * 1024
 _MAX_HOPS = 50

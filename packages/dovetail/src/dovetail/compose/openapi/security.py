@@ -15,8 +15,8 @@ from dovetail.features.context import Context
 
 __all__ = ["Credential", "CredentialSource", "Credentials", "Placement", "SecurityScheme"]
 
-# A key or a token; for HTTP basic authentication "user:password" or (user, password).
 Credential: TypeAlias = str | tuple[str, str]
+"""A key or a token; for HTTP basic authentication "user:password" or (user, password)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,11 @@ class SecurityScheme:
     scheme: str = ""
 
 
-# By the name of the scheme, or a function that returns the credential of the caller.
 CredentialSource: TypeAlias = (
     Mapping[str, Credential]
     | Callable[[Context[Any], SecurityScheme], Credential | Awaitable[Credential | None] | None]
 )
+"""By the name of the scheme, or a function that returns the credential of the caller."""
 
 
 @dataclass(slots=True)
