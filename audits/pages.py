@@ -51,7 +51,10 @@ def _table(outcomes: list[Outcome]) -> Iterator[str]:
     tools = outcomes[0].reports[0].tool
     yield f"Checked on {outcomes[0].reports[0].date[:10]} against {tools.specification}."
     yield ""
-    yield "| server | version | over | revisions | fail | warn | info | pass | not seen | seconds |"
+    yield (
+        "| server | version | over | revisions | fail | warn | info | pass | not observed "
+        "| seconds |"
+    )
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for outcome in outcomes:
         name = f"[{outcome.server.name}]({_path(outcome).name})"

@@ -88,8 +88,8 @@ SERVERS = (
         "fetch",
         "--proxy-url",
         "http://127.0.0.1:9",
-        note="It is told to use a proxy that nobody runs, so that nothing leaves the "
-        "machine: its tool says that it is read-only, and is called.",
+        note="It is configured with a proxy that does not exist, so that nothing leaves the "
+        "machine: its tool is marked as read-only, so the check calls it.",
     ),
     _of_pypi("git", "--repository", str(PLAY)),
     _of_pypi("time", "--local-timezone", "UTC"),

@@ -222,7 +222,7 @@ def _listing(results: Results) -> str:
                     f"{found.size / 1024:.0f} KiB",
                 ]
             )
-    head = ["CPU of the server per tools/list", "later ones", "the very first", "answer"]
+    head = ["CPU of the server per tools/list", "later requests", "first request", "size"]
     return table(head, rows)
 
 
@@ -241,11 +241,11 @@ def _naps(results: Results) -> str:
                 f"{naps.peak:.1f} MiB",
             ]
         )
-    return table(["all answered, all rightly", "wall", "CPU", "most memory"], rows)
+    return table(["calls, all correct", "wall", "CPU", "maximum memory"], rows)
 
 
 def write_between_markers(page: Path, part: str, text: str) -> None:
-    """Put a part's text into the page; what stands around its markers stays."""
+    """Put a part's text into the page; the text around its markers stays."""
     first, last = f"<!-- bench {part}: begin -->", f"<!-- bench {part}: end -->"
     before, begin, rest = page.read_text().partition(first)
     _, end, after = rest.partition(last)

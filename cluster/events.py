@@ -38,7 +38,7 @@ async def measure_events(effort: Effort, folder: Path) -> list[Verdict]:
     what = f"{total:,} events, {effort.streams:,} disconnects, resumed at another process"
     return [
         Verdict(f"{what}: lost", "0", str(lost), lost == 0),
-        Verdict(f"{what}: doubled", "0", str(doubled), doubled == 0),
+        Verdict(f"{what}: duplicated", "0", str(doubled), doubled == 0),
         Verdict(f"{what}: streams out of order", "0", str(unordered), unordered == 0),
     ]
 

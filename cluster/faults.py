@@ -30,7 +30,7 @@ async def measure_faults(effort: Effort, folder: Path) -> list[Verdict]:
                 failed, seconds = await _suffer(fault, redis, cluster.ports, effort.pause)
                 verdicts += [
                     Verdict(
-                        f"Redis {fault}: calls that need nothing shared and failed",
+                        f"Redis {fault}: failed calls that need no shared state",
                         "0",
                         str(failed),
                         failed == 0,

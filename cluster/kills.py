@@ -52,7 +52,7 @@ async def measure_kills(effort: Effort, folder: Path) -> list[Verdict]:
             bool(seconds) and max(seconds) <= _MOST,
         ),
         Verdict(
-            f"{what}: each step done once, each client told of the end",
+            f"{what}: each step done once, each client notified of the end",
             "all",
             "all" if is_exact else "see the output",
             is_exact,

@@ -42,6 +42,8 @@ async def measure_listeners(effort: Effort, folder: Path) -> list[Verdict]:
                     each.told.clear()
     what = f"{effort.listeners:,} listeners over all processes"
     return [
-        Verdict(f"{what}: not told once, {_ROUNDS} updates", "0", str(wrong), wrong == 0),
-        Verdict(f"{what}: until all are told", "", f"{1000 * max(seconds):.0f} ms"),
+        Verdict(
+            f"{what}: not notified exactly once, {_ROUNDS} updates", "0", str(wrong), wrong == 0
+        ),
+        Verdict(f"{what}: until all are notified", "", f"{1000 * max(seconds):.0f} ms"),
     ]

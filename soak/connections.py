@@ -32,13 +32,13 @@ async def measure_connections(effort: Effort) -> list[Verdict]:
     return [
         Verdict(
             f"{effort.connections:,} connections, both eras, {wanted:,} calls",
-            "all answered rightly",
+            "all correct",
             f"{len(waits):,} right, {wrong:,} wrong",
             len(waits) == wanted and not wrong,
         ),
         Verdict("rate, and CPU of the server", "-", f"{wanted / took:,.0f}/s, {cpu:.1f} s"),
         Verdict(
-            "time to answer, p50 and p99",
+            "response time, p50 and p99",
             "-",
             f"{_part(waits, 0.5) * 1e3:.0f} ms, {_part(waits, 0.99) * 1e3:.0f} ms",
         ),

@@ -58,7 +58,7 @@ async def measure_million(effort: Effort) -> list[Verdict]:
     return [
         Verdict(
             f"{effort.requests:,} requests, both eras mixed, {_CONNECTIONS} connections",
-            "all answered rightly",
+            "all correct",
             told,
             done >= effort.requests and not wrong,
         ),
@@ -69,7 +69,7 @@ async def measure_million(effort: Effort) -> list[Verdict]:
             growth < _MOST_GROWTH,
         ),
         Verdict(
-            "held at the end: sessions, calls, streams",
+            "open at the end: sessions, calls, streams",
             f"{_SESSIONS}, 0, 0",
             f"{counts['sessions']}, {counts['calls']}, {counts['streams']}",
             (counts["sessions"], counts["calls"], counts["streams"]) == (_SESSIONS, 0, 0),
@@ -80,7 +80,7 @@ async def measure_million(effort: Effort) -> list[Verdict]:
             f"{done / took:,.0f}/s, {cpu / max(1, done) * 1e6:.0f} us",
         ),
         Verdict(
-            "time to answer, p50 and p99, worst burst",
+            "response time, p50 and p99, worst burst",
             "-",
             f"{max(b.p50 for b in bursts) / 1e3:.1f} ms, {max(b.p99 for b in bursts) / 1e3:.1f} ms",
         ),

@@ -21,7 +21,7 @@ def render(verdicts: Sequence[Verdict], seconds: float, load: float) -> str:
     lines = [
         f"Measured on {today}: {_cpu_model()}, {os.cpu_count()} cores, Python "
         f"{platform.python_version()}, Linux {platform.release().split('-')[0]}; the whole run "
-        f"took {seconds:.0f} s, and began when the machine had a load of {load:.1f} from others.",
+        f"took {seconds:.0f} s, with a load of {load:.1f} from other processes at the start.",
         "",
         "| what | wanted | measured | verdict |",
         "|---|--:|--:|--:|",
@@ -41,7 +41,7 @@ def _cpu_model() -> str:
 
 
 def write_between_markers(page: Path, text: str, name: str = "soak") -> None:
-    """Put the text into the page; what stands around the markers stays."""
+    """Put the text into the page; the text around the markers stays."""
     first, last = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     before, begin, rest = page.read_text().partition(first)
     _, end, after = rest.partition(last)

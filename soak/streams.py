@@ -202,7 +202,7 @@ async def _deliver(
             cpu < most_cpu if most_cpu is not None else None,
         ),
         Verdict(
-            f"streams and calls held when the {title} clients are gone",
+            f"streams and calls open when the {title} clients are gone",
             "0, 0",
             f"{after['streams']}, {after['calls']}",
             not after["streams"] and not after["calls"],

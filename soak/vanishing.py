@@ -166,20 +166,20 @@ async def measure_vanishing(effort: Effort) -> list[Verdict]:
     waits = sorted(steady.waits)
     return [
         Verdict(
-            f"{killed:,} clients killed in {effort.seconds_of_killing:.0f} s: what is left of them",
+            f"{killed:,} clients killed in {effort.seconds_of_killing:.0f} s: resources left open",
             "nothing",
             ", ".join(f"{more} {name}" for name, more in aftermath.left.items()) or "nothing",
             not aftermath.left,
         ),
         Verdict(
-            "a client of each era that behaves, meanwhile",
+            "a well-behaved client of each era, meanwhile",
             "no error",
             f"{len(waits):,} answers, {len(steady.errors)} errors"
             + "".join(f"; {error}" for error in steady.errors[:1]),
             bool(waits) and not steady.errors,
         ),
         Verdict(
-            "its time to answer, p50 and p99",
+            "its response time, p50 and p99",
             "-",
             f"{waits[len(waits) // 2] * 1e3:.0f} ms, {waits[len(waits) * 99 // 100] * 1e3:.0f} ms"
             if waits

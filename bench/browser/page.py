@@ -22,11 +22,11 @@ def render_browser(
     parts = [
         f"{circumstances(effort)} A shop of {PRODUCTS} products on this machine: open it, click a "
         "product, type a quantity, read the total. Same Chromium, headless, both over stdio, one "
-        f"after the other; the peer is {PEER_HOME.version(PEER)}. Its answers name a file with the "
-        "page; whoever wants to see the page asks for a snapshot, which is counted with the step "
-        "that needs it, the first with the fetch. Sparing is who knows what to look for: our "
-        "`maxChars`, its `browser_find`. Ours cuts a long page at `maxChars` and says how to read "
-        "on; its snapshot is whole.",
+        f"after the other; the peer is {PEER_HOME.version(PEER)}. Its results name a file with the "
+        "page. To see the page, a client asks for a snapshot, which is counted with the step that "
+        "needs it, the first one with the fetch. The sparing rows are for a client that knows what "
+        "to look for: our `maxChars`, its `browser_find`. Ours cuts a long page at `maxChars` and "
+        "says how to continue; its snapshot is complete.",
         "### Targets of the browser server\n\n" + render_targets(targets),
         "### Time\n\n" + _times(figures),
         "### Characters of one round\n\n" + _characters(figures),

@@ -17,16 +17,16 @@ def render_graph(
 ) -> str:
     """Everything that was measured."""
     parts = [
-        f"{circumstances(effort)} Beside {REFERENCE.version(PACKAGE)}. Entities have two "
+        f"{circumstances(effort)} Compared with {REFERENCE.version(PACKAGE)}. Entities have two "
         "observations of twelve words and three relations. Every figure is a whole `tools/call` "
-        "over stdio, the median, with the arguments' defaults; the client is the same for both. "
-        "Ours waits for the disk at every write, the reference does not. Ours answers a search "
-        "with the best 20 and a `read_graph` with a page; the reference answers with everything "
-        "it has. No model compares texts but in the last table.",
+        "over stdio, the median, with default arguments; the client is the same for both. Our "
+        "server waits for the disk at every write; the reference does not. Our server returns the "
+        "best 20 results of a search and one page of `read_graph`; the reference returns "
+        "everything. An embedding model is used only in the last table.",
         "### Targets of the memory server\n\n" + render_targets(targets),
         "### Calls\n\n" + _calls(sizes, lambda side, what: side.median(what)),
         "### CPU of the server for a call\n\n"
-        "Whatever else the machine does at the time; waiting for the disk is not in it.\n\n"
+        "CPU time does not depend on other load, and does not include waiting for the disk.\n\n"
         + _calls(sizes, lambda side, what: side.cpu[what]),
         "### Filling, memory, files\n\n" + _resources(sizes),
         "### Longest answers\n\n" + _answers(sizes),
@@ -66,7 +66,7 @@ def _resources(sizes: Sequence[Figures]) -> str:
         ]
         for size in sizes
     ]
-    head = ["entities", "filled by calls of 100 entities and 300 relations", "most memory"]
+    head = ["entities", "filled by calls of 100 entities and 300 relations", "maximum memory"]
     return table([*head, "reference", "file", "reference"], rows)
 
 

@@ -33,17 +33,17 @@ def render_guards(results: GuardResults, told: str, targets: Sequence[Target]) -
             f"{told} of {results.calls:,} calls of an addition over HTTP at 2026-07-28, without "
             "the socket.",
             "",
-            "| what stands around the call | CPU of a call | added |",
+            "| guard | CPU of a call | added |",
             "|---|---|---|",
             *rows,
             "",
             "At most 15 µs for key, rates and audit, and 25 µs for an access token: "
-            f"{reached} of {len(targets)} kept.",
+            f"{reached} of {len(targets)} targets met.",
             "",
-            "Whether a refusal tells by its time what was wrong with a key: two keys that do not "
-            "exist show how far apart equals are, and no other may be much further.",
+            "The time of a rejection must not reveal what was wrong with a key. Two keys that do "
+            "not exist show the usual difference, and no other difference may be much larger.",
             "",
-            "| a key that is refused | CPU of the refusal |",
+            "| rejected key | CPU of the rejection |",
             "|---|---|",
             *(f"| {name} | {cpu:.2f} µs |" for name, cpu in results.refused.items()),
         ]

@@ -18,8 +18,7 @@ __all__ = ["render_http"]
 # The share of the server's core that others may have in the median turn.
 _RESTLESS = 0.05
 _TOO_RESTLESS = (
-    " **Too restless to settle anything: no verdict below is worth more than a repetition on a "
-    "quiet machine.**"
+    " **Too noisy: repeat the run on a quiet machine before you rely on the verdicts below.**"
 )
 
 
@@ -42,10 +41,10 @@ def _unrest(results: HttpResults) -> str:
     usual, most = results.unrest("others")
     stolen_usual, stolen_most = results.unrest("stolen")
     return (
-        f"Unrest: other processes had {usual:.1%} of the server's core in the median turn and "
+        f"Noise: other processes used {usual:.1%} of the server's core in the median turn and "
         f"{most:.1%} in the worst; the hypervisor took {stolen_usual:.1%} and {stolen_most:.1%}. "
         f"The same request cost the bare app up to {results.drift():.0%} more CPU in one round "
-        "than in another: so much did the speed of the core itself vary."
+        "than in another, because the speed of the core itself varied."
         + (_TOO_RESTLESS if usual > _RESTLESS else "")
     )
 

@@ -20,14 +20,14 @@ def render_tasks(results: TaskResults, told: str, targets: Sequence[Target]) -> 
             f"{results.parked:,} that ask and wait. In one process, without a transport: what the "
             "client writes and reads is included in the CPU.",
             "",
-            "| tasks kept | make and finish one, CPU | look at one, CPU | one that waits, memory "
+            "| task store | create and finish, CPU | query, CPU | waiting task, memory "
             "| in the file |",
             "|---|---|---|---|---|",
             _row("in memory", results.memory),
             _row("in an SQLite file", results.file),
-            _row("in memory, not put to sleep", results.awake),
+            _row("in memory, not suspended", results.awake),
             "",
-            f"At most 4,096 bytes for one that waits: {reached} of {promised} kept.",
+            f"At most 4,096 bytes for a waiting task: {reached} of {promised} targets met.",
         ]
     )
 
