@@ -77,7 +77,8 @@ export function Result({ result, session }) {
   const [tab, setTab] = useState("Result");
   const { content = [], structuredContent: structured, isError } = result;
   // Servers repeat structured content as text for older clients: show it once.
-  const isRepeated = isObject(structured) && content.length === 1 && JSON.stringify(parseJson(content[0].text ?? "")) === JSON.stringify(structured);
+  const text = content.length === 1 && JSON.stringify(parseJson(content[0].text ?? ""));
+  const isRepeated = isObject(structured) && text && [structured, structured.result].some((value) => JSON.stringify(value) === text);
   return html`<div class="result"><${Tabs} label="Parts of the result" tabs=${[["Result", "Result"], ["Raw", "Raw"]]} selected=${tab} onSelect=${setTab} />
     ${tab === "Raw" ? html`<${Json} value=${result} />` : html`<div class=${isError ? "box error-box" : ""}>
       ${isError && html`<strong>The tool reports an error</strong>`}
