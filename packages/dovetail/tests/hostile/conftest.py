@@ -24,8 +24,8 @@ _HARMLESS = re.compile(
     r"DEBUG:dovetail:.*"
     r"|WARNING:uvicorn\.error:(Invalid HTTP request received|Unsupported upgrade request)\."
     r"|WARNING:uvicorn\.error:No supported WebSocket library detected\..*"
-    # The last line at startup, which may come after the first response.
-    r"|Client configuration: .*"
+    # The last lines at startup, which may come after the first response.
+    r"|(Client configuration|Console): .*"
 )
 
 
