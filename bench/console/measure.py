@@ -89,7 +89,7 @@ def _open(browser: Browser, url: str, lists: bool) -> ConsoleFigures:
             )
             listed = float(page.evaluate("performance.now()"))
         paint = float(page.evaluate(_FIRST_PAINT))
-        page.wait_for_load_state("networkidle" if not lists else "load")
+        page.wait_for_load_state("load")
         size = page.evaluate(
             "performance.getEntriesByType('resource').reduce((n, e) => n + e.transferSize, 0)"
         )
