@@ -78,8 +78,7 @@ class Api:
 
     async def _start_sign_in(self, given: ApiRequest) -> None:
         if self._sign_in is None:
-            # OAuth takes time to import, and few servers use it.
-            from dovetail.console.sign_in import SignIn  # noqa: PLC0415
+            from dovetail.console.sign_in import SignIn  # noqa: PLC0415 - OAuth; few servers use it
 
             self._sign_in = SignIn(self.streams)
         await self._sign_in.serve(given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from dovetail.console.page_headers import SECURITY_HEADERS
@@ -16,7 +16,7 @@ __all__ = ["EventStream", "EventStreams"]
 
 logger = logging.getLogger("dovetail")
 
-# Seconds between comments, so that no proxy closes a stream in which nothing happens.
+# Seconds between comments.
 _COMMENT_SECONDS = 15.0
 
 
@@ -41,8 +41,8 @@ class EventStream:
         """Send one event."""
         await self._write(encode_sse(codec.encode(data), event=event.encode()))
 
-    async def comment_again_and_again(self) -> None:
-        """Send a comment now and then; never returns."""
+    async def keep_alive(self) -> None:
+        """Send comments, so that no proxy closes the stream; never returns."""
         while True:
             await self._write(encode_sse_comment())
             await asyncio.sleep(_COMMENT_SECONDS)
@@ -63,14 +63,18 @@ class EventStreams:
         self._running: set[asyncio.Task[None]] = set()
 
     async def serve(
-        self, request: HttpRequest, work: Callable[[EventStream], Awaitable[None]]
+        self, request: HttpRequest, work: Callable[[EventStream], Coroutine[Any, Any, None]]
     ) -> None:
         """Send the events of `work`, which is cancelled if the page goes away."""
         stream = EventStream(request.transmit)
         await stream.open()
-        task = asyncio.get_running_loop().create_task(_finish(work(stream)))
-        watch = request.watch(lambda: _cancel(task))
-        comments = asyncio.ensure_future(stream.comment_again_and_again())
+        task = asyncio.create_task(work(stream))
+
+        def stop() -> None:
+            task.cancel()
+
+        watch = request.watch(stop)
+        comments = asyncio.ensure_future(stream.keep_alive())
         self._running.add(task)
         try:
             await asyncio.wait([task])
@@ -91,11 +95,3 @@ class EventStreams:
         """End all streams."""
         for task in tuple(self._running):
             task.cancel()
-
-
-def _cancel(task: asyncio.Task[None]) -> None:
-    task.cancel()
-
-
-async def _finish(work: Awaitable[None]) -> None:
-    await work

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -36,7 +36,7 @@ class Page:
 
 
 def serve(
-    work: Callable[[EventStream], Awaitable[None]],
+    work: Callable[[EventStream], Coroutine[Any, Any, None]],
     meanwhile: Callable[[Page, EventStreams], Awaitable[None]] | None = None,
 ) -> Page:
     async def run() -> Page:
