@@ -11,6 +11,7 @@ from dovetail.cli.loading import split_spec
 from dovetail.cli.options import REACH_OPTIONS, with_options
 from dovetail.cli.targets import GivenTarget, TargetOptions, find_target
 from dovetail.errors import TransportError
+from dovetail.transports.streamable_http.security import is_loopback
 
 __all__ = ["console"]
 
@@ -47,7 +48,6 @@ def console(
     TARGET is FILE.py, a URL, or with --config the name of a server in a configuration file. To use
     any other server, omit TARGET and add the command that starts it after `--`.
     """
-    from dovetail.cli.consoles import is_loopback  # noqa: PLC0415 - uvicorn
     from dovetail.cli.run_http import HttpSettings, parse_address, run_http  # noqa: PLC0415 - uvicorn
 
     options = TargetOptions(**given)

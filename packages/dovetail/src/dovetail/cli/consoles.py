@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import ipaddress
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -21,8 +20,9 @@ from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.server import Server
 from dovetail.transports.asgi.messages import ServedApp
 from dovetail.transports.streamable_http.app import HttpApp
+from dovetail.transports.streamable_http.security import is_loopback
 
-__all__ = ["ConsoleSettings", "add_console", "is_loopback", "open_page", "watch_guard"]
+__all__ = ["ConsoleSettings", "add_console", "open_page", "watch_guard"]
 
 
 _PREFIX = "/console/"
@@ -149,14 +149,6 @@ def _shared_token() -> str:
     """The token of all workers: a page that one of them serves sends requests to others."""
     key = bytes.fromhex(os.environ[STATE_KEY])
     return hmac.new(key, b"console token", hashlib.sha256).hexdigest()
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address or name is that of the machine itself."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def open_page(url: str) -> None:

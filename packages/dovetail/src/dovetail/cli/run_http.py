@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail.cli.access_log import log_requests
 from dovetail.cli.applications import Endpoint
 from dovetail.cli.connection_sharing import SharedAcceptor
-from dovetail.cli.consoles import add_console, is_loopback, open_page, watch_guard
+from dovetail.cli.consoles import add_console, open_page, watch_guard
 from dovetail.cli.exit_deadline import ExitDeadline
 from dovetail.cli.gc_tuning import tune_gc
 from dovetail.cli.guard_options import GuardOptions
@@ -46,6 +46,7 @@ from dovetail.transports.asgi.messages import ServedApp
 from dovetail.transports.http_server import HttpParser, bind, serve_app
 from dovetail.transports.outer_app import OuterApp
 from dovetail.transports.streamable_http.app import HttpApp
+from dovetail.transports.streamable_http.security import is_loopback
 from dovetail.wire import codec
 
 if TYPE_CHECKING:

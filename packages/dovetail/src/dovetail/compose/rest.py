@@ -19,6 +19,7 @@ from dovetail.errors import InvalidValueError
 from dovetail.runtime.auth_backend import AuthBackend, AuthRejection
 from dovetail.runtime.stateless import StatelessEndpoint
 from dovetail.spec.revisions import LATEST_LEGACY
+from dovetail.transports.app_wrapper import AppWrapper
 from dovetail.transports.asgi.messages import (
     JSON,
     BodyTooLargeError,
@@ -27,15 +28,14 @@ from dovetail.transports.asgi.messages import (
     Headers,
     HttpRequest,
     HttpResponse,
-    PendingResponse,
     Receive,
-    RequestView,
     Scope,
     Transmit,
     read_body,
     respond,
     respond_and_drain,
 )
+from dovetail.transports.asgi.paths import mount_point, relative_path
 from dovetail.transports.streamable_http.app import HttpApp
 from dovetail.transports.streamable_http.credentials import without_credentials
 from dovetail.transports.streamable_http.framing import framing_refusal, head_refusal
@@ -78,13 +78,13 @@ def rest_app(
     return RestApp(server, server.http_app(path, guard=guard, **options), guard, options)
 
 
-class RestApp:
+class RestApp(AppWrapper):
     """The ASGI application; create it with `rest_app()`."""
 
     def __init__(
         self, server: Server, mcp: HttpApp, guard: AuthBackend | None, options: HttpAppOptions
     ) -> None:
-        self._mcp = mcp
+        super().__init__(mcp)
         guard = guard or server.guard
         engine = server.engine if guard is None else guard.protect(server.engine, "http")
         self._endpoint = StatelessEndpoint(engine, LATEST_LEGACY)
@@ -96,14 +96,12 @@ class RestApp:
         self._origins = RequestGuard(
             options.get("allowed_hosts"), options.get("allowed_origins", ())
         )
-        self._is_hosted = True
-        self._is_closing = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Transmit) -> None:
         """Serve one ASGI connection; everything but REST requests goes to the MCP endpoint."""
-        path = self._relative_path(scope) if scope["type"] == "http" else ""
+        path = relative_path(scope) if scope["type"] == "http" else ""
         if self._is_closing or not (path == _DOCUMENT or path.startswith(TOOLS)):
-            await self._mcp(scope, receive, send)
+            await self._app(scope, receive, send)
             return
         request = HttpRequest(scope, dict(scope["headers"]), receive, send)
         answer = await self._serve(request, path)
@@ -112,34 +110,6 @@ class RestApp:
             answer = HttpResponse(answer.status, body, [*JSON, *answer.headers])
         if answer is not None:
             await respond(send, *answer)
-
-    # -- what the HTTP server uses ------------------------------------------------------------
-
-    def is_validated(self, request: RequestView) -> bool:
-        """Whether an identical request to the MCP endpoint was validated before."""
-        return self._mcp.is_validated(request)
-
-    def begin(self, request: RequestView, body: bytes) -> PendingResponse | None:
-        """Start a validated request to the MCP endpoint."""
-        return self._mcp.begin(request, body)
-
-    def serve_directly(self) -> None:
-        """Leave the shutdown to the caller."""
-        self._is_hosted = False
-        self._mcp.serve_directly()
-
-    def begin_shutdown(self) -> None:
-        """End the streams of the MCP endpoint."""
-        self._mcp.begin_shutdown()
-
-    async def finish_shutdown(self, grace: float) -> None:
-        """Refuse new requests, and give running calls `grace` seconds."""
-        self._is_closing = True
-        await self._mcp.finish_shutdown(grace)
-
-    def close(self) -> None:
-        """End all sessions and streams of the MCP endpoint."""
-        self._mcp.close()
 
     # -- requests -----------------------------------------------------------------------------
 
@@ -181,7 +151,7 @@ class RestApp:
             if cursor is None:
                 break
             params = {"cursor": cursor}
-        root = scope.get("root_path", "").rstrip("/")
+        root = mount_point(scope)
         document = describe_tools(
             tools,
             self._info,
@@ -244,12 +214,6 @@ class RestApp:
         assert answer is not None  # a request has a response
         decoded: dict[str, Any] = codec.decode_json(answer)
         return decoded
-
-    def _relative_path(self, scope: Scope) -> str:
-        """Return the path below the mount point; some servers leave the prefix in it."""
-        path: str = scope["path"]
-        root: str = scope.get("root_path", "").rstrip("/")
-        return path.removeprefix(root) if root and path.startswith(f"{root}/") else path
 
 
 def _refusal(error: Mapping[str, Any]) -> _Refusal:

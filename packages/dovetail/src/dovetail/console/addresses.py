@@ -5,8 +5,9 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from dovetail.console.console_site import ConsoleServer, ConsoleSite
-from dovetail.console.requests import RefusedError, public_url, root_of
+from dovetail.console.requests import RefusedError, public_url
 from dovetail.transports.asgi.messages import HttpRequest
+from dovetail.transports.asgi.paths import mount_point
 
 __all__ = ["internal_url"]
 
@@ -25,4 +26,4 @@ def internal_url(request: HttpRequest, site: ConsoleSite, server: ConsoleServer)
         raise RefusedError(501, "The server has no address that this process can connect to")
     host = f"[{address[0]}]" if ":" in address[0] else address[0]
     scheme = request.scope.get("scheme", "http")
-    return f"{scheme}://{host}:{address[1]}{quote(root_of(request.scope) + path)}"
+    return f"{scheme}://{host}:{address[1]}{quote(mount_point(request.scope) + path)}"

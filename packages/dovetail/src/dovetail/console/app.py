@@ -12,23 +12,21 @@ from dovetail.console.requests import (
     RefusedError,
     RequestChecks,
     prefers_html,
-    relative_path,
-    root_of,
 )
 from dovetail.errors import UsageError
 from dovetail.features.custom_routes import CustomRoutes
+from dovetail.transports.app_wrapper import AppWrapper
 from dovetail.transports.asgi.messages import (
     JSON,
     HttpRequest,
     HttpResponse,
-    PendingResponse,
     Receive,
-    RequestView,
     Scope,
     ServedApp,
     Transmit,
     respond,
 )
+from dovetail.transports.asgi.paths import mount_point, relative_path
 from dovetail.transports.streamable_http.signals import end_streams_on_signal
 from dovetail.wire import codec
 
@@ -42,21 +40,19 @@ _HTML = (b"content-type", b"text/html; charset=utf-8")
 _NO_STORE = (b"cache-control", b"no-store")
 
 
-class ConsoleApp:
+class ConsoleApp(AppWrapper):
     """The ASGI application; `server.http_app(console=True)` and the command line create it."""
 
     def __init__(
         self, app: ServedApp, site: ConsoleSite, routes: Sequence[CustomRoutes] = ()
     ) -> None:
         """`routes`: those of the servers, which take precedence."""
-        self._app = app
+        super().__init__(app)
         self._site = site
         self._routes = routes
         self._checks = RequestChecks(site)
         self._assets = find_assets()
         self._api = Api(site, self._checks)
-        self._is_hosted = True
-        self._is_closing = False
         for server in site.servers:
             if f"{server.path}/".startswith(f"{_PREFIX}/"):
                 raise UsageError(
@@ -79,36 +75,22 @@ class ConsoleApp:
                 return
         await self._app(scope, receive, send)
 
-    # -- what the HTTP server uses ------------------------------------------------------------
-
-    def is_validated(self, request: RequestView) -> bool:
-        """Whether an identical request to the MCP endpoint was validated before."""
-        return self._app.is_validated(request)
-
-    def begin(self, request: RequestView, body: bytes) -> PendingResponse | None:
-        """Start a validated request to the MCP endpoint."""
-        return self._app.begin(request, body)
-
-    def serve_directly(self) -> None:
-        """Leave the shutdown to the caller."""
-        self._is_hosted = False
-        self._app.serve_directly()
+    # -- shutdown -----------------------------------------------------------------------------
 
     def begin_shutdown(self) -> None:
         """End the streams of the console and of the MCP endpoint."""
         self.end_streams()
-        self._app.begin_shutdown()
+        super().begin_shutdown()
 
     async def finish_shutdown(self, grace: float) -> None:
         """Refuse new requests, and give running calls `grace` seconds."""
-        self._is_closing = True
         self.end_streams()
-        await self._app.finish_shutdown(grace)
+        await super().finish_shutdown(grace)
 
     def close(self) -> None:
         """End all streams, and all sessions of the MCP endpoint."""
         self.end_streams()
-        self._app.close()
+        super().close()
 
     def end_streams(self) -> None:
         """End the streams of the console."""
@@ -124,7 +106,7 @@ class ConsoleApp:
         try:
             self._checks.check_address(request, is_hosted=self._is_hosted)
             if path is None:
-                location = f"{root_of(request.scope)}{_PREFIX}/".encode()
+                location = f"{mount_point(request.scope)}{_PREFIX}/".encode()
                 response = HttpResponse(302, b"", [(b"location", location), _NO_STORE])
             elif path.startswith(_API):
                 response = await self._api.serve(request, path.removeprefix(_API))

@@ -9,10 +9,11 @@ from urllib.parse import quote
 
 from dovetail.console.client_snippets import make_snippets
 from dovetail.console.console_site import ConsoleServer, ConsoleSite
-from dovetail.console.requests import public_url, root_of
+from dovetail.console.requests import public_url
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.spec.revisions import REVISIONS
 from dovetail.transports.asgi.messages import HttpRequest
+from dovetail.transports.asgi.paths import mount_point
 from dovetail.wire import codec
 
 __all__ = ["INSTALL_CHECK", "describe_guard", "describe_site", "find_resource", "has_check"]
@@ -65,7 +66,7 @@ def _describe_server(server: ConsoleServer, request: HttpRequest) -> dict[str, A
 
 
 def _path(request: HttpRequest, path: str) -> str:
-    return quote(root_of(request.scope) + path)
+    return quote(mount_point(request.scope) + path)
 
 
 def describe_guard(server: ConsoleServer) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -12,8 +11,9 @@ from dovetail.console.console_site import ConsoleServer, ConsoleSite
 from dovetail.core.principal import Principal
 from dovetail.runtime.auth_backend import AuthRejection
 from dovetail.transports.asgi.messages import HttpRequest, Scope
+from dovetail.transports.asgi.paths import mount_point
 from dovetail.transports.streamable_http.framing import framing_refusal, head_refusal
-from dovetail.transports.streamable_http.security import RequestGuard
+from dovetail.transports.streamable_http.security import RequestGuard, is_loopback
 
 __all__ = [
     "ApiRequest",
@@ -21,8 +21,6 @@ __all__ = [
     "RequestChecks",
     "prefers_html",
     "public_url",
-    "relative_path",
-    "root_of",
 ]
 
 _SINGLE = (b"content-type", b"host", b"origin", b"x-console-token")
@@ -66,27 +64,11 @@ class ApiRequest:
         return found
 
 
-def relative_path(scope: Scope) -> str:
-    """The path below the mount point, with its slashes."""
-    path: str = scope["path"]
-    root = root_of(scope)
-    # Some servers keep the mount prefix in the path, others strip it.
-    if root and (path == root or path.startswith(root + "/")):
-        path = path[len(root) :]
-    return path
-
-
-def root_of(scope: Scope) -> str:
-    """The mount point, without a slash at the end."""
-    root: str = scope.get("root_path", "")
-    return root.rstrip("/")
-
-
 def public_url(request: HttpRequest, path: str = "") -> str:
     """The URL of a path below the mount point, as the browser sees it."""
     scheme = request.scope.get("scheme", "http")
     host = request.headers.get(b"host", b"").decode("latin-1")
-    return f"{scheme}://{host}{quote(root_of(request.scope) + path)}"
+    return f"{scheme}://{host}{quote(mount_point(request.scope) + path)}"
 
 
 def prefers_html(request: HttpRequest) -> bool:
@@ -124,7 +106,7 @@ class RequestChecks:
         )
         if refusal is not None:
             raise RefusedError(403, refusal)
-        if not self._is_guarded and not _is_loopback(scope):
+        if not self._is_guarded and not _is_local(scope):
             raise RefusedError(403, _NO_GUARD)
 
     def check_token(self, request: HttpRequest) -> None:
@@ -149,15 +131,7 @@ class RequestChecks:
                 raise RefusedError(*found)
 
 
-def _is_loopback(scope: Scope) -> bool:
-    """Whether the request was sent to a loopback address."""
-    server = scope.get("server")
-    if not server or server[1] is None:
-        # A Unix socket, which only users of this machine reach.
-        return bool(server)
-    try:
-        found = ipaddress.ip_address(str(server[0]).partition("%")[0])
-    except ValueError:
-        return bool(server[0] == "localhost")
-    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
-    return (mapped or found).is_loopback
+def _is_local(scope: Scope) -> bool:
+    """Whether the request was sent to a loopback address, or to a Unix socket."""
+    address = scope.get("server")
+    return address is not None and (address[1] is None or is_loopback(str(address[0])))

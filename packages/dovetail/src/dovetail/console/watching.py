@@ -12,7 +12,6 @@ from contextvars import ContextVar
 from typing import Any
 
 from dovetail.console.masking import mask_headers, mask_url
-from dovetail.console.requests import relative_path
 from dovetail.console.traffic import Traffic
 from dovetail.core.principal import Principal
 from dovetail.errors import PeerError
@@ -23,6 +22,7 @@ from dovetail.runtime.auth_backend import (
     PublicDocument,
 )
 from dovetail.runtime.engine import Engine
+from dovetail.transports.app_wrapper import AppWrapper
 from dovetail.transports.asgi.messages import (
     PendingResponse,
     Receive,
@@ -31,6 +31,7 @@ from dovetail.transports.asgi.messages import (
     ServedApp,
     Transmit,
 )
+from dovetail.transports.asgi.paths import relative_path
 from dovetail.wire.framing import SseBuffer
 
 __all__ = ["WatchedApp", "WatchedAuth"]
@@ -87,14 +88,14 @@ def _note(found: AuthResult) -> AuthResult:
     return found
 
 
-class WatchedApp:
+class WatchedApp(AppWrapper):
     """An application whose MCP requests are recorded; none of them takes the fast path."""
 
     def __init__(
         self, app: ServedApp, traffic: Traffic, endpoints: Mapping[str, AuthBackend | None]
     ) -> None:
         """`endpoints`: the paths of the MCP endpoints and their guards."""
-        self._app = app
+        super().__init__(app)
         self._traffic = traffic
         self._endpoints = endpoints
 
@@ -120,22 +121,6 @@ class WatchedApp:
     def begin(self, request: RequestView, body: bytes) -> PendingResponse | None:
         """Every request needs the ASGI path."""
         return None
-
-    def serve_directly(self) -> None:
-        """Leave the shutdown to the caller."""
-        self._app.serve_directly()
-
-    def begin_shutdown(self) -> None:
-        """End streams; requests are still served."""
-        self._app.begin_shutdown()
-
-    async def finish_shutdown(self, grace: float) -> None:
-        """Refuse new requests, give running calls `grace` seconds, and end all sessions."""
-        await self._app.finish_shutdown(grace)
-
-    def close(self) -> None:
-        """End all sessions and streams at once."""
-        self._app.close()
 
 
 class _Exchange:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dovetail import Server
-from dovetail.cli.consoles import add_console, is_loopback, watch_guard
+from dovetail.cli.consoles import add_console, watch_guard
 from dovetail.cli.run_http import HttpSettings
 from dovetail.cli.supervisor import STATE_KEY
 from dovetail.console.app import ConsoleApp
@@ -97,19 +97,3 @@ def test_a_client_that_starts_servers_gets_an_absolute_path(
     [server] = build(HttpSettings())._site.servers
     assert server.file == "shop.py"
     assert server.command == (sys.executable, "-m", "dovetail", "run", str(tmp_path / "shop.py"))
-
-
-@pytest.mark.parametrize(
-    ("host", "expected"),
-    [
-        ("127.0.0.1", True),
-        ("127.9.9.9", True),
-        ("::1", True),
-        ("[::1]", True),
-        ("0.0.0.0", False),
-        ("::", False),
-        ("shop.example", False),
-    ],
-)
-def test_loopback_addresses_are_known(host: str, expected: bool) -> None:
-    assert is_loopback(host) is expected

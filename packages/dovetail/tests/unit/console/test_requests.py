@@ -12,7 +12,6 @@ from dovetail.console.requests import (
     RequestChecks,
     prefers_html,
     public_url,
-    relative_path,
 )
 from dovetail.core.principal import Principal
 from dovetail.runtime.auth_backend import AuthRejection
@@ -45,20 +44,6 @@ def make_site(auth: Any = None, **options: Any) -> ConsoleSite:
     return ConsoleSite(
         servers=[ConsoleServer(name="shop", info=info, path="/mcp", auth=auth)], **options
     )
-
-
-@pytest.mark.parametrize(
-    ("root", "path", "expected"),
-    [
-        ("", "/console/", "/console/"),
-        ("/shop", "/shop/console/", "/console/"),
-        ("/shop", "/console/", "/console/"),
-        ("/shop", "/shopping", "/shopping"),
-        ("/shop/", "/shop", ""),
-    ],
-)
-def test_the_path_is_relative_to_the_mount_point(root: str, path: str, expected: str) -> None:
-    assert relative_path({"path": path, "root_path": root}) == expected
 
 
 @pytest.mark.parametrize(

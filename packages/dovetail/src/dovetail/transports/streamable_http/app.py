@@ -53,6 +53,7 @@ from dovetail.transports.asgi.messages import (
     respond,
     respond_and_drain,
 )
+from dovetail.transports.asgi.paths import relative_path
 from dovetail.transports.streamable_http.credentials import (
     WithoutCredentials,
     without_credentials,
@@ -279,7 +280,7 @@ class HttpApp:
         """Validate the path, headers and method of a request, then route it."""
         scope, headers, _, send = request
         raw: Headers = scope["headers"]
-        path = self._relative_path(scope)
+        path = relative_path(scope).rstrip("/")
         routes = () if self._is_mcp(path) else self._routes.find(path)
         if not self._is_mcp(path) and not routes:
             await self._serve_page(request, path)
@@ -395,15 +396,6 @@ class HttpApp:
         if len(self._validated) >= _MAX_VALIDATED:
             self._validated.clear()
         self._validated.add(fingerprint)
-
-    def _relative_path(self, scope: Scope) -> str:
-        """The path relative to the mount point, without a trailing slash."""
-        path: str = scope["path"]
-        root: str = scope.get("root_path", "")
-        # Some servers keep the mount prefix in the path, others strip it.
-        if root and (path == root or path.startswith(root.rstrip("/") + "/")):
-            path = path[len(root.rstrip("/")) :]
-        return path.rstrip("/")
 
     def _is_mcp(self, path: str) -> bool:
         """Whether MCP is served at this path, over either transport."""

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from ipaddress import IPv6Address, ip_address
 from urllib.parse import urlsplit
 
-__all__ = ["LOOPBACK", "RequestGuard"]
+__all__ = ["LOOPBACK", "RequestGuard", "is_loopback"]
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 # A name or an address (IPv6 in brackets) with an optional port.
@@ -47,7 +47,7 @@ class RequestGuard:
         allowed = self._hosts
         if allowed is None:
             # The address itself is safe: DNS rebinding needs a name.
-            allowed = {*LOOPBACK, address} if _is_loopback(address) else {"*"}
+            allowed = {*LOOPBACK, address} if is_loopback(address) else {"*"}
         if not {"*", name, host} & allowed:
             return (
                 f"Host {host!r} is not allowed; allowed: {', '.join(sorted(allowed))} "
@@ -78,10 +78,10 @@ def _without_port(host: str) -> str:
     return match["name"] if match is not None else host
 
 
-def _is_loopback(address: str) -> bool:
-    """Whether the address is a loopback address, in any notation."""
+def is_loopback(address: str) -> bool:
+    """Whether an address, in any notation, or a name is that of the machine itself."""
     try:
-        found = ip_address(address.partition("%")[0])
+        found = ip_address(address.strip("[]").partition("%")[0])
     except ValueError:
         return address == "localhost"
     # A dual-stack socket reports IPv4 addresses as ::ffff:127.0.0.1.

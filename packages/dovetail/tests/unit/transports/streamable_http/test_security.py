@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.transports.streamable_http.security import RequestGuard
+from dovetail.transports.streamable_http.security import RequestGuard, is_loopback
 
 LOCAL = ("127.0.0.1", 8000)
 PUBLIC = ("203.0.113.5", 443)
@@ -126,3 +126,21 @@ def test_any_origin_may_be_allowed() -> None:
     guard = RequestGuard(allowed_origins=["*"])
     assert not refused(guard, "localhost", "https://app.example")
     assert guard.allows_cors(b"https://app.example")
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("127.0.0.1", True),
+        ("localhost", True),
+        ("::ffff:127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("[::1]", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("shop.example", False),
+    ],
+)
+def test_loopback_addresses_are_known(host: str, expected: bool) -> None:
+    assert is_loopback(host) is expected
