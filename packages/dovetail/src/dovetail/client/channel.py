@@ -7,8 +7,8 @@ the event loop: once per message, and at most once when the connection ends.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
 
 from dovetail.errors import TransportError
 from dovetail.wire import codec
@@ -101,8 +101,8 @@ class Channel(ABC):
         for a response that breaks the protocol.
         """
 
-    async def send_request(self, request: Request) -> None:
-        """Send a request; a channel that needs its parts need not decode them again."""
+    async def send_request(self, request: Request, params: Mapping[str, Any] | None) -> None:
+        """Send a request; `params` are its params before they were encoded."""
         await self.send(codec.encode_message(request))
 
     @abstractmethod

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from typing import Any
 
 from dovetail.client.channel import Channel, OnClosed, OnMessage, SessionEndedError
 from dovetail.client.http_auth import Auth, AuthorizedPool
@@ -88,7 +89,8 @@ class HttpChannel(Channel):
             raise TransportError("The connection to the server is closed")
         message = codec.decode(data)
         if isinstance(message, Request):
-            await self.send_request(message)
+            params = None if message.params is None else codec.decode_json(message.params)
+            await self.send_request(message, params)
         elif isinstance(message, Notification) and message.method != "notifications/cancelled":
             await self._send_notice(message, data)
         elif self._session is not None or self._sse is not None:
@@ -96,7 +98,7 @@ class HttpChannel(Channel):
         # Otherwise it cancels a modern request. Its HTTP response is already closed, and no
         # message is sent (2026-07-28 basic/transports/streamable-http, cancellation).
 
-    async def send_request(self, request: Request) -> None:
+    async def send_request(self, request: Request, params: Mapping[str, Any] | None) -> None:
         """Post a request and deliver the messages in its response."""
         if self._closed:
             raise TransportError("The connection to the server is closed")
@@ -104,7 +106,7 @@ class HttpChannel(Channel):
         if self._sse is not None:
             await self._sse.send(data, request.method)
         else:
-            await self._send_request(request, data)
+            await self._send_request(request, data, params)
 
     async def close(self) -> None:
         """End the session, if there is one, and close every connection."""
@@ -119,12 +121,14 @@ class HttpChannel(Channel):
 
     # -- requests -----------------------------------------------------------------------------
 
-    async def _send_request(self, request: Request, data: bytes) -> None:
+    async def _send_request(
+        self, request: Request, data: bytes, params: Mapping[str, Any] | None
+    ) -> None:
         if self._is_sse_lost and request.method != "initialize":
             raise SessionEndedError(
                 f"The event stream of {self._endpoint}, and so the session, ended"
             )
-        mirrored = mirror_request(request, self._tools)
+        mirrored = mirror_request(request.method, params, self._tools)
         session = self._find_session(request) if mirrored is None else None
         own = session.headers() if session is not None else mirrored or []
         headers = [_ACCEPT, _CONTENT, *self._own_headers, *own]

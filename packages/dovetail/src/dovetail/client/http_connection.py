@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from http import HTTPStatus
@@ -44,14 +43,17 @@ class ClientResponse:
         # Words that messages about this response must not show.
         self.secrets: Sequence[str] = ()
         self._connection = connection
+        self._headers: dict[str, str] | None = None
 
-    @functools.cached_property
+    @property
     def headers(self) -> dict[str, str]:
         """The headers; a name that occurs twice has both values (RFC 9110, section 5.2)."""
-        joined: dict[str, str] = {}
-        for name, value in self._head.headers:
-            key, text = name.decode("latin-1"), value.decode("latin-1")
-            joined[key] = f"{joined[key]}, {text}" if key in joined else text
+        joined = self._headers
+        if joined is None:
+            joined = self._headers = {}
+            for name, value in self._head.headers:
+                key, text = name.decode("latin-1"), value.decode("latin-1")
+                joined[key] = f"{joined[key]}, {text}" if key in joined else text
         return joined
 
     @property

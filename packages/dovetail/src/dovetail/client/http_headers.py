@@ -7,7 +7,6 @@ lists it sees. Pages: 2026-07-28 basic/transports/streamable-http, server/tools.
 from __future__ import annotations
 
 import base64
-import contextlib
 import functools
 import logging
 from collections.abc import Iterator, Mapping
@@ -22,7 +21,6 @@ from dovetail.spec import keys
 from dovetail.spec.methods import methods_at
 from dovetail.spec.revisions import MODERN, find_revision
 from dovetail.wire import codec
-from dovetail.wire.messages import Request
 
 __all__ = ["ToolHeaders", "check_own_headers", "encode_value", "mirror_request"]
 
@@ -51,27 +49,6 @@ _RESERVED = frozenset(
     }
 )
 _TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
-
-
-class _Meta(Struct, frozen=True):
-    version: Any = msgspec.field(default=None, name=keys.PROTOCOL_VERSION)
-
-
-_NO_META = _Meta()
-
-
-class _Params(Struct):
-    """The params that are mirrored."""
-
-    name: str | None = None
-    uri: str | None = None
-    task_id: str | None = msgspec.field(default=None, name="taskId")
-    arguments: Raw = Raw(b"{}")
-    meta: _Meta = msgspec.field(default=_NO_META, name="_meta")
-
-
-class _Metadata(Struct):
-    meta: _Meta = msgspec.field(default=_NO_META, name="_meta")
 
 
 class _Page(Struct):
@@ -104,43 +81,34 @@ def _is_plain(text: str) -> bool:
     return visible and text == text.strip(_BLANKS)
 
 
-def mirror_request(message: Request, tools: ToolHeaders) -> list[tuple[str, str]] | None:
+def mirror_request(
+    method: str, params: Mapping[str, Any] | None, tools: ToolHeaders
+) -> list[tuple[str, str]] | None:
     """The headers that mirror a modern request; None for a legacy request.
 
-    Only modern requests have the protocol version in their metadata.
+    Only modern requests have the protocol version in their metadata. Arguments may be encoded.
     """
-    params = _read_params(message)
-    version = params.meta.version
-    if not isinstance(version, str):
+    meta = None if params is None else params.get("_meta")
+    version = meta.get(keys.PROTOCOL_VERSION) if isinstance(meta, Mapping) else None
+    if params is None or not isinstance(version, str):
         return None
-    member = _find_member(version, message.method)
-    headers = [("MCP-Protocol-Version", version), ("Mcp-Method", message.method)]
-    if member is not None:
-        value = getattr(params, member)
-        if value is not None:
-            headers.append(("Mcp-Name", encode_value(value)))
-    if message.method == "tools/call" and params.name is not None:
-        headers.extend(tools.mirror(params.name, params.arguments))
+    headers = [("MCP-Protocol-Version", version), ("Mcp-Method", method)]
+    mirrored = _find_mirrored(version, method)
+    # The server reports a value of another type.
+    if mirrored is not None and isinstance(value := params.get(mirrored), str):
+        # An enum member is formatted in another way than it is encoded.
+        name = str.__str__(value)
+        headers.append(("Mcp-Name", encode_value(name)))
+        if method == "tools/call":
+            headers.extend(tools.mirror(name, params.get("arguments")))
     return headers
 
 
 @functools.lru_cache(maxsize=256)
-def _find_member(version: str, method: str) -> str | None:
-    """The member of the params that is mirrored, if there is one."""
+def _find_mirrored(version: str, method: str) -> str | None:
+    """The param that is mirrored, if there is one."""
     spec = methods_at(find_revision(version) or MODERN[-1]).get(method)
-    return None if spec is None else spec.member
-
-
-def _read_params(message: Request) -> _Params:
-    if message.params is None:
-        return _Params()
-    try:
-        return codec.decode_as(_Params, message.params)
-    except msgspec.ValidationError:
-        # The server reports invalid params; the metadata is needed all the same.
-        with contextlib.suppress(msgspec.ValidationError):
-            return _Params(meta=codec.decode_as(_Metadata, message.params).meta)
-        return _Params()
+    return None if spec is None else spec.mirrored
 
 
 class ToolHeaders:
@@ -149,12 +117,13 @@ class ToolHeaders:
     def __init__(self) -> None:
         self._known: dict[str, HeaderParams] = {}
 
-    def mirror(self, name: str, arguments: Raw) -> Iterator[tuple[str, str]]:
+    def mirror(self, name: str, arguments: Any) -> Iterator[tuple[str, str]]:
         """The headers that mirror the arguments of one call."""
         known = self._known.get(name)
         if not known:
             return
-        given = codec.decode_json(arguments)
+        # The values as they are sent: arguments may be of types that JSON does not have.
+        given = codec.decode_json(codec.encode(arguments))
         for path, header in known:
             text = _to_text(value_at(path, given))
             if text is not None:

@@ -174,7 +174,7 @@ class RpcConnection:
             params["_meta"] = {**params.get("_meta", {}), PROGRESS_TOKEN: call.number}
         params = _continue_trace(params)
         body = None if params is None else Raw(codec.encode(params))
-        return self._channel.send_request(Request(call.id, call.method, body))
+        return self._channel.send_request(Request(call.id, call.method, body), params)
 
     def send_in_background(self, call: PendingRequest, params: dict[str, Any] | None) -> None:
         """Send a request without waiting, for calls with a long-lived response."""

@@ -103,10 +103,10 @@ class RecordedChannel(Channel):
         self._record("out", data)
         await self._inner.send(data)
 
-    async def send_request(self, request: Request) -> None:
+    async def send_request(self, request: Request, params: Mapping[str, Any] | None) -> None:
         """Send a request."""
         self._record("out", codec.encode_message(request))
-        await self._inner.send_request(request)
+        await self._inner.send_request(request, params)
 
     async def close(self) -> None:
         """Close the connection."""

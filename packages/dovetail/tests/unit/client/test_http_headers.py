@@ -11,12 +11,6 @@ from msgspec import Raw
 from dovetail.client.http_headers import ToolHeaders, encode_value, mirror_request
 from dovetail.spec.keys import PROTOCOL_VERSION
 from dovetail.wire import codec
-from dovetail.wire.messages import Request
-
-
-def request(method: str, params: Any = None) -> Request:
-    raw = None if params is None else Raw(codec.encode(params))
-    return Request(b"1", method, raw)
 
 
 def page(*tools: dict[str, Any]) -> Raw:
@@ -59,7 +53,7 @@ def test_values_that_are_not_plain_ascii_are_encoded(text: str, header: str) -> 
 )
 def test_the_method_and_the_name_are_mirrored(method: str, params: Any, name: str | None) -> None:
     meta = {PROTOCOL_VERSION: "2026-07-28"}
-    mirrored = mirror_request(request(method, {**params, "_meta": meta}), ToolHeaders())
+    mirrored = mirror_request(method, {**params, "_meta": meta}, ToolHeaders())
     headers = dict(mirrored or [])
     assert headers.pop("MCP-Protocol-Version") == "2026-07-28"
     assert headers.pop("Mcp-Method") == method
@@ -68,12 +62,12 @@ def test_the_method_and_the_name_are_mirrored(method: str, params: Any, name: st
 
 def test_the_version_is_read_from_the_metadata() -> None:
     tools = ToolHeaders()
-    modern = mirror_request(request("x", {"_meta": {PROTOCOL_VERSION: "2026-07-28"}}), tools)
+    modern = mirror_request("x", {"_meta": {PROTOCOL_VERSION: "2026-07-28"}}, tools)
     assert modern == [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "x")]
-    assert mirror_request(request("x", {"_meta": {PROTOCOL_VERSION: 7}}), tools) is None
-    assert mirror_request(request("x", {"_meta": 7}), tools) is None
-    assert mirror_request(request("x", {}), tools) is None
-    assert mirror_request(request("x"), tools) is None
+    assert mirror_request("x", {"_meta": {PROTOCOL_VERSION: 7}}, tools) is None
+    assert mirror_request("x", {"_meta": 7}, tools) is None
+    assert mirror_request("x", {}, tools) is None
+    assert mirror_request("x", None, tools) is None
 
 
 def test_arguments_are_mirrored_according_to_the_schema() -> None:

@@ -51,7 +51,8 @@ class CallLimits:
 
     def start(self, seconds: float | None) -> CallLimit:
         """Limit the current task until `end`."""
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task(loop)
         assert task is not None
         if loop is not self._loop:
             # The timer of another event loop does not run.
