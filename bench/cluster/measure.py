@@ -7,7 +7,6 @@ as reporting that they are alive, is measured as well and subtracted: it does no
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from typing import NamedTuple
 
 from bench.cluster.exchange import Caller, Session
 from bench.environments import ROOT, python_of
+from bench.listening import free_port
 from bench.processes import cpu_seconds, surroundings
 
 __all__ = ["ClusterResults", "measure_cluster"]
@@ -49,8 +49,7 @@ class _Process:
     """A server, or a supervisor with its workers."""
 
     def __init__(self, folder: Path, env: Mapping[str, str], *words: str) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         log = folder / f"{self.port}.log"
         with log.open("wb") as stderr:
             self.popen = subprocess.Popen(

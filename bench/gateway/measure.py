@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
-import socket
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
 from bench.environments import ROOT, python_of
 from bench.gateway.field import DIRECT, GATEWAYS, Gateway, adder_command
+from bench.listening import free_port, listening
 from bench.over_http.client import FIRST_ID, check, open_session, template_of
 from bench.over_http.load import run_wrk, write_script
 from bench.processes import cpu_seconds, surroundings
@@ -26,7 +23,6 @@ __all__ = ["IN_FLIGHT", "GatewayResults", "measure_gateways"]
 
 IN_FLIGHT = (1, 16)
 _TURN = 1_000_000
-_PATIENCE = 30.0
 
 
 class Figures(NamedTuple):
@@ -77,8 +73,9 @@ def _take_turn(
 ) -> Iterator[tuple[int, Figures]]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        server_port, port = _free_port(), _free_port()
-        running = [stack.enter_context(_running(adder_command(server_port), server_port))]
+        server_port, port = free_port(), free_port()
+        command = adder_command(server_port)
+        running = [stack.enter_context(listening(command, server_port, {}, folder / "server.log"))]
         if gateway.command is None:
             port = server_port
         else:
@@ -86,8 +83,10 @@ def _take_turn(
                 "UPSTREAM": f"http://127.0.0.1:{server_port}/mcp",
                 "UPSTREAM_MODE": gateway.upstream,
                 "PORT": str(port),
+                "FASTMCP_LOG_LEVEL": "ERROR",
             }
-            running.append(stack.enter_context(_running(gateway.command(port), port, env)))
+            log = folder / "gateway.log"
+            running.append(stack.enter_context(listening(gateway.command(port), port, env, log)))
         session = open_session(port) if gateway.era == "legacy" else None
         template = template_of(port, gateway.era, session)
         script = folder / "load.lua"
@@ -117,38 +116,3 @@ def _cpu_of(pid: int) -> float:
     """CPU seconds of a process and of the servers that it has started."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return cpu_seconds(pid) + sum(_cpu_of(int(child)) for child in children)
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-    return port
-
-
-@contextmanager
-def _running(
-    command: Sequence[str], port: int, env: Mapping[str, str] | None = None
-) -> Iterator[int]:
-    """A process that listens; its id."""
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=ROOT,
-        env={**surroundings(env), "FASTMCP_LOG_LEVEL": "ERROR"},
-        start_new_session=True,
-    ) as process:
-        try:
-            deadline = time.monotonic() + _PATIENCE
-            while process.poll() is None and time.monotonic() < deadline:
-                with contextlib.suppress(ConnectionRefusedError):
-                    socket.create_connection(("127.0.0.1", port)).close()
-                    break
-                time.sleep(0.05)
-            else:
-                raise ConnectionError(f"{command!r} does not listen")
-            yield process.pid
-        finally:
-            # With the servers that it has started.
-            os.killpg(process.pid, 9)

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from bench.environments import ROOT
+from bench.listening import free_port
 from bench.over_http.field import Launch
 from bench.processes import cpu_seconds, surroundings
 
@@ -44,8 +45,7 @@ class HttpServer:
     """A contestant that listens."""
 
     def __init__(self, launch: Launch, more: dict[str, Any] | None = None) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         options = {**dict(launch.options), **(more or {})}
         # A file and not a pipe: nobody reads while a turn is on.
         self._said = os.memfd_create("stderr")
