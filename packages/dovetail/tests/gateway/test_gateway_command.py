@@ -179,11 +179,11 @@ def test_a_dead_upstream_is_named_and_the_others_go_on(site: Site) -> None:
                 assert list(listed["_meta"]["dev.dovetail/unavailable"]) == ["dead"]
                 result = await client.call("dead_anything")
                 assert result.is_error
-                assert "The upstream server 'dead' is away" in result.text
+                assert "The upstream server 'dead' is unavailable" in result.text
 
     run(scenario())
     assert site.gateway.log.count("'dead'") == 1
-    assert "the upstream server 'dead' is away: " in site.gateway.log
+    assert "the upstream server 'dead' is unavailable: " in site.gateway.log
 
 
 def test_calls_are_in_the_audit_log(site: Site) -> None:
@@ -225,7 +225,7 @@ def test_an_upstream_that_goes_and_comes_back_behind_a_guard(tmp_path: Path) -> 
             for _ in range(3):
                 lost = await client.call("notes_look")
                 assert lost.is_error
-                assert "The upstream server 'notes' is away" in lost.text
+                assert "The upstream server 'notes' is unavailable" in lost.text
                 assert (await client.call("shop_token")).text == "none"
             await anext(changes)
             notes = start_notes(tmp_path, port)
@@ -242,7 +242,7 @@ def test_an_upstream_that_goes_and_comes_back_behind_a_guard(tmp_path: Path) -> 
 
     try:
         run(scenario())
-        assert gateway.log.count("the upstream server 'notes' is away") == 1
+        assert gateway.log.count("the upstream server 'notes' is unavailable") == 1
         assert gateway.log.count("the upstream server 'notes' is back") == 1
         assert "'shop'" not in gateway.log
     finally:

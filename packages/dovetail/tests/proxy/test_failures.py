@@ -1,4 +1,4 @@
-"""An upstream that is away, dies or lies: callers get an answer that names it."""
+"""An upstream that is unavailable, dies or lies: callers get an answer that names it."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def test_an_upstream_that_cannot_be_started(caller: str) -> None:
             assert "tools" in client.capabilities
             result = await client.call("add")
             assert result.is_error
-            assert "'shop' is away" in result.text
+            assert "'shop' is unavailable" in result.text
             assert "/nowhere/program" in result.text
-            with pytest.raises(RpcError, match="'shop' is away"):
+            with pytest.raises(RpcError, match="'shop' is unavailable"):
                 await client.list_tools()
         await proxy.close()
 
@@ -86,7 +86,7 @@ def test_a_killed_child_is_replaced(mode: str, monkeypatch: pytest.MonkeyPatch) 
             os.kill(pid, signal.SIGKILL)
             lost = await call
             assert lost.is_error
-            assert "'shop' is away" in lost.text
+            assert "'shop' is unavailable" in lost.text
             assert "SIGKILL" in lost.text
             # Lists are safe to repeat, so this call is answered by the next process.
             assert await client.list_tools()

@@ -120,7 +120,7 @@ def test_a_proxy_needs_a_prefix() -> None:
         make_outer().mount(Proxy(UPSTREAM, name="front"))
 
 
-def test_an_upstream_that_is_away_is_named_and_the_rest_goes_on() -> None:
+def test_an_upstream_that_is_unavailable_is_named_and_the_rest_goes_on() -> None:
     outer = make_outer()
     outer.mount(Proxy("http://127.0.0.1:9/mcp", name="gone", connect_timeout=CAP), "gone")
 

@@ -85,9 +85,9 @@ def test_other_errors_are_not_retried() -> None:
 
 
 def test_the_last_error_is_reported() -> None:
-    service = Service(9, UpstreamError("weather", "is away"))
+    service = Service(9, UpstreamError("weather", "is unavailable"))
     result = call(make_server(service, Retry(2, pause=0)), "read")
-    assert text_of(result) == "The upstream server 'weather' is away"
+    assert text_of(result) == "The upstream server 'weather' is unavailable"
     assert service.calls == 2
 
 
@@ -165,7 +165,7 @@ def test_a_breaker_inside_a_retry_counts_each_attempt() -> None:
     assert service.calls == 3
 
 
-def test_a_proxy_whose_upstream_is_away_opens_a_circuit() -> None:
+def test_a_proxy_whose_upstream_is_unavailable_opens_a_circuit() -> None:
     outer = Server("outer", middleware=[CircuitBreaker(failures=1)])
     outer.mount(Proxy(["/nonexistent/command"]), prefix="up")
     first, second = call(outer, "up_tool"), call(outer, "up_tool")

@@ -16,7 +16,7 @@ __all__ = ["build_gateway"]
 def build_gateway(config: GatewayConfig, *, options: Options | None = None) -> Server:
     """Return a server with the upstreams mounted in it; raises UsageError.
 
-    It connects when it is started, and tries again while an upstream is away.
+    It connects when it is started, and tries again while an upstream is unavailable.
     """
     search = None if config.search is None else ToolSearch(**asdict(config.search))
     server = Server(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dovetail.errors import ToolError
 
-__all__ = ["AwayError"]
+__all__ = ["UnavailableError"]
 
 
-class AwayError(ToolError):
+class UnavailableError(ToolError):
     """A mounted server cannot be reached; the code that raises this has logged it."""

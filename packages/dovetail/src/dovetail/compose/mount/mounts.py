@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from dovetail.compose.mount.failures import AwayError
+from dovetail.compose.mount.failures import UnavailableError
 from dovetail.compose.mount.kinds import BY_NAME, KINDS, Kind
 from dovetail.compose.mount.mounted import Mount
 from dovetail.compose.mount.view import View
@@ -384,7 +384,7 @@ class Mounts:
     def _note_missing(
         self, mount: Mount | None, kind: Kind, reason: str | Exception, missing: dict[str, str]
     ) -> None:
-        if not isinstance(reason, AwayError):
+        if not isinstance(reason, UnavailableError):
             where = "this server" if mount is None else mount.where
             logger.warning("%s: %ss are missing: %s", where, kind.name, reason)
         source = self._own.source if mount is None else mount.provider.source

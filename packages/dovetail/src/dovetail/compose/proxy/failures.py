@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.compose.mount.failures import AwayError
+from dovetail.compose.mount.failures import UnavailableError
 from dovetail.core.call import Call
 from dovetail.errors import (
     HeaderMismatchError,
@@ -18,17 +18,17 @@ from dovetail.errors import (
     UpstreamError,
 )
 
-__all__ = ["UpstreamAwayError", "UpstreamError", "explain"]
+__all__ = ["UpstreamError", "UpstreamUnavailableError", "explain"]
 
 # Errors about the connection between proxy and upstream, which the caller cannot correct.
 _INTERNAL = (HeaderMismatchError, UnsupportedVersionError)
 
 
-class UpstreamAwayError(UpstreamError, AwayError):
+class UpstreamUnavailableError(UpstreamError, UnavailableError):
     """The upstream cannot be reached; its `Presence` has logged that."""
 
     def __init__(self, upstream: str, reason: object) -> None:
-        super().__init__(upstream, f"is away: {reason}")
+        super().__init__(upstream, f"is unavailable: {reason}")
 
 
 def explain(
@@ -38,7 +38,7 @@ def explain(
     if isinstance(error, TimeoutError):
         return UpstreamError(upstream, f"did not answer: {error}")
     if isinstance(error, TransportError):
-        return UpstreamAwayError(upstream, error)
+        return UpstreamUnavailableError(upstream, error)
     if isinstance(error, PeerError):
         return UpstreamError(upstream, f"violates the protocol: {error}")
     if isinstance(error, _INTERNAL):

@@ -1,7 +1,7 @@
-"""`Monitor`: connects to an upstream at start, and again while it is away.
+"""`Monitor`: connects to an upstream at start, and again while it is unavailable.
 
-Because it notices when the upstream is back, lists need not wait for an upstream that is away or
-does not answer; they would keep those of other upstreams waiting.
+Because it notices when the upstream is back, lists need not wait for an upstream that cannot be
+reached or does not answer; they would keep those of other upstreams waiting.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from dovetail.client.background import BackgroundTasks
-from dovetail.compose.proxy.failures import UpstreamAwayError
+from dovetail.compose.proxy.failures import UpstreamUnavailableError
 from dovetail.compose.proxy.upstream import Upstream
 
 __all__ = ["Monitor"]
@@ -41,26 +41,26 @@ class Monitor:
 
     @asynccontextmanager
     async def limited(self) -> AsyncIterator[None]:
-        """Limit the time of a list; raises UpstreamAwayError, at once if the upstream is away."""
+        """Limit the time of a list; raises UpstreamUnavailableError, at once if that is known."""
         presence, seconds = self._upstream.presence, self._upstream.timeout
-        if presence.is_away:
-            raise UpstreamAwayError(self._upstream.name, presence.reason)
+        if presence.is_unavailable:
+            raise UpstreamUnavailableError(self._upstream.name, presence.reason)
         try:
             async with asyncio.timeout(seconds):
                 yield
         except TimeoutError:
             presence.lost(TimeoutError(f"no answer to a list within {seconds:g} s"))
-            raise UpstreamAwayError(self._upstream.name, presence.reason) from None
+            raise UpstreamUnavailableError(self._upstream.name, presence.reason) from None
 
     def _react(self) -> None:
-        if self._upstream.presence.is_away and not self._is_trying:
+        if self._upstream.presence.is_unavailable and not self._is_trying:
             self._is_trying = True
             self._tasks.start(self._try_again())
 
     async def _try_again(self) -> None:
         pause = _FIRST_PAUSE
         try:
-            while self._upstream.presence.is_away:
+            while self._upstream.presence.is_unavailable:
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
                 await self._upstream.probe()

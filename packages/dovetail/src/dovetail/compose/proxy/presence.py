@@ -15,26 +15,26 @@ class Presence:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self.is_away = False
+        self.is_unavailable = False
         self.reason = ""
-        # Called after each change of `is_away`.
+        # Called after each change of `is_unavailable`.
         self.on_change: list[Callable[[], None]] = []
 
     def lost(self, error: Exception) -> None:
         """Take note that the upstream could not be reached."""
         self.reason = str(error) or type(error).__name__
-        if not self.is_away:
-            logger.warning("the upstream server %r is away: %s", self._name, self.reason)
-            self._set(is_away=True)
+        if not self.is_unavailable:
+            logger.warning("the upstream server %r is unavailable: %s", self._name, self.reason)
+            self._set(is_unavailable=True)
 
     def found(self) -> None:
         """Take note that the upstream answered."""
-        if self.is_away:
-            # A warning like the message that it is away, so that the same logs show both.
+        if self.is_unavailable:
+            # A warning like the message that it is unavailable, so that the same logs show both.
             logger.warning("the upstream server %r is back", self._name)
-            self._set(is_away=False)
+            self._set(is_unavailable=False)
 
-    def _set(self, *, is_away: bool) -> None:
-        self.is_away = is_away
+    def _set(self, *, is_unavailable: bool) -> None:
+        self.is_unavailable = is_unavailable
         for react in tuple(self.on_change):
             react()

@@ -91,7 +91,7 @@ class Proxy(Server):
 
     `auth` logs in to a URL, for all callers, or is a function that returns the credentials for
     the principal of a call. `headers`, `env`, `cwd` and `mode` are those of `Client`. With
-    `eager` it connects at start, and tries again while the upstream is away; otherwise on demand.
+    `eager` it connects at start, and tries again while that fails; otherwise on demand.
     """
 
     def __init__(  # noqa: PLR0913 - public options, independent of each other
@@ -233,7 +233,7 @@ class Proxy(Server):
         return shaped
 
     async def _contact(self, caller: Caller) -> None:
-        """Connect, so that the capabilities are known; does nothing if the upstream is away."""
+        """Connect, so that the capabilities are known; ignores an upstream that is unavailable."""
         if caller.hops and self._upstream.is_opening:
             # In a loop of proxies, this is what the upstream waits for.
             return
@@ -244,7 +244,7 @@ class Proxy(Server):
             return
 
     def _presence_changed(self) -> None:
-        # Lists lack its entries while it is away.
+        # Lists lack its entries while it is unavailable.
         self.relay.announce_lists()
 
     async def _list(self, call: Call) -> Outcome:

@@ -20,7 +20,7 @@ from dovetail.client.channel import AccessDeniedError, Channel
 from dovetail.client.negotiation import Mode, parse_mode
 from dovetail.compose.proxy.connection import UpstreamConnection
 from dovetail.compose.proxy.envelopes import HOPS
-from dovetail.compose.proxy.failures import UpstreamAwayError, UpstreamError, explain
+from dovetail.compose.proxy.failures import UpstreamError, UpstreamUnavailableError, explain
 from dovetail.compose.proxy.presence import Presence
 from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import DovetailError, LimitError, PeerError, TransportError
@@ -33,7 +33,7 @@ __all__ = ["Caller", "Upstream", "UpstreamSettings"]
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
 # Seconds that a call waits for an upstream that was lost or could not be reached before: within a
-# second, callers are answered or told that it is away.
+# second, callers are answered or told that it is unavailable.
 _PATIENCE = 0.9
 
 # Requests that opening takes: a legacy server may not answer the first one at all.
@@ -129,7 +129,7 @@ class Upstream:
         return is_lost
 
     async def acquire(self, caller: Caller) -> UpstreamConnection:
-        """Return a connection for one call; raises UpstreamError if the upstream is away."""
+        """Return a connection for one call; raises UpstreamError if the upstream is unavailable."""
         while True:
             # The slot depends on the era, which the first connection finds out.
             slot = self._slot_of(caller)
@@ -225,12 +225,12 @@ class Upstream:
 
     async def _wait_for(self, opening: asyncio.Task[UpstreamConnection]) -> None:
         """Wait until a connection is open; not for long if the upstream was lost."""
-        if not (self._failures or self._is_lost or self.presence.is_away):
+        if not (self._failures or self._is_lost or self.presence.is_unavailable):
             await asyncio.shield(opening)
             return
         await asyncio.wait([opening], timeout=_PATIENCE)
         if not opening.done():
-            raise UpstreamAwayError(self.name, self.presence.reason)
+            raise UpstreamUnavailableError(self.name, self.presence.reason)
         opening.result()
 
     def _start(
@@ -245,7 +245,7 @@ class Upstream:
     async def _connect(self, slot: _Slot, caller: Caller) -> UpstreamConnection:
         try:
             if time.monotonic() < self._not_before:
-                raise UpstreamAwayError(self.name, self.presence.reason)
+                raise UpstreamUnavailableError(self.name, self.presence.reason)
             connection = await self._try_to_connect(caller)
         except AccessDeniedError as error:
             # It concerns this caller only.

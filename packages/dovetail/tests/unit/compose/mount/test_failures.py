@@ -1,4 +1,4 @@
-"""A mounted server that is away is not logged by each list."""
+"""A mounted server that is unavailable is not logged by each list."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def list_mounted(upstream: Any) -> None:
     run(scenario())
 
 
-def test_a_server_that_is_away_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_server_that_is_unavailable_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     list_mounted(Gone())
-    assert caplog.messages == ["the upstream server 'shop' is away: gone"]
+    assert caplog.messages == ["the upstream server 'shop' is unavailable: gone"]
 
 
 def test_other_errors_are_logged_by_the_list(caplog: pytest.LogCaptureFixture) -> None:

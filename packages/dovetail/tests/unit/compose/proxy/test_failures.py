@@ -22,7 +22,7 @@ from tests.unit.fakes import make_call
 @pytest.mark.parametrize(
     ("error", "text"),
     [
-        (TransportError("refused"), "The upstream server 'shop' is away: refused"),
+        (TransportError("refused"), "The upstream server 'shop' is unavailable: refused"),
         (TimeoutError("60 s"), "The upstream server 'shop' did not answer: 60 s"),
         (PeerError("no id"), "The upstream server 'shop' violates the protocol: no id"),
         (

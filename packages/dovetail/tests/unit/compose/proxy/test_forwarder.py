@@ -82,7 +82,7 @@ def called(
 def test_a_tool_that_may_have_run_is_not_called_again(monkeypatch: pytest.MonkeyPatch) -> None:
     server, got = called(monkeypatch, "tools/call", (b"tools/call", TransportError("cut off")))
     assert got["isError"]
-    assert "'shop' is away: cut off" in got["content"][0]["text"]
+    assert "'shop' is unavailable: cut off" in got["content"][0]["text"]
     assert "tools/call" not in server.methods()
 
 

@@ -30,7 +30,7 @@ class Absent:
         return self.server.connect(send)
 
 
-def test_it_connects_at_start_and_again_while_the_upstream_is_away(
+def test_it_connects_at_start_and_again_while_the_upstream_is_unavailable(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(monitor, "_FIRST_PAUSE", 0.01)
@@ -63,7 +63,7 @@ def test_it_connects_at_start_and_again_while_the_upstream_is_away(
 
     run(scenario())
     assert caplog.messages == [
-        "the upstream server 'shop' is away: not there",
+        "the upstream server 'shop' is unavailable: not there",
         "the upstream server 'shop' is back",
     ]
 
@@ -111,10 +111,10 @@ def test_a_list_that_is_not_answered_does_not_delay_others_again(
                 listed = await client.request("tools/list", {})
                 assert [tool["name"] for tool in listed["tools"]] == ["own"]
                 reason = listed["_meta"]["dev.dovetail/unavailable"]["shop"]
-                assert "'shop' is away: " in reason
+                assert "'shop' is unavailable: " in reason
         asked = [message.get("method") for message in silent.heard]
         assert asked.count("tools/list") <= 1
         await outer.close()
 
     run(scenario())
-    assert len([message for message in caplog.messages if "is away" in message]) == 1
+    assert len([message for message in caplog.messages if "is unavailable" in message]) == 1

@@ -31,7 +31,7 @@ SCRIPTS: dict[str, Any] = {
 
 
 class Shop:
-    """An upstream that can be away."""
+    """An upstream that can be unavailable."""
 
     def __init__(self, era: str = "modern", **settings: Any) -> None:
         self.server = ScriptedServer(SCRIPTS[era])
@@ -127,12 +127,12 @@ def test_idle_connections_make_room_and_busy_ones_do_not() -> None:
     run(scenario())
 
 
-def test_an_upstream_that_is_away_is_named_and_tried_again() -> None:
+def test_an_upstream_that_is_unavailable_is_named_and_tried_again() -> None:
     async def scenario() -> None:
         shop = Shop()
         shop.problem = TransportError("nobody there")
         for _ in range(3):
-            with pytest.raises(UpstreamError, match="'shop' is away: nobody there"):
+            with pytest.raises(UpstreamError, match="'shop' is unavailable: nobody there"):
                 await shop.acquire()
         shop.problem = None
         while True:

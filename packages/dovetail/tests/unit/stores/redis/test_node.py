@@ -109,7 +109,7 @@ def test_all_keys_expire_but_the_format(cluster_url: str) -> None:
         async with two_nodes(cluster_url) as (one, other):
             await one.publish_and_wait("topic", b"first")
             one.send(other.node, "topic", b"second")
-            # Nobody has this name; nothing may be stored for it.
+            # No node has this name, so nothing may be stored for it.
             one.send("nobody", "topic", b"third")
             await until_reported(one)
             names = await one.client.do("KEYS", one.key("*"))
