@@ -87,11 +87,16 @@ format: $(VENV) ## format, and fix what ruff can fix
 contracts: $(VENV) $(SYSTEM) ## test the repository rules: layers, names, public API, docs
 	@$(BIN)/pytest --quiet --numprocesses=2 --dist=loadfile tests/contracts
 
-# The contracts are part of `make check`.
+# The tests that take every branch of the gated layers. Only they are traced: tracing doubles the
+# time of the collection, in each worker, and slows the fixtures of all other tests down.
+COVERED := $(addprefix packages/dovetail/tests/unit/,wire spec core eras features runtime test_server.py)
+
+# Two runs that share no test. The contracts are part of `make check`.
 test: $(VENV) $(SYSTEM) .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp .venv-minimcp/.stamp ## run the whole suite and the branch coverage gate
-	@$(BIN)/pytest --quiet --numprocesses=4 --dist=worksteal --cov --cov-report= --ignore=tests/contracts
+	@$(BIN)/pytest --quiet --cov --cov-report= $(COVERED)
 	@$(BIN)/coverage json --quiet -o coverage.json
 	@$(BIN)/python -m tools.coverage_gate coverage.json
+	@$(BIN)/pytest --quiet --numprocesses=4 --dist=worksteal --ignore=tests/contracts $(addprefix --ignore=,$(COVERED))
 
 # The framework's and the checker's tests, with the ready servers left out.
 SUITES := packages/dovetail/tests packages/dovetail-check/tests
@@ -125,7 +130,8 @@ test-python-%: .venv-%/.stamp
 	@.venv-3.$*/bin/pip install --quiet $(SUITE_INSTALL)
 	@touch $@
 
-cover: test ## show the coverage, line by line (htmlcov/)
+cover: $(VENV) $(SYSTEM) .proxies/.stamp ## show the coverage by the unit tests of the framework, line by line (htmlcov/)
+	@$(BIN)/pytest --quiet --numprocesses=4 --dist=worksteal --cov --cov-report= packages/dovetail/tests/unit
 	@$(BIN)/coverage html --quiet
 	@$(BIN)/coverage report
 

@@ -51,19 +51,6 @@ settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True
 settings.register_profile("fuzz", deadline=None, max_examples=20_000)
 settings.load_profile("ci" if os.environ.get("CI") else "desk")
 
-# Coverage is measured where the framework is tested directly. Elsewhere it only takes time: half
-# of that of the property tests, a third of that of the transcripts.
-_COVERED = ROOT / "packages/dovetail/tests/unit"
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Pause coverage in tests that do not count for it."""
-    if not config.pluginmanager.hasplugin("pytest_cov"):
-        return
-    for item in items:
-        if not item.path.is_relative_to(_COVERED):
-            item.add_marker("no_cover")
-
 
 def pytest_collection_finish() -> None:
     """Exclude the collected tests from garbage collection, which would walk them each time."""

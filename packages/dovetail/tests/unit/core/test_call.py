@@ -22,6 +22,14 @@ def test_a_call_starts_alone_alive_and_without_limits() -> None:
     assert not call.running
     assert {call.origin.scope, call.principal, call.hooked, call.failure} == {None}
     assert {call.interruption, call.on_activity, call.on_hold} == {None}
+    assert not call.is_retried
+
+
+def test_a_call_with_the_answers_of_an_earlier_round_is_a_retry() -> None:
+    call = make_call()
+    assert not call.record.answers and not call.is_retried
+    call.record.round = b"first"
+    assert call.is_retried
 
 
 # -- meta -------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dovetail.core.call import Given
-from dovetail.core.call_facts import CallFacts
+from dovetail.core.call_facts import CallFacts, call_of
 from dovetail.core.principal import Principal
 from tests.unit.fakes import make_call
 
@@ -17,3 +17,4 @@ def test_a_call_says_who_asks_and_what_came_with_it() -> None:
     assert facts.request_id == "seven"
     assert facts.meta == {"a/b": 1}
     assert facts.scope == {"type": "http"}
+    assert call_of(facts) is call

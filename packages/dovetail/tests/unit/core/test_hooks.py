@@ -17,6 +17,7 @@ from dovetail.core.hooks import Hook, HookedCall
 from dovetail.core.principal import Principal
 from dovetail.errors import InvalidParamsError, RpcError
 from dovetail.guard import Guard
+from tests.unit.fakes import make_call
 from tests.unit.talk import run
 
 META = {
@@ -362,3 +363,9 @@ def test_an_answer_that_nobody_wants_any_more_is_a_cancelled_call() -> None:
         await line.close()
 
     run(play())
+
+
+def test_a_hook_is_told_whether_the_revision_has_the_method() -> None:
+    known, invented = (HookedCall(make_call(name), "stdio") for name in ("tools/call", "tools/x"))
+    assert (known.method, known.has_known_method) == ("tools/call", True)
+    assert (invented.method, invented.has_known_method) == ("tools/x", False)

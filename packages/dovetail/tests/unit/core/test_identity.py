@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dovetail.core.link import ClientChannels
 from dovetail.spec.revisions import (
     REVISIONS,
     V2024_11_05,
@@ -53,3 +54,10 @@ def test_what_is_registered_later_is_declared_later_and_nothing_is_written_back(
     assert declared == {"completions": {}}
     declared["tools"] = {}
     assert "tools" in identity.capabilities_at(V2025_11_25)
+
+
+def test_what_cannot_reach_a_client_is_not_announced() -> None:
+    identity = make_identity({**DECLARED, "logging": {}})
+    silent = identity.capabilities_at(V2025_11_25, ClientChannels(changes=False, messages=False))
+    assert silent == {"tools": {}, "completions": {}}
+    assert "logging" in identity.capabilities_at(V2025_11_25, ClientChannels(changes=False))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.core.options import Options
+from dovetail.core.options import Options, read_tags
 from dovetail.errors import UsageError
 
 
@@ -77,3 +77,9 @@ def test_nothing_is_shown_or_kept_for_ever_unless_the_operator_says_so() -> None
 def test_options_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
         Options().queue = 3  # type: ignore[misc]
+
+
+def test_tags_are_a_set_of_strings() -> None:
+    assert read_tags(["a", "b", "a"], "Tool 't'") == {"a", "b"}
+    with pytest.raises(UsageError, match=r"Tool 't': tags is a set of strings, {'a'} for one"):
+        read_tags("a", "Tool 't'")

@@ -6,8 +6,21 @@ import msgspec
 import pytest
 
 from dovetail.errors import PeerError
-from dovetail.spec.models import BlobContents, EmbeddedResource, TextContents
-from dovetail.spec.results import ListToolsResult, WireCallResult, WireReadResult, read_blocks
+from dovetail.spec.models import (
+    BlobContents,
+    EmbeddedResource,
+    TextContent,
+    TextContents,
+    ToolResultContent,
+)
+from dovetail.spec.results import (
+    ListToolsResult,
+    WireCallResult,
+    WireReadResult,
+    WireSampledBlock,
+    read_blocks,
+    read_sampled_block,
+)
 
 
 def test_contents_are_text_or_a_blob() -> None:
@@ -26,6 +39,22 @@ def test_embedded_resources_become_their_model() -> None:
     body = b'{"content":[{"type":"resource","resource":{"uri":"a:1","text":"x"}}]}'
     blocks = read_blocks(msgspec.json.decode(body, type=WireCallResult).content)
     assert blocks == [EmbeddedResource(resource=TextContents(uri="a:1", text="x"))]
+
+
+def test_tool_results_of_a_sampling_message_become_their_model() -> None:
+    body = (
+        b'[{"type":"text","text":"x"},{"type":"tool_result","toolUseId":"u","isError":true,'
+        b'"content":[{"type":"resource","resource":{"uri":"a:1","text":"y"}}]}]'
+    )
+    blocks = msgspec.json.decode(body, type=list[WireSampledBlock])
+    assert [read_sampled_block(block) for block in blocks] == [
+        TextContent(text="x"),
+        ToolResultContent(
+            tool_use_id="u",
+            content=[EmbeddedResource(resource=TextContents(uri="a:1", text="y"))],
+            is_error=True,
+        ),
+    ]
 
 
 def test_a_page_has_a_cursor() -> None:

@@ -40,6 +40,8 @@ def test_a_request_without_a_version_header_is_of_the_first_revision_with_http()
 def test_the_revisions_are_in_chronological_order() -> None:
     assert [revision.order for revision in REVISIONS] == list(range(len(REVISIONS)))
     assert sorted(DATES) == DATES
+    assert LEGACY[-1].precedes(MODERN[0])
+    assert not any(one.precedes(one) or MODERN[0].precedes(one) for one in LEGACY)
 
 
 @pytest.mark.parametrize("revision", REVISIONS, ids=str)

@@ -134,6 +134,12 @@ def test_a_question_ends_the_run_with_a_result_that_asks_it() -> None:
     assert isinstance(state, str)
 
 
+def test_a_result_that_only_keeps_the_record_asks_nothing() -> None:
+    server = Server()
+    interim = json.loads(server.rounds.interim(server.call(ARGUMENTS), {}))
+    assert interim.keys() == {"resultType", "_meta", "requestState"}
+
+
 def test_a_question_without_params_has_none() -> None:
     async def handler(call: Call) -> Any:
         return await call.era.ask(call, Ask("r", "roots/list", None))

@@ -53,6 +53,19 @@ def test_a_sealed_payload_comes_back(payload: bytes, binding: bytes) -> None:
     assert SEALER.open(token, binding=binding) == payload
 
 
+def test_keys_can_come_from_elsewhere_and_change() -> None:
+    sealer = Sealer([KEY])
+    assert sealer.keys == (KEY,)
+    current = [(OLD_KEY,)]
+    sealer.follow(lambda: current[0])
+    token = seal(sealer=sealer)
+    assert sealer.keys == (OLD_KEY,)
+    assert_not_valid(SEALER, token)
+    current[0] = (KEY,)
+    assert_not_valid(sealer, token)
+    assert sealer.open(seal(), binding=BINDING) == b"state"
+
+
 def test_a_token_shows_nothing_of_its_payload_and_is_never_the_same_twice() -> None:
     assert b"state" not in raw(seal())
     assert seal() != seal()

@@ -11,12 +11,13 @@ import pytest
 
 from dovetail.core.call import Call, Peer
 from dovetail.core.changes import ChangeEvent, ChangeKind, ChangeStream
+from dovetail.core.link import ClientChannels
 from dovetail.core.tasks import Status, TaskView
 from dovetail.eras.modern.era import ModernEra
 from dovetail.eras.modern.mrtr import InputRounds
 from dovetail.eras.modern.sealing import Sealer
 from dovetail.eras.modern.subscriptions import honoured, listen_methods
-from dovetail.errors import InvalidParamsError
+from dovetail.errors import InvalidParamsError, MethodNotFoundError
 from dovetail.spec.keys import SERVER_INFO, SUBSCRIPTION_ID, TASKS
 from dovetail.spec.models import Implementation, SubscriptionFilter
 from dovetail.spec.revisions import V2026_07_28
@@ -70,6 +71,14 @@ def raw_id(message: Any) -> Any:
 
 
 # -- opening ------------------------------------------------------------------------------------
+
+
+def test_a_client_that_cannot_be_told_of_changes_is_refused() -> None:
+    call, running = listening(EVERYTHING)
+    call.link.channels = ClientChannels(changes=False)
+    with pytest.raises(MethodNotFoundError, match="this server answers without streams"):
+        drive(running)
+    assert sent_by(call) == [] and streams_of(call) == []
 
 
 def test_the_acknowledgement_is_the_first_thing_and_comes_before_the_stream_is_open() -> None:
