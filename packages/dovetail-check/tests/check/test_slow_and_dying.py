@@ -7,7 +7,9 @@ every delay at every revision over every transport, and a death after each of ma
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import socket
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -87,61 +89,79 @@ def test_an_unstable_order_is_clean_where_no_rule_is_on_order(
 
 
 class Front:
-    """A TCP proxy that is gone after so many connections, with all that is in flight."""
+    """A TCP proxy that is gone after so many connections, with all that is in flight.
+
+    It accepts in a callback of the loop, not in a task, and closes the sockets of a connection when
+    its task is done, also if that never started. So none is left open, whenever it stops.
+    """
 
     def __init__(self, url: str, connections: int) -> None:
-        self._behind = urlsplit(url)
+        behind = urlsplit(url)
+        self._behind = (behind.hostname, behind.port)
         self._left = connections
-        self._open: set[asyncio.StreamWriter] = set()
-        self._server: asyncio.Server | None = None
-        self._is_stopped = False
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener.setblocking(False)
+        self._forwarding: set[asyncio.Task[None]] = set()
 
-    async def start(self) -> str:
-        self._server = await asyncio.start_server(self._connect, "127.0.0.1", 0)
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+    def start(self) -> str:
+        asyncio.get_running_loop().add_reader(self._listener, self._accept)
+        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
     async def stop(self) -> None:
-        assert self._server is not None
-        self._is_stopped = True
-        self._server.close()
-        # Some may just be accepted.
-        for _ in range(50):
-            for writer in self._open:
-                writer.transport.abort()
-            await asyncio.sleep(0)
+        self._close()
+        await asyncio.gather(*self._forwarding, return_exceptions=True)
 
-    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._open.add(writer)
+    def _close(self) -> None:
+        if self._listener.fileno() != -1:
+            asyncio.get_running_loop().remove_reader(self._listener)
+            self._listener.close()
+        for task in self._forwarding:
+            task.cancel()
+
+    def _accept(self) -> None:
+        try:
+            client, _ = self._listener.accept()
+        except OSError:
+            return  # The client has gone.
         self._left -= 1
         if self._left < 0:
-            await self.stop()
+            client.close()
+            self._close()
             return
-        try:
-            behind = await asyncio.open_connection(self._behind.hostname, self._behind.port)
-        except OSError:
-            writer.transport.abort()
-            return
-        self._open.add(behind[1])
-        if self._is_stopped:
-            writer.transport.abort()
-            behind[1].transport.abort()
-            return
-        await asyncio.gather(_pump(reader, behind[1]), _pump(behind[0], writer))
+        client.setblocking(False)
+        task = asyncio.create_task(self._forward(client))
+        self._forwarding.add(task)
+        task.add_done_callback(lambda _: client.close())
+
+    async def _forward(self, client: socket.socket) -> None:
+        with socket.socket() as behind:
+            behind.setblocking(False)
+            try:
+                await asyncio.get_running_loop().sock_connect(behind, self._behind)
+            except OSError:
+                return
+            pumps = [
+                asyncio.create_task(_pump(client, behind)),
+                asyncio.create_task(_pump(behind, client)),
+            ]
+            try:
+                await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for pump in pumps:
+                    pump.cancel()
+                await asyncio.wait(pumps)
 
 
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        while data := await reader.read(65536):
-            writer.write(data)
-            await writer.drain()
-    except OSError:
-        pass
-    writer.close()
+async def _pump(reader: socket.socket, writer: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    with contextlib.suppress(OSError):
+        while data := await loop.sock_recv(reader, 65536):
+            await loop.sock_sendall(writer, data)
 
 
 async def check_behind(front: Front, path: str, revisions: tuple[Revision, ...]) -> Recording:
     recording = Recording()
-    target = CheckTarget(transport="http", url=f"{await front.start()}{path}")
+    target = CheckTarget(transport="http", url=f"{front.start()}{path}")
     try:
         await Audit(target, AuditOptions(revisions=revisions, timeout=PATIENT), recording).run()
     except UnreachableError:
