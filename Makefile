@@ -88,7 +88,7 @@ contracts: $(VENV) $(SYSTEM) ## test the repository rules: layers, names, public
 	@$(BIN)/pytest --quiet --numprocesses=2 --dist=loadfile tests/contracts
 
 # The tests that take every branch of the gated layers. Only they are traced: tracing doubles the
-# time of the collection, in each worker, and slows the fixtures of all other tests down.
+# time of the collection, in each worker.
 COVERED := $(addprefix packages/dovetail/tests/unit/,wire spec core eras features runtime test_server.py)
 
 # Two runs that share no test. The contracts are part of `make check`.
@@ -103,7 +103,7 @@ SUITES := packages/dovetail/tests packages/dovetail-check/tests
 SUITE_INSTALL := --editable 'packages/dovetail[cluster,openapi,traces]' --editable packages/dovetail-check --group test --group peers
 
 test-lowest: .venv-lowest/.stamp .venv-minimcp/.stamp .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp $(SYSTEM) ## test framework and checker with the oldest allowed libraries
-	@.venv-lowest/bin/pytest --quiet --numprocesses=3 --dist=loadfile $(SUITES)
+	@.venv-lowest/bin/pytest --quiet --numprocesses=4 --dist=worksteal $(SUITES)
 
 .venv-lowest/.stamp: pyproject.toml $(PYPROJECTS) tools/lowest.py
 	@test -x .venv-lowest/bin/pip || $(PYTHON) -m venv .venv-lowest
@@ -120,7 +120,7 @@ test-pythons: .venv-minimcp/.stamp .proxies/.stamp .openapi/.stamp .conformance/
 
 test-python-%: .venv-%/.stamp
 	@echo "Testing on Python $* ..."
-	@.venv-$*/bin/pytest --quiet --numprocesses=3 --dist=loadfile $(SUITES)
+	@.venv-$*/bin/pytest --quiet --numprocesses=4 --dist=worksteal $(SUITES)
 
 .PRECIOUS: .venv-3.%/.stamp
 .venv-3.%/.stamp: pyproject.toml $(PYPROJECTS)

@@ -59,10 +59,13 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
 
 
 async def eventually(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until a condition holds."""
+    """Wait until a condition holds.
+
+    Most conditions call a server. The pause leaves it time for what the condition waits for.
+    """
     async with asyncio.timeout(CAP):
         while not await condition():
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.02)
 
 
 def use_over_stdio(words: Sequence[str], use: Callable[[ClientSession], Awaitable[None]]) -> None:
